@@ -1,0 +1,274 @@
+"""Imports point inward: functions → edge, usecases → storage → domain → errors, standard library.
+
+And importing a module does nothing but define names.
+"""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+LAYER = Path("layers/core")
+
+# What each room may import besides the standard library. The longest name that fits a module is its room.
+ROOMS = {
+    "forklore": set[str](),
+    "forklore.errors": set[str](),
+    "forklore.domain": {"forklore.domain", "forklore.errors"},
+    "forklore.storage": {"forklore.storage", "forklore.domain", "forklore.errors", "boto3", "botocore"},
+    "forklore.usecases": {"forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"},
+}
+ROOMS["forklore.edge"] = {
+    *("forklore.edge", "forklore.usecases", "forklore.domain", "forklore.errors"),
+    *("aws_lambda_powertools", "pydantic"),
+}
+ROOMS["forklore.edge.wiring"] = ROOMS["forklore.edge"] | {"forklore.storage"}
+ROOMS["functions"] = {"forklore.edge", "aws_lambda_powertools"}
+
+# Of the standard library, what domain must not use: environment, clock, randomness, logging, network.
+IMPURE = {"logging", "os", "random", "secrets", "socket", "time", "uuid.uuid1", "uuid.uuid4"}
+IMPURE |= {
+    "datetime.date.today",
+    "datetime.datetime.now",
+    "datetime.datetime.today",
+    "datetime.datetime.utcnow",
+}
+
+
+class Use(NamedTuple):
+    """A module or a name of a module that a file uses, and where."""
+
+    name: str
+    line: int
+    imported: bool
+
+
+def outward(project: Path) -> list[str]:
+    """Return what is wrong with the imports of the layer and the functions, as `file:line: …`."""
+    found = []
+    for module, path in sorted(modules(project)):
+        place = path.relative_to(project)
+        room = max((room for room in ROOMS if within(module, {room})), key=len)
+        if room == "forklore" and module != "forklore":
+            found.append(f"{place}:1: {module} belongs to no room")
+        for use in uses(module, path):
+            impure = module.startswith("forklore.domain") and within(use.name, IMPURE)
+            inward = use.name.partition(".")[0] in sys.stdlib_module_names or within(use.name, ROOMS[room])
+            if impure or (use.imported and not inward):
+                found.append(f"{place}:{use.line}: {module} may not use {use.name}")
+    return found
+
+
+def modules(project: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the dotted name and the file of every module of the layer and the functions."""
+    for base, package in ((project / LAYER, "forklore"), (project, "functions")):
+        for path in (base / package).rglob("*.py"):
+            parts = path.relative_to(base).with_suffix("").parts
+            yield ".".join(parts).removesuffix(".__init__"), path
+
+
+def within(name: str, names: set[str]) -> bool:
+    """Tell whether `name` is one of `names` or lies inside one."""
+    return any(name == outer or name.startswith(f"{outer}.") for outer in names)
+
+
+def uses(module: str, path: Path) -> Iterator[Use]:
+    """Yield what a file imports, wherever in it, and the dotted names that begin with an imported one."""
+    tree = ast.parse(path.read_text(), filename=str(path))
+    meaning: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                name = alias.name if alias.asname else alias.name.partition(".")[0]
+                meaning[alias.asname or name] = name
+                yield Use(alias.name, node.lineno, imported=True)
+        elif isinstance(node, ast.ImportFrom):
+            package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            source = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                meaning[alias.asname or alias.name] = f"{source}.{alias.name}"
+                yield Use(f"{source}.{alias.name}", node.lineno, imported=True)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            first, _, rest = ast.unparse(node).partition(".")
+            if first in meaning:
+                yield Use(f"{meaning[first]}.{rest}", node.lineno, imported=False)
+
+
+def write(project: Path, module: str, source: str) -> None:
+    base = project / LAYER if module.startswith("forklore") else project
+    path = base / Path(*module.split(".")).with_suffix(".py")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source)
+
+
+def test_every_import_points_inward() -> None:
+    assert outward(PROJECT) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "used"),
+    [
+        ("forklore.errors", "import forklore.domain.keys", "forklore.domain.keys"),
+        ("forklore.errors", "import boto3", "boto3"),
+        ("forklore.domain.keys", "from forklore.storage import items", "forklore.storage.items"),
+        ("forklore.domain.keys", "from forklore import usecases", "forklore.usecases"),
+        ("forklore.domain.keys", "from ..edge import schemas", "forklore.edge.schemas"),
+        ("forklore.domain.keys", "import pydantic", "pydantic"),
+        ("forklore.domain.keys", "import botocore.config", "botocore.config"),
+        ("forklore.domain.keys", "from os import environ", "os.environ"),
+        ("forklore.domain.keys", "import os.path as paths", "os.path"),
+        ("forklore.domain.keys", "import time", "time"),
+        ("forklore.domain.keys", "import random", "random"),
+        ("forklore.domain.keys", "import secrets", "secrets"),
+        ("forklore.domain.keys", "import logging", "logging"),
+        ("forklore.domain.keys", "import socket", "socket"),
+        ("forklore.domain.keys", "from uuid import uuid4", "uuid.uuid4"),
+        ("forklore.domain.keys", "import uuid\nuuid.uuid4()", "uuid.uuid4"),
+        ("forklore.domain.keys", "from datetime import datetime\ndatetime.now()", "datetime.datetime.now"),
+        ("forklore.domain.keys", "import datetime as dt\ndt.date.today()", "datetime.date.today"),
+        ("forklore.storage.table", "from forklore.usecases import entries", "forklore.usecases.entries"),
+        ("forklore.storage.table", "from forklore.edge import wiring", "forklore.edge.wiring"),
+        ("forklore.storage.table", "import pydantic", "pydantic"),
+        ("forklore.usecases.entries", "import boto3", "boto3"),
+        ("forklore.usecases.entries", "from botocore import exceptions", "botocore.exceptions"),
+        ("forklore.usecases.entries", "from pydantic import BaseModel", "pydantic.BaseModel"),
+        ("forklore.usecases.entries", "import aws_lambda_powertools", "aws_lambda_powertools"),
+        ("forklore.usecases.entries", "from forklore.edge import schemas", "forklore.edge.schemas"),
+        ("forklore.edge.schemas", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
+        ("forklore.edge.wiring", "import boto3", "boto3"),
+        ("forklore.edge.wiring", "import functions.entries.app", "functions.entries.app"),
+        ("forklore.edge.wiring", "def late():\n    import local_server", "local_server"),
+        ("forklore.edge.wiring", "import demo", "demo"),
+        ("forklore.edge.wiring", "import tests.conftest", "tests.conftest"),
+        ("functions.entries.app", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
+        ("functions.entries.app", "from forklore.domain import keys", "forklore.domain.keys"),
+        ("functions.entries.app", "from forklore.usecases import entries", "forklore.usecases.entries"),
+        ("functions.entries.app", "import functions.conversations.app", "functions.conversations.app"),
+        ("functions.entries.app", "import boto3", "boto3"),
+    ],
+)
+def test_an_import_that_points_outward_is_named_with_its_line(
+    tmp_path: Path, module: str, source: str, used: str
+) -> None:
+    write(tmp_path, module, f'"""A module."""\n\n{source}\n')
+
+    (path,) = tmp_path.rglob("*.py")
+    line = 3 + source.count("\n")
+    assert outward(tmp_path)[-1:] == [f"{path.relative_to(tmp_path)}:{line}: {module} may not use {used}"]
+
+
+def test_a_module_beside_the_rooms_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "forklore.utils", "")
+
+    assert outward(tmp_path) == ["layers/core/forklore/utils.py:1: forklore.utils belongs to no room"]
+
+
+def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
+    for module, source in {
+        "forklore.errors": "import json",
+        "forklore.domain.ids": "from uuid import UUID\nfrom datetime import UTC, datetime",
+        "forklore.domain.keys": "import re\nfrom forklore.domain import ids\nfrom .ids import EntryId",
+        "forklore.storage.table": "import time\nimport boto3\nfrom forklore.domain.keys import position",
+        "forklore.usecases.entries": "import random\nfrom forklore.storage.table import Table",
+        "forklore.edge.schemas": "import pydantic\nfrom forklore.usecases import entries",
+        "forklore.edge.wiring": "import os\nfrom forklore.storage.table import Table",
+        "functions.entries.app": "import aws_lambda_powertools\nfrom forklore.edge import wiring",
+    }.items():
+        write(tmp_path, module, source)
+
+    assert outward(tmp_path) == []
+
+
+# What foreign modules do when they are imported is not ours, so they come first; from then on anything
+# beyond reading files is an error.
+IMPORT_ALL = """
+import sys, threading
+
+project, foreign, *names = sys.argv[1:]
+sys.path[:0] = [project, f"{project}/layers/core"]
+for name in foreign.split():
+    __import__(name)
+
+def refuse(event, args):
+    writes = event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+")
+    if writes or event.startswith("socket.") or event in {"subprocess.Popen", "os.system", "os.putenv"}:
+        raise RuntimeError(f"an import did {event} {args}")
+
+sys.addaudithook(refuse)
+for name in names:
+    __import__(name)
+if threading.active_count() > 1:
+    raise RuntimeError("an import started a thread")
+"""
+FOREIGN = "boto3 pydantic aws_lambda_powertools.event_handler"
+# Makes importing these fail, as if they were not installed.
+BARE = """
+import sys
+sys.modules.update(dict.fromkeys(("boto3", "botocore", "pydantic", "aws_lambda_powertools")))
+"""
+# Nothing to find an account, a region or a table by.
+ENVIRONMENT = {
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+
+
+def import_all(project: Path, names: list[str], *, foreign: str = "", script: str = IMPORT_ALL) -> str:
+    """Import modules in a process of their own; return what it printed, with how it failed."""
+    run = subprocess.run(
+        [sys.executable, "-B", "-I", "-c", script, str(project), foreign, *names],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return run.stdout if run.returncode == 0 else f"{run.stdout}\nended with {run.returncode}"
+
+
+def test_importing_any_module_does_nothing_but_define_names() -> None:
+    names = sorted(name for name, _ in modules(PROJECT))
+
+    assert import_all(PROJECT, names, foreign=FOREIGN) == ""
+
+
+def test_errors_and_domain_need_nothing_but_the_standard_library() -> None:
+    pure = {"forklore.errors", "forklore.domain"}
+    names = sorted(name for name, _ in modules(PROJECT) if within(name, pure))
+
+    assert pure <= set(names)
+    assert import_all(PROJECT, names, script=BARE + IMPORT_ALL) == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("print('hello')", "hello"),
+        ("import os\nos.environ['FORKLORE_TABLE']", "KeyError"),
+        ("import socket\nsocket.socket()", "an import did socket.__new__"),
+        ("open('made', 'w')", "an import did open"),
+        ("import subprocess\nsubprocess.Popen(['true'])", "an import did subprocess.Popen"),
+        ("import threading\nthreading.Timer(0.5, print).start()", "an import started a thread"),
+        ("import boto3\nboto3.client('dynamodb')", "NoRegionError"),
+    ],
+)
+def test_an_import_that_does_something_is_noticed(tmp_path: Path, source: str, said: str) -> None:
+    write(tmp_path, "forklore.edge.wiring", source)
+
+    assert said in import_all(tmp_path, ["forklore.edge.wiring"], foreign="boto3")
+
+
+def test_a_domain_that_needs_boto3_is_noticed(tmp_path: Path) -> None:
+    write(tmp_path, "forklore.domain.keys", "import boto3")
+
+    assert "ModuleNotFoundError" in import_all(tmp_path, ["forklore.domain.keys"], script=BARE + IMPORT_ALL)
