@@ -1,0 +1,1 @@
+"""forklore: conversations that fork like git, on Lambda and DynamoDB alone."""

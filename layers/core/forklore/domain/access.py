@@ -1,0 +1,48 @@
+"""Access levels, and the one check."""
+
+from enum import StrEnum
+
+from forklore.domain.model import Caller
+from forklore.errors import ForbiddenError
+
+
+class AccessLevel(StrEnum):
+    """What a membership allows; each level implies those below it."""
+
+    OWNER = "owner"
+    MANAGER = "manager"
+    WRITER = "writer"
+    READER = "reader"
+
+    def implies(self, other: "AccessLevel") -> bool:
+        return _ORDER.index(self) <= _ORDER.index(other)
+
+
+_ORDER = tuple(AccessLevel)
+
+
+def levels_from(least: AccessLevel) -> tuple[AccessLevel, ...]:
+    """Return every level that implies `least`."""
+    return tuple(level for level in _ORDER if level.implies(least))
+
+
+def require(level: AccessLevel | None, least: AccessLevel) -> None:
+    """Raise ForbiddenError unless `level` (None: not a member) implies `least`."""
+    if level is None:
+        raise ForbiddenError("not a member of this conversation")
+    if not level.implies(least):
+        raise ForbiddenError(f"this needs the access level '{least}'")
+
+
+def may_use_context(caller: Caller, *, bound_to: str | None) -> bool:
+    """Tell whether the caller is an agent that has a context in a conversation bound to `bound_to`.
+
+    bound_to: the client that created the conversation; None: a plain user did, and each client has its own.
+    """
+    return caller.client_id is not None and bound_to in (None, caller.client_id)
+
+
+def require_context(caller: Caller, *, bound_to: str | None) -> None:
+    """Raise ForbiddenError unless the caller has a context in the conversation."""
+    if not may_use_context(caller, bound_to=bound_to):
+        raise ForbiddenError("this conversation's context belongs to another client, or you are no agent")

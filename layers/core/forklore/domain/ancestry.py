@@ -1,0 +1,108 @@
+"""Paths and the walk: which entries a conversation sees.
+
+A path is what a fork sees of others: segments, oldest first, each one conversation's own entries up to a
+stop. A fork copies nothing but this list. Entries never change, forks never move, so a path is immutable,
+and every question about a view is answered by walking its segments.
+
+A stop is the first position not shown. "After an entry" is "before the next possible id", so one kind of
+bound serves both sides of an anchor.
+"""
+
+import itertools
+import uuid
+from dataclasses import dataclass
+
+from forklore.domain.ids import FIRST, LAST, EntryId, next_id
+from forklore.errors import BrokenAncestryError, ForkTooDeepError
+
+SEGMENTS_MAX = 1_000
+_SEGMENT_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The own entries of one conversation that come before `stop`."""
+
+    conversation_id: str
+    stop: EntryId
+
+
+Path = tuple[Segment, ...]
+"""Segments with ascending stops: path order is key order."""
+
+
+def view_of(conversation_id: str, path: Path) -> Path:
+    """Return all that a conversation shows: its path, then its own entries without end."""
+    return (*path, Segment(conversation_id, LAST))
+
+
+def bounds_of(view: Path) -> dict[str, EntryId]:
+    """Return the stop of each conversation that `view` shows something of."""
+    return {segment.conversation_id: segment.stop for segment in view}
+
+
+def shows(view: Path, *, conversation_id: str, entry_id: EntryId) -> bool:
+    """Tell whether `view` shows the entry that `conversation_id` owns."""
+    stop = bounds_of(view).get(conversation_id)
+    return stop is not None and entry_id < stop
+
+
+def cut(view: Path, *, conversation_id: str, stop: EntryId) -> Path:
+    """Return what `view` shows before `stop`, a position among the entries that `conversation_id` owns.
+
+    The segment that owns the anchor is the one that is cut, and everything newer goes, so a fork of a fork
+    at an inherited entry is no special case and bounds can only tighten.
+    Raises BrokenAncestryError if no segment is that conversation's: ask `shows` first.
+    """
+    for at, segment in enumerate(view):
+        if segment.conversation_id == conversation_id:
+            return (*view[:at], Segment(conversation_id, min(stop, segment.stop)))
+    raise BrokenAncestryError(f"the view holds nothing of {conversation_id!r}")
+
+
+def path_before(view: Path, *, conversation_id: str, entry_id: EntryId) -> Path:
+    """Return the path of a fork that shows `view` up to the entry, without it."""
+    return _bounded(cut(view, conversation_id=conversation_id, stop=entry_id))
+
+
+def path_after(view: Path, *, conversation_id: str, entry_id: EntryId) -> Path:
+    """Return the path of a fork that shows `view` up to the entry, with it."""
+    return _bounded(cut(view, conversation_id=conversation_id, stop=next_id(entry_id)))
+
+
+def path_at_head(view: Path, *, last: EntryId, own_entries: int) -> Path:
+    """Return the path of a fork that shows all that `view` shows now.
+
+    last, own_entries: from the HEAD of the view's own conversation. One without entries of its own adds no
+    segment, so forking the head again and again does not deepen the path.
+    """
+    if own_entries == 0:
+        return view[:-1]
+    return path_after(view, conversation_id=view[-1].conversation_id, entry_id=last)
+
+
+def floor_of(path: Path) -> EntryId:
+    """Return the position that a fork's own entries come after: its largest stop."""
+    return path[-1].stop if path else FIRST
+
+
+def _bounded(path: Path) -> Path:
+    if len(path) > SEGMENTS_MAX:
+        raise ForkTooDeepError(f"a conversation sees at most {SEGMENTS_MAX} others along its path")
+    return path
+
+
+def pack(path: Path) -> bytes:
+    """Return the path in 32 bytes a segment: conversation, stop."""
+    return b"".join(uuid.UUID(part).bytes for s in path for part in (s.conversation_id, s.stop))
+
+
+def unpack(packed: bytes) -> Path:
+    """Return the path that `pack` packed. Raises BrokenAncestryError if the bytes are no path."""
+    if len(packed) % _SEGMENT_BYTES:
+        raise BrokenAncestryError(f"a path of {len(packed)} bytes")
+    parts = [str(uuid.UUID(bytes=packed[at : at + 16])) for at in range(0, len(packed), 16)]
+    path = tuple(Segment(parts[i], EntryId(parts[i + 1])) for i in range(0, len(parts), 2))
+    if any(near.stop >= far.stop for near, far in itertools.pairwise(path)):
+        raise BrokenAncestryError("the stops of a path do not ascend")
+    return path

@@ -1,0 +1,72 @@
+"""The rules of an entry's content, and what a conversation's title and preview are made of (contract, 4)."""
+
+from typing import Any
+
+from forklore.errors import ValidationError
+
+ELEMENTS_MAX = 1_000
+ROLES = ("USER", "AI", "SYSTEM")
+TITLE_CHARACTERS = 40
+PREVIEW_CHARACTERS = 100
+
+
+def check_elements(content: Any) -> None:
+    """Raise ValidationError unless `content` is an array of at most ELEMENTS_MAX elements."""
+    if not isinstance(content, list):
+        raise ValidationError("content must be an array", field="content")
+    if len(content) > ELEMENTS_MAX:
+        raise ValidationError(f"content holds at most {ELEMENTS_MAX} elements", field="content")
+
+
+def check_history(content_type: str, content: Any) -> None:
+    """Raise ValidationError unless the content is what a request that names the history channel may hold."""
+    if content_type != "history" and not (
+        content_type.startswith("history/") and content_type.removeprefix("history/").strip("/")
+    ):
+        raise ValidationError(
+            f"contentType must be 'history' or 'history/<subtype>': {content_type!r}", field="contentType"
+        )
+    check_elements(content)
+    if len(content) != 1 or not isinstance(content[0], dict):
+        raise ValidationError("history content is an array of exactly one object", field="content")
+    message = content[0]
+    if message.get("role") not in ROLES:
+        raise ValidationError(f"role must be one of {', '.join(ROLES)}", field="content[0].role")
+    if all(message.get(part) is None for part in ("text", "events", "attachments")):
+        raise ValidationError("history content needs text, events or attachments", field="content[0]")
+    if not isinstance(message.get("text", ""), str | None):
+        raise ValidationError("text must be a string", field="content[0].text")
+    if not isinstance(message.get("events", []), list | None):
+        raise ValidationError("events must be an array", field="content[0].events")
+    _check_attachments(message.get("attachments"))
+
+
+def _check_attachments(attachments: Any) -> None:
+    if attachments is None:
+        return
+    where = "content[0].attachments"
+    if not isinstance(attachments, list):
+        raise ValidationError("attachments must be an array", field=where)
+    for at, attachment in enumerate(attachments):
+        field = f"{where}[{at}]"
+        if not isinstance(attachment, dict):
+            raise ValidationError("an attachment must be an object", field=field)
+        named = [name for name in ("href", "attachmentId") if attachment.get(name) is not None]
+        if not named:
+            raise ValidationError("an attachment needs href or attachmentId", field=field)
+        needed = [*named, *(["contentType"] if "href" in named else [])]
+        for name in needed:
+            if not isinstance(attachment.get(name), str) or not attachment[name]:
+                raise ValidationError(f"{name} must be a non-empty string", field=f"{field}.{name}")
+
+
+def history_text(content: Any) -> str | None:
+    """Return the text of a history entry: that of its first element; None when it has none.
+
+    >>> history_text([{"role": "USER", "text": "hello"}])
+    'hello'
+    """
+    if not isinstance(content, list) or not content or not isinstance(content[0], dict):
+        return None
+    text = content[0].get("text")
+    return text if isinstance(text, str) and text else None

@@ -1,0 +1,157 @@
+"""JSON as callers sent it: read strictly, kept as text.
+
+Numbers lose their spelling when they are read, so the members that callers own (`content`, `metadata`,
+`usage`) are kept as the text that was sent. What cannot come back as sent is refused (reliability, F24-F26).
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, NoReturn
+
+from forklore.errors import ValidationError
+
+DEPTH_MAX = 64
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_INTEGER_DIGITS_MAX = 40
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonText:
+    """A JSON value: the text that was sent, and what it means."""
+
+    text: str
+    value: Any
+
+
+def read_object(text: str, *, kept: frozenset[str]) -> dict[str, Any]:
+    """Return the members of the JSON object `text`; those named in `kept` as JsonText, at any depth.
+
+    Raises ValidationError for anything but one JSON object: a nesting deeper than DEPTH_MAX, a name twice,
+    NaN and its kin, a lone surrogate, or text after the end.
+    """
+    _check_depth(text)
+    try:
+        value = _DECODER.decode(text)
+        if _SURROGATE_ESCAPE.search(text):
+            json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        raise ValidationError("the body holds a lone surrogate") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValidationError(f"the body is not JSON: {_where(error)}") from error
+    if not isinstance(value, dict):
+        raise ValidationError("the body must be a JSON object")
+    return _with_texts(text, kept) if _names(value) & kept else value
+
+
+def text_of(value: Any) -> JsonText:
+    """Return a value that was read elsewhere as JSON text, without spaces."""
+    return JsonText(json.dumps(value, ensure_ascii=False, separators=(",", ":")), value)
+
+
+def escaped_size(text: str) -> int:
+    """Return the bytes of `text` inside a JSON string in ASCII, as Lambda's answer carries it."""
+    return len(json.dumps(text)) - 2
+
+
+def _check_depth(text: str) -> None:
+    depth = 0
+    for token in _STRING_OR_BRACKET.finditer(text):
+        bracket = token[0]
+        if bracket in "[{":
+            depth += 1
+            if depth > DEPTH_MAX:
+                raise ValidationError(f"the body nests deeper than {DEPTH_MAX} levels")
+        elif bracket in "]}":
+            depth -= 1
+
+
+def _where(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.pos}"
+    return "it nests too deep"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValidationError("the body names a member twice")
+    return members
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValidationError(f"{name} is not JSON")
+
+
+def _decimal(digits: str) -> Decimal:
+    try:
+        return Decimal(digits)
+    except InvalidOperation as error:
+        raise ValidationError("a number in the body is beyond what can be read") from error
+
+
+def _integer(digits: str) -> int | Decimal:
+    return int(digits) if len(digits) <= _INTEGER_DIGITS_MAX else _decimal(digits)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_decimal, parse_int=_integer
+)
+
+
+def _names(value: dict[str, Any]) -> set[str]:
+    inner = value.get("entries")
+    elements: Iterable[Any] = inner if isinstance(inner, list) else ()
+    return set(value).union(*(element for element in elements if isinstance(element, dict)))
+
+
+def _with_texts(text: str, kept: frozenset[str]) -> dict[str, Any]:
+    """Read `text`, already known to be a valid object, once more and note where the kept members stand."""
+
+    def members(at: int) -> tuple[dict[str, Any], int]:
+        found: dict[str, Any] = {}
+
+        def member(at: int) -> int:
+            name, at = _DECODER.raw_decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)  # the colon
+            if name in kept:
+                value, end = _DECODER.raw_decode(text, at)
+                found[name] = JsonText(text[at:end], value)
+            elif name == "entries" and text[at] == "[":
+                found[name], end = elements(at)
+            else:
+                found[name], end = _DECODER.raw_decode(text, at)
+            return end
+
+        return found, _each(text, at, member)
+
+    def elements(at: int) -> tuple[list[Any], int]:
+        found: list[Any] = []
+
+        def element(at: int) -> int:
+            value, end = members(at) if text[at] == "{" else _DECODER.raw_decode(text, at)
+            found.append(value)
+            return end
+
+        return found, _each(text, at, element)
+
+    return members(_skip(text, 0))[0]
+
+
+def _each(text: str, at: int, one: Callable[[int], int]) -> int:
+    """Call `one` with the start of each part of the object or array that begins at `at`; return its end."""
+    at = _skip(text, at + 1)
+    while text[at] not in "]}":
+        at = _skip(text, one(at))
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return at + 1
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at

@@ -1,0 +1,193 @@
+"""How partition keys and sort keys are spelled (design, section 2). Nothing else spells a key.
+
+Only entries have a sort key that begins with a digit; every other kind begins with a letter. Text of users
+and clients is percent-escaped, so that it holds no `#` and can enter no other kind's range.
+"""
+
+import hashlib
+import uuid
+from typing import NamedTuple
+from urllib.parse import quote
+
+from forklore.domain import ids
+from forklore.domain.ids import EntryId
+from forklore.domain.model import Channel
+
+TREE_SHARDS = 8
+CHANNEL_LETTERS = {Channel.HISTORY: "H", Channel.CONTEXT: "C"}
+
+
+class Key(NamedTuple):
+    """A primary key."""
+
+    partition: str
+    sort: str
+
+
+class SortRange(NamedTuple):
+    """The sort keys of one partition between two bounds, both included."""
+
+    partition: str
+    first: str
+    last: str
+
+
+def escape(text: str) -> str:
+    """Return text of a user or client as it may stand in a key.
+
+    >>> escape("a#b/ü")
+    'a%23b%2F%C3%BC'
+    """
+    return quote(text, safe="")
+
+
+def position(entry_id: EntryId) -> str:
+    """Return an entry's sort key, `createdAt#entryId`: string order is the order of the ids.
+
+    Source: string sort keys order by UTF-8 bytes (DynamoDB API, Query, ScanIndexForward).
+
+    >>> position(EntryId('019ca8ad-fa20-7000-8000-000000000005'))
+    '2026-03-01T09:15:00.000Z#019ca8ad-fa20-7000-8000-000000000005'
+    """
+    return f"{ids.created_at(entry_id)}#{entry_id}"
+
+
+def entry_id_of(sort_key: str) -> EntryId:
+    """Return the entry id that ends an entry's sort key or its key in `byConversation`."""
+    return EntryId(sort_key[-36:])
+
+
+def by_conversation(conversation_id: str, channel: Channel, entry_id: EntryId) -> str:
+    """Return an entry's key in the local index: conversation by conversation, channel by channel."""
+    return f"{conversation_id}#{CHANNEL_LETTERS[channel]}#{position(entry_id)}"
+
+
+def entry(group_id: str, entry_id: EntryId) -> Key:
+    return Key(group_id, position(entry_id))
+
+
+def blob(group_id: str, entry_id: EntryId, chunk: int) -> Key:
+    return Key(f"BLOB#{group_id}#{entry_id}", f"{chunk:04}")
+
+
+def group(group_id: str) -> Key:
+    return Key(group_id, "GROUP")
+
+
+def conversation(group_id: str, conversation_id: str) -> Key:
+    return Key(group_id, f"CONV#{conversation_id}")
+
+
+def path(group_id: str, conversation_id: str) -> Key:
+    return Key(group_id, f"PATH#{conversation_id}")
+
+
+_HEAD = "HEAD#"
+
+
+def head(group_id: str, conversation_id: str) -> Key:
+    return Key(group_id, f"{_HEAD}{conversation_id}")
+
+
+def in_head(sort_key: str) -> str:
+    """Return the conversation id that a HEAD item's sort key names."""
+    return sort_key.removeprefix(_HEAD)
+
+
+def heads_range(group_id: str) -> SortRange:
+    """Return the range of every HEAD of a tree."""
+    return SortRange(group_id, _HEAD, f"{_HEAD}~")
+
+
+_CONTEXT = "CTX#"
+
+
+def context(group_id: str, conversation_id: str, client_id: str) -> Key:
+    return Key(group_id, f"{_CONTEXT}{conversation_id}#{escape(client_id)}")
+
+
+def contexts_range(group_id: str) -> SortRange:
+    """Return the range of every CTX of a tree."""
+    return SortRange(group_id, _CONTEXT, f"{_CONTEXT}~")
+
+
+def is_context_of(sort_key: str, client_id: str) -> bool:
+    """Tell whether a CTX item's sort key names this client."""
+    return sort_key.split("#")[2] == escape(client_id)
+
+
+class Listed(NamedTuple):
+    """A place in a list ordered by `createdAt`, then id: a tree's conversations, or a user's trees."""
+
+    created_at: str
+    conversation_id: str
+
+    @property
+    def sort(self) -> str:
+        return f"{self.created_at}#{self.conversation_id}"
+
+    @property
+    def just_before(self) -> str:
+        """A bound above every earlier place of the list, and below this one."""
+        number = uuid.UUID(self.conversation_id).int
+        return f"{self.created_at}#{uuid.UUID(int=number - 1) if number else ''}"
+
+    @property
+    def just_after(self) -> str:
+        """A bound below every later place of the list, and above this one: all places are equally long."""
+        return f"{self.sort} "
+
+
+def listed(sort_key: str) -> Listed:
+    """Return the place that the sort key of a TREE or MINE item names."""
+    created_at, conversation_id = sort_key.removeprefix(_TREE).split("#")
+    return Listed(created_at, conversation_id)
+
+
+_TREE = "TREE#"
+
+
+def tree(group_id: str, created_at: str, conversation_id: str) -> Key:
+    return Key(group_id, _TREE + Listed(created_at, conversation_id).sort)
+
+
+def tree_range(group_id: str, *, after: Listed | None = None, before: Listed | None = None) -> SortRange:
+    """Return the range of a tree's conversations, strictly after and before two places."""
+    return SortRange(
+        group_id,
+        _TREE + (after.just_after if after else "0"),
+        _TREE + (before.just_before if before else ":"),
+    )
+
+
+def member(group_id: str, user_id: str) -> Key:
+    return Key(group_id, f"MEM#{escape(user_id)}")
+
+
+def pointer(conversation_id: str) -> Key:
+    return Key(f"PTR#{conversation_id}", "PTR")
+
+
+def _user(user_id: str) -> str:
+    return f"USER#{escape(user_id)}"
+
+
+def mine(user_id: str, root_created_at: str, group_id: str) -> Key:
+    return Key(_user(user_id), Listed(root_created_at, group_id).sort)
+
+
+def mine_range(user_id: str, *, before: Listed | None = None, through: Listed | None = None) -> SortRange:
+    """Return the range of a user's trees, oldest first: those strictly before a place, or up to one."""
+    last = before.just_before if before else through.sort if through else ":"
+    return SortRange(_user(user_id), "0", last)
+
+
+def idempotency(scope: str) -> Key:
+    """Return the key of the record for `scope`, which names caller, route, path ids and key."""
+    return Key(f"IDEM#{hashlib.sha256(scope.encode()).hexdigest()}", "IDEM")
+
+
+def all_trees(group_id: str, created_at: str) -> tuple[str, str]:
+    """Return a tree's partition and sort key in the index of all trees, spread over TREE_SHARDS."""
+    shard = hashlib.sha256(group_id.encode()).digest()[0] % TREE_SHARDS
+    return f"TREES#{shard}", f"{created_at}#{group_id}"

@@ -1,0 +1,134 @@
+"""The values that forklore is about. Times are RFC 3339 text; JSON that callers own stays text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from forklore.domain.ids import FIRST, EntryId
+
+
+class Channel(StrEnum):
+    """What a conversation shows people, and what an agent keeps for itself."""
+
+    HISTORY = "history"
+    CONTEXT = "context"
+
+
+class ForkPosition(StrEnum):
+    """Where a fork leaves its source: before or after the anchor, or with nothing at all."""
+
+    BEFORE = "before"
+    AFTER = "after"
+    BLANK = "blank"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. client_id: the app whose API key came along; None for a plain user."""
+
+    user_id: str
+    client_id: str | None = None
+    roles: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What model calls used; cost in billionths of a dollar."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+    cost_nano_usd: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_input_tokens + other.cached_input_tokens,
+            self.cost_nano_usd + other.cost_nano_usd,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Sums over a conversation's appends, on top of what its fork started with."""
+
+    entries: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What was appended, never edited. content and usage_json: JSON text exactly as it was sent."""
+
+    entry_id: EntryId
+    conversation_id: str
+    user_id: str
+    channel: Channel
+    content_type: str
+    content: str
+    client_id: str | None = None
+    agent_id: str | None = None
+    epoch: int | None = None
+    usage_json: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForkPoint:
+    """Where a fork was made, as its maker named it; entry_id is None for a blank fork or an empty view."""
+
+    conversation_id: str
+    entry_id: EntryId | None
+    position: ForkPosition
+
+
+@dataclass(frozen=True, slots=True)
+class StartedBy:
+    """The conversation, and perhaps the entry, that a child was started by."""
+
+    conversation_id: str
+    entry_id: EntryId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What is written once or seldom. client_id: the client that its context is bound to."""
+
+    conversation_id: str
+    group_id: str
+    created_at: str
+    title: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metadata: str = "{}"
+    agent_id: str | None = None
+    client_id: str | None = None
+    fork_point: ForkPoint | None = None
+    started_by: StartedBy | None = None
+
+    @property
+    def is_root(self) -> bool:
+        return self.conversation_id == self.group_id
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What every append moves.
+
+    floor: own entries come after it. last: the last own entry, or the floor. last_history: the last
+    history entry of the view. history, context: counts of own entries. untitled: never had a title.
+    """
+
+    owner: str
+    updated_at: str
+    floor: EntryId = FIRST
+    last: EntryId = FIRST
+    last_history: EntryId | None = None
+    history: int = 0
+    context: int = 0
+    metrics: Metrics = field(default_factory=Metrics)
+    untitled: bool = False
+    preview: str | None = None
+
+    @property
+    def own_entries(self) -> int:
+        return self.history + self.context

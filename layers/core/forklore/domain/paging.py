@@ -1,0 +1,170 @@
+"""Which key ranges make up a page of a view, and what their answers add up to.
+
+A page is read from its near end in rounds. A round plans a few range reads that can run side by side, and
+its answers give all entries up to a frontier: the nearest position behind which some read has not looked
+yet. The next round goes on at the frontier. That one rule covers limits, DynamoDB's 1 MB pages, the
+merging of channels and the reading of many segments.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
+
+from forklore.domain import ids
+from forklore.domain.ancestry import Path
+from forklore.domain.ids import FIRST, LAST, EntryId
+from forklore.domain.model import Channel
+
+PAGE_ENTRIES_MAX = 1_000
+PAGE_BYTES_MAX = 5_000_000
+"""Bytes of content in one page, as escaped inside Lambda's answer of at most 6 MB."""
+SEGMENTS_SIDE_BY_SIDE = 8
+"""More segments than this are tried with one read of the tree first."""
+SEGMENTS_MANY = 32
+"""Segment reads of one round where the tree's other conversations crowd the window."""
+DENSITY_MIN = 4
+"""A read of the tree pays while at least one entry in this many belongs to the view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The positions from `start` up to, not including, `stop`. Empty when start >= stop."""
+
+    start: EntryId = FIRST
+    stop: EntryId = LAST
+
+    def clipped(self, start: EntryId, stop: EntryId) -> "Window":
+        return Window(max(self.start, start), min(self.stop, stop))
+
+    @property
+    def is_empty(self) -> bool:
+        return self.start >= self.stop
+
+    def beyond(self, reached: EntryId, *, backward: bool) -> "Window":
+        """Return what is left of the window once everything up to and including `reached` was read."""
+        return (
+            replace(self, stop=min(self.stop, reached))
+            if backward
+            else replace(self, start=max(self.start, ids.next_id(reached)))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A segment's part of a window; conversation_id None: the whole tree's.
+
+    entries: how many it holds at the most, where that is known.
+    """
+
+    conversation_id: str | None
+    window: Window
+    entries: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RangeRead:
+    """One Query. conversation_id None: every conversation of the tree, all channels, on the base table."""
+
+    window: Window
+    limit: int
+    conversation_id: str | None = None
+    channel: Channel | None = None
+
+
+class Positioned(Protocol):
+    @property
+    def entry_id(self) -> EntryId: ...
+
+
+E = TypeVar("E", bound=Positioned)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeAnswer(Generic[E]):
+    """What a RangeRead found, near end first. reached: how far it looked; None for the whole window."""
+
+    entries: Sequence[E]
+    reached: EntryId | None
+
+
+def spans_of(view: Path, window: Window, *, backward: bool, own_entries: int | None = None) -> list[Span]:
+    """Return the segments of `view` that reach into `window`, the near end first.
+
+    own_entries: how many entries the view's own conversation has, where known. A segment's entries all
+    come after the stop of the segment before it.
+    """
+    spans, start = [], FIRST
+    for segment in view:
+        clipped = window.clipped(start, segment.stop)
+        if not clipped.is_empty:
+            spans.append(Span(segment.conversation_id, clipped))
+        start = segment.stop
+    if own_entries is not None and spans and spans[-1].conversation_id == view[-1].conversation_id:
+        own = replace(spans.pop(), entries=own_entries)
+        spans += [own] if own_entries else []
+    return spans[::-1] if backward else spans
+
+
+def plan_round(
+    spans: Sequence[Span], *, channels: Sequence[Channel], wanted: int, crowded: bool
+) -> list[RangeRead]:
+    """Return the reads of one round over the near end of `spans`, which is not empty.
+
+    wanted: entries still missing from the page. crowded: whether a read of the tree lately found little of
+    this view. A round of segment reads asks for at most twice the entries wanted, so a page costs no more
+    than two pages, and it ends at the segment that is known to fill the page. Many segments are one read of
+    the tree, unless that is crowded: then many segments are read side by side, whatever stands between.
+    """
+    many = len(spans) > SEGMENTS_SIDE_BY_SIDE
+    reads: list[RangeRead] = []
+    asked = 0
+    for at, span in enumerate(spans[: SEGMENTS_MANY if crowded else SEGMENTS_SIDE_BY_SIDE]):
+        if many and not crowded and span.entries is None:
+            windows = [left.window for left in spans[at:]]
+            outer = Window(min(w.start for w in windows), max(w.stop for w in windows))
+            return [*reads, RangeRead(outer, wanted)]
+        limit = wanted if span.entries is None else min(wanted, span.entries + 1)
+        asked += limit * len(channels)
+        if reads and not crowded and asked > 2 * wanted:
+            break
+        if span.conversation_id is None:
+            return [RangeRead(span.window, limit)]
+        reads += [RangeRead(span.window, limit, span.conversation_id, channel) for channel in channels]
+        if span.entries is not None and span.entries >= wanted:
+            break
+    return reads
+
+
+def frontier(answers: Iterable[RangeAnswer[E]], *, backward: bool) -> EntryId | None:
+    """Return the nearest position at which some read of a round stopped early; None if none did."""
+    stops = [answer.reached for answer in answers if answer.reached is not None]
+    if not stops:
+        return None
+    return max(stops) if backward else min(stops)
+
+
+def merge(answers: Iterable[RangeAnswer[E]], *, backward: bool) -> list[E]:
+    """Return the entries of a round up to its frontier, near end first."""
+    answers = list(answers)
+    limit = frontier(answers, backward=backward)
+    found = sorted(
+        (entry for answer in answers for entry in answer.entries),
+        key=lambda entry: entry.entry_id,
+        reverse=backward,
+    )
+    if limit is None:
+        return found
+    return [e for e in found if (e.entry_id >= limit if backward else e.entry_id <= limit)]
+
+
+def spans_left(
+    spans: Sequence[Span], reads: Sequence[RangeRead], reached: EntryId | None, *, backward: bool
+) -> list[Span]:
+    """Return what a round leaves to be read: `spans` beyond its reads, or beyond its frontier."""
+    if reached is None:
+        done = {read.conversation_id for read in reads}
+        return [] if None in done else [s for s in spans if s.conversation_id not in done]
+    rest = (
+        replace(span, window=span.window.beyond(reached, backward=backward), entries=None) for span in spans
+    )
+    return [span for span in rest if not span.window.is_empty]

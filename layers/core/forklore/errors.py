@@ -1,0 +1,119 @@
+"""Every error raised on purpose, with the status and code that a caller sees (contract, section 2)."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+
+class ForkloreError(Exception):
+    """Something a caller is told. `message` is for people; programs read `status` and `code`."""
+
+    status: ClassVar[int] = 500
+    code: str = "internal_error"
+
+    def __init__(self, message: str, *, field: str | None = None, **details: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details: Mapping[str, object] = {
+            "message": message,
+            **({"field": field} if field is not None else {}),
+            **details,
+        }
+
+
+class ValidationError(ForkloreError):
+    """The request can never succeed as sent."""
+
+    status = 400
+    code = "validation_error"
+
+
+class InvalidCursorError(ForkloreError):
+    """A cursor that is no position of the resource; one wording for every reason."""
+
+    status = 400
+    code = "invalid_cursor"
+
+    def __init__(self) -> None:
+        super().__init__("the cursor does not belong to this resource")
+
+
+class UnauthorizedError(ForkloreError):
+    """Credentials missing or bad; one wording for every reason."""
+
+    status = 401
+    code = "unauthorized"
+
+    def __init__(self) -> None:
+        super().__init__("valid credentials are required")
+
+
+class ForbiddenError(ForkloreError):
+    """Not a member, or an access level too low."""
+
+    status = 403
+    code = "forbidden"
+
+
+class NotFoundError(ForkloreError):
+    """No such thing, or deleted."""
+
+    status = 404
+    code = "not_found"
+
+
+class MethodNotAllowedError(ForkloreError):
+    """The path exists, but not with this method."""
+
+    status = 405
+    code = "method_not_allowed"
+
+
+class ConflictError(ForkloreError):
+    """Somebody wrote first; read again, then decide."""
+
+    status = 409
+    code = "conflict"
+
+
+class ForkTooDeepError(ConflictError):
+    """A path of more than ancestry.SEGMENTS_MAX segments."""
+
+    code = "fork_too_deep"
+
+
+class GroupFullError(ConflictError):
+    """The fork tree is near DynamoDB's 10 GB for an item collection with a local index."""
+
+    code = "group_full"
+
+
+class PayloadTooLargeError(ForkloreError):
+    """An entry, or what one request would write or answer, is over its bound."""
+
+    status = 413
+    code = "payload_too_large"
+
+
+class UnsupportedMediaTypeError(ForkloreError):
+    """The body is not application/json."""
+
+    status = 415
+    code = "unsupported_media_type"
+
+
+class IdempotencyMismatchError(ForkloreError):
+    """An Idempotency-Key that was used with another body."""
+
+    status = 422
+    code = "idempotency_mismatch"
+
+
+class BrokenAncestryError(ForkloreError):
+    """Stored conversations do not form a tree."""
+
+
+class UnavailableError(ForkloreError):
+    """DynamoDB asked to slow down, or time is up; safe to retry with the same Idempotency-Key."""
+
+    status = 503
+    code = "unavailable"
