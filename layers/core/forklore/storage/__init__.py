@@ -1,0 +1,1 @@
+"""The only room with boto3: values to items and back, and one table."""

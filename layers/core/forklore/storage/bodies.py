@@ -1,0 +1,29 @@
+"""Bodies: JSON text to bytes in an item and back, compressed when that is smaller, in chunks when large.
+
+A body is a JSON array or object, so its first byte tells what it is: `[` and `{` are text, `x` is zlib.
+"""
+
+import zlib
+
+INLINE_BYTES_MAX = 32 * 1024
+CHUNK_BYTES = 350 * 1024
+_ZLIB_FIRST_BYTE = b"x"
+
+
+def encode(text: str) -> bytes:
+    """Return `text` in UTF-8, or zlib-compressed where that is smaller."""
+    plain = text.encode()
+    packed = zlib.compress(plain)
+    return packed if len(packed) < len(plain) else plain
+
+
+def decode(body: bytes) -> str:
+    """Return the text that `encode` was given."""
+    return (zlib.decompress(body) if body[:1] == _ZLIB_FIRST_BYTE else body).decode()
+
+
+def chunks(body: bytes) -> list[bytes]:
+    """Return the parts of a body too large for its entry; none for one that fits."""
+    if len(body) <= INLINE_BYTES_MAX:
+        return []
+    return [body[at : at + CHUNK_BYTES] for at in range(0, len(body), CHUNK_BYTES)]

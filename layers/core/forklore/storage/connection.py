@@ -1,0 +1,177 @@
+"""Calls to DynamoDB: the one retry layer, its budget, and what a failed call means.
+
+botocore's errors end here. A call that may or may not have happened is repeated exactly as it was, with the
+same client token; a transaction that DynamoDB refused for good leaves as Refused.
+"""
+
+import random
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+from botocore.parsers import ResponseParserError
+
+from forklore.errors import GroupFullError, PayloadTooLargeError, UnavailableError
+from forklore.storage.clock import Clock
+
+ATTEMPTS_MAX = 8
+BACKOFF_FIRST_S, BACKOFF_MAX_S = 0.05, 1.0
+BUDGET_MAX_S = 20.0
+CONNECTIONS_MAX = 64
+
+Item = dict[str, dict[str, Any]]
+"""A DynamoDB item in its typed form, e.g. {"PK": {"S": "…"}}."""
+
+_RETRIED = {
+    "InternalServerError",
+    "LimitExceededException",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "ServiceUnavailable",
+    "ThrottlingException",
+    "TransactionConflictException",
+    "TransactionInProgressException",
+}
+_RETRIED_REASONS = {"None", "TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError"}
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One part of a transaction. name: what a refusal calls it; unique inside the transaction."""
+
+    name: str
+    request: Mapping[str, Any]
+
+
+class Refused(Exception):
+    """A transaction whose conditions did not hold: nothing of it was written.
+
+    failed: the parts that refused, in the order of the transaction, each with the item as it stands; None
+    where there is no such item.
+    """
+
+    def __init__(self, failed: Mapping[str, Item | None]) -> None:
+        super().__init__(", ".join(failed))
+        self.failed = failed
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When a request must have its answer. at: seconds of the monotonic clock."""
+
+    at: float
+
+    @classmethod
+    def after(cls, seconds: float) -> "Deadline":
+        return cls(time.monotonic() + min(seconds, BUDGET_MAX_S))
+
+    def allows(self, seconds: float) -> bool:
+        return time.monotonic() + seconds < self.at
+
+
+def make_client(endpoint: str | None = None) -> Any:
+    """Return a DynamoDB client that never retries by itself; endpoint None is AWS's own."""
+    config = Config(
+        retries={"total_max_attempts": 1},
+        connect_timeout=2,
+        read_timeout=5,
+        max_pool_connections=CONNECTIONS_MAX,
+    )
+    return boto3.client("dynamodb", endpoint_url=endpoint, config=config)
+
+
+class Connection:
+    """A DynamoDB client, its table's name, and the clock that its answers correct."""
+
+    def __init__(
+        self,
+        client: Any,
+        table_name: str,
+        clock: Clock,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.client = client
+        self.table_name = table_name
+        self.clock = clock
+        self._sleep = sleep
+
+    def call(self, operation: str, deadline: Deadline, **parameters: Any) -> dict[str, Any]:
+        """Return the answer of the client's method `operation`.
+
+        Raises UnavailableError when DynamoDB stays slow or silent, Refused when a transaction's conditions
+        do not hold, GroupFullError and PayloadTooLargeError when an item collection or an item is full.
+        Source: reliability, F04 and F05: at most 8 attempts, full jitter, capped at 1 s, inside the deadline.
+        """
+        for attempt in range(ATTEMPTS_MAX):
+            pause = random.uniform(0, min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2**attempt))
+            sent_ms = self.clock.own_ms()
+            try:
+                answer: dict[str, Any] = getattr(self.client, operation)(**parameters)
+            except ClientError as error:
+                self._learn(error.response, sent_ms)
+                _raise_unless_retried(error, parameters)
+            except (HTTPClientError, BotoConnectionError, IncompleteReadError, ResponseParserError):
+                pass
+            else:
+                self._learn(answer, sent_ms)
+                return answer
+            if not deadline.allows(pause):
+                break
+            self._sleep(pause)
+        raise UnavailableError("the store is busy; try again")
+
+    def transact(self, writes: Sequence[Write], deadline: Deadline) -> dict[str, Any]:
+        """Write all or nothing; return DynamoDB's answer. Raises as `call` does."""
+        assert len({write.name for write in writes}) == len(writes), "two writes of one name"
+        try:
+            return self.call(
+                "transact_write_items",
+                deadline,
+                TransactItems=[dict(write.request) for write in writes],
+                ClientRequestToken=secrets.token_hex(16),
+                ReturnItemCollectionMetrics="SIZE",
+            )
+        except _Cancelled as cancelled:
+            reasons = zip(writes, cancelled.reasons, strict=True)
+            raise Refused(
+                {w.name: r.get("Item") for w, r in reasons if r["Code"] == "ConditionalCheckFailed"}
+            ) from cancelled
+
+    def _learn(self, answer: Mapping[str, Any], sent_ms: int) -> None:
+        headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+        self.clock.learn(headers.get("date"), sent_ms=sent_ms)
+
+
+class _Cancelled(Exception):
+    def __init__(self, reasons: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__("a condition did not hold")
+        self.reasons = reasons
+
+
+def _raise_unless_retried(error: ClientError, parameters: Mapping[str, Any]) -> None:
+    """Raise what the caller is told, or return when the call is worth repeating."""
+    code = error.response["Error"]["Code"]
+    if code == "TransactionCanceledException":
+        reasons: list[Any] = error.response.get("CancellationReasons", [])
+        codes = {reason["Code"] for reason in reasons}
+        if "ItemCollectionSizeLimitExceeded" in codes:
+            raise GroupFullError("this fork tree is full") from error
+        if "ConditionalCheckFailed" in codes and not codes & {"ValidationError"}:
+            raise _Cancelled(reasons) from error
+        if reasons and codes <= _RETRIED_REASONS:
+            return
+        raise error
+    if code == "ItemCollectionSizeLimitExceededException":
+        raise GroupFullError("this fork tree is full") from error
+    if code == "ValidationException" and "TransactItems" in parameters and "size" in str(error).lower():
+        raise PayloadTooLargeError("too much for one transaction") from error
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    if code not in _RETRIED and status < 500:
+        raise error

@@ -1,0 +1,384 @@
+"""Values to DynamoDB items and back. Only here are attributes named."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forklore.domain import ancestry, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.ids import EntryId
+from forklore.domain.keys import Key
+from forklore.domain.model import (
+    Conversation,
+    Entry,
+    ForkPoint,
+    ForkPosition,
+    Head,
+    Metrics,
+    StartedBy,
+    Usage,
+)
+from forklore.storage import bodies
+from forklore.storage.connection import Item
+
+_CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()}
+_LIVE = "live"
+
+
+def text(value: str) -> dict[str, str]:
+    return {"S": value}
+
+
+def number(value: int) -> dict[str, str]:
+    return {"N": str(value)}
+
+
+def binary(value: bytes) -> dict[str, bytes]:
+    return {"B": value}
+
+
+def present(attributes: Mapping[str, Any]) -> Item:
+    """Return the attributes that are not None, typed: str as S, int as N, bytes as B, True as BOOL."""
+    return {name: _typed(value) for name, value in attributes.items() if value is not None}
+
+
+def _typed(value: Any) -> dict[str, Any]:
+    match value:
+        case bool():
+            return {"BOOL": value}
+        case str():
+            return text(str(value))
+        case int():
+            return number(value)
+        case bytes():
+            return binary(value)
+        case dict():
+            return {"M": present(value)}
+        case _:
+            raise AssertionError(f"no attribute type for {type(value)}")
+
+
+def key_of(key: Key) -> Item:
+    return {"PK": text(key.partition), "SK": text(key.sort)}
+
+
+def plain(item: Item) -> dict[str, Any]:
+    """Return an item's attributes as Python values; absent ones are simply absent."""
+    return {name: _plain(value) for name, value in item.items()}
+
+
+def _plain(value: Mapping[str, Any]) -> Any:
+    kind, held = next(iter(value.items()))
+    match kind:
+        case "N":
+            return int(held)
+        case "M":
+            return plain(held)
+        case "B":
+            return bytes(held)
+        case _:
+            return held
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A fork tree. is_live: False once it is being deleted or while it is being made."""
+
+    group_id: str
+    owner: str
+    created_at: str
+    is_live: bool
+    forks: int
+    is_child: bool
+
+
+def group_item(conversation: Conversation, *, owner: str) -> Item:
+    partition, sort = keys.all_trees(conversation.group_id, conversation.created_at)
+    return key_of(keys.group(conversation.group_id)) | present(
+        {
+            "owner": owner,
+            "createdAt": conversation.created_at,
+            "state": _LIVE,
+            "members": 1,
+            "membersVersion": 1,
+            "forks": 0,
+            "child": True if conversation.started_by else None,
+            "G1": partition,
+            "G1S": sort,
+        }
+    )
+
+
+def group(item: Item) -> Group:
+    a = plain(item)
+    return Group(
+        group_id=a["PK"],
+        owner=a["owner"],
+        created_at=a["createdAt"],
+        is_live=a["state"] == _LIVE,
+        forks=a["forks"],
+        is_child=a.get("child", False),
+    )
+
+
+def conversation_item(conversation: Conversation) -> Item:
+    fork, started = conversation.fork_point, conversation.started_by
+    return key_of(keys.conversation(conversation.group_id, conversation.conversation_id)) | present(
+        {
+            "title": conversation.title,
+            "tags": dict(conversation.tags) or None,
+            "metadata": conversation.metadata if conversation.metadata != "{}" else None,
+            "agentId": conversation.agent_id,
+            "clientId": conversation.client_id,
+            "createdAt": conversation.created_at,
+            "forkedAtConversationId": fork.conversation_id if fork else None,
+            "forkedAtEntryId": fork.entry_id if fork else None,
+            "forkedAtPosition": fork.position if fork else None,
+            "startedByConversationId": started.conversation_id if started else None,
+            "startedByEntryId": started.entry_id if started else None,
+        }
+    )
+
+
+def conversation(item: Item) -> Conversation:
+    a = plain(item)
+    fork, started = a.get("forkedAtConversationId"), a.get("startedByConversationId")
+    return Conversation(
+        conversation_id=a["SK"].partition("#")[2],
+        group_id=a["PK"],
+        created_at=a["createdAt"],
+        title=a.get("title"),
+        tags=a.get("tags", {}),
+        metadata=a.get("metadata", "{}"),
+        agent_id=a.get("agentId"),
+        client_id=a.get("clientId"),
+        fork_point=ForkPoint(fork, a.get("forkedAtEntryId"), ForkPosition(a["forkedAtPosition"]))
+        if fork
+        else None,
+        started_by=StartedBy(started, a.get("startedByEntryId")) if started else None,
+    )
+
+
+def path_item(conversation: Conversation, path: ancestry.Path) -> Item:
+    return key_of(keys.path(conversation.group_id, conversation.conversation_id)) | {
+        "path": binary(ancestry.pack(path))
+    }
+
+
+def path(item: Item | None) -> ancestry.Path:
+    return ancestry.unpack(plain(item)["path"]) if item else ()
+
+
+def tree_item(conversation: Conversation) -> Item:
+    return key_of(keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id))
+
+
+COUNTERS = ("entries", "inputTokens", "outputTokens", "cachedInputTokens", "costNanoUsd")
+"""The sums in HEAD: base of the fork and own appends together."""
+
+
+def counters(metrics: Metrics) -> dict[str, int]:
+    """Return the sums under their attributes' names."""
+    u = metrics.usage
+    sums = (metrics.entries, u.input_tokens, u.output_tokens, u.cached_input_tokens, u.cost_nano_usd)
+    return dict(zip(COUNTERS, sums, strict=True))
+
+
+def head_item(conversation: Conversation, head: Head) -> Item:
+    return key_of(keys.head(conversation.group_id, conversation.conversation_id)) | present(
+        {
+            "owner": head.owner,
+            "updatedAt": head.updated_at,
+            "floor": head.floor,
+            "last": head.last,
+            "lastHistory": head.last_history,
+            "history": head.history,
+            "context": head.context,
+            **counters(head.metrics),
+            "untitled": head.untitled or None,
+            "preview": head.preview,
+        }
+    )
+
+
+def head(item: Item) -> Head:
+    a = plain(item)
+    entries, *usage = (a[name] for name in COUNTERS)
+    return Head(
+        owner=a["owner"],
+        updated_at=a["updatedAt"],
+        floor=a["floor"],
+        last=a["last"],
+        last_history=a.get("lastHistory"),
+        history=a["history"],
+        context=a["context"],
+        metrics=Metrics(entries, Usage(*usage)),
+        untitled=a.get("untitled", False),
+        preview=a.get("preview"),
+    )
+
+
+def member_item(group_id: str, user_id: str, *, level: AccessLevel, created_at: str) -> Item:
+    return key_of(keys.member(group_id, user_id)) | present(
+        {"userId": user_id, "level": level, "createdAt": created_at}
+    )
+
+
+def level(item: Item | None) -> AccessLevel | None:
+    """Return the access level of a membership; None where there is none."""
+    return AccessLevel(item["level"]["S"]) if item else None
+
+
+def mine_item(root: Conversation, user_id: str) -> Item:
+    return key_of(keys.mine(user_id, root.created_at, root.group_id)) | present(
+        {"child": True if root.started_by else None}
+    )
+
+
+def is_child(item: Item) -> bool:
+    """Tell whether a MINE item's tree was started by another conversation."""
+    return "child" in item
+
+
+def pointer_item(conversation: Conversation, nonce: str) -> Item:
+    return key_of(keys.pointer(conversation.conversation_id)) | present(
+        {"group": conversation.group_id, "nonce": nonce}
+    )
+
+
+def nonce(item: Item) -> str | None:
+    """Return the mark of the request that wrote the item."""
+    return item["nonce"]["S"] if "nonce" in item else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Where a conversation lives. group_id: None while its id may not be used again."""
+
+    group_id: str | None
+
+
+def pointer(item: Item, *, now_s: int) -> Pointer | None:
+    """Return the pointer; None where it stands for nothing any more."""
+    a = plain(item)
+    if a.get("gone") and a["ttl"] < now_s:
+        return None
+    return Pointer(a.get("group"))
+
+
+def epoch(item: Item) -> int:
+    """Return the latest epoch that a CTX item names."""
+    return int(item["epoch"]["N"])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An entry as it lies in its item. chunks: how many BLOB items hold the body; 0: it is in `body`."""
+
+    entry: Entry
+    body: bytes
+    chunks: int
+    escaped_bytes: int
+    nonce: str
+
+    @property
+    def entry_id(self) -> EntryId:
+        return self.entry.entry_id
+
+
+def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> tuple[Item, list[Item]]:
+    """Return the entry's item and those of its chunks."""
+    body = bodies.encode(entry.content)
+    chunks = bodies.chunks(body)
+    item = key_of(keys.entry(group_id, entry.entry_id)) | present(
+        {
+            "L1": keys.by_conversation(entry.conversation_id, entry.channel, entry.entry_id),
+            "userId": entry.user_id,
+            "clientId": entry.client_id,
+            "agentId": entry.agent_id,
+            "epoch": entry.epoch,
+            "contentType": entry.content_type,
+            "usage": entry.usage_json,
+            "body": None if chunks else body,
+            "chunks": len(chunks) or None,
+            "size": escaped_bytes,
+            "nonce": nonce,
+        }
+    )
+    blobs = [
+        key_of(keys.blob(group_id, entry.entry_id, at)) | {"data": binary(chunk)}
+        for at, chunk in enumerate(chunks)
+    ]
+    return item, blobs
+
+
+def stored_entry(item: Item) -> StoredEntry:
+    """Return the entry in `item`; its content is read from the body when it is asked for."""
+    a = plain(item)
+    conversation_id, letter, _ = a["L1"].split("#", 2)
+    return StoredEntry(
+        entry=Entry(
+            entry_id=keys.entry_id_of(a["SK"]),
+            conversation_id=conversation_id,
+            user_id=a["userId"],
+            client_id=a.get("clientId"),
+            agent_id=a.get("agentId"),
+            channel=_CHANNELS[letter],
+            epoch=a.get("epoch"),
+            content_type=a["contentType"],
+            content="",
+            usage_json=a.get("usage"),
+        ),
+        body=a.get("body", b""),
+        chunks=a.get("chunks", 0),
+        escaped_bytes=a["size"],
+        nonce=a["nonce"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What was answered to an Idempotency-Key. entry_ids: the entries to show again, in place of a body."""
+
+    request_hash: str
+    group_id: str
+    conversation_id: str
+    entry_ids: tuple[EntryId, ...]
+    body: str
+
+
+def replay_item(key: Key, replay: Replay, *, ttl_s: int) -> Item:
+    return key_of(key) | present(
+        {
+            "request": replay.request_hash,
+            "group": replay.group_id,
+            "conversation": replay.conversation_id,
+            "entries": ",".join(replay.entry_ids) or None,
+            "body": bodies.encode(replay.body),
+            "ttl": ttl_s,
+        }
+    )
+
+
+def replay(item: Item, *, now_s: int) -> Replay | None:
+    """Return what was answered; None where 24 hours have passed."""
+    a = plain(item)
+    if a["ttl"] < now_s:
+        return None
+    return Replay(
+        request_hash=a["request"],
+        group_id=a["group"],
+        conversation_id=a["conversation"],
+        entry_ids=tuple(map(EntryId, a["entries"].split(","))) if "entries" in a else (),
+        body=bodies.decode(a["body"]),
+    )
+
+
+def tags_attribute(tags: Mapping[str, str]) -> dict[str, Any]:
+    return {"M": present(tags)}
+
+
+def compact(value: object) -> str:
+    """Return JSON text in its shortest spelling, members in order of name."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)

@@ -1,0 +1,67 @@
+"""What a process has learnt of conversations: facts that never change, and hints that a write tests.
+
+Nothing here decides access or existence. A hint that is out of date costs one more request, never an answer.
+"""
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+
+from forklore.domain.ids import EntryId
+
+CONVERSATIONS_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """group_id and client_id never change. Hints: owner, last, titled, and the epochs seen, by client."""
+
+    group_id: str
+    client_id: str | None
+    owner: str
+    last: EntryId
+    titled: bool
+    epochs: tuple[tuple[str, int], ...] = ()
+
+    def epoch_of(self, client_id: str) -> int | None:
+        return dict(self.epochs).get(client_id)
+
+    def with_epoch(self, client_id: str, epoch: int) -> "Facts":
+        return replace(self, epochs=tuple((dict(self.epochs) | {client_id: epoch}).items()))
+
+
+class Known:
+    """A bounded memory of Facts by conversation id, least recently used first out. Safe under threads."""
+
+    def __init__(self, conversations_max: int = CONVERSATIONS_MAX) -> None:
+        self._max = conversations_max
+        self._facts: OrderedDict[str, Facts] = OrderedDict()
+        self._full: set[str] = set()
+        self._lock = threading.Lock()
+
+    def get(self, conversation_id: str) -> Facts | None:
+        with self._lock:
+            facts = self._facts.get(conversation_id)
+            if facts is not None:
+                self._facts.move_to_end(conversation_id)
+            return facts
+
+    def put(self, conversation_id: str, facts: Facts) -> None:
+        with self._lock:
+            self._facts[conversation_id] = facts
+            self._facts.move_to_end(conversation_id)
+            if len(self._facts) > self._max:
+                self._facts.popitem(last=False)
+
+    def forget(self, conversation_id: str) -> None:
+        with self._lock:
+            self._facts.pop(conversation_id, None)
+
+    def mark_full(self, group_id: str) -> None:
+        """Note that a tree is near the size that an item collection may have."""
+        with self._lock:
+            self._full.add(group_id)
+
+    def is_full(self, group_id: str) -> bool:
+        with self._lock:
+            return group_id in self._full

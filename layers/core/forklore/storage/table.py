@@ -1,0 +1,229 @@
+"""The one table: a method for each access pattern. Every read is strongly consistent."""
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from forklore.domain import ids, keys
+from forklore.domain.ids import EntryId
+from forklore.domain.keys import Key, SortRange
+from forklore.domain.model import Entry
+from forklore.domain.paging import RangeAnswer, RangeRead
+from forklore.errors import GroupFullError, UnavailableError
+from forklore.storage import bodies, items
+from forklore.storage.connection import ATTEMPTS_MAX, BUDGET_MAX_S, Connection, Deadline, Item, Write
+from forklore.storage.items import StoredEntry, key_of, text
+from forklore.storage.known import Known
+from forklore.storage.writes import Writer
+
+BATCH_KEYS_MAX = 100
+"""DynamoDB's own limit for BatchGetItem."""
+BLOBS_AT_ONCE = 40
+"""Chunks of at most 350 KB in one BatchGetItem answer of at most 16 MB."""
+GROUP_GIGABYTES_MAX = 9.0
+"""Of the 10 GB of an item collection, so that a deletion always has room for its tombstone."""
+READS_AT_ONCE = 16
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class Table:
+    """The table as one request sees it.
+
+    deadline: when the request must have its answer. known: what this process has learnt of conversations.
+    random: makes random bits, as many as asked for.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        known: Known | None = None,
+        deadline: Deadline | None = None,
+        random: Callable[[int], int] = secrets.randbits,
+        threads: ThreadPoolExecutor | None = None,
+    ) -> None:
+        self.connection = connection
+        self.known = known or Known()
+        self.write = Writer(connection.table_name)
+        self._deadline = deadline
+        self._random = random
+        self._threads = threads or ThreadPoolExecutor(READS_AT_ONCE, thread_name_prefix="read")
+
+    def within(self, seconds: float) -> "Table":
+        """Return the same table for a request that has so many seconds left."""
+        return Table(
+            self.connection,
+            known=self.known,
+            deadline=Deadline.after(seconds),
+            random=self._random,
+            threads=self._threads,
+        )
+
+    # Time and fresh ids
+
+    def now_ms(self) -> int:
+        """Return the time for something new. Raises UnavailableError if the own clock is far off."""
+        return self.connection.clock.minting_ms()
+
+    def now_s(self) -> int:
+        """Return the corrected time in whole seconds, as `ttl` counts."""
+        return self.connection.clock.corrected_ms() // 1000
+
+    def mint(self, last: EntryId) -> EntryId:
+        """Return the id of a new entry after `last`."""
+        return ids.mint_id(
+            self.now_ms(),
+            last=last,
+            random=self._random(ids.RANDOM_BITS),
+            step=1 + self._random(32),
+        )
+
+    def mint_conversation(self) -> str:
+        """Return the id of a new conversation."""
+        return ids.fresh_id(self.now_ms(), self._random(ids.RANDOM_BITS))
+
+    def nonce(self) -> str:
+        """Return a mark by which a request knows its own first attempt again."""
+        return f"{self._random(64):016x}"
+
+    # Writing
+
+    def commit(self, writes: Sequence[Write]) -> None:
+        """Write all or nothing. Raises Refused when a condition does not hold; else as Connection.call."""
+        answer = self.connection.transact(writes, self._until())
+        for collection in answer.get("ItemCollectionMetrics", {}).get(self.connection.table_name, []):
+            if collection["SizeEstimateRangeGB"][0] >= GROUP_GIGABYTES_MAX:
+                self.known.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
+
+    def refuse_if_full(self, group_id: str) -> None:
+        """Raise GroupFullError if the tree was near its bound after an earlier write of this process."""
+        if self.known.is_full(group_id):
+            raise GroupFullError("this fork tree is full")
+
+    # Reading items
+
+    def get(self, wanted: Iterable[Key]) -> dict[Key, Item]:
+        """Return the items that exist among `wanted`, which may be any number."""
+        found: dict[Key, Item] = {}
+        left = [key_of(key) for key in dict.fromkeys(wanted)]
+        for _ in range(ATTEMPTS_MAX * (1 + len(left) // BATCH_KEYS_MAX)):
+            if not left:
+                return found
+            now, left = left[:BATCH_KEYS_MAX], left[BATCH_KEYS_MAX:]
+            name = self.connection.table_name
+            answer = self._call("batch_get_item", RequestItems={name: {"Keys": now, "ConsistentRead": True}})
+            for item in answer["Responses"].get(name, []):
+                found[Key(item["PK"]["S"], item["SK"]["S"])] = item
+            left += answer.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
+        raise UnavailableError("the store is busy; try again")
+
+    def query(
+        self,
+        of: SortRange,
+        *,
+        backward: bool = False,
+        limit: int | None = None,
+        page: int | None = None,
+    ) -> Iterator[Item]:
+        """Yield the items of a range in key order, or backward.
+
+        limit: how many at the most. page: how many DynamoDB reads at a time, where fewer may be enough.
+        """
+        start: Item | None = None
+        page = page or limit
+        while True:
+            answer = self._call(
+                "query",
+                ConsistentRead=True,
+                KeyConditionExpression="PK = :p AND SK BETWEEN :first AND :last",
+                ExpressionAttributeValues={
+                    ":p": text(of.partition),
+                    ":first": text(of.first),
+                    ":last": text(of.last),
+                },
+                ScanIndexForward=not backward,
+                **({"Limit": page} if page else {}),
+                **({"ExclusiveStartKey": start} if start else {}),
+            )
+            for item in answer["Items"]:
+                yield item
+                limit = None if limit is None else limit - 1
+            start = answer.get("LastEvaluatedKey")
+            if start is None or limit == 0:
+                return
+
+    # Reading entries
+
+    def read_ranges(
+        self, group_id: str, reads: Sequence[RangeRead], *, backward: bool
+    ) -> list[RangeAnswer[StoredEntry]]:
+        """Return the answers of one round of reads, made side by side."""
+        if len(reads) == 1:
+            return [self._read_range(group_id, reads[0], backward)]
+        return list(self.side_by_side(lambda read: self._read_range(group_id, read, backward), reads))
+
+    def side_by_side(self, call: Callable[[A], B], arguments: Iterable[A]) -> Iterator[B]:
+        """Yield what `call` returns for each argument, in order; the calls overlap."""
+        return self._threads.map(call, arguments)
+
+    def _read_range(self, group_id: str, read: RangeRead, backward: bool) -> RangeAnswer[StoredEntry]:
+        first, last = read.window.start, ids.previous_id(read.window.stop)
+        if read.conversation_id is None or read.channel is None:
+            sort_key, index = "SK", {}
+            bounds = keys.position(first), keys.position(last)
+        else:
+            sort_key, index = "L1", {"IndexName": "byConversation"}
+            bounds = (
+                keys.by_conversation(read.conversation_id, read.channel, first),
+                keys.by_conversation(read.conversation_id, read.channel, last),
+            )
+        answer = self._call(
+            "query",
+            ConsistentRead=True,
+            KeyConditionExpression=f"PK = :p AND {sort_key} BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":p": text(group_id),
+                ":first": text(bounds[0]),
+                ":last": text(bounds[1]),
+            },
+            ScanIndexForward=not backward,
+            Limit=read.limit,
+            **index,
+        )
+        found = [items.stored_entry(item) for item in answer["Items"]]
+        end = answer.get("LastEvaluatedKey")
+        return RangeAnswer(found, keys.entry_id_of(end["SK"]["S"]) if end else None)
+
+    def entries(self, group_id: str, entry_ids: Sequence[EntryId]) -> list[Entry]:
+        """Return the entries with these ids, in that order. Raises KeyError if one does not exist."""
+        wanted = [keys.entry(group_id, entry_id) for entry_id in entry_ids]
+        found = self.get(wanted)
+        return self.with_bodies(group_id, [items.stored_entry(found[key]) for key in wanted])
+
+    def with_bodies(self, group_id: str, stored: Sequence[StoredEntry]) -> list[Entry]:
+        """Return the entries with their content; large bodies are fetched, in order."""
+        wanted = [keys.blob(group_id, s.entry_id, at) for s in stored for at in range(s.chunks)]
+        blobs: dict[Key, Item] = {}
+        for at in range(0, len(wanted), BLOBS_AT_ONCE):
+            blobs |= self.get(wanted[at : at + BLOBS_AT_ONCE])
+        return [replace(s.entry, content=bodies.decode(_whole_body(group_id, s, blobs))) for s in stored]
+
+    def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        if operation != "batch_get_item":
+            parameters["TableName"] = self.connection.table_name
+        return self.connection.call(operation, self._until(), **parameters)
+
+    def _until(self) -> Deadline:
+        return self._deadline or Deadline.after(BUDGET_MAX_S)
+
+
+def _whole_body(group_id: str, stored: StoredEntry, blobs: Mapping[Key, Item]) -> bytes:
+    if not stored.chunks:
+        return stored.body
+    found = (blobs[keys.blob(group_id, stored.entry_id, at)] for at in range(stored.chunks))
+    return b"".join(bytes(item["data"]["B"]) for item in found)

@@ -1,0 +1,305 @@
+"""The parts of every transaction, each with the condition that makes it safe (design, section 3)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forklore.domain import access, ancestry, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.ids import EntryId
+from forklore.domain.keys import Key
+from forklore.domain.model import Conversation, Entry, Head, Metrics
+from forklore.storage import items
+from forklore.storage.connection import Item, Write
+from forklore.storage.items import key_of, number, text
+
+IDEMPOTENCY_SECONDS = 24 * 3600
+
+IDEMPOTENCY = "idempotency"
+ENTRY = "entry"
+HEAD = "head"
+MEMBER = "member"
+CONTEXT = "context"
+POINTER = "pointer"
+GROUP = "group"
+
+
+class Names:
+    """Collects the attribute names and values of one expression, so that no reserved word bites."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.values: Item = {}
+
+    def name(self, attribute: str) -> str:
+        self.names[f"#{attribute}"] = attribute
+        return f"#{attribute}"
+
+    def value(self, label: str, typed: dict[str, Any]) -> str:
+        self.values[f":{label}"] = typed
+        return f":{label}"
+
+    def parts(self) -> dict[str, Any]:
+        """Return the request members for what was collected; DynamoDB refuses empty ones."""
+        return {
+            **({"ExpressionAttributeNames": self.names} if self.names else {}),
+            **({"ExpressionAttributeValues": self.values} if self.values else {}),
+        }
+
+
+class Writer:
+    """Makes the parts of transactions on one table."""
+
+    def __init__(self, table_name: str) -> None:
+        self._table = table_name
+
+    def put_new(self, name: str, item: Item) -> Write:
+        """Put an item that must not exist yet."""
+        return self._write(name, "Put", Item=item, ConditionExpression="attribute_not_exists(PK)")
+
+    def put_replay(self, key: Key, replay: items.Replay, *, now_s: int) -> Write:
+        """Remember the answer for 24 hours, unless one is remembered already."""
+        return self._put_unless_current(
+            IDEMPOTENCY, items.replay_item(key, replay, ttl_s=now_s + IDEMPOTENCY_SECONDS), now_s
+        )
+
+    def put_pointer(self, conversation: Conversation, *, nonce: str, now_s: int) -> Write:
+        """Claim the id, unless it is in use or was deleted lately."""
+        return self._put_unless_current(POINTER, items.pointer_item(conversation, nonce), now_s)
+
+    def _put_unless_current(self, name: str, item: Item, now_s: int) -> Write:
+        return self._write(
+            name,
+            "Put",
+            Item=item,
+            ConditionExpression="attribute_not_exists(PK) OR #ttl < :now",
+            ExpressionAttributeNames={"#ttl": "ttl"},
+            ExpressionAttributeValues={":now": number(now_s)},
+        )
+
+    def put_entry(
+        self, group_id: str, entry: Entry, *, name: str, nonce: str, escaped_bytes: int
+    ) -> list[Write]:
+        """Put an entry and the chunks of its body."""
+        item, blobs = items.entry_items(group_id, entry, nonce=nonce, escaped_bytes=escaped_bytes)
+        return [
+            self.put_new(name, item),
+            *(self._write(f"{name}/{at}", "Put", Item=blob) for at, blob in enumerate(blobs)),
+        ]
+
+    def move_head(self, move: "HeadMove") -> Write:
+        """Move HEAD over new entries: the one condition that orders all appends to a conversation."""
+        n = Names()
+        sets = {
+            "last": text(move.last),
+            "updatedAt": text(move.updated_at),
+            "lastHistory": text(move.last_history) if move.last_history else None,
+            "preview": text(move.preview) if move.preview is not None else None,
+        }
+        adds = {
+            "history": move.history,
+            "context": move.context,
+            **items.counters(move.added),
+        }
+        set_part = ", ".join(f"{n.name(a)} = {n.value(a, v)}" for a, v in sets.items() if v is not None)
+        add_part = ", ".join(f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v)
+        conditions = [f"attribute_exists(PK) AND {n.name('last')} < {n.value('first', text(move.first))}"]
+        if move.owner is not None:
+            conditions.append(f"{n.name('owner')} = {n.value('owner', text(move.owner))}")
+        if move.titles is not None:
+            untitled = n.name("untitled")
+            check = "attribute_exists" if move.titles else "attribute_not_exists"
+            conditions.append(f"{check}({untitled})")
+        if move.if_last_history is not None:
+            conditions.append(f"#lastHistory = {n.value('match', text(move.if_last_history))}")
+            n.name("lastHistory")
+        return self._write(
+            HEAD,
+            "Update",
+            Key=key_of(keys.head(move.group_id, move.conversation_id)),
+            UpdateExpression=f"SET {set_part} ADD {add_part}"
+            + (f" REMOVE {n.name('untitled')}" if move.titles else ""),
+            ConditionExpression=" AND ".join(conditions),
+            **n.parts(),
+        )
+
+    def check_member(self, group_id: str, user_id: str, least: AccessLevel) -> Write:
+        """Hold a member, who is not the owner, to the level that the write was allowed by."""
+        levels = {f":{level}": text(level) for level in access.levels_from(least)}
+        return self._write(
+            MEMBER,
+            "ConditionCheck",
+            Key=key_of(keys.member(group_id, user_id)),
+            ConditionExpression=f"#level IN ({', '.join(levels)})",
+            ExpressionAttributeNames={"#level": "level"},
+            ExpressionAttributeValues=levels,
+        )
+
+    def move_context(self, move: "ContextMove") -> Write:
+        """Move a client's CTX over new entries: they join its epoch, or start a higher one."""
+        n = Names()
+        epoch, last = n.value("epoch", number(move.epoch)), n.value("last", text(move.last))
+        first = n.value("first", text(move.first))
+        if not move.starts_epoch:
+            first = f"if_not_exists({n.name('first')}, {first})"
+        relation = "<" if move.starts_epoch else "="
+        lowest = n.value("lowest", number(move.lowest))
+        return self._write(
+            CONTEXT,
+            "Update",
+            Key=key_of(keys.context(move.group_id, move.conversation_id, move.client_id)),
+            UpdateExpression=f"SET {n.name('epoch')} = {epoch}, {n.name('last')} = {last}"
+            f", {n.name('first')} = {first}",
+            ConditionExpression="attribute_not_exists(PK)"
+            f" OR (#epoch {relation} :epoch AND #epoch <= {lowest})",
+            **n.parts(),
+        )
+
+    def set_title(self, group_id: str, conversation_id: str, title: str) -> Write:
+        """Give an untitled conversation its title; HEAD's `untitled` guards it."""
+        return self.change_conversation(group_id, conversation_id, {"title": text(title)})
+
+    def change_conversation(
+        self, group_id: str, conversation_id: str, changes: Mapping[str, dict[str, Any] | None]
+    ) -> Write:
+        """Replace attributes of CONV; None removes one."""
+        n = Names()
+        sets = [f"{n.name(a)} = {n.value(a, v)}" for a, v in changes.items() if v is not None]
+        removes = [n.name(a) for a, v in changes.items() if v is None]
+        return self._write(
+            "conversation",
+            "Update",
+            Key=key_of(keys.conversation(group_id, conversation_id)),
+            UpdateExpression=" ".join(
+                [
+                    *([f"SET {', '.join(sets)}"] if sets else []),
+                    *([f"REMOVE {', '.join(removes)}"] if removes else []),
+                ]
+            ),
+            ConditionExpression="attribute_exists(PK)",
+            **n.parts(),
+        )
+
+    def touch_head(
+        self,
+        group_id: str,
+        conversation_id: str,
+        *,
+        updated_at: str,
+        was: str,
+        owner: str | None,
+        titled: bool,
+    ) -> Write:
+        """Move `updatedAt` on from what was read; with `owner` only while that is the owner."""
+        n = Names()
+        conditions = [f"{n.name('updatedAt')} = {n.value('was', text(was))}"]
+        if owner is not None:
+            conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+        return self._write(
+            HEAD,
+            "Update",
+            Key=key_of(keys.head(group_id, conversation_id)),
+            UpdateExpression=f"SET #updatedAt = {n.value('now', text(updated_at))}"
+            + (f" REMOVE {n.name('untitled')}" if titled else ""),
+            ConditionExpression=" AND ".join(conditions),
+            **n.parts(),
+        )
+
+    def count_fork(self, group_id: str, *, owner: str) -> Write:
+        """Count a fork in a live tree whose owner is the one that the fork's HEAD copies."""
+        return self._write(
+            GROUP,
+            "Update",
+            Key=key_of(keys.group(group_id)),
+            UpdateExpression="ADD #forks :one",
+            ConditionExpression="#state = :live AND #owner = :owner",
+            ExpressionAttributeNames={"#forks": "forks", "#state": "state", "#owner": "owner"},
+            ExpressionAttributeValues={":one": number(1), ":live": text("live"), ":owner": text(owner)},
+        )
+
+    def put_root(self, root: Conversation, head: Head, *, nonce: str, now_s: int) -> list[Write]:
+        """Put a tree of one conversation with its owner."""
+        member = items.member_item(
+            root.group_id, head.owner, level=AccessLevel.OWNER, created_at=root.created_at
+        )
+        return [
+            self.put_pointer(root, nonce=nonce, now_s=now_s),
+            self.put_new(GROUP, items.group_item(root, owner=head.owner)),
+            *self._put_conversation(root, head),
+            self.put_new(MEMBER, member),
+            self.put_new("mine", items.mine_item(root, head.owner)),
+        ]
+
+    def put_fork(
+        self, fork: Conversation, head: Head, path: ancestry.Path, *, nonce: str, now_s: int
+    ) -> list[Write]:
+        """Put a conversation into a live tree: its path, and nothing that the path shows."""
+        return [
+            self.put_pointer(fork, nonce=nonce, now_s=now_s),
+            self.count_fork(fork.group_id, owner=head.owner),
+            *self._put_conversation(fork, head),
+            *([self.put_new("path", items.path_item(fork, path))] if path else []),
+        ]
+
+    def _put_conversation(self, conversation: Conversation, head: Head) -> list[Write]:
+        return [
+            self.put_new("conversation", items.conversation_item(conversation)),
+            self.put_new(HEAD, items.head_item(conversation, head)),
+            self.put_new("tree", items.tree_item(conversation)),
+        ]
+
+    def _write(self, name: str, verb: str, **request: Any) -> Write:
+        if "ConditionExpression" in request:
+            request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        return Write(name, {verb: {"TableName": self._table, **request}})
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMove:
+    """What an append does to HEAD.
+
+    first, last: the new entries' outermost ids. history, context: how many of each. owner: the caller, when
+    allowed as owner. titles: True sets the title, False requires that one was set, None does not ask.
+    if_last_history: the caller's If-Match.
+    """
+
+    group_id: str
+    conversation_id: str
+    first: EntryId
+    last: EntryId
+    updated_at: str
+    history: int
+    context: int
+    added: Metrics
+    last_history: EntryId | None = None
+    preview: str | None = None
+    owner: str | None = None
+    titles: bool | None = None
+    if_last_history: EntryId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextMove:
+    """What an append of context entries does to its client's CTX.
+
+    epoch: the highest of the new entries; first: the first of them in that epoch. lowest: the first epoch
+    of the new entries. last: the last new id. starts_epoch: whether `epoch` is higher than the one known.
+    """
+
+    group_id: str
+    conversation_id: str
+    client_id: str
+    epoch: int
+    lowest: int
+    first: EntryId
+    last: EntryId
+    starts_epoch: bool
+
+
+def entry_name(at: int) -> str:
+    """Return what a refusal calls the entry at place `at` of a request."""
+    return f"{ENTRY}{at}"
+
+
+def is_entry(name: str) -> bool:
+    return name.startswith(ENTRY)
