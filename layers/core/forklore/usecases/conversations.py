@@ -1,0 +1,146 @@
+"""Create, show, change and list conversations."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from forklore.domain import ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.model import Caller, Conversation, Head
+from forklore.errors import ConflictError, ForbiddenError, UnavailableError
+from forklore.storage import items
+from forklore.storage.connection import Refused
+from forklore.storage.table import Table
+from forklore.storage.writes import MEMBER
+from forklore.usecases.creating import Plan, create
+from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer
+from forklore.usecases.opening import Shown, open_conversation
+
+CHANGE_ATTEMPTS_MAX = 16
+
+
+@dataclass(frozen=True, slots=True)
+class NewConversation:
+    """A root without entries. conversation_id None: an id is made."""
+
+    conversation_id: str | None = None
+    title: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metadata: str = "{}"
+    agent_id: str | None = None
+
+
+def create_conversation(
+    table: Table, *, caller: Caller, request: NewConversation, once: Once | None = None
+) -> Shown:
+    """Create a conversation of the caller's, in a tree of its own.
+
+    Raises ConflictError if the id is in use or was deleted lately, AnsweredBefore for a replay.
+    """
+    made = create(
+        table, lambda nonce: _plan_root(table, caller, request, once, nonce), caller=caller, once=once
+    )
+    if made is None:
+        raise ConflictError(f"the id {request.conversation_id!r} is in use")
+    return made
+
+
+def _plan_root(
+    table: Table, caller: Caller, request: NewConversation, once: Once | None, nonce: str
+) -> Plan[Shown] | None:
+    pointer = [keys.pointer(request.conversation_id)] if request.conversation_id else []
+    found = table.get([*pointer, *keys_of(once)])
+    raise_if_answered(table, once, found, caller=caller)
+    if any(items.pointer(found[key], now_s=table.now_s()) for key in pointer if key in found):
+        return None
+    conversation_id = request.conversation_id or table.mint_conversation()
+    root = Conversation(
+        conversation_id=conversation_id,
+        group_id=conversation_id,
+        created_at=ids.timestamp(table.now_ms()),
+        title=request.title,
+        tags=request.tags,
+        metadata=request.metadata,
+        agent_id=request.agent_id,
+        client_id=caller.client_id,
+    )
+    head = Head(owner=caller.user_id, updated_at=root.created_at, untitled=root.title is None)
+    shown = Shown(root, head, AccessLevel.OWNER)
+    record = record_answer(
+        table, once, group_id=conversation_id, conversation_id=conversation_id, answer=shown
+    )
+    return Plan([*record, *table.write.put_root(root, head, nonce=nonce, now_s=table.now_s())], shown)
+
+
+def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> Shown:
+    """Return the conversation. Raises NotFoundError, ForbiddenError if the caller is not a member."""
+    return open_conversation(table, conversation_id, user_id=caller.user_id).shown
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What to replace. has_title tells a title that is cleared (None) from one that stays."""
+
+    has_title: bool = False
+    title: str | None = None
+    tags: Mapping[str, str] | None = None
+    metadata: str | None = None
+
+
+def update_conversation(table: Table, *, caller: Caller, conversation_id: str, change: Change) -> Shown:
+    """Replace title, tags or metadata, and move `updatedAt`.
+
+    Raises NotFoundError, ForbiddenError below writer.
+    """
+    for _ in range(CHANGE_ATTEMPTS_MAX):
+        opened = open_conversation(table, conversation_id, user_id=caller.user_id, least=AccessLevel.WRITER)
+        group_id, head = opened.group.group_id, opened.head
+        later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
+        updated_at = max(ids.timestamp(table.now_ms()), later)
+        is_owner = caller.user_id == head.owner
+        member = table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)
+        attributes = _attributes(change)
+        writes = [
+            table.write.touch_head(
+                group_id,
+                conversation_id,
+                updated_at=updated_at,
+                was=head.updated_at,
+                owner=caller.user_id if is_owner else None,
+                titled=change.has_title,
+            ),
+            *([] if is_owner else [member]),
+            *([table.write.change_conversation(group_id, conversation_id, attributes)] if attributes else []),
+        ]
+        try:
+            table.commit(writes)
+        except Refused as refused:
+            if MEMBER in refused.failed:
+                raise ForbiddenError("this needs the access level 'writer'") from refused
+            continue
+        if change.has_title:
+            table.known.forget(conversation_id)
+        return _changed(opened.shown, change, updated_at)
+    raise UnavailableError("the conversation is busy; try again")
+
+
+def _attributes(change: Change) -> dict[str, dict[str, Any] | None]:
+    attributes: dict[str, dict[str, Any] | None] = {}
+    if change.has_title:
+        attributes["title"] = None if change.title is None else items.text(change.title)
+    if change.tags is not None:
+        attributes["tags"] = items.tags_attribute(change.tags)
+    if change.metadata is not None:
+        attributes["metadata"] = items.text(change.metadata)
+    return attributes
+
+
+def _changed(shown: Shown, change: Change, updated_at: str) -> Shown:
+    conversation, head = shown.conversation, replace(shown.head, updated_at=updated_at)
+    if change.has_title:
+        conversation, head = replace(conversation, title=change.title), replace(head, untitled=False)
+    if change.tags is not None:
+        conversation = replace(conversation, tags=change.tags)
+    if change.metadata is not None:
+        conversation = replace(conversation, metadata=change.metadata)
+    return replace(shown, conversation=conversation, head=head)

@@ -1,0 +1,77 @@
+"""Creating a conversation of any kind: decide, write in one transaction, and judge what a refusal means."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Generic, TypeVar
+
+from forklore.domain.model import Caller
+from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
+from forklore.storage import items
+from forklore.storage.connection import Refused, Write
+from forklore.storage.table import Table
+from forklore.storage.writes import GROUP, IDEMPOTENCY, MEMBER, POINTER
+from forklore.usecases.idempotency import Once, raise_if_answered
+
+ATTEMPTS_MAX = 8
+"""Times that a creation is decided again when what it stands on changes under it."""
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Generic[T]):
+    """A creation that was decided: what to write, and what to answer when it is written."""
+
+    writes: Sequence[Write]
+    answer: T
+
+
+class _Verdict(Enum):
+    OURS = auto()
+    TAKEN = auto()
+    CHANGED = auto()
+
+
+def create(
+    table: Table, decide: Callable[[str], Plan[T] | None], *, caller: Caller, once: Once | None
+) -> T | None:
+    """Return the answer of the plan that was written; None when the id is somebody else's.
+
+    decide: given the request's nonce, reads and decides; None when it finds the id in use. It is called again
+    when the tree changes between its reading and the write.
+    Raises what `decide` raises, AnsweredBefore for a replay, ForbiddenError when a membership was taken
+    away meanwhile, NotFoundError when the tree was deleted.
+    """
+    nonce = table.nonce()
+    for _ in range(ATTEMPTS_MAX):
+        plan = decide(nonce)
+        if plan is None:
+            return None
+        try:
+            table.commit(plan.writes)
+        except Refused as refused:
+            match _judge(table, refused, caller=caller, once=once, nonce=nonce):
+                case _Verdict.OURS:
+                    return plan.answer
+                case _Verdict.TAKEN:
+                    return None
+                case _Verdict.CHANGED:
+                    continue
+        return plan.answer
+    raise UnavailableError("the conversations keep changing; try again")
+
+
+def _judge(table: Table, refused: Refused, *, caller: Caller, once: Once | None, nonce: str) -> _Verdict:
+    for name, item in refused.failed.items():
+        if name == IDEMPOTENCY:
+            raise_if_answered(table, once, {once.key: item} if once and item else {}, caller=caller)
+        elif name == POINTER:
+            mine = item is not None and items.nonce(item) == nonce
+            return _Verdict.OURS if mine else _Verdict.TAKEN
+        elif name == MEMBER:
+            raise ForbiddenError("the membership was taken away") from refused
+        elif name == GROUP and item is not None and not items.group(item).is_live:
+            raise NotFoundError("the conversation is deleted") from refused
+    return _Verdict.CHANGED

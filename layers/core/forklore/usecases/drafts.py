@@ -1,0 +1,244 @@
+"""From what a caller wants to append to entries with ids, and what they add to HEAD and CTX."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from forklore.domain import access, content, ids
+from forklore.domain.ancestry import Path
+from forklore.domain.ids import EntryId
+from forklore.domain.jsontext import JsonText, escaped_size
+from forklore.domain.model import Caller, Channel, Entry, Head, Metrics, Usage
+from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.errors import ConflictError, PayloadTooLargeError
+from forklore.storage.connection import Write
+from forklore.storage.table import Table
+from forklore.storage.writes import ContextMove, HeadMove, entry_name
+from forklore.usecases import views
+
+ENTRY_BYTES_MAX = 2_500_000
+"""One entry's content, as escaped inside Lambda's answer."""
+TRANSACTION_BYTES_MAX = 3_900_000
+"""Of the 4 MB of a transaction, so that the small items fit in, too."""
+TRANSACTION_WRITES_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry that has no id yet. epoch None: a context entry joins its client's latest epoch."""
+
+    channel: Channel
+    content_type: str
+    content: JsonText
+    agent_id: str | None = None
+    epoch: int | None = None
+    usage: Usage = field(default_factory=Usage)
+    usage_json: str | None = None
+
+    @property
+    def text(self) -> str | None:
+        return content.history_text(self.content.value) if self.channel is Channel.HISTORY else None
+
+
+def has_context(drafts: Sequence[Draft]) -> bool:
+    return any(draft.channel is Channel.CONTEXT for draft in drafts)
+
+
+def check_fits(drafts: Sequence[Draft]) -> None:
+    """Raise PayloadTooLargeError for an entry over ENTRY_BYTES_MAX, or a batch that no answer could hold."""
+    sizes = [escaped_size(draft.content.text) for draft in drafts]
+    if max(sizes) > ENTRY_BYTES_MAX:
+        raise PayloadTooLargeError(f"an entry's content is at most {ENTRY_BYTES_MAX} bytes as escaped JSON")
+    if sum(sizes) > PAGE_BYTES_MAX:
+        raise PayloadTooLargeError(f"a batch's content is at most {PAGE_BYTES_MAX} bytes as escaped JSON")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Entries with ids, in order, and the drafts they were made of; perhaps none."""
+
+    drafts: Sequence[Draft]
+    entries: list[Entry]
+
+    @property
+    def first(self) -> EntryId:
+        return self.entries[0].entry_id
+
+    @property
+    def last(self) -> EntryId:
+        return self.entries[-1].entry_id
+
+    @property
+    def last_history(self) -> EntryId | None:
+        own = [e.entry_id for e in self.entries if e.channel is Channel.HISTORY]
+        return own[-1] if own else None
+
+    @property
+    def title(self) -> str | None:
+        """What an untitled conversation is called after these entries; None when they hold no text."""
+        return next((d.text[: content.TITLE_CHARACTERS] for d in self.drafts if d.text), None)
+
+    @property
+    def preview(self) -> str | None:
+        texts = [draft.text for draft in self.drafts if draft.text]
+        return texts[-1][: content.PREVIEW_CHARACTERS] if texts else None
+
+    @property
+    def metrics(self) -> Metrics:
+        return Metrics(len(self.entries), sum((draft.usage for draft in self.drafts), Usage()))
+
+    @property
+    def history(self) -> int:
+        return sum(entry.channel is Channel.HISTORY for entry in self.entries)
+
+    @property
+    def context(self) -> int:
+        return len(self.entries) - self.history
+
+
+def mint_batch(
+    table: Table,
+    drafts: Sequence[Draft],
+    *,
+    conversation_id: str,
+    caller: Caller,
+    last: EntryId,
+    epoch: int,
+) -> Batch:
+    """Return the drafts as entries after `last`.
+
+    epoch: the client's latest in the view; 0 when it has none. Raises ConflictError for a lower one.
+    """
+    entries = []
+    for draft in drafts:
+        last = table.mint(last)
+        own_epoch = None
+        if draft.channel is Channel.CONTEXT:
+            own_epoch = max(epoch, 1) if draft.epoch is None else draft.epoch
+            if own_epoch < epoch:
+                raise ConflictError(f"epoch {own_epoch} is over; the latest is {epoch}", latestEpoch=epoch)
+            epoch = own_epoch
+        entries.append(
+            Entry(
+                entry_id=last,
+                conversation_id=conversation_id,
+                user_id=caller.user_id,
+                client_id=caller.client_id,
+                agent_id=draft.agent_id,
+                channel=draft.channel,
+                epoch=own_epoch,
+                content_type=draft.content_type,
+                content=draft.content.text,
+                usage_json=draft.usage_json,
+            )
+        )
+    return Batch(drafts, entries)
+
+
+def head_over(head: Head, batch: Batch) -> Head:
+    """Return a new conversation's HEAD with the batch already appended."""
+    if not batch.entries:
+        return head
+    return replace(
+        head,
+        updated_at=ids.created_at(batch.last),
+        last=batch.last,
+        last_history=batch.last_history or head.last_history,
+        history=batch.history,
+        context=batch.context,
+        metrics=Metrics(
+            head.metrics.entries + batch.metrics.entries, head.metrics.usage + batch.metrics.usage
+        ),
+        preview=batch.preview,
+    )
+
+
+def require_match(if_match: EntryId | None, last_history: EntryId | None) -> None:
+    """Raise ConflictError if the caller named a last history entry, and it is another."""
+    if if_match is not None and if_match != last_history:
+        raise ConflictError("the conversation has moved on", lastEntryId=last_history)
+
+
+def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_id: str, path: Path) -> int:
+    """Return the client's latest epoch in what a new conversation inherits; 0 without any.
+
+    Raises ForbiddenError for context from a plain user.
+    """
+    if not has_context(drafts):
+        return 0
+    access.require_context(caller, bound_to=None)
+    assert caller.client_id is not None
+    return views.latest_epoch(table, group_id, path, caller.client_id) or 0
+
+
+def head_move(
+    batch: Batch,
+    *,
+    group_id: str,
+    conversation_id: str,
+    owner: str | None,
+    titled: bool,
+    if_match: EntryId | None,
+) -> HeadMove:
+    """Return what the batch does to the HEAD of a conversation that exists."""
+    return HeadMove(
+        group_id=group_id,
+        conversation_id=conversation_id,
+        first=batch.first,
+        last=batch.last,
+        updated_at=ids.created_at(batch.last),
+        history=batch.history,
+        context=batch.context,
+        added=batch.metrics,
+        last_history=batch.last_history,
+        preview=batch.preview,
+        owner=owner,
+        titles=None if batch.title is None else not titled,
+        if_last_history=if_match,
+    )
+
+
+def write_batch(table: Table, batch: Batch, *, group_id: str, nonce: str) -> list[Write]:
+    """Return the writes of the entries and their chunks.
+
+    Raises PayloadTooLargeError when they do not fit into one transaction.
+    """
+    writes: list[Write] = []
+    size = 0
+    for at, entry in enumerate(batch.entries):
+        parts = table.write.put_entry(
+            group_id,
+            entry,
+            name=entry_name(at),
+            nonce=nonce,
+            escaped_bytes=escaped_size(entry.content),
+        )
+        items = [part.request["Put"]["Item"] for part in parts]
+        size += sum(len(item.get(body, {}).get("B", b"")) for item in items for body in ("body", "data"))
+        writes += parts
+    if size > TRANSACTION_BYTES_MAX or len(writes) > TRANSACTION_WRITES_MAX - 6:
+        raise PayloadTooLargeError("too much for one request; append it in parts")
+    return writes
+
+
+def write_context(
+    table: Table, batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: int
+) -> list[Write]:
+    """Return the move of the client's CTX over the batch's context entries; nothing without any."""
+    own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
+    if not own or caller.client_id is None:
+        return []
+    epochs = [entry.epoch or 0 for entry in own]
+    return [
+        table.write.move_context(
+            ContextMove(
+                group_id=group_id,
+                conversation_id=conversation_id,
+                client_id=caller.client_id,
+                epoch=epochs[-1],
+                lowest=epochs[0],
+                first=next(entry.entry_id for entry in own if entry.epoch == epochs[-1]),
+                last=own[-1].entry_id,
+                starts_epoch=epochs[-1] > epoch,
+            )
+        )
+    ]

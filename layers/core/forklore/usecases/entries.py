@@ -1,0 +1,398 @@
+"""Append entries, and page through what a conversation shows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from forklore.domain import access, ancestry, ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.ids import EntryId
+from forklore.domain.model import Caller, Channel, Conversation, Entry, ForkPosition, Head
+from forklore.domain.paging import Window
+from forklore.errors import ForbiddenError, InvalidCursorError, UnavailableError
+from forklore.storage import items
+from forklore.storage.connection import Refused
+from forklore.storage.items import StoredEntry
+from forklore.storage.known import Facts
+from forklore.storage.table import Table
+from forklore.storage.writes import CONTEXT, HEAD, IDEMPOTENCY, MEMBER, is_entry
+from forklore.usecases import views
+from forklore.usecases.creating import Plan, create
+from forklore.usecases.drafts import (
+    Draft,
+    check_fits,
+    has_context,
+    head_move,
+    head_over,
+    mint_batch,
+    require_match,
+    write_batch,
+    write_context,
+)
+from forklore.usecases.forks import ForkRequest, fork_with_entries
+from forklore.usecases.idempotency import (
+    AnsweredBefore,
+    Once,
+    entries_again,
+    keys_of,
+    raise_if_answered,
+    record_entries,
+)
+from forklore.usecases.opening import Opened, find
+from forklore.usecases.views import Filter
+
+ATTEMPTS_MAX = 32
+"""Times that an append is decided again on what others have written meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Where a conversation that is new forks from. entry_id: the first entry not inherited; None: blank."""
+
+    source_id: str
+    entry_id: EntryId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Entries for a conversation, all or none, in order.
+
+    fork: what the conversation is a fork of, if it does not exist yet. if_match: the last history entry that
+    the caller knows of. once: with an Idempotency-Key.
+    """
+
+    conversation_id: str
+    drafts: Sequence[Draft]
+    fork: Fork | None = None
+    if_match: EntryId | None = None
+    once: Once | None = None
+
+
+def append_entries(table: Table, *, caller: Caller, request: Append) -> list[Entry]:
+    """Append; a conversation that does not exist is created, as a root or as a fork.
+
+    Raises NotFoundError if the conversation is deleted, ForbiddenError below writer or for another client's
+    context, ConflictError if `if_match` is not the last history entry or an epoch is over,
+    PayloadTooLargeError, GroupFullError.
+    """
+    check_fits(request.drafts)
+    try:
+        return _Appending(table, caller, request).run()
+    except AnsweredBefore as before:
+        return entries_again(table, before.replay)
+
+
+class _Appending:
+    """One append: tried on what is known, decided again on what a refusal tells."""
+
+    def __init__(self, table: Table, caller: Caller, request: Append) -> None:
+        self._table = table
+        self._caller = caller
+        self._request = request
+        self._id = request.conversation_id
+        self._nonce = table.nonce()
+
+    def run(self) -> list[Entry]:
+        facts = self._known()
+        for _ in range(ATTEMPTS_MAX):
+            if facts is None:
+                entries = self._create_if_new()
+                if entries is not None:
+                    return entries
+                facts = self._known()
+                continue
+            try:
+                return self._append(facts)
+            except Refused as refused:
+                facts = self._decide_again(facts, refused)
+        raise UnavailableError("the conversation is busy; try again")
+
+    def _known(self) -> Facts | None:
+        """Return the facts that the append can be tried on without reading."""
+        facts = self._table.known.get(self._id)
+        if facts is None or not has_context(self._request.drafts):
+            return facts
+        client = self._caller.client_id
+        return facts if client is not None and facts.epoch_of(client) is not None else None
+
+    def _create_if_new(self) -> list[Entry] | None:
+        """Return the entries of a conversation created by them; None when there is one, now known."""
+        table, caller, request = self._table, self._caller, self._request
+        if request.fork is not None:
+            position = ForkPosition.BEFORE if request.fork.entry_id else ForkPosition.BLANK
+            fork = ForkRequest(
+                source_id=request.fork.source_id,
+                fork_id=self._id,
+                anchor=request.fork.entry_id,
+                position=position,
+                agent_id=request.drafts[0].agent_id,
+                drafts=request.drafts,
+                if_match=request.if_match,
+            )
+            made = fork_with_entries(table, caller=caller, request=fork, once=request.once)
+            if made is not None:
+                return made
+        client = caller.client_id
+        found = find(
+            table,
+            self._id,
+            user_id=caller.user_id,
+            beside=keys_of(request.once),
+            in_group=lambda group_id: [keys.context(group_id, self._id, client)] if client else [],
+        )
+        raise_if_answered(table, request.once, found.beside, caller=caller)
+        if not found.exists:
+            return create(table, self._plan_root, caller=caller, once=request.once)
+        opened = found.require(self._id, AccessLevel.WRITER)
+        if has_context(request.drafts):
+            access.require_context(caller, bound_to=opened.conversation.client_id)
+            assert client is not None
+            item = found.beside.get(keys.context(opened.group.group_id, self._id, client))
+            self._learn_epoch(opened, client, items.epoch(item) if item else None)
+        return None
+
+    def _learn_epoch(self, opened: Opened, client: str, own: int | None) -> None:
+        """Note the client's latest epoch in the view: that of its CTX, or else what the path shows."""
+        group_id = opened.group.group_id
+        epoch = own or views.latest_epoch(self._table, group_id, opened.path, client) or 0
+        facts = self._table.known.get(self._id)
+        if facts is not None:
+            self._table.known.put(self._id, facts.with_epoch(client, epoch))
+
+    def _plan_root(self, nonce: str) -> Plan[list[Entry]]:
+        """Plan a new tree whose first conversation begins with the entries."""
+        table, caller, request = self._table, self._caller, self._request
+        require_match(request.if_match, None)
+        if has_context(request.drafts):
+            access.require_context(caller, bound_to=None)
+        batch = mint_batch(
+            table, request.drafts, conversation_id=self._id, caller=caller, last=ids.FIRST, epoch=0
+        )
+        root = Conversation(
+            conversation_id=self._id,
+            group_id=self._id,
+            created_at=ids.created_at(batch.first),
+            title=batch.title,
+            agent_id=request.drafts[0].agent_id,
+            client_id=caller.client_id,
+        )
+        head = Head(owner=caller.user_id, updated_at=root.created_at, untitled=root.title is None)
+        where = {"group_id": self._id, "conversation_id": self._id}
+        writes = [
+            *record_entries(table, request.once, entries=batch.entries, **where),
+            *table.write.put_root(root, head_over(head, batch), nonce=nonce, now_s=table.now_s()),
+            *write_batch(table, batch, group_id=self._id, nonce=nonce),
+            *write_context(table, batch, caller=caller, epoch=0, **where),
+        ]
+        return Plan(writes, batch.entries)
+
+    def _append(self, facts: Facts) -> list[Entry]:
+        """Append in one transaction. Raises Refused when the facts are out of date or do not allow it."""
+        table, caller, request = self._table, self._caller, self._request
+        table.refuse_if_full(facts.group_id)
+        client = caller.client_id
+        epoch = (facts.epoch_of(client) if client else None) or 0
+        batch = mint_batch(
+            table, request.drafts, conversation_id=self._id, caller=caller, last=facts.last, epoch=epoch
+        )
+        where = {"group_id": facts.group_id, "conversation_id": self._id}
+        is_owner = caller.user_id == facts.owner
+        move = head_move(
+            batch,
+            owner=caller.user_id if is_owner else None,
+            titled=facts.titled,
+            if_match=request.if_match,
+            **where,
+        )
+        least = AccessLevel.WRITER
+        writes = [
+            *record_entries(table, request.once, entries=batch.entries, **where),
+            *write_batch(table, batch, group_id=facts.group_id, nonce=self._nonce),
+            table.write.move_head(move),
+            *([] if is_owner else [table.write.check_member(facts.group_id, caller.user_id, least)]),
+            *write_context(table, batch, caller=caller, epoch=epoch, **where),
+            *([table.write.set_title(title=batch.title, **where)] if move.titles and batch.title else []),
+        ]
+        try:
+            table.commit(writes)
+        except Refused as refused:
+            if not self._is_own_first_attempt(refused):
+                raise
+        now_known = replace(facts, last=batch.last, titled=facts.titled or batch.title is not None)
+        if client and batch.context:
+            now_known = now_known.with_epoch(client, max(e.epoch or 0 for e in batch.entries))
+        table.known.put(self._id, now_known)
+        return batch.entries
+
+    def _is_own_first_attempt(self, refused: Refused) -> bool:
+        """Tell whether the entries are there because this transaction was sent twice (reliability, F06)."""
+        return any(
+            is_entry(name) and item is not None and items.nonce(item) == self._nonce
+            for name, item in refused.failed.items()
+        )
+
+    def _decide_again(self, facts: Facts, refused: Refused) -> Facts | None:
+        """Return better facts for the next attempt; None to look the conversation up.
+
+        Raises what the caller is told when the refusal is final.
+        """
+        table, request = self._table, self._request
+        for name, item in refused.failed.items():
+            if name == IDEMPOTENCY:
+                found = {request.once.key: item} if request.once and item else {}
+                raise_if_answered(table, request.once, found, caller=self._caller)
+            elif is_entry(name):
+                return facts
+            elif name == HEAD:
+                if item is None:
+                    table.known.forget(self._id)
+                    return None
+                head = items.head(item)
+                require_match(request.if_match, head.last_history)
+                return replace(facts, owner=head.owner, last=head.last, titled=not head.untitled)
+            elif name == MEMBER:
+                raise ForbiddenError("this needs the access level 'writer'") from refused
+            elif name == CONTEXT and item is not None and self._caller.client_id:
+                return facts.with_epoch(self._caller.client_id, items.epoch(item))
+        return facts
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a page begins: after or before an entry, or at the end of the view. At most one is given."""
+
+    after: EntryId | None = None
+    before: EntryId | None = None
+    tail: bool = False
+
+    @property
+    def backward(self) -> bool:
+        return self.tail or self.before is not None
+
+    @property
+    def entry_ids(self) -> list[EntryId]:
+        return [entry_id for entry_id in (self.after, self.before) if entry_id is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What to list.
+
+    channel None: all that the caller may see. up_to: the view as it ended with that entry.
+
+    epoch: with Channel.CONTEXT only: one, every one, or the latest that is shown.
+    """
+
+    conversation_id: str
+    cut: Cut
+    limit: int
+    channel: Channel | None = None
+    epoch: int | Literal["latest", "all"] = "latest"
+    up_to: EntryId | None = None
+    all_forks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPage:
+    """Entries, oldest first, and the positions to go on from; None where the list ends."""
+
+    entries: list[Entry]
+    after: EntryId | None
+    before: EntryId | None
+
+
+def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage:
+    """Return a page of what the conversation shows, or with `all_forks` of its whole tree.
+
+    Raises NotFoundError, ForbiddenError if the caller is not a member or asks for context that is not theirs,
+    InvalidCursorError if a position is not of an entry of the unfiltered view.
+    """
+    cut = request.cut
+    named = [*cut.entry_ids, *([request.up_to] if request.up_to else [])]
+    found = find(
+        table,
+        request.conversation_id,
+        user_id=caller.user_id,
+        in_group=lambda group_id: [keys.entry(group_id, entry_id) for entry_id in named],
+    )
+    opened = found.require(request.conversation_id, AccessLevel.READER)
+    show = _filter(caller, request, opened)
+    group_id = opened.group.group_id
+    window = Window(stop=ids.next_id(request.up_to)) if request.up_to else Window()
+    for entry_id in named:
+        item = found.beside.get(keys.entry(group_id, entry_id))
+        if item is None or not _is_position(items.stored_entry(item), opened, window, request.all_forks):
+            raise InvalidCursorError
+    show = _with_epoch(table, show, request, opened, window)
+    if cut.after:
+        window = replace(window, start=ids.next_id(cut.after))
+    if cut.before:
+        window = replace(window, stop=cut.before)
+    if request.all_forks:
+        page = views.read_tree(
+            table, group_id, show=show, limit=request.limit, window=window, backward=cut.backward
+        )
+    else:
+        page = views.read_view(
+            table,
+            group_id,
+            opened.view,
+            show=show,
+            limit=request.limit,
+            window=window,
+            backward=cut.backward,
+            own_entries=_own_entries(opened, show) if not named else None,
+        )
+    return _in_order(table, group_id, page, cut)
+
+
+def _filter(caller: Caller, request: Listing, opened: Opened) -> Filter:
+    """Return what the caller is shown. Raises ForbiddenError for context that is not theirs."""
+    bound_to = opened.conversation.client_id
+    if request.channel is Channel.CONTEXT:
+        access.require_context(caller, bound_to=bound_to)
+        return Filter((Channel.CONTEXT,), caller.client_id)
+    if request.channel is None and access.may_use_context(caller, bound_to=bound_to):
+        return Filter((Channel.HISTORY, Channel.CONTEXT), caller.client_id)
+    return Filter((Channel.HISTORY,))
+
+
+def _with_epoch(table: Table, show: Filter, request: Listing, opened: Opened, window: Window) -> Filter:
+    """Return the filter with the epoch asked for; the latest is that of the view as it ends in `window`."""
+    if request.channel is not Channel.CONTEXT or request.epoch == "all" or show.client_id is None:
+        return show
+    if request.epoch != "latest":
+        return replace(show, epoch=request.epoch)
+    group_id = opened.group.group_id
+    if request.all_forks:
+        epoch = views.latest_epoch_of_tree(table, group_id, show.client_id)
+    else:
+        epoch = views.latest_epoch(table, group_id, opened.view, show.client_id, window)
+    return replace(show, epoch=epoch)
+
+
+def _own_entries(opened: Opened, show: Filter) -> int:
+    head = opened.head
+    counts = {Channel.HISTORY: head.history, Channel.CONTEXT: head.context}
+    return sum(counts[channel] for channel in show.channels)
+
+
+def _is_position(stored: StoredEntry, opened: Opened, window: Window, all_forks: bool) -> bool:
+    """Tell whether the entry is in the unfiltered view, or in the tree, and not after the window."""
+    entry = stored.entry
+    if entry.entry_id >= window.stop:
+        return False
+    return all_forks or ancestry.shows(
+        opened.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id
+    )
+
+
+def _in_order(table: Table, group_id: str, page: views.Page, cut: Cut) -> EntryPage:
+    """Return the page oldest first, with the position on either side of it."""
+    stored = page.entries[::-1] if cut.backward else page.entries
+    entries = table.with_bodies(group_id, stored)
+    if cut.backward:
+        newest = entries[-1].entry_id if entries else cut.before
+        return EntryPage(entries, after=newest if cut.before else None, before=page.resume)
+    oldest = entries[0].entry_id if entries else cut.after
+    return EntryPage(entries, after=page.resume, before=oldest if cut.after else None)

@@ -1,0 +1,255 @@
+"""Make a fork, and list those of a tree. Nothing is copied but the path."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from forklore.domain import ancestry, ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.ancestry import Path
+from forklore.domain.ids import EntryId
+from forklore.domain.keys import Listed
+from forklore.domain.model import (
+    Caller,
+    Channel,
+    Conversation,
+    Entry,
+    ForkPoint,
+    ForkPosition,
+    Head,
+    Metrics,
+)
+from forklore.errors import ConflictError, NotFoundError, ValidationError
+from forklore.storage import items
+from forklore.storage.table import Table
+from forklore.usecases import views
+from forklore.usecases.creating import Plan, create
+from forklore.usecases.drafts import (
+    Draft,
+    first_epoch,
+    head_over,
+    mint_batch,
+    require_match,
+    write_batch,
+    write_context,
+)
+from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer, record_entries
+from forklore.usecases.opening import Opened, Shown, find, open_conversation
+
+
+@dataclass(frozen=True, slots=True)
+class ForkRequest:
+    """What to fork and how.
+
+    anchor: the entry that the fork is before or after; None with BLANK, and with AFTER, which then means the
+    head: all that the source shows now. fork_id None: an id is made. agent_id None: the source's. drafts:
+    the fork's first entries. if_match: what the caller takes for the last history entry that it inherits.
+    """
+
+    source_id: str
+    fork_id: str | None
+    anchor: EntryId | None
+    position: ForkPosition
+    title: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metadata: str = "{}"
+    agent_id: str | None = None
+    reset_metrics: bool = True
+    drafts: Sequence[Draft] = ()
+    if_match: EntryId | None = None
+
+
+def fork_conversation(
+    table: Table, *, caller: Caller, request: ForkRequest, once: Once | None = None
+) -> Shown:
+    """Make a fork without entries.
+
+    Raises NotFoundError if the source or the anchor does not exist, ForbiddenError below writer,
+    ValidationError if the anchor is no history entry that the source shows, ConflictError if the id is in
+    use, ForkTooDeepError if the path would be too long, AnsweredBefore for a replay.
+    """
+    made = create(table, lambda nonce: _decide(table, caller, request, once, nonce), caller=caller, once=once)
+    if made is None:
+        raise ConflictError(f"the id {request.fork_id!r} is in use")
+    return made[0]
+
+
+def fork_with_entries(
+    table: Table, *, caller: Caller, request: ForkRequest, once: Once | None = None
+) -> list[Entry] | None:
+    """Make a fork by appending its first entries; None if a conversation of that id exists already.
+
+    Raises as `fork_conversation`, and ConflictError if `if_match` is not the last history entry inherited.
+    """
+    made = create(table, lambda nonce: _decide(table, caller, request, once, nonce), caller=caller, once=once)
+    return None if made is None else made[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The source as it was read. anchor: the entry that the request names."""
+
+    opened: Opened
+    anchor: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Inheritance:
+    """What the fork shows of others, and how it came to that."""
+
+    path: Path
+    point: ForkPoint
+
+
+def _decide(
+    table: Table, caller: Caller, request: ForkRequest, once: Once | None, nonce: str
+) -> Plan[tuple[Shown, list[Entry]]] | None:
+    source = _read_source(table, caller, request, once)
+    if source is None:
+        return None
+    opened, group_id = source.opened, source.opened.group.group_id
+    table.refuse_if_full(group_id)
+    inherited = _inherit(source, request)
+    path = inherited.path
+    fork_id = request.fork_id or table.mint_conversation()
+    epoch = first_epoch(table, caller, request.drafts, group_id=group_id, path=path)
+    floor = ancestry.floor_of(path)
+    created_at = _not_before(opened.conversation.created_at, ids.timestamp(table.now_ms()))
+    head = Head(
+        owner=opened.group.owner,
+        updated_at=created_at,
+        floor=floor,
+        last=floor,
+        last_history=_last_history(table, source, request, inherited),
+        metrics=Metrics() if request.reset_metrics else opened.head.metrics,
+        untitled=request.title is None,
+    )
+    batch = mint_batch(table, request.drafts, conversation_id=fork_id, caller=caller, last=floor, epoch=epoch)
+    title = request.title if request.title is not None else batch.title
+    head = head_over(replace(head, untitled=title is None), batch)
+    fork = Conversation(
+        conversation_id=fork_id,
+        group_id=group_id,
+        created_at=created_at,
+        title=title,
+        tags=request.tags,
+        metadata=request.metadata,
+        agent_id=request.agent_id or opened.conversation.agent_id,
+        client_id=caller.client_id,
+        fork_point=inherited.point,
+    )
+    shown = replace(opened.shown, conversation=fork, head=head)
+    record = (
+        record_entries(table, once, group_id=group_id, conversation_id=fork_id, entries=batch.entries)
+        if request.drafts
+        else record_answer(table, once, group_id=group_id, conversation_id=fork_id, answer=shown)
+    )
+    is_owner = caller.user_id == head.owner
+    member = [] if is_owner else [table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)]
+    writes = [
+        *record,
+        *table.write.put_fork(fork, head, path, nonce=nonce, now_s=table.now_s()),
+        *member,
+        *write_batch(table, batch, group_id=group_id, nonce=nonce),
+        *write_context(table, batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
+    ]
+    return Plan(writes, (shown, batch.entries))
+
+
+def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once | None) -> _Source | None:
+    """Return the source and the anchor; None when the fork's id is in use."""
+    anchor = request.anchor
+    fork = keys.pointer(request.fork_id) if request.fork_id else None
+    found = find(
+        table,
+        request.source_id,
+        user_id=caller.user_id,
+        beside=[*([fork] if fork else []), *keys_of(once)],
+        in_group=lambda group_id: [keys.entry(group_id, anchor)] if anchor else [],
+    )
+    raise_if_answered(table, once, found.beside, caller=caller)
+    claimed = found.beside.get(fork) if fork else None
+    is_taken = claimed is not None and items.pointer(claimed, now_s=table.now_s()) is not None
+    if is_taken and request.drafts:
+        return None
+    opened = found.require(request.source_id, AccessLevel.WRITER)
+    if is_taken:
+        return None
+    if anchor is None:
+        return _Source(opened, None)
+    item = found.beside.get(keys.entry(opened.group.group_id, anchor))
+    if item is None:
+        raise NotFoundError(f"no entry {anchor!r}")
+    return _Source(opened, items.stored_entry(item).entry)
+
+
+def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
+    """Decide what the fork shows.
+
+    Raises ValidationError if the anchor is no history entry that the source shows.
+    """
+    view, anchor, position = source.opened.view, source.anchor, request.position
+    if anchor is not None:
+        owner, entry_id = anchor.conversation_id, anchor.entry_id
+        if not ancestry.shows(view, conversation_id=owner, entry_id=entry_id):
+            raise ValidationError("the source does not show the entry to fork at", field="entryId")
+        if anchor.channel is not Channel.HISTORY:
+            raise ValidationError("a fork is made at a history entry", field="entryId")
+        bounded = ancestry.path_after if position is ForkPosition.AFTER else ancestry.path_before
+        path = bounded(view, conversation_id=owner, entry_id=entry_id)
+        return _Inheritance(path, ForkPoint(request.source_id, entry_id, position))
+    head = source.opened.head
+    path = ()
+    if position is ForkPosition.AFTER:
+        path = ancestry.path_at_head(view, last=head.last, own_entries=head.own_entries)
+    if not path:
+        return _Inheritance((), ForkPoint(request.source_id, None, ForkPosition.BLANK))
+    return _Inheritance(path, ForkPoint(request.source_id, head.last_history, position))
+
+
+def _last_history(
+    table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance
+) -> EntryId | None:
+    """Return the last history entry that the fork inherits.
+
+    Raises ConflictError if the request's `if_match` is another one.
+    """
+    point = inherited.point
+    if point.position is ForkPosition.BEFORE:
+        replaced = any(draft.channel is Channel.HISTORY for draft in request.drafts)
+        if replaced and request.if_match is None:
+            return None
+        last = views.last_history(table, source.opened.group.group_id, inherited.path)
+    else:
+        last = point.entry_id
+    require_match(request.if_match, last)
+    return last
+
+
+def _not_before(source_created_at: str, now: str) -> str:
+    """Return the fork's `createdAt`: a fork is listed after its source, whatever the clocks say."""
+    return max(now, ids.timestamp(ids.milliseconds(source_created_at) + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class ForkPage:
+    """Conversations of a tree, oldest first. resume: the place to go on after; None at the end."""
+
+    conversations: list[Conversation]
+    resume: Listed | None
+
+
+def list_forks(
+    table: Table, *, caller: Caller, conversation_id: str, after: Listed | None, limit: int
+) -> ForkPage:
+    """Return a page of the conversations of the tree that `conversation_id` is in, the root included.
+
+    after: the `resume` of the page before. Raises NotFoundError, ForbiddenError if not a member.
+    """
+    opened = open_conversation(table, conversation_id, user_id=caller.user_id)
+    group_id = opened.group.group_id
+    rows = table.query(keys.tree_range(group_id, after=after), limit=limit + 1)
+    places = [keys.listed(row["SK"]["S"]) for row in rows]
+    wanted = [keys.conversation(group_id, place.conversation_id) for place in places[:limit]]
+    found = table.get(wanted)
+    page = [items.conversation(found[key]) for key in wanted if key in found]
+    return ForkPage(page, places[limit - 1] if len(places) > limit else None)

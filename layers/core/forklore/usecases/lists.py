@@ -1,0 +1,197 @@
+"""List a user's conversations, tree by tree, the newest root first.
+
+A user's MINE items name the trees; what is shown of each is read from the tree itself, so a list row that is
+out of date shows nothing (reliability, F08). A page reads the trees it shows and no others.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from forklore.domain import keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key, Listed, SortRange
+from forklore.domain.model import Caller
+from forklore.storage import items
+from forklore.storage.connection import Item
+from forklore.storage.items import Group
+from forklore.storage.table import Table
+from forklore.usecases.opening import Shown
+
+TREES_AT_ONCE = 25
+"""Trees read in one request: four items each."""
+TREES_MAX = 250
+"""Trees looked at for one page; at the bound the page comes back short, with a cursor."""
+
+
+class Mode(StrEnum):
+    """Which conversations of a tree are listed."""
+
+    LATEST_FORK = "latest-fork"
+    ROOTS = "roots"
+    ALL = "all"
+
+
+class Ancestry(StrEnum):
+    """Which trees are listed: those that no conversation started, those that one did, or both."""
+
+    ROOTS = "roots"
+    CHILDREN = "children"
+    ALL = "all"
+
+    def includes(self, is_child: bool) -> bool:
+        return self is Ancestry.ALL or (self is Ancestry.CHILDREN) == is_child
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the list: a tree, and with Mode.ALL a conversation in it; None: behind the whole tree."""
+
+    tree: Listed
+    conversation: Listed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """What to list. query: part of the title in any case. after: the `resume` of the page before."""
+
+    mode: Mode = Mode.LATEST_FORK
+    ancestry: Ancestry = Ancestry.ROOTS
+    query: str | None = None
+    after: Place | None = None
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationPage:
+    """Conversations in the list's order. resume: the place to go on after; None at the end."""
+
+    conversations: list[Shown]
+    resume: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """A live tree that the user is a member of. place: where it stands in the list."""
+
+    place: Listed
+    group: Group
+    level: AccessLevel
+    items: Mapping[Key, Item]
+
+
+def list_conversations(table: Table, *, caller: Caller, request: ListRequest) -> ConversationPage:
+    """Return a page of every conversation of every tree that the caller is a member of."""
+    page: list[tuple[Place, Shown]] = []
+    looked = 0
+    rows = table.query(_range(caller, request), backward=True, page=4 * TREES_AT_ONCE)
+    at_once = min(TREES_AT_ONCE, request.limit + 1)
+    while places := [(keys.listed(row["SK"]["S"]), items.is_child(row)) for row in islice(rows, at_once)]:
+        wanted = [place for place, is_child in places if request.ancestry.includes(is_child)]
+        trees = _open_trees(table, caller, wanted)
+        for tree_page in table.side_by_side(lambda tree: _shown(table, tree, request), trees):
+            for place, shown in tree_page:
+                if len(page) == request.limit:
+                    return _page(page, page[-1][0])
+                page.append((place, shown))
+        looked += len(places)
+        if looked >= TREES_MAX:
+            return _page(page, Place(places[-1][0]))
+    return _page(page, None)
+
+
+def _page(page: list[tuple[Place, Shown]], resume: Place | None) -> ConversationPage:
+    return ConversationPage([shown for _, shown in page], resume)
+
+
+def _matches(shown: Shown, query: str | None) -> bool:
+    return query is None or query.casefold() in (shown.conversation.title or "").casefold()
+
+
+def _range(caller: Caller, request: ListRequest) -> SortRange:
+    after = request.after
+    if after is None:
+        return keys.mine_range(caller.user_id)
+    if after.conversation is None:
+        return keys.mine_range(caller.user_id, before=after.tree)
+    return keys.mine_range(caller.user_id, through=after.tree)
+
+
+def _open_trees(table: Table, caller: Caller, places: list[Listed]) -> list[_Tree]:
+    """Return those trees that are live and of which the user is a member, with their roots."""
+    found = table.get(
+        key
+        for place in places
+        for key in (
+            keys.group(place.conversation_id),
+            keys.member(place.conversation_id, caller.user_id),
+            keys.conversation(place.conversation_id, place.conversation_id),
+            keys.head(place.conversation_id, place.conversation_id),
+        )
+    )
+    trees = []
+    for place in places:
+        group = found.get(keys.group(place.conversation_id))
+        level = items.level(found.get(keys.member(place.conversation_id, caller.user_id)))
+        if group is not None and level is not None and items.group(group).is_live:
+            trees.append(_Tree(place, items.group(group), level, found))
+    return trees
+
+
+def _shown(table: Table, tree: _Tree, request: ListRequest) -> list[tuple[Place, Shown]]:
+    """Return what is listed of one tree, in order, each with its place; perhaps more than fits the page."""
+    group_id = tree.group.group_id
+    if tree.group.forks == 0 or request.mode is Mode.ROOTS:
+        listed = [(Place(tree.place), _conversation(tree.items, group_id, group_id, tree.level))]
+    elif request.mode is Mode.ALL:
+        listed = _all_of(table, tree, request)
+    else:
+        listed = [(Place(tree.place), _latest_of(table, tree))]
+    return [(place, s) for place, s in listed if s is not None and _matches(s, request.query)]
+
+
+def _latest_of(table: Table, tree: _Tree) -> Shown | None:
+    """Return the conversation with the newest `updatedAt`."""
+    group_id = tree.group.group_id
+    heads = {keys.in_head(i["SK"]["S"]): i for i in table.query(keys.heads_range(group_id))}
+    if not heads:
+        return None
+    winner = max(heads, key=lambda c: (items.head(heads[c]).updated_at, c))
+    found = {**tree.items, **table.get([keys.conversation(group_id, winner)])}
+    return _conversation({**found, keys.head(group_id, winner): heads[winner]}, group_id, winner, tree.level)
+
+
+def _all_of(table: Table, tree: _Tree, request: ListRequest) -> list[tuple[Place, Shown | None]]:
+    """Return the tree's conversations, newest first, from the request's place on."""
+    group_id, after = tree.group.group_id, request.after
+    before = after.conversation if after is not None and after.tree == tree.place else None
+    rows = table.query(keys.tree_range(group_id, before=before), backward=True, page=request.limit + 1)
+    listed: list[tuple[Place, Shown | None]] = []
+    matching = 0
+    while places := [keys.listed(row["SK"]["S"]) for row in islice(rows, request.limit + 1)]:
+        found = table.get(
+            key
+            for place in places
+            for key in (
+                keys.conversation(group_id, place.conversation_id),
+                keys.head(group_id, place.conversation_id),
+            )
+        )
+        for place in places:
+            shown = _conversation(found, group_id, place.conversation_id, tree.level)
+            matching += shown is not None and _matches(shown, request.query)
+            listed.append((Place(tree.place, place), shown))
+        if matching > request.limit:
+            break
+    return listed
+
+
+def _conversation(
+    found: Mapping[Key, Item], group_id: str, conversation_id: str, level: AccessLevel
+) -> Shown | None:
+    conversation = found.get(keys.conversation(group_id, conversation_id))
+    head = found.get(keys.head(group_id, conversation_id))
+    if conversation is None or head is None:
+        return None
+    return Shown(items.conversation(conversation), items.head(head), level)

@@ -1,0 +1,150 @@
+"""Opening a conversation: all that says what it is, who may use it and what it shows, in one or two reads."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from forklore.domain import access, ancestry, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key
+from forklore.domain.model import Conversation, Head
+from forklore.errors import NotFoundError
+from forklore.storage import items
+from forklore.storage.connection import Item
+from forklore.storage.items import Group
+from forklore.storage.known import Facts
+from forklore.storage.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A live conversation as it was read. level: the user's; None for someone who is not a member."""
+
+    conversation: Conversation
+    head: Head
+    group: Group
+    path: ancestry.Path
+    level: AccessLevel | None
+
+    @property
+    def view(self) -> ancestry.Path:
+        return ancestry.view_of(self.conversation.conversation_id, self.path)
+
+    @property
+    def shown(self) -> "Shown":
+        """The conversation as its member sees it."""
+        assert self.level is not None, "shown to a member only"
+        return Shown(self.conversation, self.head, self.level)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A conversation as a member of level `level` sees it."""
+
+    conversation: Conversation
+    head: Head
+    level: AccessLevel
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look-up found. exists: whether the id is or was in use. beside: the other items asked for."""
+
+    exists: bool
+    opened: Opened | None
+    beside: Mapping[Key, Item]
+
+    def require(self, conversation_id: str, least: AccessLevel) -> Opened:
+        """Return the conversation. Raises NotFoundError without one, ForbiddenError below `least`."""
+        if self.opened is None:
+            raise NotFoundError(f"no conversation {conversation_id!r}")
+        access.require(self.opened.level, least)
+        return self.opened
+
+
+def open_conversation(
+    table: Table, conversation_id: str, *, user_id: str, least: AccessLevel = AccessLevel.READER
+) -> Opened:
+    """Return a conversation that the user may use at level `least`.
+
+    Raises NotFoundError if there is none or it is deleted, ForbiddenError if the user's level is too low.
+    """
+    return find(table, conversation_id, user_id=user_id).require(conversation_id, least)
+
+
+def find(
+    table: Table,
+    conversation_id: str,
+    *,
+    user_id: str,
+    beside: Iterable[Key] = (),
+    in_group: Callable[[str], Iterable[Key]] = lambda _group_id: (),
+) -> Found:
+    """Look a conversation up, and further items in the same request.
+
+    beside: keys that do not depend on the tree. in_group: makes keys from the tree's id. The tree is known
+    from before, or guessed to be the conversation's own (a root's); a wrong guess costs a second request.
+    """
+
+    def group_keys(group_id: str) -> list[Key]:
+        return [
+            keys.group(group_id),
+            keys.conversation(group_id, conversation_id),
+            keys.path(group_id, conversation_id),
+            keys.head(group_id, conversation_id),
+            keys.member(group_id, user_id),
+            *in_group(group_id),
+        ]
+
+    beside = list(beside)
+    facts = table.known.get(conversation_id)
+    if facts is not None:
+        found = table.get([*group_keys(facts.group_id), *beside])
+        opened = _opened(found, conversation_id, facts.group_id, user_id)
+        if opened is not None:
+            _learn(table, opened)
+            return Found(True, opened, found)
+        table.known.forget(conversation_id)
+    pointer_key = keys.pointer(conversation_id)
+    found = table.get([pointer_key, *group_keys(conversation_id), *beside])
+    item = found.get(pointer_key)
+    pointer = items.pointer(item, now_s=table.now_s()) if item else None
+    if pointer is None or pointer.group_id is None:
+        return Found(pointer is not None, None, found)
+    if pointer.group_id != conversation_id:
+        found |= table.get(group_keys(pointer.group_id))
+    opened = _opened(found, conversation_id, pointer.group_id, user_id)
+    if opened is not None:
+        _learn(table, opened)
+    return Found(True, opened, found)
+
+
+def _opened(found: Mapping[Key, Item], conversation_id: str, group_id: str, user_id: str) -> Opened | None:
+    group = found.get(keys.group(group_id))
+    conversation = found.get(keys.conversation(group_id, conversation_id))
+    head = found.get(keys.head(group_id, conversation_id))
+    if group is None or conversation is None or head is None:
+        return None
+    opened = Opened(
+        items.conversation(conversation),
+        items.head(head),
+        items.group(group),
+        items.path(found.get(keys.path(group_id, conversation_id))),
+        items.level(found.get(keys.member(group_id, user_id))),
+    )
+    return opened if opened.group.is_live else None
+
+
+def _learn(table: Table, opened: Opened) -> None:
+    conversation, head = opened.conversation, opened.head
+    known = table.known.get(conversation.conversation_id)
+    table.known.put(
+        conversation.conversation_id,
+        Facts(
+            group_id=conversation.group_id,
+            client_id=conversation.client_id,
+            owner=head.owner,
+            last=head.last,
+            titled=not head.untitled,
+            epochs=known.epochs if known else (),
+        ),
+    )

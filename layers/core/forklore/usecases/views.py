@@ -1,0 +1,138 @@
+"""Reading a page of a view, round by round; what to read is planned in domain.paging."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from forklore.domain import ancestry, keys, paging
+from forklore.domain.ids import EntryId
+from forklore.domain.model import Channel, Entry
+from forklore.domain.paging import Span, Window
+from forklore.storage import items
+from forklore.storage.items import StoredEntry
+from forklore.storage.table import Table
+
+READ_MAX = 10_000
+"""Entries looked at for one page; at the bound the page comes back short, with a cursor."""
+ROUND_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which entries of a view are shown. client_id: whose context; epoch None: every epoch."""
+
+    channels: tuple[Channel, ...]
+    client_id: str | None = None
+    epoch: int | None = None
+
+    def admits(self, entry: Entry) -> bool:
+        if entry.channel is Channel.HISTORY:
+            return Channel.HISTORY in self.channels
+        return (
+            Channel.CONTEXT in self.channels
+            and entry.client_id == self.client_id
+            and self.epoch in (None, entry.epoch)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries in the order of reading. resume: the position to go on from; None when there is no more."""
+
+    entries: list[StoredEntry]
+    resume: EntryId | None
+
+
+def read_view(
+    table: Table,
+    group_id: str,
+    view: ancestry.Path,
+    *,
+    show: Filter,
+    limit: int,
+    window: Window = Window(),  # noqa: B008 (a value)
+    backward: bool = False,
+    own_entries: int | None = None,
+) -> Page:
+    """Return a page of what `view` shows in `window`, near end first.
+
+    own_entries: how many entries of the channels in `show` the view's own conversation has, where known.
+    """
+    spans = paging.spans_of(view, window, backward=backward, own_entries=own_entries)
+    return _read(table, group_id, spans, ancestry.bounds_of(view), show, limit, backward)
+
+
+def read_tree(
+    table: Table, group_id: str, *, show: Filter, limit: int, window: Window, backward: bool
+) -> Page:
+    """Return a page of every entry of the tree in `window`, near end first."""
+    spans = [] if window.is_empty else [Span(None, window)]
+    return _read(table, group_id, spans, None, show, limit, backward)
+
+
+def _read(
+    table: Table,
+    group_id: str,
+    spans: list[Span],
+    bounds: Mapping[str, EntryId] | None,
+    show: Filter,
+    limit: int,
+    backward: bool,
+) -> Page:
+    page: list[StoredEntry] = []
+    page_bytes = passed = skipped = 0
+    seen: EntryId | None = None
+    crowded = False
+    while spans:
+        wanted = min(limit + 1 - len(page) + skipped, ROUND_MAX)
+        reads = paging.plan_round(spans, channels=show.channels, wanted=wanted, crowded=crowded)
+        answers = table.read_ranges(group_id, reads, backward=backward)
+        near = paging.merge(answers, backward=backward)
+        in_view = [e for e in near if bounds is None or _is_within(bounds, e.entry)]
+        for stored in in_view:
+            passed += 1
+            if not show.admits(stored.entry):
+                skipped += 1
+            elif len(page) == limit or (page and page_bytes + stored.escaped_bytes > paging.PAGE_BYTES_MAX):
+                return Page(page, page[-1].entry_id)
+            else:
+                page.append(stored)
+                page_bytes += stored.escaped_bytes
+            seen = stored.entry_id
+        crowded = len(in_view) * paging.DENSITY_MIN < len(near)
+        spans = paging.spans_left(
+            spans, reads, paging.frontier(answers, backward=backward), backward=backward
+        )
+        if passed >= READ_MAX and spans:
+            return Page(page, seen)
+    return Page(page, None)
+
+
+def _is_within(bounds: Mapping[str, EntryId], entry: Entry) -> bool:
+    stop = bounds.get(entry.conversation_id)
+    return stop is not None and entry.entry_id < stop
+
+
+def latest_epoch_of_tree(table: Table, group_id: str, client_id: str) -> int | None:
+    """Return the highest epoch of the client's context anywhere in the tree; one item a conversation says."""
+    contexts = table.query(keys.contexts_range(group_id))
+    epochs = [items.epoch(i) for i in contexts if keys.is_context_of(i["SK"]["S"], client_id)]
+    return max(epochs, default=None)
+
+
+def last_history(table: Table, group_id: str, view: ancestry.Path) -> EntryId | None:
+    """Return the last history entry that `view` shows."""
+    page = read_view(table, group_id, view, show=Filter((Channel.HISTORY,)), limit=1, backward=True)
+    return page.entries[0].entry_id if page.entries else None
+
+
+def latest_epoch(
+    table: Table,
+    group_id: str,
+    view: ancestry.Path,
+    client_id: str,
+    window: Window = Window(),  # noqa: B008 (a value)
+) -> int | None:
+    """Return the highest epoch of the client's context in `view`: its last entry's, as epochs never fall."""
+    show = Filter((Channel.CONTEXT,), client_id)
+    page = read_view(table, group_id, view, show=show, limit=1, window=window, backward=True)
+    return page.entries[0].entry.epoch if page.entries else None
