@@ -1,0 +1,12 @@
+"""Append entries; page through what a conversation sees."""
+
+from typing import Any
+
+from forklore.edge.http import resolver_for
+from forklore.edge.operations.entries import OPERATIONS
+
+app = resolver_for(OPERATIONS)
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

@@ -1,0 +1,1 @@
+"""Where forklore meets Lambda: credentials, requests, answers, settings."""

@@ -1,0 +1,114 @@
+"""What callers get back: values to JSON. Content and metadata go out as the text that came in."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from forklore.domain import ids
+from forklore.domain.jsontext import JsonText
+from forklore.domain.model import Conversation, Entry, ForkPoint, Metrics
+from forklore.usecases.opening import Shown
+
+
+def to_json(value: Any) -> str:
+    """Return `value` as JSON text; a JsonText inside it is copied as it is."""
+    if isinstance(value, JsonText):
+        return value.text
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{json.dumps(name)}:{to_json(held)}" for name, held in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(to_json, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    """Return the members that are not None."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _text(json_text: str) -> JsonText:
+    return JsonText(json_text, None)
+
+
+def entry(entry: Entry) -> dict[str, Any]:
+    """Return an entry as callers see it."""
+    return _given(
+        id=entry.entry_id,
+        conversationId=entry.conversation_id,
+        userId=entry.user_id,
+        clientId=entry.client_id,
+        agentId=entry.agent_id,
+        channel=entry.channel,
+        epoch=entry.epoch,
+        contentType=entry.content_type,
+        content=_text(entry.content),
+        usage=_text(entry.usage_json) if entry.usage_json else None,
+        createdAt=ids.created_at(entry.entry_id),
+    )
+
+
+def _metrics(metrics: Metrics) -> dict[str, Any]:
+    return {
+        "entries": metrics.entries,
+        "inputTokens": metrics.usage.input_tokens,
+        "outputTokens": metrics.usage.output_tokens,
+        "cachedInputTokens": metrics.usage.cached_input_tokens,
+        "costUsd": _text(_dollars(metrics.usage.cost_nano_usd)),
+    }
+
+
+def _dollars(nano: int) -> str:
+    """Return billionths of a dollar as an exact decimal of dollars.
+
+    >>> _dollars(1_500_000_000), _dollars(3), _dollars(2_000_000_000)
+    ('1.5', '0.000000003', '2')
+    """
+    whole, rest = divmod(nano, 10**9)
+    return f"{whole}.{rest:09}".rstrip("0").rstrip(".")
+
+
+def _fork_point(point: ForkPoint | None) -> dict[str, Any]:
+    if point is None:
+        return {}
+    return _given(
+        forkedAtConversationId=point.conversation_id,
+        forkedAtEntryId=point.entry_id,
+        forkedAtPosition=point.position,
+    )
+
+
+def conversation(shown: Shown) -> dict[str, Any]:
+    """Return a conversation as its member sees it. No group id, no client id."""
+    c, head = shown.conversation, shown.head
+    return {
+        "id": c.conversation_id,
+        "title": c.title,
+        "ownerUserId": head.owner,
+        "accessLevel": shown.level,
+        **_given(agentId=c.agent_id),
+        "tags": dict(c.tags),
+        "metadata": _text(c.metadata),
+        "createdAt": c.created_at,
+        "updatedAt": head.updated_at,
+        **_given(lastMessagePreview=head.preview),
+        **_fork_point(c.fork_point),
+        **(
+            _given(
+                startedByConversationId=c.started_by.conversation_id,
+                startedByEntryId=c.started_by.entry_id,
+            )
+            if c.started_by
+            else {}
+        ),
+        "metrics": _metrics(head.metrics),
+    }
+
+
+def fork(conversation: Conversation) -> dict[str, Any]:
+    """Return a conversation as the list of forks shows it."""
+    return {
+        "conversationId": conversation.conversation_id,
+        "title": conversation.title,
+        **_fork_point(conversation.fork_point),
+        "createdAt": conversation.created_at,
+    }

@@ -1,0 +1,71 @@
+"""Cursors of lists: a position, bound to the list that it is a position of. They grant nothing.
+
+Cursors of entries are entry ids and need no spelling of their own.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+
+from forklore.domain.keys import Listed
+from forklore.errors import InvalidCursorError
+from forklore.usecases.lists import Place
+
+_DIGEST_BYTES = 6
+_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
+_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_LISTED = re.compile(rf"({_TIME})#({_ID})", re.ASCII)
+
+
+def _write(resource: str, positions: list[Listed]) -> str:
+    text = "/".join(position.sort for position in positions)
+    return base64.urlsafe_b64encode(_digest(resource) + text.encode()).decode().rstrip("=")
+
+
+def _read(resource: str, cursor: str) -> list[Listed]:
+    try:
+        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        digest, text = raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:].decode("ascii")
+    except (binascii.Error, ValueError) as error:
+        raise InvalidCursorError from error
+    matches = [_LISTED.fullmatch(part) for part in text.split("/")]
+    if digest != _digest(resource) or not all(matches):
+        raise InvalidCursorError
+    return [Listed(match[1], match[2]) for match in matches if match]
+
+
+def _digest(resource: str) -> bytes:
+    return hashlib.sha256(resource.encode()).digest()[:_DIGEST_BYTES]
+
+
+def of_listed(resource: str, listed: Listed | None) -> str | None:
+    """Return the cursor of a place in the list `resource`; None for the end."""
+    return None if listed is None else _write(resource, [listed])
+
+
+def to_listed(resource: str, cursor: str | None) -> Listed | None:
+    """Return the place that a cursor names. Raises InvalidCursorError unless it is one of `resource`."""
+    if cursor is None:
+        return None
+    positions = _read(resource, cursor)
+    if len(positions) != 1:
+        raise InvalidCursorError
+    return positions[0]
+
+
+def of_place(resource: str, place: Place | None) -> str | None:
+    """Return the cursor of a place in a user's list of conversations; None for the end."""
+    if place is None:
+        return None
+    return _write(resource, [place.tree, *([place.conversation] if place.conversation else [])])
+
+
+def to_place(resource: str, cursor: str | None) -> Place | None:
+    """Return the place that a cursor names. Raises InvalidCursorError unless it is one of `resource`."""
+    if cursor is None:
+        return None
+    positions = _read(resource, cursor)
+    if len(positions) > 2:
+        raise InvalidCursorError
+    return Place(positions[0], positions[1] if len(positions) == 2 else None)

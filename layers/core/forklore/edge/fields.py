@@ -1,0 +1,121 @@
+"""The kinds of fields that requests are made of, each with its one rule and how it is documented."""
+
+import re
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from forklore.domain import ids
+from forklore.domain.jsontext import JsonText
+from forklore.domain.model import Channel
+
+UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+INTEGER_MAX = 2**53
+METADATA_BYTES_MAX = 16 * 1024
+_DIGITS = re.compile("0|[1-9][0-9]{0,15}")
+
+
+def _whole(value: Any) -> Any:
+    """Take digits from a query string, and numbers like 1.0 from a body, which JSON calls integers, too."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
+    if isinstance(value, (Decimal, float)) and abs(value) <= INTEGER_MAX and value == int(value):
+        return int(value)
+    return value
+
+
+def _truth(value: Any) -> Any:
+    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+
+
+def _channel(value: Any) -> Any:
+    name = value.lower() if isinstance(value, str) else value
+    if name not in tuple(Channel):
+        raise ValueError("must be 'history' or 'context'")
+    return Channel(name)
+
+
+def _json_object(value: Any) -> Any:
+    if not isinstance(value, JsonText) or not isinstance(value.value, dict):
+        raise ValueError("must be a JSON object")
+    if len(value.text.encode()) > METADATA_BYTES_MAX:
+        raise ValueError(f"must be at most {METADATA_BYTES_MAX} bytes of JSON")
+    return value
+
+
+def _json_array(value: Any) -> Any:
+    if not isinstance(value, JsonText) or not isinstance(value.value, list):
+        raise ValueError("must be a JSON array")
+    return value
+
+
+def _lower_uuid(value: str) -> str:
+    if not ids.is_uuid(value):
+        raise ValueError("must be a lower-case UUID")
+    return value
+
+
+NewId = Annotated[
+    str, AfterValidator(_lower_uuid), WithJsonSchema({"type": "string", "pattern": UUID_PATTERN})
+]
+"""An id that the request makes: anything but a lower-case UUID is 400."""
+
+NamedId = Annotated[str, Field(max_length=1000)]
+"""An id that the request refers to: anything but an existing one is 404 or, for a cursor, 400."""
+
+Title = Annotated[str, Field(max_length=500)]
+AgentId = Annotated[str, Field(min_length=1, max_length=255)]
+TagName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
+Tags = Annotated[dict[TagName, Annotated[str, Field(max_length=256)]], Field(max_length=50)]
+Metadata = Annotated[
+    JsonText,
+    BeforeValidator(_json_object),
+    WithJsonSchema({"type": "object", "description": "At most 16 KB of JSON; comes back as it was sent."}),
+]
+Content = Annotated[
+    JsonText,
+    BeforeValidator(_json_array),
+    WithJsonSchema(
+        {"type": "array", "items": {}, "maxItems": 1000, "description": "Comes back as it was sent."}
+    ),
+]
+Truth = Annotated[bool, BeforeValidator(_truth)]
+ChannelName = Annotated[
+    Channel,
+    BeforeValidator(_channel),
+    WithJsonSchema({"type": "string", "enum": list(Channel), "description": "In any case."}),
+]
+Whole = Annotated[int, BeforeValidator(_whole)]
+Epoch = Annotated[Whole, Field(ge=1, le=INTEGER_MAX)]
+Limit200 = Annotated[Whole, Field(ge=1, le=200)]
+Limit1000 = Annotated[Whole, Field(ge=1, le=1000)]
+Tokens = Annotated[Whole, Field(ge=0, le=INTEGER_MAX)]
+
+COST_DECIMALS_MAX = 9
+
+
+def _cost(value: Any) -> Any:
+    """Take a JSON number as an exact decimal."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise ValueError("must be a number")
+    cost = Decimal(str(value)) if isinstance(value, float) else Decimal(value)
+    if not 0 <= cost <= 10**9:
+        raise ValueError("must be between 0 and 1000000000")
+    if int(cost.as_tuple().exponent) < -COST_DECIMALS_MAX:
+        raise ValueError(f"must have at most {COST_DECIMALS_MAX} decimals")
+    return cost
+
+
+COST_SCHEMA = {"type": "number", "minimum": 0, "maximum": 10**9, "description": "At most 9 decimals."}
+Cost = Annotated[Decimal, BeforeValidator(_cost), WithJsonSchema(COST_SCHEMA)]
+
+
+def _epoch(value: Any) -> Any:
+    return value if value in ("latest", "all") else _whole(value)
+
+
+EpochChoice = Annotated[
+    Literal["latest", "all"] | Annotated[int, Field(ge=1, le=INTEGER_MAX)], BeforeValidator(_epoch)
+]
+"""Which epochs of the context to list; a number is one of them."""

@@ -1,0 +1,214 @@
+"""HTTP through API Gateway: events to operations, answers and errors to responses."""
+
+import base64
+import binascii
+import contextvars
+import json
+import logging
+import re
+import traceback
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response, content_types
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+
+from forklore.domain.jsontext import read_object
+from forklore.domain.model import Caller
+from forklore.edge import operations
+from forklore.edge.identity import caller_of
+from forklore.edge.operation import Asked, Operation
+from forklore.edge.requests import KEPT_AS_TEXT
+from forklore.edge.wiring import open_table
+from forklore.errors import (
+    ForkloreError,
+    MethodNotAllowedError,
+    NotFoundError,
+    UnauthorizedError,
+    UnavailableError,
+    UnsupportedMediaTypeError,
+    ValidationError,
+)
+
+ANSWER_SECONDS = 3.0
+"""What is kept of a request's time for the answer (reliability, F22)."""
+RETRY_AFTER_SECONDS = 1
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_.:=+/-]{1,128}")
+_NOBODY = Caller("")
+_log = logging.getLogger("forklore")
+
+Event = Mapping[str, Any]
+
+
+class Resolver(APIGatewayHttpResolver):
+    """Powertools' resolver, safe under threads.
+
+    Powertools keeps the current event on the class, where a second request would replace it; the local
+    server answers many at a time in one process. Here each thread's own request is the current one.
+    """
+
+    _request: contextvars.ContextVar[dict[str, Any]] = contextvars.ContextVar("request")
+
+    @property
+    def current_event(self) -> APIGatewayProxyEventV2:  # type: ignore[override]
+        return APIGatewayProxyEventV2(self._request.get()["event"])
+
+    @property
+    def lambda_context(self) -> Any:  # type: ignore[override]
+        return self._request.get()["lambda_context"]
+
+    @property
+    def context(self) -> dict[Any, Any]:
+        held: dict[Any, Any] = self._request.get({"context": {}})["context"]
+        return held
+
+    @context.setter
+    def context(self, value: dict[Any, Any]) -> None:
+        """Powertools sets an empty one when it is made; ours comes with each request."""
+
+    def resolve(self, event: Event, context: Any) -> dict[str, Any]:
+        token = self._request.set({"event": event, "lambda_context": context, "context": {}})
+        try:
+            return super().resolve(event, context)
+        finally:
+            self._request.reset(token)
+
+
+def resolver_for(served: Iterable[Operation]) -> Resolver:
+    """Return a resolver with a route for each operation; anything else is 404 or 405 in our own shape."""
+    app = Resolver()
+
+    def route(operation: Operation) -> Callable[..., Response[str]]:
+        def answer(**path: str) -> Response[str]:
+            return _respond(app, lambda event: (operation.status, _run(app, operation, event, path)))
+
+        return answer
+
+    for operation in served:
+        rule = re.sub(r"\{(\w+)\}", r"<\1>", operation.path)
+        app.route(rule, method=operation.method)(route(operation))
+
+    def not_found(_error: Exception) -> Response[str]:
+        def refuse(event: Event) -> tuple[int, str]:
+            http = event["requestContext"]["http"]
+            raise _no_route(http["method"], event["rawPath"])
+
+        return _respond(app, refuse)
+
+    app.not_found(not_found)
+    return app
+
+
+def _run(app: Resolver, operation: Operation, event: Event, path: Mapping[str, str]) -> str:
+    caller = _NOBODY if operation.is_public else caller_of(event)
+    headers = app.current_event.headers
+    asked = Asked(
+        caller=caller,
+        path=path,
+        query=read_query(event.get("rawQueryString") or ""),
+        body=read_body(event, headers) if operation.body else {},
+        idempotency_key=headers.get("idempotency-key"),
+        if_match=headers.get("if-match"),
+    )
+    seconds = app.lambda_context.get_remaining_time_in_millis() / 1000 - ANSWER_SECONDS
+    if seconds <= 0:
+        raise UnavailableError("there is no time left for this request")
+    return operation(open_table().within(seconds), asked)
+
+
+def read_query(raw: str) -> dict[str, str]:
+    """Return the query parameters. Raises ValidationError for one that is repeated or no UTF-8."""
+    try:
+        pairs = parse_qsl(raw, keep_blank_values=True, errors="strict", max_num_fields=100)
+    except ValueError as error:
+        raise ValidationError("the query string cannot be read") from error
+    query = dict(pairs)
+    if len(query) != len(pairs):
+        raise ValidationError("a query parameter is repeated")
+    return query
+
+
+def read_body(event: Event, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Return the members of the JSON object in the body; an absent body is an empty object.
+
+    Raises UnsupportedMediaTypeError for another content type, ValidationError for anything but an object.
+    """
+    raw = event.get("body") or ""
+    media_type = (headers.get("content-type") or "application/json").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise UnsupportedMediaTypeError("the body must be application/json")
+    if event.get("isBase64Encoded"):
+        try:
+            raw = base64.b64decode(raw, validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError) as error:
+            raise ValidationError("the body is not UTF-8") from error
+    return read_object(raw, kept=KEPT_AS_TEXT) if raw.strip() else {}
+
+
+def _no_route(method: str, path: str) -> ForkloreError:
+    allowed = sorted({o.method for o in operations.ALL if _rule(o.path).fullmatch(path)})
+    if not allowed or method in allowed:
+        return NotFoundError("no such route")
+    return MethodNotAllowedError(f"{method} is not for this path", allow=", ".join(allowed))
+
+
+def _rule(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)))
+
+
+def _respond(app: Resolver, answer: Callable[[Event], tuple[int, str]]) -> Response[str]:
+    """Return the answer, or the error in its place, with the request's id."""
+    event = app.current_event.raw_event
+    request_id = _request_id(app.current_event.headers)
+    headers = {"X-Request-Id": request_id, "Cache-Control": "no-store"}
+    try:
+        status, body = answer(event)
+    except ForkloreError as error:
+        status, body = error.status, error_body(error, request_id)
+        headers |= _headers_of(error)
+        if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            _log_bug(error, request_id)
+    except Exception as error:  # noqa: BLE001 (whatever it is: a bug, logged and answered)
+        status, body = 500, error_body(ForkloreError("an error of ours; it is logged"), request_id)
+        _log_bug(error, request_id)
+    return Response(status, content_types.APPLICATION_JSON, body, headers)
+
+
+def error_body(error: ForkloreError, request_id: str) -> str:
+    """Return an error in the one shape that callers see."""
+    return json.dumps(
+        {
+            "code": error.code,
+            "error": HTTPStatus(error.status).phrase,
+            "requestId": request_id,
+            "details": dict(error.details),
+        },
+        ensure_ascii=False,
+    )
+
+
+def _headers_of(error: ForkloreError) -> dict[str, str]:
+    match error:
+        case UnauthorizedError():
+            return {"WWW-Authenticate": "Bearer"}
+        case UnavailableError():
+            return {"Retry-After": str(RETRY_AFTER_SECONDS)}
+        case MethodNotAllowedError():
+            return {"Allow": str(error.details["allow"])}
+        case _:
+            return {}
+
+
+def _request_id(headers: Mapping[str, str]) -> str:
+    sent = headers.get("x-request-id") or ""
+    return sent if _REQUEST_ID.fullmatch(sent) else str(uuid.uuid4())
+
+
+def _log_bug(error: Exception, request_id: str) -> None:
+    """Log where a bug is, not what it was working on: messages of exceptions may hold content."""
+    frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
+    line = {"level": "ERROR", "requestId": request_id, "type": type(error).__name__, "frames": frames}
+    _log.error(json.dumps(line))

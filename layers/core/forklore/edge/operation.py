@@ -1,0 +1,145 @@
+"""What an operation is: one thing a caller can do, by whatever way it is asked for.
+
+A route of the HTTP API and a direct invocation of the same name run the same operation, with the same
+validation. This module knows nothing of either.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pydantic
+
+from forklore.domain import ids, keys
+from forklore.domain.jsontext import JsonText
+from forklore.domain.model import Caller
+from forklore.edge.answers import to_json
+from forklore.edge.requests import NoFields
+from forklore.edge.wiring import Table
+from forklore.errors import NotFoundError, ValidationError
+from forklore.usecases.idempotency import AnsweredBefore, Once
+
+IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request in plain values, not yet checked. body: JSON values; the fields kept as text are JsonText."""
+
+    caller: Caller
+    path: Mapping[str, str]
+    query: Mapping[str, Any]
+    body: Mapping[str, Any]
+    idempotency_key: str | None = None
+    if_match: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A checked request. query, body: instances of the operation's models."""
+
+    table: Table
+    caller: Caller
+    path: Mapping[str, str]
+    query: Any
+    body: Any
+    if_match: str | None
+    once_key: tuple[keys.Key, str] | None
+
+    @property
+    def conversation_id(self) -> str:
+        """The conversation that the path names. Raises NotFoundError for what can be no id."""
+        conversation_id = self.path["conversationId"]
+        if not ids.is_uuid(conversation_id):
+            raise NotFoundError(f"no conversation {conversation_id!r}")
+        return conversation_id
+
+    def once(self, show: Callable[[Any], Mapping[str, Any]]) -> Once | None:
+        """Return the request's Idempotency-Key with how its answer is shown; None without one."""
+        if self.once_key is None:
+            return None
+        key, request_hash = self.once_key
+        return Once(key, request_hash, lambda answer: to_json(show(answer)))
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing a caller can do.
+
+    name: as a direct invocation calls it. path: with `{names}` in braces. run: from a Call to the answer's
+    members. query, body: what the request may hold. result: what the answer holds, for the documentation.
+    errors: the statuses of its own, beside those that every operation has. is_public: needs no credentials.
+    """
+
+    name: str
+    method: str
+    path: str
+    run: Callable[[Call], Mapping[str, Any]]
+    result: type[pydantic.BaseModel]
+    status: int = 200
+    query: type[pydantic.BaseModel] = NoFields
+    body: type[pydantic.BaseModel] | None = None
+    errors: tuple[int, ...] = ()
+    takes_if_match: bool = False
+    is_public: bool = False
+
+    def __call__(self, table: Table, asked: Asked) -> str:
+        """Return the answer's JSON text. Raises a ForkloreError for what the caller is told instead."""
+        query = checked(self.query, asked.query)
+        body = checked(self.body, asked.body) if self.body else None
+        call = Call(
+            table=table,
+            caller=asked.caller,
+            path=asked.path,
+            query=query,
+            body=body,
+            if_match=self._if_match(asked),
+            once_key=self._once_key(asked),
+        )
+        try:
+            return to_json(self.run(call))
+        except AnsweredBefore as before:
+            return before.replay.body
+
+    def _if_match(self, asked: Asked) -> str | None:
+        value = asked.if_match if self.takes_if_match else None
+        if value is None:
+            return None
+        if len(value) < 2 or value[0] != '"' or value[-1] != '"' or not ids.is_uuid(value[1:-1]):
+            raise ValidationError('If-Match must be an entry id in double quotes: "…"', field="If-Match")
+        return value[1:-1]
+
+    def _once_key(self, asked: Asked) -> tuple[keys.Key, str] | None:
+        key = asked.idempotency_key if self.method == "POST" else None
+        if key is None:
+            return None
+        if not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX or not (key.isascii() and key.isprintable()):
+            raise ValidationError(
+                f"Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters",
+                field="Idempotency-Key",
+            )
+        caller = asked.caller
+        path = [asked.path[name] for name in sorted(asked.path)]
+        scope = json.dumps([caller.user_id, caller.client_id, self.method, self.path, path, key])
+        body = json.dumps(asked.body, sort_keys=True, default=_spelled)
+        return keys.idempotency(scope), hashlib.sha256(body.encode()).hexdigest()
+
+
+def _spelled(value: Any) -> str:
+    return value.text if isinstance(value, JsonText) else str(value)
+
+
+def checked(model: type[pydantic.BaseModel], values: Mapping[str, Any]) -> pydantic.BaseModel:
+    """Return `values` as an instance of `model`.
+
+    Raises ValidationError, which names the first wrong field.
+    """
+    try:
+        return model.model_validate(values)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"] if part not in ("one", "batch"))
+        message = first["msg"].removeprefix("Value error, ")
+        raise ValidationError(message, field=where or None) from None

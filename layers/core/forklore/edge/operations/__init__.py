@@ -1,0 +1,6 @@
+"""All operations: the routes of the HTTP API and what direct invocation can ask for."""
+
+from forklore.edge.operation import Operation
+from forklore.edge.operations import conversations, entries
+
+ALL: tuple[Operation, ...] = (*conversations.OPERATIONS, *entries.OPERATIONS)

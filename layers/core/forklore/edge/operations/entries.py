@@ -1,0 +1,117 @@
+"""Append entries, and page through what a conversation sees."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from forklore.domain import content, ids
+from forklore.domain.ids import EntryId
+from forklore.domain.model import Caller, Channel
+from forklore.edge import answers, requests, results
+from forklore.edge.operation import Call, Operation
+from forklore.errors import InvalidCursorError, ValidationError
+from forklore.usecases import entries
+from forklore.usecases.drafts import Draft
+
+
+def append_entry(call: Call) -> Mapping[str, Any]:
+    """Append one entry, or several at once; a conversation that does not exist is created."""
+    body = call.body.root
+    conversation_id = call.path["conversationId"]
+    if not ids.is_uuid(conversation_id):
+        raise ValidationError("the conversation's id must be a lower-case UUID", field="conversationId")
+    fork = None
+    if body.forked_at_conversation_id is not None:
+        entry_id = body.forked_at_entry_id
+        fork = entries.Fork(body.forked_at_conversation_id, None if entry_id is None else EntryId(entry_id))
+    is_batch = isinstance(body, requests.AppendEntries)
+    appended = entries.append_entries(
+        call.table,
+        caller=call.caller,
+        request=entries.Append(
+            conversation_id=conversation_id,
+            drafts=[_draft(fields, call.caller) for fields in body.drafts],
+            fork=fork,
+            if_match=None if call.if_match is None else EntryId(call.if_match),
+            once=call.once(lambda _answer: {}),
+        ),
+    )
+    shown = [answers.entry(entry) for entry in appended]
+    return {"data": shown} if is_batch else shown[0]
+
+
+def _draft(fields: requests.EntryFields, caller: Caller) -> Draft:
+    if fields.user_id not in (None, caller.user_id):
+        raise ValidationError("userId must be absent or your own", field="userId")
+    channel = fields.channel or Channel.HISTORY
+    if fields.channel is Channel.HISTORY:
+        content.check_history(fields.content_type, fields.content.value)
+    else:
+        content.check_elements(fields.content.value)
+    if fields.epoch is not None and channel is not Channel.CONTEXT:
+        raise ValidationError("epoch is for the context channel only", field="epoch")
+    return Draft(
+        channel=channel,
+        content_type=fields.content_type,
+        content=fields.content,
+        agent_id=fields.agent_id,
+        epoch=fields.epoch,
+        usage=requests.usage_of(fields.usage),
+        usage_json=fields.usage.text if fields.usage else None,
+    )
+
+
+def list_entries(call: Call) -> Mapping[str, Any]:
+    """List what a conversation shows, oldest first; with `allForks` every entry of its fork tree."""
+    query: requests.ListEntries = call.query
+    page = entries.list_entries(
+        call.table,
+        caller=call.caller,
+        request=entries.Listing(
+            conversation_id=call.conversation_id,
+            cut=entries.Cut(_position(query.after_cursor), _position(query.before_cursor), query.tail),
+            limit=query.limit,
+            channel=query.channel,
+            epoch=query.epoch or "latest",
+            up_to=_position(query.up_to_entry_id),
+            all_forks=query.all_forks or query.forks is not None,
+        ),
+    )
+    return {
+        "data": [answers.entry(entry) for entry in page.entries],
+        "afterCursor": page.after,
+        "beforeCursor": page.before,
+    }
+
+
+def _position(cursor: str | None) -> EntryId | None:
+    if cursor is None:
+        return None
+    if not ids.is_entry_id(cursor):
+        raise InvalidCursorError
+    return EntryId(cursor)
+
+
+_ENTRIES = "/v1/conversations/{conversationId}/entries"
+
+OPERATIONS = (
+    Operation(
+        "appendEntry",
+        "POST",
+        _ENTRIES,
+        append_entry,
+        results.Appended,
+        status=201,
+        body=requests.Append,
+        errors=(403, 404, 409, 413),
+        takes_if_match=True,
+    ),
+    Operation(
+        "listEntries",
+        "GET",
+        _ENTRIES,
+        list_entries,
+        results.EntryPage,
+        query=requests.ListEntries,
+        errors=(403, 404),
+    ),
+)

@@ -1,0 +1,216 @@
+"""What requests may hold: query parameters and bodies, field by field. Unknown fields are errors."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    RootModel,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from forklore.domain.jsontext import JsonText
+from forklore.domain.model import Channel, ForkPosition, Usage
+from forklore.edge import fields
+from forklore.usecases.lists import Ancestry, Mode
+
+KEPT_AS_TEXT = frozenset({"content", "metadata", "usage"})
+"""Body fields that come back token by token, and so are kept as the text that was sent."""
+
+BATCH_ENTRIES_MAX = 50
+
+
+class Request(BaseModel):
+    """Fields in camelCase; strict; nothing unknown."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        arbitrary_types_allowed=True,
+        defer_build=True,
+    )
+
+
+class NoFields(Request):
+    """Nothing at all."""
+
+
+class UsageFields(Request):
+    """What a model call used."""
+
+    input_tokens: fields.Tokens = 0
+    output_tokens: fields.Tokens = 0
+    cached_input_tokens: fields.Tokens = 0
+    cost_usd: fields.Cost = Decimal(0)
+
+
+def _usage(value: Any) -> Any:
+    if not isinstance(value, JsonText):
+        raise ValueError("must be a JSON object")
+    UsageFields.model_validate(value.value)
+    return value
+
+
+_USAGE_SCHEMA = WithJsonSchema(
+    {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            **{
+                name: {"type": "integer", "minimum": 0, "maximum": fields.INTEGER_MAX}
+                for name in ("inputTokens", "outputTokens", "cachedInputTokens")
+            },
+            "costUsd": fields.COST_SCHEMA,
+        },
+    }
+)
+
+
+def usage_of(text: JsonText | None) -> Usage:
+    """Return what the usage adds to the metrics."""
+    if text is None:
+        return Usage()
+    used = UsageFields.model_validate(text.value)
+    return Usage(
+        used.input_tokens,
+        used.output_tokens,
+        used.cached_input_tokens,
+        int(used.cost_usd.scaleb(fields.COST_DECIMALS_MAX)),
+    )
+
+
+class CreateConversation(Request):
+    """A conversation without entries; without an `id`, one is made."""
+
+    id: fields.NewId | None = None
+    title: fields.Title | None = None
+    tags: fields.Tags = Field(default_factory=dict)
+    metadata: fields.Metadata | None = None
+    agent_id: fields.AgentId | None = None
+
+
+class UpdateConversation(Request):
+    """What to replace; `title: null` clears it."""
+
+    title: fields.Title | None = None
+    tags: fields.Tags | None = None
+    metadata: fields.Metadata | None = None
+
+
+class ListConversations(Request):
+    """Which of the caller's conversations to list."""
+
+    mode: Annotated[Mode, BeforeValidator(Mode)] = Mode.LATEST_FORK
+    ancestry: Annotated[Ancestry, BeforeValidator(Ancestry)] = Ancestry.ROOTS
+    query: Annotated[str, Field(max_length=500)] | None = None
+    limit: fields.Limit200 = 20
+    after_cursor: fields.NamedId | None = None
+
+
+class ForkConversation(Request):
+    """A fork before or after a history entry; without `atEntryId` at the head."""
+
+    id: fields.NewId | None = None
+    title: fields.Title | None = None
+    tags: fields.Tags = Field(default_factory=dict)
+    metadata: fields.Metadata | None = None
+    agent_id: fields.AgentId | None = None
+    at_entry_id: fields.NamedId | None = None
+    position: Annotated[Literal[ForkPosition.BEFORE, ForkPosition.AFTER], BeforeValidator(ForkPosition)] = (
+        ForkPosition.BEFORE
+    )
+    reset_metrics: bool = True
+
+
+class ListPage(Request):
+    """A page of a list, oldest first."""
+
+    limit: fields.Limit200 = 20
+    after_cursor: fields.NamedId | None = None
+
+
+class EntryFields(Request):
+    """One entry. Without a `channel` it goes to history and its content is opaque."""
+
+    channel: fields.ChannelName | None = None
+    content_type: Annotated[str, Field(min_length=1, max_length=127)]
+    content: fields.Content
+    user_id: str | None = None
+    agent_id: fields.AgentId | None = None
+    epoch: fields.Epoch | None = None
+    usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
+
+
+class ForkedAt(Request):
+    """What an append to a new id makes: a fork, with `forkedAtEntryId` the first entry not inherited."""
+
+    forked_at_conversation_id: fields.NamedId | None = None
+    forked_at_entry_id: fields.NamedId | None = None
+
+    @model_validator(mode="after")
+    def _entry_needs_conversation(self) -> "ForkedAt":
+        if self.forked_at_entry_id is not None and self.forked_at_conversation_id is None:
+            raise ValueError("forkedAtEntryId needs forkedAtConversationId")
+        return self
+
+
+class AppendEntry(EntryFields, ForkedAt):
+    """One entry to append."""
+
+    @property
+    def drafts(self) -> list[EntryFields]:
+        return [self]
+
+
+class AppendEntries(ForkedAt):
+    """Entries to append, all or none, in order."""
+
+    entries: Annotated[list[EntryFields], Field(min_length=1, max_length=BATCH_ENTRIES_MAX)]
+
+    @property
+    def drafts(self) -> list[EntryFields]:
+        return self.entries
+
+
+def _shape(body: Any) -> str:
+    return "batch" if isinstance(body, Mapping) and "entries" in body else "one"
+
+
+class Append(RootModel[AppendEntry | AppendEntries]):
+    """One entry, or several at once."""
+
+    root: Annotated[
+        Annotated[AppendEntry, Tag("one")] | Annotated[AppendEntries, Tag("batch")], Discriminator(_shape)
+    ]
+
+
+class ListEntries(Request):
+    """Which entries to list. At most one of afterCursor, beforeCursor and tail."""
+
+    channel: fields.ChannelName | None = None
+    epoch: fields.EpochChoice | None = None
+    limit: fields.Limit1000 = 50
+    after_cursor: fields.NamedId | None = None
+    before_cursor: fields.NamedId | None = None
+    tail: fields.Truth = False
+    up_to_entry_id: fields.NamedId | None = None
+    all_forks: fields.Truth = False
+    forks: Literal["all"] | None = None
+
+    @model_validator(mode="after")
+    def _one_cut(self) -> "ListEntries":
+        if (self.after_cursor is not None) + (self.before_cursor is not None) + self.tail > 1:
+            raise ValueError("afterCursor, beforeCursor and tail exclude each other")
+        if self.epoch is not None and self.channel is not Channel.CONTEXT:
+            raise ValueError("epoch goes with channel=context only")
+        return self
