@@ -20,7 +20,7 @@ def _whole(value: Any) -> Any:
     """Take digits from a query string, and numbers like 1.0 from a body, which JSON calls integers, too."""
     if isinstance(value, str) and _DIGITS.fullmatch(value):
         return int(value)
-    if isinstance(value, (Decimal, float)) and abs(value) <= INTEGER_MAX and value == int(value):
+    if isinstance(value, (Decimal, float)) and -INTEGER_MAX <= value <= INTEGER_MAX and value == int(value):
         return int(value)
     return value
 
@@ -86,11 +86,11 @@ ChannelName = Annotated[
     BeforeValidator(_channel),
     WithJsonSchema({"type": "string", "enum": list(Channel), "description": "In any case."}),
 ]
-Whole = Annotated[int, BeforeValidator(_whole)]
-Epoch = Annotated[Whole, Field(ge=1, le=INTEGER_MAX)]
-Limit200 = Annotated[Whole, Field(ge=1, le=200)]
-Limit1000 = Annotated[Whole, Field(ge=1, le=1000)]
-Tokens = Annotated[Whole, Field(ge=0, le=INTEGER_MAX)]
+_WHOLE = BeforeValidator(_whole)
+Epoch = Annotated[int, Field(ge=1, le=INTEGER_MAX), _WHOLE]
+Limit200 = Annotated[int, Field(ge=1, le=200), _WHOLE]
+Limit1000 = Annotated[int, Field(ge=1, le=1000), _WHOLE]
+Tokens = Annotated[int, Field(ge=0, le=INTEGER_MAX), _WHOLE]
 
 COST_DECIMALS_MAX = 9
 

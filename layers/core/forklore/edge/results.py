@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 from pydantic.alias_generators import to_camel
 
 from forklore.edge.fields import UUID_PATTERN
@@ -103,7 +103,7 @@ class Entries(Result):
     data: list[Entry]
 
 
-class Appended(Result):
+class Appended(RootModel[Entry | Entries]):
     """The entry, or with `entries` in the request `data` with all of them."""
 
 
