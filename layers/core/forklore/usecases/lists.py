@@ -11,8 +11,10 @@ from itertools import islice
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
+from forklore.domain.jsontext import escaped_size
 from forklore.domain.keys import Key, Listed, SortRange
-from forklore.domain.model import Caller
+from forklore.domain.model import Caller, Conversation
+from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
@@ -84,7 +86,7 @@ class _Tree:
 def list_conversations(table: Table, *, caller: Caller, request: ListRequest) -> ConversationPage:
     """Return a page of every conversation of every tree that the caller is a member of."""
     page: list[tuple[Place, Shown]] = []
-    looked = 0
+    page_bytes = looked = 0
     rows = table.query(_range(caller, request), backward=True, page=4 * TREES_AT_ONCE)
     at_once = min(TREES_AT_ONCE, request.limit + 1)
     while places := [(keys.listed(row["SK"]["S"]), items.is_child(row)) for row in islice(rows, at_once)]:
@@ -92,13 +94,21 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
         trees = _open_trees(table, caller, wanted)
         for tree_page in table.side_by_side(lambda tree: _shown(table, tree, request), trees):
             for place, shown in tree_page:
-                if len(page) == request.limit:
+                size = _escaped_bytes(shown.conversation)
+                if len(page) == request.limit or (page and page_bytes + size > PAGE_BYTES_MAX):
                     return _page(page, page[-1][0])
                 page.append((place, shown))
+                page_bytes += size
         looked += len(places)
         if looked >= TREES_MAX:
             return _page(page, Place(places[-1][0]))
     return _page(page, None)
+
+
+def _escaped_bytes(conversation: Conversation) -> int:
+    """Return about how many bytes of an answer the conversation's own text takes."""
+    texts = (conversation.title or "", conversation.metadata, *conversation.tags, *conversation.tags.values())
+    return sum(map(escaped_size, texts))
 
 
 def _page(page: list[tuple[Place, Shown]], resume: Place | None) -> ConversationPage:
