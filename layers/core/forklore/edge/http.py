@@ -93,8 +93,7 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
 
     def not_found(_error: Exception) -> Response[str]:
         def refuse(event: Event) -> tuple[int, str]:
-            http = event["requestContext"]["http"]
-            raise _no_route(http["method"], event["rawPath"])
+            raise _no_route(event)
 
         return _respond(app, refuse)
 
@@ -103,6 +102,8 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
 
 
 def _run(app: Resolver, operation: Operation, event: Event, path: Mapping[str, str]) -> str:
+    if event["routeKey"] == "$default":  # the gateway knows no such route: a path that only looks like one
+        raise _no_route(event)
     caller = _NOBODY if operation.is_public else caller_of(event)
     headers = app.current_event.headers
     asked = Asked(
@@ -148,7 +149,8 @@ def read_body(event: Event, headers: Mapping[str, str]) -> dict[str, Any]:
     return read_object(raw, kept=KEPT_AS_TEXT) if raw.strip() else {}
 
 
-def _no_route(method: str, path: str) -> ForkloreError:
+def _no_route(event: Event) -> ForkloreError:
+    method, path = event["requestContext"]["http"]["method"], event["rawPath"]
     allowed = sorted({o.method for o in operations.ALL if _rule(o.path).fullmatch(path)})
     if not allowed or method in allowed:
         return NotFoundError("no such route")

@@ -1,0 +1,114 @@
+"""`python -m local_server`: reads the command line and puts the other modules together."""
+
+import argparse
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from local_server.embedded import ENDPOINT, DatabaseError, open_database
+from local_server.gateway import Gateway
+from local_server.identity import read_authorizer
+from local_server.openapi import document
+from local_server.reference import with_reference
+from local_server.template import read_template
+
+TEMPLATE = Path(__file__).parents[1] / "template.yaml"
+STOP_WITHIN_SECONDS = 3  # for requests that are still running
+BANNER = """\
+forklore listens on {url}
+the API reference is at {url}/docs
+
+Try it; the bearer token is the user id:
+  curl -X POST {url}/v1/conversations -H 'Authorization: Bearer alice' \
+-H 'Content-Type: application/json' -d '{{"title":"Hello"}}'
+
+{store}
+Ctrl+C stops it.
+"""
+FORGETS = """\
+The embedded store forgets everything when this stops. To keep it, start DynamoDB Local and:
+  FORKLORE_DYNAMODB_ENDPOINT=http://127.0.0.1:8000 make run"""
+
+
+def main() -> int:
+    """Serve until a signal comes; return 0, or 1 if the server cannot start."""
+    arguments = _parser().parse_args()
+    _on_signal(lambda *_: sys.exit(0))
+    try:
+        listener = _listen(arguments.host, arguments.port)
+        template = read_template(arguments.template)
+        authorizer = read_authorizer(os.environ)
+        open_database(template.table)
+    except (OSError, DatabaseError, ValueError) as error:
+        print(f"local_server: {error}", file=sys.stderr)
+        return 1
+    sys.path.insert(0, str(arguments.template.resolve().parent))  # CodeUri is relative to the template
+    gateway = Gateway(template.functions, authorize=authorizer, verbose=arguments.verbose)
+    server = uvicorn.Server(_configuration(gateway))
+    _on_signal(server.handle_exit)  # uvicorn raises the signal again when it has stopped: still no traceback
+    endpoint = os.environ.get(ENDPOINT)
+    store = f"The store is the DynamoDB at {endpoint}." if endpoint else FORGETS
+    print(BANNER.format(url=_url(listener), store=store), flush=True)
+    server.run(sockets=[listener])
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m local_server",
+        description="Serve forklore's HTTP API on this machine, as API Gateway and Lambda would.",
+        epilog=f"The store is in memory unless {ENDPOINT} names a DynamoDB.",
+    )
+    host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8080")
+    parser.add_argument("--host", default=host, help="address to listen on (HOST; 127.0.0.1)")
+    parser.add_argument("--port", default=port, type=int, help="0 takes a free one (PORT; 8080)")
+    parser.add_argument("--template", default=TEMPLATE, type=Path, help="the SAM template to serve")
+    parser.add_argument("--verbose", action="store_true", help="a line per request, without its content")
+    return parser
+
+
+def _configuration(gateway: Gateway) -> uvicorn.Config:
+    return uvicorn.Config(
+        with_reference(gateway, document),
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=STOP_WITHIN_SECONDS,
+    )
+
+
+def _on_signal(handler: Any) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Raises OSError with a line for people."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError) as error:
+        reason = str(error).partition(" (while")[0]  # Python repeats the address there
+        raise OSError(f"cannot listen on {host} port {port}: {reason}") from error
+
+
+def _url(listener: socket.socket) -> str:
+    """Return where a browser on this machine finds the server."""
+    host, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # threads cannot be killed: a handler that hangs would keep the process

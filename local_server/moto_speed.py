@@ -1,0 +1,60 @@
+"""Moto without the work that grows with the table: 11 times faster at 1,300 items (bench/embedded.py).
+
+Moto copies the whole table before each part of a transaction, so that it can undo it, and sorts the whole
+table for each Query of a local index. Here the copy shares its items with the table, and a Query sees one
+partition.
+Only sound under the lock of `embedded`, which lets one call run at a time.
+"""
+
+import copy
+import inspect
+from collections import defaultdict
+from typing import Any
+
+from moto.dynamodb.models import DynamoDBBackend
+from moto.dynamodb.models.dynamo_type import DynamoType
+from moto.dynamodb.models.table import Table
+
+
+def _snapshot(self: Table, _memo: dict[int, Any]) -> Table:
+    """Return a copy that keeps its items when the table's are put, deleted or replaced."""
+    taken = copy.copy(self)
+    taken.items = defaultdict(dict, {partition: dict(held) for partition, held in self.items.items()})
+    return taken
+
+
+_update_item = DynamoDBBackend.update_item
+
+
+def _update_a_copy(
+    self: DynamoDBBackend, table_name: str, key: dict[str, dict[str, Any]], *args: Any, **named: Any
+) -> Any:
+    """Update a copy, put in the item's place: moto changes items where they lie, which a snapshot shares."""
+    table = self.get_table(table_name)
+    if table.range_key_attr is not None and table.range_key_attr in key:
+        partition = table.items.get(DynamoType(key[table.hash_key_attr]), {})
+        sort = DynamoType(key[table.range_key_attr])
+        if sort in partition:
+            partition[sort] = copy.deepcopy(partition[sort])
+    return _update_item(self, table_name, key, *args, **named)
+
+
+_query = Table.query
+_QUERY = inspect.signature(_query)
+
+
+def _query_partition(self: Table, hash_key: DynamoType | None, *args: Any, **named: Any) -> Any:
+    """Query the table as if it held one partition; indexes of the whole table stay as they are."""
+    index = _QUERY.bind(self, hash_key, *args, **named).arguments.get("index_name")
+    if hash_key is None or (index and index not in {local.name for local in self.indexes}):
+        return _query(self, hash_key, *args, **named)
+    part = copy.copy(self)
+    part.items = defaultdict(dict, {hash_key: self.items.get(hash_key, {})})
+    return _query(part, hash_key, *args, **named)
+
+
+def speed_up_moto() -> None:
+    """Put the faster parts in place; doing it twice is doing it once."""
+    Table.__deepcopy__ = _snapshot  # type: ignore[attr-defined]
+    DynamoDBBackend.update_item = _update_a_copy  # type: ignore[method-assign]
+    Table.query = _query_partition  # type: ignore[method-assign]
