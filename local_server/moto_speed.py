@@ -1,4 +1,4 @@
-"""Moto without the work that grows with the table: 11 times faster at 1,300 items (bench/embedded.py).
+"""Moto without the work that grows with the table: writes 15 times faster at 1,300 items (bench/embedded.py).
 
 Moto copies the whole table before each part of a transaction, so that it can undo it, and sorts the whole
 table for each Query of a local index. Here the copy shares its items with the table, and a Query sees one
@@ -16,9 +16,16 @@ from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 
 
+def _another(table: Table) -> Table:
+    """Return a shallow copy, made so that moto does not keep it as it keeps all its objects."""
+    made = object.__new__(Table)
+    made.__dict__.update(table.__dict__)
+    return made
+
+
 def _snapshot(self: Table, _memo: dict[int, Any]) -> Table:
     """Return a copy that keeps its items when the table's are put, deleted or replaced."""
-    taken = copy.copy(self)
+    taken = _another(self)
     taken.items = defaultdict(dict, {partition: dict(held) for partition, held in self.items.items()})
     return taken
 
@@ -48,7 +55,7 @@ def _query_partition(self: Table, hash_key: DynamoType | None, *args: Any, **nam
     index = _QUERY.bind(self, hash_key, *args, **named).arguments.get("index_name")
     if hash_key is None or (index and index not in {local.name for local in self.indexes}):
         return _query(self, hash_key, *args, **named)
-    part = copy.copy(self)
+    part = _another(self)
     part.items = defaultdict(dict, {hash_key: self.items.get(hash_key, {})})
     return _query(part, hash_key, *args, **named)
 
