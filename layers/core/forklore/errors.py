@@ -3,6 +3,14 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
+SHOWN_CHARACTERS_MAX = 80
+
+
+def brief(value: object) -> str:
+    """Return a value as a message may show it: a caller's own text comes back, but not at length."""
+    text = repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS_MAX else f"{text[:SHOWN_CHARACTERS_MAX]}…"
+
 
 class ForkloreError(Exception):
     """Something a caller is told. `message` is for people; programs read `status` and `code`."""

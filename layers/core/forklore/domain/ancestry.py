@@ -12,7 +12,7 @@ import itertools
 import uuid
 from dataclasses import dataclass
 
-from forklore.domain.ids import FIRST, LAST, EntryId, next_id
+from forklore.domain.ids import FIRST, LAST, EntryId, is_entry_id, next_id
 from forklore.errors import BrokenAncestryError, ForkTooDeepError
 
 SEGMENTS_MAX = 1_000
@@ -98,11 +98,15 @@ def pack(path: Path) -> bytes:
 
 
 def unpack(packed: bytes) -> Path:
-    """Return the path that `pack` packed. Raises BrokenAncestryError if the bytes are no path."""
+    """Return the path that `pack` packed. Raises BrokenAncestryError if the bytes are none."""
     if len(packed) % _SEGMENT_BYTES:
         raise BrokenAncestryError(f"a path of {len(packed)} bytes")
     parts = [str(uuid.UUID(bytes=packed[at : at + 16])) for at in range(0, len(packed), 16)]
     path = tuple(Segment(parts[i], EntryId(parts[i + 1])) for i in range(0, len(parts), 2))
+    if not all(is_entry_id(segment.stop) for segment in path):
+        raise BrokenAncestryError("a stop of a path is no position")
     if any(near.stop >= far.stop for near, far in itertools.pairwise(path)):
         raise BrokenAncestryError("the stops of a path do not ascend")
+    if len(bounds_of(path)) < len(path):
+        raise BrokenAncestryError("a path meets a conversation twice")
     return path

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from forklore.errors import ValidationError
+from forklore.errors import ValidationError, brief
 
 ELEMENTS_MAX = 1_000
 ROLES = ("USER", "AI", "SYSTEM")
@@ -24,7 +24,8 @@ def check_history(content_type: str, content: Any) -> None:
         content_type.startswith("history/") and content_type.removeprefix("history/").strip("/")
     ):
         raise ValidationError(
-            f"contentType must be 'history' or 'history/<subtype>': {content_type!r}", field="contentType"
+            f"contentType must be 'history' or 'history/<subtype>': {brief(content_type)}",
+            field="contentType",
         )
     check_elements(content)
     if len(content) != 1 or not isinstance(content[0], dict):

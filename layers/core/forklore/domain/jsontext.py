@@ -29,7 +29,9 @@ class JsonText:
 
 
 def read_object(text: str, *, kept: frozenset[str]) -> dict[str, Any]:
-    """Return the members of the JSON object `text`; those named in `kept` as JsonText, at any depth.
+    """Return the members of the JSON object `text`; those named in `kept`, and not null, as JsonText.
+
+    The members of the objects in the array `entries` are read in the same way.
 
     Raises ValidationError for anything but one JSON object: a nesting deeper than DEPTH_MAX, a name twice,
     NaN and its kin, a lone surrogate, or text after the end.
@@ -37,7 +39,7 @@ def read_object(text: str, *, kept: frozenset[str]) -> dict[str, Any]:
     _check_depth(text)
     try:
         value = _DECODER.decode(text)
-        if _SURROGATE_ESCAPE.search(text):
+        if _SURROGATE_ESCAPE.search(text) or not text.isascii():
             json.dumps(value, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError as error:
         raise ValidationError("the body holds a lone surrogate") from error
@@ -49,8 +51,16 @@ def read_object(text: str, *, kept: frozenset[str]) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> JsonText:
-    """Return a value that was read elsewhere as JSON text, without spaces."""
-    return JsonText(json.dumps(value, ensure_ascii=False, separators=(",", ":")), value)
+    """Return a value that was read elsewhere as JSON text, without spaces.
+
+    Raises ValidationError for NaN, the infinities and lone surrogates, which JSON cannot spell.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text.encode()
+    except ValueError as error:
+        raise ValidationError("the value cannot be written as JSON") from error
+    return JsonText(text, value)
 
 
 def escaped_size(text: str) -> int:
@@ -120,7 +130,7 @@ def _with_texts(text: str, kept: frozenset[str]) -> dict[str, Any]:
             at = _skip(text, _skip(text, at) + 1)  # the colon
             if name in kept:
                 value, end = _DECODER.raw_decode(text, at)
-                found[name] = JsonText(text[at:end], value)
+                found[name] = None if value is None else JsonText(text[at:end], value)
             elif name == "entries" and text[at] == "[":
                 found[name], end = elements(at)
             else:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from forklore.domain.ids import FIRST, EntryId
+from forklore.domain.ids import FIRST, EntryId, created_at
 
 
 class Channel(StrEnum):
@@ -114,12 +114,13 @@ class Conversation:
 class Head:
     """What every append moves.
 
-    floor: own entries come after it. last: the last own entry, or the floor. last_history: the last
-    history entry of the view. history, context: counts of own entries. untitled: never had a title.
+    changed_at: when the conversation was made, or changed by anything but an append. floor: own entries come
+    after it. last: the last own entry, or the floor. last_history: the last history entry of the view.
+    history, context: counts of own entries. untitled: never had a title.
     """
 
     owner: str
-    updated_at: str
+    changed_at: str
     floor: EntryId = FIRST
     last: EntryId = FIRST
     last_history: EntryId | None = None
@@ -132,3 +133,8 @@ class Head:
     @property
     def own_entries(self) -> int:
         return self.history + self.context
+
+    @property
+    def updated_at(self) -> str:
+        """When it was last appended to or changed. It never goes back, whoever's clock was ahead."""
+        return max(self.changed_at, created_at(self.last)) if self.own_entries else self.changed_at

@@ -21,7 +21,7 @@ PAGE_BYTES_MAX = 5_000_000
 SEGMENTS_SIDE_BY_SIDE = 8
 """More segments than this are tried with one read of the tree first."""
 SEGMENTS_MANY = 32
-"""Segment reads of one round where the tree's other conversations crowd the window."""
+"""Segments in one round at the most, where the tree's other conversations crowd the window."""
 DENSITY_MIN = 4
 """A read of the tree pays while at least one entry in this many belongs to the view."""
 
@@ -106,26 +106,27 @@ def spans_of(view: Path, window: Window, *, backward: bool, own_entries: int | N
 
 
 def plan_round(
-    spans: Sequence[Span], *, channels: Sequence[Channel], wanted: int, crowded: bool
+    spans: Sequence[Span], *, channels: Sequence[Channel], wanted: int, crowded_rounds: int
 ) -> list[RangeRead]:
     """Return the reads of one round over the near end of `spans`, which is not empty.
 
-    wanted: entries still missing from the page. crowded: whether a read of the tree lately found little of
-    this view. A round of segment reads asks for at most twice the entries wanted, so a page costs no more
-    than two pages, and it ends at the segment that is known to fill the page. Many segments are one read of
-    the tree, unless that is crowded: then many segments are read side by side, whatever stands between.
+    wanted: entries still missing from the page. crowded_rounds: how many rounds ago a read of the tree found
+    little of this view; 0 if none did. A round of segment reads asks for at most twice the entries wanted,
+    so a page costs no more than a few pages, and it ends at the segment that is known to fill the page.
+    Many segments are one read of the tree, unless that is crowded: then segments are read side by side,
+    whatever stands between them, twice as many in each round, since those before did not fill the page.
     """
-    many = len(spans) > SEGMENTS_SIDE_BY_SIDE
+    many = len(spans) > SEGMENTS_SIDE_BY_SIDE and not crowded_rounds
     reads: list[RangeRead] = []
-    asked = 0
-    for at, span in enumerate(spans[: SEGMENTS_MANY if crowded else SEGMENTS_SIDE_BY_SIDE]):
-        if many and not crowded and span.entries is None:
+    asked, most = 0, 2 * wanted * max(1, 2 ** (crowded_rounds - 1))
+    for at, span in enumerate(spans[: SEGMENTS_MANY if crowded_rounds else SEGMENTS_SIDE_BY_SIDE]):
+        if many and span.entries is None:
             windows = [left.window for left in spans[at:]]
             outer = Window(min(w.start for w in windows), max(w.stop for w in windows))
             return [*reads, RangeRead(outer, wanted)]
         limit = wanted if span.entries is None else min(wanted, span.entries + 1)
         asked += limit * len(channels)
-        if reads and not crowded and asked > 2 * wanted:
+        if reads and asked > most:
             break
         if span.conversation_id is None:
             return [RangeRead(span.window, limit)]

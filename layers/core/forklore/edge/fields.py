@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -13,13 +14,17 @@ from forklore.domain.model import Channel
 UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 INTEGER_MAX = 2**53
 METADATA_BYTES_MAX = 16 * 1024
+USAGE_BYTES_MAX = 1024
 _DIGITS = re.compile("0|[1-9][0-9]{0,15}")
 
 
+def _counted(value: Any) -> Any:
+    """Take digits from a query string."""
+    return int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else _whole(value)
+
+
 def _whole(value: Any) -> Any:
-    """Take digits from a query string, and numbers like 1.0 from a body, which JSON calls integers, too."""
-    if isinstance(value, str) and _DIGITS.fullmatch(value):
-        return int(value)
+    """Take numbers like 1.0, which JSON calls integers, too."""
     if isinstance(value, (Decimal, float)) and -INTEGER_MAX <= value <= INTEGER_MAX and value == int(value):
         return int(value)
     return value
@@ -34,6 +39,17 @@ def _channel(value: Any) -> Any:
     if name not in tuple(Channel):
         raise ValueError("must be 'history' or 'context'")
     return Channel(name)
+
+
+def one_of(choices: type[StrEnum]) -> BeforeValidator:
+    """Return the rule that a value names one of `choices`."""
+
+    def choose(value: Any) -> Any:
+        if value not in tuple(choices):
+            raise ValueError(f"must be one of {', '.join(choices)}")
+        return choices(value)
+
+    return BeforeValidator(choose)
 
 
 def _json_object(value: Any) -> Any:
@@ -88,8 +104,8 @@ ChannelName = Annotated[
 ]
 _WHOLE = BeforeValidator(_whole)
 Epoch = Annotated[int, Field(ge=1, le=INTEGER_MAX), _WHOLE]
-Limit200 = Annotated[int, Field(ge=1, le=200), _WHOLE]
-Limit1000 = Annotated[int, Field(ge=1, le=1000), _WHOLE]
+Limit200 = Annotated[int, Field(ge=1, le=200), BeforeValidator(_counted)]
+Limit1000 = Annotated[int, Field(ge=1, le=1000), BeforeValidator(_counted)]
 Tokens = Annotated[int, Field(ge=0, le=INTEGER_MAX), _WHOLE]
 
 COST_DECIMALS_MAX = 9
@@ -112,7 +128,7 @@ Cost = Annotated[Decimal, BeforeValidator(_cost), WithJsonSchema(COST_SCHEMA)]
 
 
 def _epoch(value: Any) -> Any:
-    return value if value in ("latest", "all") else _whole(value)
+    return value if value in ("latest", "all") else _counted(value)
 
 
 EpochChoice = Annotated[

@@ -1,7 +1,6 @@
 """HTTP through API Gateway: events to operations, answers and errors to responses."""
 
 import base64
-import binascii
 import contextvars
 import json
 import logging
@@ -36,6 +35,7 @@ from forklore.errors import (
 ANSWER_SECONDS = 3.0
 """What is kept of a request's time for the answer (reliability, F22)."""
 RETRY_AFTER_SECONDS = 1
+JSON_BLANKS = " \t\r\n"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:=+/-]{1,128}")
 _NOBODY = Caller("")
 _log = logging.getLogger("forklore")
@@ -44,10 +44,12 @@ Event = Mapping[str, Any]
 
 
 class Resolver(APIGatewayHttpResolver):
-    """Powertools' resolver, safe under threads.
+    """Powertools' resolver, safe under threads, for routes that API Gateway has matched.
 
-    Powertools keeps the current event on the class, where a second request would replace it; the local
-    server answers many at a time in one process. Here each thread's own request is the current one.
+    Powertools keeps the current event on the class, where a second request would replace it, and builds a
+    route's middleware in its first request, where a second one would build it again. The local server
+    answers many at a time in one process: here each thread's own request is the current one, and the
+    middleware is built beforehand.
     """
 
     _request: contextvars.ContextVar[dict[str, Any]] = contextvars.ContextVar("request")
@@ -70,11 +72,21 @@ class Resolver(APIGatewayHttpResolver):
         """Powertools sets an empty one when it is made; ours comes with each request."""
 
     def resolve(self, event: Event, context: Any) -> dict[str, Any]:
-        token = self._request.set({"event": event, "lambda_context": context, "context": {}})
+        routed = {**event, "rawPath": _pattern(event["routeKey"])}
+        token = self._request.set({"event": routed, "lambda_context": context, "context": {}})
         try:
-            return super().resolve(event, context)
+            return super().resolve(routed, context)
         finally:
             self._request.reset(token)
+
+
+def _pattern(route_key: str) -> str:
+    """Return the path that Powertools is to match: the gateway's route, its parameters by name.
+
+    The gateway has matched the request already, and reads path parameters: decoded once, whatever they hold.
+    """
+    path = route_key.partition(" ")[2] or "/"
+    return path.replace("{", "").replace("}", "")
 
 
 def resolver_for(served: Iterable[Operation]) -> Resolver:
@@ -82,8 +94,8 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
     app = Resolver()
 
     def route(operation: Operation) -> Callable[..., Response[str]]:
-        def answer(**path: str) -> Response[str]:
-            return _respond(app, lambda event: (operation.status, _run(app, operation, event, path)))
+        def answer(**_names: str) -> Response[str]:
+            return _respond(app, lambda event: (operation.status, _run(app, operation, event)))
 
         return answer
 
@@ -98,17 +110,17 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
         return _respond(app, refuse)
 
     app.not_found(not_found)
+    for made in app._static_routes + app._dynamic_routes:
+        made._build_middleware_stack([], app)
     return app
 
 
-def _run(app: Resolver, operation: Operation, event: Event, path: Mapping[str, str]) -> str:
-    if event["routeKey"] == "$default":  # the gateway knows no such route: a path that only looks like one
-        raise _no_route(event)
+def _run(app: Resolver, operation: Operation, event: Event) -> str:
     caller = _NOBODY if operation.is_public else caller_of(event)
     headers = app.current_event.headers
     asked = Asked(
         caller=caller,
-        path=path,
+        path=event.get("pathParameters") or {},
         query=read_query(event.get("rawQueryString") or ""),
         body=read_body(event, headers) if operation.body else {},
         idempotency_key=headers.get("idempotency-key"),
@@ -144,13 +156,14 @@ def read_body(event: Event, headers: Mapping[str, str]) -> dict[str, Any]:
     if event.get("isBase64Encoded"):
         try:
             raw = base64.b64decode(raw, validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise ValidationError("the body is not UTF-8") from error
-    return read_object(raw, kept=KEPT_AS_TEXT) if raw.strip() else {}
+    return read_object(raw, kept=KEPT_AS_TEXT) if raw.strip(JSON_BLANKS) else {}
 
 
 def _no_route(event: Event) -> ForkloreError:
-    method, path = event["requestContext"]["http"]["method"], event["rawPath"]
+    http = event["requestContext"]["http"]
+    method, path = http["method"], http["path"]
     allowed = sorted({o.method for o in operations.ALL if _rule(o.path).fullmatch(path)})
     if not allowed or method in allowed:
         return NotFoundError("no such route")

@@ -18,10 +18,12 @@ from forklore.domain.model import Caller
 from forklore.edge.answers import to_json
 from forklore.edge.requests import NoFields
 from forklore.edge.wiring import Table
-from forklore.errors import NotFoundError, ValidationError
+from forklore.errors import NotFoundError, ValidationError, brief
 from forklore.usecases.idempotency import AnsweredBefore, Once
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
+MESSAGE_MAX, FIELD_MAX = 300, 100
+"""Characters of a field's name and of what is wrong with it: both may hold text of the caller's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Call:
         """The conversation that the path names. Raises NotFoundError for what can be no id."""
         conversation_id = self.path["conversationId"]
         if not ids.is_uuid(conversation_id):
-            raise NotFoundError(f"no conversation {conversation_id!r}")
+            raise NotFoundError(f"no conversation {brief(conversation_id)}")
         return conversation_id
 
     def once(self, show: Callable[[Any], Mapping[str, Any]]) -> Once | None:
@@ -142,4 +144,4 @@ def checked(model: type[pydantic.BaseModel], values: Mapping[str, Any]) -> pydan
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         where = ".".join(str(part) for part in first["loc"] if part not in ("one", "batch"))
         message = first["msg"].removeprefix("Value error, ")
-        raise ValidationError(message, field=where or None) from None
+        raise ValidationError(message[:MESSAGE_MAX], field=where[:FIELD_MAX] or None) from None

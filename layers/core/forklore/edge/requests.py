@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from forklore.domain.jsontext import JsonText
-from forklore.domain.model import Channel, ForkPosition, Usage
+from forklore.domain.model import Channel, Usage
 from forklore.edge import fields
 from forklore.usecases.lists import Ancestry, Mode
 
@@ -94,7 +94,7 @@ class CreateConversation(Request):
 
     id: fields.NewId | None = None
     title: fields.Title | None = None
-    tags: fields.Tags = Field(default_factory=dict)
+    tags: fields.Tags | None = None
     metadata: fields.Metadata | None = None
     agent_id: fields.AgentId | None = None
 
@@ -110,8 +110,8 @@ class UpdateConversation(Request):
 class ListConversations(Request):
     """Which of the caller's conversations to list."""
 
-    mode: Annotated[Mode, BeforeValidator(Mode)] = Mode.LATEST_FORK
-    ancestry: Annotated[Ancestry, BeforeValidator(Ancestry)] = Ancestry.ROOTS
+    mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
+    ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
     query: Annotated[str, Field(max_length=500)] | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.NamedId | None = None
@@ -122,14 +122,12 @@ class ForkConversation(Request):
 
     id: fields.NewId | None = None
     title: fields.Title | None = None
-    tags: fields.Tags = Field(default_factory=dict)
+    tags: fields.Tags | None = None
     metadata: fields.Metadata | None = None
     agent_id: fields.AgentId | None = None
     at_entry_id: fields.NamedId | None = None
-    position: Annotated[Literal[ForkPosition.BEFORE, ForkPosition.AFTER], BeforeValidator(ForkPosition)] = (
-        ForkPosition.BEFORE
-    )
-    reset_metrics: bool = True
+    position: Literal["before", "after"] | None = None
+    reset_metrics: bool | None = None
 
 
 class ListPage(Request):

@@ -15,17 +15,16 @@ def system_ms() -> int:
 
 
 class Clock:
-    """Corrected time. own_ms: the clock to be corrected, in milliseconds since 1970."""
+    """Corrected time. own_ms: the clock to be corrected, in milliseconds since 1970.
+
+    was_compared: whether any answer has been seen yet.
+    """
 
     def __init__(self, own_ms: Callable[[], int] = system_ms) -> None:
         self.own_ms = own_ms
         self._offset: clock.Offset | None = None
         self._lock = threading.Lock()
-
-    @property
-    def is_set(self) -> bool:
-        """Whether any answer has been seen yet."""
-        return self._offset is not None
+        self.was_compared = False
 
     @property
     def offset_ms(self) -> int:
@@ -35,6 +34,7 @@ class Clock:
 
     def learn(self, date: str | None, *, sent_ms: int) -> None:
         """Take in the `Date` header of an answer to a request sent at `sent_ms` of the own clock."""
+        self.was_compared = True
         if date is None:
             return
         date_s = int(parsedate_to_datetime(date).timestamp())

@@ -38,6 +38,7 @@ _RETRIED = {
     "TransactionConflictException",
     "TransactionInProgressException",
 }
+_ANSWERED = {"batch_get_item": "Responses", "query": "Items"}
 _RETRIED_REASONS = {"None", "TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError"}
 
 
@@ -110,7 +111,8 @@ class Connection:
         Source: reliability, F04 and F05: at most 8 attempts, full jitter, capped at 1 s, inside the deadline.
         """
         for attempt in range(ATTEMPTS_MAX):
-            pause = random.uniform(0, min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2**attempt))
+            if not self.pause(attempt, deadline):
+                break
             sent_ms = self.clock.own_ms()
             try:
                 answer: dict[str, Any] = getattr(self.client, operation)(**parameters)
@@ -121,11 +123,19 @@ class Connection:
                 pass
             else:
                 self._learn(answer, sent_ms)
-                return answer
-            if not deadline.allows(pause):
-                break
-            self._sleep(pause)
+                if _ANSWERED.get(operation, "ResponseMetadata") in answer:
+                    return answer  # botocore takes an answer that was cut short for an empty one
         raise UnavailableError("the store is busy; try again")
+
+    def pause(self, attempt: int, deadline: Deadline) -> bool:
+        """Sleep before the attempt, the first of which is 0; False when there is no time for it."""
+        longest = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** (attempt - 1)) if attempt else 0.0
+        seconds = random.uniform(0, longest)
+        if not deadline.allows(seconds):
+            return False
+        if seconds:
+            self._sleep(seconds)
+        return True
 
     def transact(self, writes: Sequence[Write], deadline: Deadline) -> dict[str, Any]:
         """Write all or nothing; return DynamoDB's answer. Raises as `call` does."""

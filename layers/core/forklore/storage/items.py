@@ -189,7 +189,7 @@ def head_item(conversation: Conversation, head: Head) -> Item:
     return key_of(keys.head(conversation.group_id, conversation.conversation_id)) | present(
         {
             "owner": head.owner,
-            "updatedAt": head.updated_at,
+            "changedAt": head.changed_at,
             "floor": head.floor,
             "last": head.last,
             "lastHistory": head.last_history,
@@ -207,7 +207,7 @@ def head(item: Item) -> Head:
     entries, *usage = (a[name] for name in COUNTERS)
     return Head(
         owner=a["owner"],
-        updated_at=a["updatedAt"],
+        changed_at=a["changedAt"],
         floor=a["floor"],
         last=a["last"],
         last_history=a.get("lastHistory"),

@@ -67,7 +67,12 @@ class Table:
     # Time and fresh ids
 
     def now_ms(self) -> int:
-        """Return the time for something new. Raises UnavailableError if the own clock is far off."""
+        """Return the time for something new; a process asks DynamoDB for the date first, once.
+
+        Raises UnavailableError if the own clock is far off.
+        """
+        if not self.connection.clock.was_compared:
+            self.get([keys.pointer("date")])
         return self.connection.clock.minting_ms()
 
     def now_s(self) -> int:
@@ -111,16 +116,20 @@ class Table:
         """Return the items that exist among `wanted`, which may be any number."""
         found: dict[Key, Item] = {}
         left = [key_of(key) for key in dict.fromkeys(wanted)]
-        for _ in range(ATTEMPTS_MAX * (1 + len(left) // BATCH_KEYS_MAX)):
-            if not left:
-                return found
+        name, until = self.connection.table_name, self._until()
+        attempt = 0
+        while left and attempt < ATTEMPTS_MAX and self.connection.pause(attempt, until):
             now, left = left[:BATCH_KEYS_MAX], left[BATCH_KEYS_MAX:]
-            name = self.connection.table_name
-            answer = self._call("batch_get_item", RequestItems={name: {"Keys": now, "ConsistentRead": True}})
+            request = {name: {"Keys": now, "ConsistentRead": True}}
+            answer = self.connection.call("batch_get_item", until, RequestItems=request)
             for item in answer["Responses"].get(name, []):
                 found[Key(item["PK"]["S"], item["SK"]["S"])] = item
-            left += answer.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
-        raise UnavailableError("the store is busy; try again")
+            unprocessed = answer.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
+            attempt = attempt + 1 if unprocessed else 0
+            left += unprocessed
+        if left:
+            raise UnavailableError("the store is busy; try again")
+        return found
 
     def query(
         self,
@@ -135,10 +144,9 @@ class Table:
         limit: how many at the most. page: how many DynamoDB reads at a time, where fewer may be enough.
         """
         start: Item | None = None
-        page = page or limit
         while True:
-            answer = self._call(
-                "query",
+            at_once = min((n for n in (page, limit) if n is not None), default=None)
+            answer = self._query(
                 ConsistentRead=True,
                 KeyConditionExpression="PK = :p AND SK BETWEEN :first AND :last",
                 ExpressionAttributeValues={
@@ -147,7 +155,7 @@ class Table:
                     ":last": text(of.last),
                 },
                 ScanIndexForward=not backward,
-                **({"Limit": page} if page else {}),
+                **({"Limit": at_once} if at_once else {}),
                 **({"ExclusiveStartKey": start} if start else {}),
             )
             for item in answer["Items"]:
@@ -167,6 +175,11 @@ class Table:
             return [self._read_range(group_id, reads[0], backward)]
         return list(self.side_by_side(lambda read: self._read_range(group_id, read, backward), reads))
 
+    def both(self, one: Callable[[], A], other: Callable[[], B]) -> tuple[A, B]:
+        """Return what both calls return; they overlap."""
+        running = self._threads.submit(other)
+        return one(), running.result()
+
     def side_by_side(self, call: Callable[[A], B], arguments: Iterable[A]) -> Iterator[B]:
         """Yield what `call` returns for each argument, in order; the calls overlap."""
         return self._threads.map(call, arguments)
@@ -182,8 +195,7 @@ class Table:
                 keys.by_conversation(read.conversation_id, read.channel, first),
                 keys.by_conversation(read.conversation_id, read.channel, last),
             )
-        answer = self._call(
-            "query",
+        answer = self._query(
             ConsistentRead=True,
             KeyConditionExpression=f"PK = :p AND {sort_key} BETWEEN :first AND :last",
             ExpressionAttributeValues={
@@ -213,10 +225,9 @@ class Table:
             blobs |= self.get(wanted[at : at + BLOBS_AT_ONCE])
         return [replace(s.entry, content=bodies.decode(_whole_body(group_id, s, blobs))) for s in stored]
 
-    def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        if operation != "batch_get_item":
-            parameters["TableName"] = self.connection.table_name
-        return self.connection.call(operation, self._until(), **parameters)
+    def _query(self, **parameters: Any) -> dict[str, Any]:
+        name = self.connection.table_name
+        return self.connection.call("query", self._until(), TableName=name, **parameters)
 
     def _until(self) -> Deadline:
         return self._deadline or Deadline.after(BUDGET_MAX_S)

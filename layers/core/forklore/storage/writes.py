@@ -92,7 +92,6 @@ class Writer:
         n = Names()
         sets = {
             "last": text(move.last),
-            "updatedAt": text(move.updated_at),
             "lastHistory": text(move.last_history) if move.last_history else None,
             "preview": text(move.preview) if move.preview is not None else None,
         }
@@ -185,21 +184,21 @@ class Writer:
         group_id: str,
         conversation_id: str,
         *,
-        updated_at: str,
+        changed_at: str,
         was: str,
         owner: str | None,
         titled: bool,
     ) -> Write:
-        """Move `updatedAt` on from what was read; with `owner` only while that is the owner."""
+        """Move `changedAt` on from what was read; with `owner` only while that is the owner."""
         n = Names()
-        conditions = [f"{n.name('updatedAt')} = {n.value('was', text(was))}"]
+        conditions = [f"{n.name('changedAt')} = {n.value('was', text(was))}"]
         if owner is not None:
             conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
         return self._write(
             HEAD,
             "Update",
             Key=key_of(keys.head(group_id, conversation_id)),
-            UpdateExpression=f"SET #updatedAt = {n.value('now', text(updated_at))}"
+            UpdateExpression=f"SET #changedAt = {n.value('now', text(changed_at))}"
             + (f" REMOVE {n.name('untitled')}" if titled else ""),
             ConditionExpression=" AND ".join(conditions),
             **n.parts(),
@@ -267,7 +266,6 @@ class HeadMove:
     conversation_id: str
     first: EntryId
     last: EntryId
-    updated_at: str
     history: int
     context: int
     added: Metrics

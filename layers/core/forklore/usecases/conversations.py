@@ -7,7 +7,7 @@ from typing import Any
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller, Conversation, Head
-from forklore.errors import ConflictError, ForbiddenError, UnavailableError
+from forklore.errors import ConflictError, ForbiddenError, UnavailableError, brief
 from forklore.storage import items
 from forklore.storage.connection import Refused
 from forklore.storage.table import Table
@@ -41,7 +41,7 @@ def create_conversation(
         table, lambda nonce: _plan_root(table, caller, request, once, nonce), caller=caller, once=once
     )
     if made is None:
-        raise ConflictError(f"the id {request.conversation_id!r} is in use")
+        raise ConflictError(f"the id {brief(request.conversation_id)} is in use")
     return made
 
 
@@ -64,7 +64,7 @@ def _plan_root(
         agent_id=request.agent_id,
         client_id=caller.client_id,
     )
-    head = Head(owner=caller.user_id, updated_at=root.created_at, untitled=root.title is None)
+    head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.title is None)
     shown = Shown(root, head, AccessLevel.OWNER)
     record = record_answer(
         table, once, group_id=conversation_id, conversation_id=conversation_id, answer=shown
@@ -96,7 +96,7 @@ def update_conversation(table: Table, *, caller: Caller, conversation_id: str, c
         opened = open_conversation(table, conversation_id, user_id=caller.user_id, least=AccessLevel.WRITER)
         group_id, head = opened.group.group_id, opened.head
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
-        updated_at = max(ids.timestamp(table.now_ms()), later)
+        changed_at = max(ids.timestamp(table.now_ms()), later)
         is_owner = caller.user_id == head.owner
         member = table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)
         attributes = _attributes(change)
@@ -104,8 +104,8 @@ def update_conversation(table: Table, *, caller: Caller, conversation_id: str, c
             table.write.touch_head(
                 group_id,
                 conversation_id,
-                updated_at=updated_at,
-                was=head.updated_at,
+                changed_at=changed_at,
+                was=head.changed_at,
                 owner=caller.user_id if is_owner else None,
                 titled=change.has_title,
             ),
@@ -120,7 +120,7 @@ def update_conversation(table: Table, *, caller: Caller, conversation_id: str, c
             continue
         if change.has_title:
             table.known.forget(conversation_id)
-        return _changed(opened.shown, change, updated_at)
+        return _changed(opened.shown, change, changed_at)
     raise UnavailableError("the conversation is busy; try again")
 
 
@@ -135,8 +135,8 @@ def _attributes(change: Change) -> dict[str, dict[str, Any] | None]:
     return attributes
 
 
-def _changed(shown: Shown, change: Change, updated_at: str) -> Shown:
-    conversation, head = shown.conversation, replace(shown.head, updated_at=updated_at)
+def _changed(shown: Shown, change: Change, changed_at: str) -> Shown:
+    conversation, head = shown.conversation, replace(shown.head, changed_at=changed_at)
     if change.has_title:
         conversation, head = replace(conversation, title=change.title), replace(head, untitled=False)
     if change.tags is not None:

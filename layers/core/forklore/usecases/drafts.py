@@ -1,9 +1,10 @@
 """From what a caller wants to append to entries with ids, and what they add to HEAD and CTX."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from forklore.domain import access, content, ids
+from forklore.domain import access, content
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import JsonText, escaped_size
@@ -17,6 +18,8 @@ from forklore.usecases import views
 
 ENTRY_BYTES_MAX = 2_500_000
 """One entry's content, as escaped inside Lambda's answer."""
+ENVELOPE_BYTES = 400
+"""About what an entry's other members take: ids, time, names."""
 TRANSACTION_BYTES_MAX = 3_900_000
 """Of the 4 MB of a transaction, so that the small items fit in, too."""
 TRANSACTION_WRITES_MAX = 100
@@ -140,7 +143,6 @@ def head_over(head: Head, batch: Batch) -> Head:
         return head
     return replace(
         head,
-        updated_at=ids.created_at(batch.last),
         last=batch.last,
         last_history=batch.last_history or head.last_history,
         history=batch.history,
@@ -185,7 +187,6 @@ def head_move(
         conversation_id=conversation_id,
         first=batch.first,
         last=batch.last,
-        updated_at=ids.created_at(batch.last),
         history=batch.history,
         context=batch.context,
         added=batch.metrics,
@@ -210,7 +211,7 @@ def write_batch(table: Table, batch: Batch, *, group_id: str, nonce: str) -> lis
             entry,
             name=entry_name(at),
             nonce=nonce,
-            escaped_bytes=escaped_size(entry.content),
+            escaped_bytes=_answer_bytes(entry),
         )
         items = [part.request["Put"]["Item"] for part in parts]
         size += sum(len(item.get(body, {}).get("B", b"")) for item in items for body in ("body", "data"))
@@ -218,6 +219,13 @@ def write_batch(table: Table, batch: Batch, *, group_id: str, nonce: str) -> lis
     if size > TRANSACTION_BYTES_MAX or len(writes) > TRANSACTION_WRITES_MAX - 6:
         raise PayloadTooLargeError("too much for one request; append it in parts")
     return writes
+
+
+def _answer_bytes(entry: Entry) -> int:
+    """Return about how many bytes of an answer the entry takes, as escaped."""
+    own = [entry.user_id, entry.client_id, entry.agent_id, entry.content_type]
+    texts = (entry.content, entry.usage_json or "", json.dumps(own))
+    return ENVELOPE_BYTES + sum(map(escaped_size, texts))
 
 
 def write_context(

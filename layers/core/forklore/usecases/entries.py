@@ -9,7 +9,13 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Channel, Conversation, Entry, ForkPosition, Head
 from forklore.domain.paging import Window
-from forklore.errors import ForbiddenError, InvalidCursorError, UnavailableError
+from forklore.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidCursorError,
+    NotFoundError,
+    UnavailableError,
+)
 from forklore.storage import items
 from forklore.storage.connection import Refused
 from forklore.storage.items import StoredEntry
@@ -38,7 +44,7 @@ from forklore.usecases.idempotency import (
     raise_if_answered,
     record_entries,
 )
-from forklore.usecases.opening import Opened, find
+from forklore.usecases.opening import Opened, find, open_conversation
 from forklore.usecases.views import Filter
 
 ATTEMPTS_MAX = 32
@@ -105,7 +111,14 @@ class _Appending:
                 return self._append(facts)
             except Refused as refused:
                 facts = self._decide_again(facts, refused)
+            except ConflictError:
+                self._open()
+                raise
         raise UnavailableError("the conversation is busy; try again")
+
+    def _open(self) -> None:
+        """Raise NotFoundError or ForbiddenError where they are due: they come before any 409."""
+        open_conversation(self._table, self._id, user_id=self._caller.user_id, least=AccessLevel.WRITER)
 
     def _known(self) -> Facts | None:
         """Return the facts that the append can be tried on without reading."""
@@ -118,7 +131,7 @@ class _Appending:
     def _create_if_new(self) -> list[Entry] | None:
         """Return the entries of a conversation created by them; None when there is one, now known."""
         table, caller, request = self._table, self._caller, self._request
-        if request.fork is not None:
+        if request.fork is not None and ids.is_uuid(request.fork.source_id):
             position = ForkPosition.BEFORE if request.fork.entry_id else ForkPosition.BLANK
             fork = ForkRequest(
                 source_id=request.fork.source_id,
@@ -141,6 +154,8 @@ class _Appending:
             in_group=lambda group_id: [keys.context(group_id, self._id, client)] if client else [],
         )
         raise_if_answered(table, request.once, found.beside, caller=caller)
+        if not found.exists and request.fork is not None:
+            raise NotFoundError("no such conversation to fork")
         if not found.exists:
             return create(table, self._plan_root, caller=caller, once=request.once)
         opened = found.require(self._id, AccessLevel.WRITER)
@@ -176,7 +191,7 @@ class _Appending:
             agent_id=request.drafts[0].agent_id,
             client_id=caller.client_id,
         )
-        head = Head(owner=caller.user_id, updated_at=root.created_at, untitled=root.title is None)
+        head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.title is None)
         where = {"group_id": self._id, "conversation_id": self._id}
         writes = [
             *record_entries(table, request.once, entries=batch.entries, **where),
@@ -248,6 +263,8 @@ class _Appending:
                     table.known.forget(self._id)
                     return None
                 head = items.head(item)
+                if request.if_match not in (None, head.last_history):
+                    self._open()
                 require_match(request.if_match, head.last_history)
                 return replace(facts, owner=head.owner, last=head.last, titled=not head.untitled)
             elif name == MEMBER:

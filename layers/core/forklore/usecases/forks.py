@@ -18,7 +18,8 @@ from forklore.domain.model import (
     Head,
     Metrics,
 )
-from forklore.errors import ConflictError, NotFoundError, ValidationError
+from forklore.domain.paging import RangeRead, Window
+from forklore.errors import ConflictError, NotFoundError, ValidationError, brief
 from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases import views
@@ -33,7 +34,7 @@ from forklore.usecases.drafts import (
     write_context,
 )
 from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer, record_entries
-from forklore.usecases.opening import Opened, Shown, find, open_conversation
+from forklore.usecases.opening import Found, Opened, Shown, find, open_conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def fork_conversation(
     """
     made = create(table, lambda nonce: _decide(table, caller, request, once, nonce), caller=caller, once=once)
     if made is None:
-        raise ConflictError(f"the id {request.fork_id!r} is in use")
+        raise ConflictError(f"the id {brief(request.fork_id)} is in use")
     return made[0]
 
 
@@ -86,10 +87,14 @@ def fork_with_entries(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The source as it was read. anchor: the entry that the request names."""
+    """The source as it was read. anchor: the entry that the request names.
+
+    history_before: the source's own history entry before it, if that was found.
+    """
 
     opened: Opened
     anchor: Entry | None
+    history_before: Entry | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ def _decide(
     created_at = _not_before(opened.conversation.created_at, ids.timestamp(table.now_ms()))
     head = Head(
         owner=opened.group.owner,
-        updated_at=created_at,
+        changed_at=created_at,
         floor=floor,
         last=floor,
         last_history=_last_history(table, source, request, inherited),
@@ -158,14 +163,22 @@ def _decide(
 def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once | None) -> _Source | None:
     """Return the source and the anchor; None when the fork's id is in use."""
     anchor = request.anchor
+    is_id = anchor is not None and ids.is_entry_id(anchor)
     fork = keys.pointer(request.fork_id) if request.fork_id else None
-    found = find(
-        table,
-        request.source_id,
-        user_id=caller.user_id,
-        beside=[*([fork] if fork else []), *keys_of(once)],
-        in_group=lambda group_id: [keys.entry(group_id, anchor)] if anchor else [],
-    )
+
+    def read_source() -> Found:
+        return find(
+            table,
+            request.source_id,
+            user_id=caller.user_id,
+            beside=[*([fork] if fork else []), *keys_of(once)],
+            in_group=lambda group_id: [keys.entry(group_id, anchor)] if anchor and is_id else [],
+        )
+
+    if is_id and _needs_last_history(request):
+        found, before = table.both(read_source, lambda: _history_before(table, request))
+    else:
+        found, before = read_source(), None
     raise_if_answered(table, once, found.beside, caller=caller)
     claimed = found.beside.get(fork) if fork else None
     is_taken = claimed is not None and items.pointer(claimed, now_s=table.now_s()) is not None
@@ -175,11 +188,33 @@ def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once 
     if is_taken:
         return None
     if anchor is None:
-        return _Source(opened, None)
-    item = found.beside.get(keys.entry(opened.group.group_id, anchor))
+        return _Source(opened, None, None)
+    item = found.beside.get(keys.entry(opened.group.group_id, anchor)) if is_id else None
     if item is None:
-        raise NotFoundError(f"no entry {anchor!r}")
-    return _Source(opened, items.stored_entry(item).entry)
+        raise NotFoundError(f"no entry {brief(anchor)}")
+    return _Source(opened, items.stored_entry(item).entry, before)
+
+
+def _needs_last_history(request: ForkRequest) -> bool:
+    """Tell whether the last history entry that the fork inherits is not said by the request itself."""
+    replaced = any(draft.channel is Channel.HISTORY for draft in request.drafts)
+    return request.position is ForkPosition.BEFORE and (not replaced or request.if_match is not None)
+
+
+def _history_before(table: Table, request: ForkRequest) -> Entry | None:
+    """Return the source's own history entry before the anchor, where its tree is known or guessed right.
+
+    It is read beside the source, to save a round; nothing is decided on it that the source does not show.
+    """
+    assert request.anchor is not None
+    facts = table.known.get(request.source_id)
+    window = Window(stop=request.anchor)
+    read = RangeRead(window, 1, request.source_id, Channel.HISTORY)
+    group_id = facts.group_id if facts else request.source_id
+    if window.is_empty:
+        return None
+    found = table.read_ranges(group_id, [read], backward=True)[0].entries
+    return found[0].entry if found else None
 
 
 def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
@@ -214,11 +249,15 @@ def _last_history(
     Raises ConflictError if the request's `if_match` is another one.
     """
     point = inherited.point
+    last: EntryId | None
     if point.position is ForkPosition.BEFORE:
-        replaced = any(draft.channel is Channel.HISTORY for draft in request.drafts)
-        if replaced and request.if_match is None:
+        if not _needs_last_history(request):
             return None
-        last = views.last_history(table, source.opened.group.group_id, inherited.path)
+        before = source.history_before
+        if before is not None and inherited.path[-1].conversation_id == before.conversation_id:
+            last = before.entry_id
+        else:
+            last = views.last_history(table, source.opened.group.group_id, inherited.path)
     else:
         last = point.entry_id
     require_match(request.if_match, last)

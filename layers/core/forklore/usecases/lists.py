@@ -4,6 +4,7 @@ A user's MINE items name the trees; what is shown of each is read from the tree 
 out of date shows nothing (reliability, F08). A page reads the trees it shows and no others.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -107,8 +108,8 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
 
 def _escaped_bytes(conversation: Conversation) -> int:
     """Return about how many bytes of an answer the conversation's own text takes."""
-    texts = (conversation.title or "", conversation.metadata, *conversation.tags, *conversation.tags.values())
-    return sum(map(escaped_size, texts))
+    own = json.dumps([conversation.title, dict(conversation.tags)])
+    return escaped_size(conversation.metadata) + escaped_size(own)
 
 
 def _page(page: list[tuple[Place, Shown]], resume: Place | None) -> ConversationPage:

@@ -7,7 +7,7 @@ from forklore.domain import access, ancestry, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head
-from forklore.errors import NotFoundError
+from forklore.errors import NotFoundError, brief
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
@@ -56,7 +56,7 @@ class Found:
     def require(self, conversation_id: str, least: AccessLevel) -> Opened:
         """Return the conversation. Raises NotFoundError without one, ForbiddenError below `least`."""
         if self.opened is None:
-            raise NotFoundError(f"no conversation {conversation_id!r}")
+            raise NotFoundError(f"no conversation {brief(conversation_id)}")
         access.require(self.opened.level, least)
         return self.opened
 

@@ -81,10 +81,10 @@ def _read(
     page: list[StoredEntry] = []
     page_bytes = passed = skipped = 0
     seen: EntryId | None = None
-    crowded = False
+    crowded_rounds = 0
     while spans:
         wanted = min(limit + 1 - len(page) + skipped, ROUND_MAX)
-        reads = paging.plan_round(spans, channels=show.channels, wanted=wanted, crowded=crowded)
+        reads = paging.plan_round(spans, channels=show.channels, wanted=wanted, crowded_rounds=crowded_rounds)
         answers = table.read_ranges(group_id, reads, backward=backward)
         near = paging.merge(answers, backward=backward)
         in_view = [e for e in near if bounds is None or _is_within(bounds, e.entry)]
@@ -98,7 +98,8 @@ def _read(
                 page.append(stored)
                 page_bytes += stored.escaped_bytes
             seen = stored.entry_id
-        crowded = len(in_view) * paging.DENSITY_MIN < len(near)
+        if crowded_rounds or len(in_view) * paging.DENSITY_MIN < len(near):
+            crowded_rounds += 1
         spans = paging.spans_left(
             spans, reads, paging.frontier(answers, backward=backward), backward=backward
         )
