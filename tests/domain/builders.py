@@ -1,0 +1,245 @@
+"""Fork trees for the tests of the domain: ids, a tree as its writers leave it, a shelf to read from."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import NamedTuple
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from forklore.domain import ancestry, ids
+from forklore.domain.ancestry import Path
+from forklore.domain.ids import EntryId
+from forklore.domain.model import Channel, Entry, ForkPosition
+from forklore.domain.paging import RangeAnswer, RangeRead
+from forklore.storage.items import StoredEntry
+
+H, C = Channel.HISTORY, Channel.CONTEXT
+
+NOW_MS = ids.milliseconds("2040-01-01T00:00:00.000Z")
+SIXTY_FIVE_YEARS_MS = 65 * 365 * 24 * 3600 * 1000
+SKEWS_MS = (0, -5_000, 5_000, -SIXTY_FIVE_YEARS_MS, SIXTY_FIVE_YEARS_MS)
+"""How far a writer's clock is off: mostly a little, and now and then a lifetime."""
+
+
+def examples(number: int) -> settings:
+    """Return settings for so many random examples: the same ones every time."""
+    return settings(derandomize=True, max_examples=number, deadline=None)
+
+
+def at(millisecond: int) -> EntryId:
+    """Return the id of an entry written in that millisecond since 1970: at(1) < at(2)."""
+    return ids.fresh_id(millisecond, 0)
+
+
+def conversation(number: int) -> str:
+    """Return the id of a conversation."""
+    return f"{number:08x}-0000-4000-8000-000000000000"
+
+
+ROOT, FORK, TWIG, OTHER = (conversation(number) for number in range(1, 5))
+
+
+def stored(
+    entry_id: EntryId,
+    conversation_id: str = ROOT,
+    channel: Channel = H,
+    *,
+    client_id: str | None = None,
+    epoch: int | None = None,
+    size: int = 2,
+) -> StoredEntry:
+    """Return an entry as it is read from the table. size: its bytes inside an answer."""
+    entry = Entry(
+        entry_id=entry_id,
+        conversation_id=conversation_id,
+        user_id="ann",
+        channel=channel,
+        content_type="history",
+        content="",
+        client_id=client_id,
+        epoch=epoch,
+    )
+    return StoredEntry(entry=entry, body=b"", chunks=0, escaped_bytes=size, nonce="")
+
+
+@dataclass(frozen=True)
+class Forked:
+    """How a fork was made. moment: how many entries the tree had. anchor None: at the head, or blank."""
+
+    source: str
+    moment: int
+    position: ForkPosition
+    anchor: EntryId | None = None
+
+
+@dataclass
+class Tree:
+    """A fork tree, its ids minted and its paths cut as forklore does it.
+
+    entries: in the order in which they were acknowledged, over the whole tree. sees: what each conversation
+    showed, in order, kept up by hand: forking copies the list, and nobody asks a path.
+    """
+
+    paths: dict[str, Path] = field(default_factory=lambda: {conversation(0): ()})
+    forks: dict[str, Forked] = field(default_factory=dict)
+    entries: list[StoredEntry] = field(default_factory=list)
+    sees: dict[str, list[StoredEntry]] = field(default_factory=lambda: defaultdict(list))
+    own: dict[str, list[EntryId]] = field(default_factory=lambda: defaultdict(list))
+    _taken: set[EntryId] = field(default_factory=set)
+
+    @property
+    def conversations(self) -> list[str]:
+        """All of them, the newest first."""
+        return list(self.paths)[::-1]
+
+    def view(self, conversation_id: str) -> Path:
+        return ancestry.view_of(conversation_id, self.paths[conversation_id])
+
+    def append(
+        self,
+        conversation_id: str,
+        *,
+        now_ms: int = 0,
+        random: int = 0,
+        step: int = 1,
+        channel: Channel = H,
+        client_id: str | None = None,
+        size: int = 2,
+    ) -> EntryId:
+        """Append as a writer whose clock shows `now_ms`; an id that is in use is minted again."""
+        last = self._last(conversation_id)
+        entry_id = ids.mint_id(now_ms, last=last, random=random, step=step)
+        while entry_id in self._taken:
+            step, random = step % ids.STEP_MAX + 1, (random + 1) % (1 << ids.RANDOM_BITS)
+            entry_id = ids.mint_id(now_ms, last=last, random=random, step=step)
+        self._taken.add(entry_id)
+        entry = stored(entry_id, conversation_id, channel, client_id=client_id, size=size)
+        self.entries.append(entry)
+        self.own[conversation_id].append(entry_id)
+        self.sees[conversation_id].append(entry)
+        return entry_id
+
+    def fork(self, source: str, position: ForkPosition, anchor: StoredEntry | None = None) -> str:
+        """Fork before or after an entry that the source shows; after None: at the head."""
+        view, seen = self.view(source), self.sees[source]
+        path: Path = ()
+        inherited: list[StoredEntry] = []
+        if position is not ForkPosition.BLANK and anchor is None:
+            own = self.own[source]
+            path = ancestry.path_at_head(view, last=self._last(source), own_entries=len(own))
+            inherited = seen
+        elif anchor is not None:
+            bounded = ancestry.path_before if position is ForkPosition.BEFORE else ancestry.path_after
+            path = bounded(view, conversation_id=anchor.entry.conversation_id, entry_id=anchor.entry_id)
+            inherited = seen[: seen.index(anchor) + (position is ForkPosition.AFTER)]
+        fork = conversation(len(self.paths))
+        self.paths[fork] = path
+        self.forks[fork] = Forked(source, len(self.entries), position, anchor.entry_id if anchor else None)
+        self.sees[fork] = list(inherited)
+        return fork
+
+    def _last(self, conversation_id: str) -> EntryId:
+        own = self.own[conversation_id]
+        return own[-1] if own else ancestry.floor_of(self.paths[conversation_id])
+
+
+class Growth(NamedTuple):
+    """A fork tree that many writers work on, all told by a few numbers.
+
+    chain: how often a writer goes on with the newest conversation, and forks at the head rather than at any
+    entry. forks: how often a writer forks rather than appends. large: how often an entry has 2 MB.
+    """
+
+    seed: int
+    operations: int
+    chain: float
+    forks: float
+    large: float = 0.0
+
+    def tree(self) -> Tree:
+        random, tree = Random(self.seed), Tree()
+        for moment in range(self.operations):
+            everyone = tree.conversations
+            here = everyone[0] if random.random() < self.chain else random.choice(everyone)
+            seen = tree.sees[here]
+            if random.random() < self.forks:
+                anchor = None if not seen or random.random() < self.chain else random.choice(seen)
+                positions = [ForkPosition.AFTER, *([ForkPosition.BEFORE] if anchor else [])]
+                tree.fork(here, random.choice(positions), anchor)
+                continue
+            context = random.random() < 0.3
+            tree.append(
+                here,
+                now_ms=NOW_MS + 10 * moment + random.choice(SKEWS_MS),
+                random=random.getrandbits(ids.RANDOM_BITS),
+                step=1 + random.getrandbits(32),
+                channel=C if context else H,
+                client_id=random.choice(("planner", "coder")) if context else None,
+                size=2_000_000 if random.random() < self.large else 2,
+            )
+        return tree
+
+
+def growths(*operations: int, large: float = 0.0) -> st.SearchStrategy[Growth]:
+    """Return bushes, trees and chains of one of so many operations."""
+    return st.builds(
+        Growth,
+        seed=st.integers(0, 1 << 32),
+        operations=st.sampled_from(operations),
+        chain=st.sampled_from([0.3, 0.9, 0.99, 1.0]),
+        forks=st.sampled_from([0.1, 0.3, 0.6]),
+        large=st.sampled_from([0.0, 0.0, large]),
+    )
+
+
+class Shelf:
+    """Answers a round of range reads as DynamoDB answers Queries, and counts them.
+
+    early: after how many entries a Query stops by itself, as it does at 1 MB; None: not before its limit. At
+    0 the answer is empty and still not the end.
+    """
+
+    def __init__(
+        self, entries: Iterable[StoredEntry], early: Callable[[], int | None] = lambda: None
+    ) -> None:
+        self.rounds: list[list[RangeRead]] = []
+        self.looked_at = 0
+        self._early = early
+        self._lines: dict[tuple[str | None, Channel | None], list[StoredEntry]] = defaultdict(list)
+        for entry in sorted(entries, key=lambda one: one.entry_id):
+            self._lines[None, None].append(entry)
+            self._lines[entry.entry.conversation_id, entry.entry.channel].append(entry)
+
+    @property
+    def reads(self) -> int:
+        return sum(map(len, self.rounds))
+
+    def read_ranges(
+        self, group_id: str, reads: Sequence[RangeRead], *, backward: bool
+    ) -> list[RangeAnswer[StoredEntry]]:
+        assert reads, "a round without reads"
+        self.rounds.append(list(reads))
+        return [self._query(read, backward) for read in reads]
+
+    def _query(self, read: RangeRead, backward: bool) -> RangeAnswer[StoredEntry]:
+        assert 1 <= read.limit <= 1_000, read
+        assert read.window.start < read.window.stop, "DynamoDB refuses a BETWEEN whose bounds are reversed"
+        assert (read.conversation_id is None) == (read.channel is None), "no index of all channels"
+        line = self._lines[read.conversation_id, read.channel]
+        first, stop = (
+            bisect_left(line, bound, key=lambda one: one.entry_id)
+            for bound in (read.window.start, read.window.stop)
+        )
+        found = line[first:stop][::-1] if backward else line[first:stop]
+        early = self._early()
+        near_end = ids.previous_id(read.window.stop) if backward else read.window.start
+        if early == 0 and (not found or found[0].entry_id != near_end):
+            return RangeAnswer([], near_end)
+        most = read.limit if early is None else min(max(early, 1), read.limit)
+        answer = found[:most]
+        self.looked_at += len(answer)
+        return RangeAnswer(answer, answer[-1].entry_id if len(answer) == most else None)

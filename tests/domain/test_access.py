@@ -1,0 +1,77 @@
+import pytest
+
+from forklore.domain import access
+from forklore.domain.access import AccessLevel
+from forklore.domain.model import Caller
+from forklore.errors import ForbiddenError
+
+OWNER, MANAGER, WRITER, READER = AccessLevel
+ALLOWED = {
+    OWNER: {OWNER, MANAGER, WRITER, READER},
+    MANAGER: {MANAGER, WRITER, READER},
+    WRITER: {WRITER, READER},
+    READER: {READER},
+}
+
+
+def allows(level: AccessLevel | None, least: AccessLevel) -> bool:
+    try:
+        access.require(level, least)
+    except ForbiddenError:
+        return False
+    return True
+
+
+def test_the_levels_are_spelled_as_the_contract_has_them() -> None:
+    assert (OWNER, MANAGER, WRITER, READER) == ("owner", "manager", "writer", "reader")
+
+
+@pytest.mark.parametrize("level", AccessLevel)
+def test_each_level_allows_itself_and_those_below_it_and_no_more(level: AccessLevel) -> None:
+    assert {least for least in AccessLevel if allows(level, least)} == ALLOWED[level]
+    assert {least for least in AccessLevel if level.implies(least)} == ALLOWED[level]
+
+
+def test_somebody_who_is_not_a_member_is_allowed_nothing() -> None:
+    assert not any(allows(None, least) for least in AccessLevel)
+
+
+def test_the_levels_that_are_enough_are_those_that_imply_the_least() -> None:
+    assert {least: access.levels_from(least) for least in AccessLevel} == {
+        READER: (OWNER, MANAGER, WRITER, READER),
+        WRITER: (OWNER, MANAGER, WRITER),
+        MANAGER: (OWNER, MANAGER),
+        OWNER: (OWNER,),
+    }
+
+
+@pytest.mark.parametrize(
+    ("client_id", "bound_to", "may"),
+    [
+        (None, None, False),
+        (None, "planner", False),
+        ("planner", None, True),
+        ("planner", "planner", True),
+        ("planner", "coder", False),
+        ("planner", "Planner", False),
+    ],
+    ids=[
+        "a user, where a user created it",
+        "a user, where a client created it",
+        "an agent, where a user created it",
+        "the agent that created it",
+        "another agent",
+        "an agent of another case",
+    ],
+)
+def test_context_is_for_agents_and_for_the_one_that_created_the_conversation(
+    client_id: str | None, bound_to: str | None, may: bool
+) -> None:
+    caller = Caller("ann", client_id, frozenset({"admin"}))
+
+    assert access.may_use_context(caller, bound_to=bound_to) is may
+    if may:
+        access.require_context(caller, bound_to=bound_to)
+    else:
+        with pytest.raises(ForbiddenError):
+            access.require_context(caller, bound_to=bound_to)

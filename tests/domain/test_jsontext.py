@@ -1,0 +1,512 @@
+import json
+import re
+import time
+from decimal import Decimal
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forklore.domain import jsontext
+from forklore.domain.jsontext import DEPTH_MAX, JsonText
+from forklore.errors import ValidationError
+from tests.domain.builders import examples
+
+KEPT = frozenset({"content", "metadata", "usage"})
+
+
+def read(text: str) -> dict[str, Any]:
+    return jsontext.read_object(text, kept=KEPT)
+
+
+def refusal(text: str) -> str:
+    """Return what the caller is told, who must be told something."""
+    with pytest.raises(ValidationError) as refused:
+        read(text)
+    assert (refused.value.status, refused.value.code) == (400, "validation_error")
+    return refused.value.message
+
+
+def nested(levels: int) -> str:
+    """Return an object that nests so many levels deep, objects and arrays in turn."""
+    inner = levels - 1
+    opened = "".join('{"a":' if level % 2 else "[" for level in range(inner))
+    closed = "".join("}" if level % 2 else "]" for level in reversed(range(inner)))
+    return f'{{"content":{opened}{closed}}}'.replace(":}", ":1}")
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "\n", "{", "}", "[", '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a":1,}', "{,}", '{"a" 1}'),
+        *("{a:1}", "{'a':1}", '{"a":1;}', '{"a":1 "b":2}', "{1:2}", '{"a":}', "{null:1}", '{"a":[1,]}'),
+        *('{"a":[1 2]}', '{"a":(1)}', '{"a":tru}', '{"a":True}', '{"a":None}', '{"a":undefined}'),
+        *(
+            "{}}",
+            "{} {}",
+            "{}[]",
+            "{}x",
+            "{},",
+            "{}\0",
+            "{}//",
+            '{"a":1}/**/',
+            "/**/{}",
+            "{}\ufeff",
+            "{}\xa0",
+        ),
+        *("\ufeff{}", "\xa0{}", "\x0b{}", "\x0c{}", "\u2028{}", "\0{}", '{\x0b"a":1}', "{\xa0}"),
+        *('{"a":"}', '{"a":"\\"}', '{"a":"\\x41"}', '{"a":"\\u12"}', '{"a":"\\u12g4"}', '{"a":"\\'),
+        *('{"a":"\n"}', '{"a":"\t"}', '{"a":"\0"}', '{"a":"\x1f"}', '{"\n":1}'),
+        *('{"a":01}', '{"a":-01}', '{"a":+1}', '{"a":.5}', '{"a":1.}', '{"a":1.e5}', '{"a":1e}', '{"a":1e+}'),
+        *('{"a":-}', '{"a":--1}', '{"a":0x10}', '{"a":1_000}', '{"a":1,000}', '{"a":٥}', '{"a":½}'),
+    ],
+    ids=repr,
+)
+def test_text_that_is_not_json_is_refused(text: str) -> None:
+    assert refusal(text).startswith("the body is not JSON: ")
+
+
+def test_a_refusal_says_where_the_text_is_not_json() -> None:
+    assert refusal('{"a":tru}') == "the body is not JSON: Expecting value at character 5"
+
+
+@pytest.mark.parametrize("text", ["[]", "[{}]", "1", "-0", '"{}"', "null", "true", "1e400", ' "x" '])
+def test_json_that_is_no_object_is_refused(text: str) -> None:
+    assert refusal(text) == "the body must be a JSON object"
+
+
+@pytest.mark.parametrize("name", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize("text", ['{"a":%s}', '{"content":[%s]}', "%s", '{"entries":[{"content":[%s]}]}'])
+def test_numbers_that_are_none_are_refused_wherever_they_stand(text: str, name: str) -> None:
+    assert refusal(text % name) == f"{name} is not JSON"
+
+
+@pytest.mark.parametrize("word", ["nan", "-NaN", "+NaN", "inf", "-inf", "+Infinity", "infinity", "-infinity"])
+def test_other_spellings_of_them_are_not_json_either(word: str) -> None:
+    assert "not JSON" in refusal(f'{{"content":[{word}]}}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1,"a":1}',
+        '{"a":1,"a":null}',
+        '{"a":1,"b":2,"a":3}',
+        r'{"a":1,"\u0061":2}',
+        r'{"/":1,"\/":2}',
+        '{"":1,"":2}',
+        '{"content":[],"content":[]}',
+        '{"content":[{"a":1,"a":2}]}',
+        '{"x":{"y":[{"a":1,"a":2}]}}',
+        '{"entries":[{"content":[],"content":[]}]}',
+        '{"entries":[],"entries":[]}',
+    ],
+)
+def test_a_name_twice_is_refused_however_deep_and_however_spelled(text: str) -> None:
+    assert refusal(text) == "the body names a member twice"
+
+
+def test_names_that_differ_only_in_case_or_in_form_are_different() -> None:
+    assert read('{"a":1,"A":2,"é":3,"e\u0301":4}') == {"a": 1, "A": 2, "é": 3, "e\u0301": 4}
+
+
+@pytest.mark.parametrize(
+    "escapes",
+    [
+        *(r"\ud800", r"\udbff", r"\udc00", r"\udfff", r"\uD83D", r"\uDE00"),
+        *(r"\ude00\ud83d", r"\ud83d\ud83d\ude00", r"\ud83d\ude00\ude00", r"\ud83dx", r"\ud83d\u0041"),
+        *(r"\ud83d\n\ude00", r"\ud83d\\ude00", r"\\\ud800", r"x\ud83d"),
+    ],
+)
+@pytest.mark.parametrize(
+    "text", ['{"content":["%s"]}', '{"title":"%s"}', '{"%s":1}', '{"entries":[{"content":[{"%s":[]}]}]}']
+)
+def test_a_lone_surrogate_is_refused_in_any_string(text: str, escapes: str) -> None:
+    assert refusal(text.replace("%s", escapes)) == "the body holds a lone surrogate"
+
+
+@pytest.mark.parametrize("text", ['{"content":["\ud800"]}', '{"title":"\udc00"}'], ids=["content", "title"])
+def test_a_lone_surrogate_is_refused_where_the_text_holds_it_unescaped_too(text: str) -> None:
+    assert refusal(text) == "the body holds a lone surrogate"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'["\ud83d\ude00"]', ["😀"]),
+        (r'["\uD83D\uDE00"]', ["😀"]),
+        (r'["\ud83d\ude00\uD83D\uDE00"]', ["😀😀"]),
+        (r'["\\ud800"]', [r"\ud800"]),
+        (r'["\\\\udc00"]', [r"\\udc00"]),
+        (r'["\u0000"]', ["\0"]),
+        (r'["\ud7ff\ue000"]', ["\ud7ff\ue000"]),
+        ('["😀"]', ["😀"]),
+        ('["\ufeff"]', ["\ufeff"]),
+        ('["é", "e\u0301"]', ["é", "e\u0301"]),
+        ('["\x7f\u2028"]', ["\x7f\u2028"]),
+        (r'["\ufffe\uffff"]', ["\ufffe\uffff"]),
+    ],
+    ids=ascii,
+)
+def test_every_other_character_comes_back_as_it_was_sent(text: str, value: Any) -> None:
+    assert read(f'{{"content":{text}}}') == {"content": JsonText(text, value)}
+
+
+# Depth
+
+
+def test_an_object_may_nest_64_levels_deep() -> None:
+    deepest = nested(DEPTH_MAX)
+    content = read(deepest)["content"]
+
+    assert DEPTH_MAX == 64
+    assert f'{{"content":{content.text}}}' == deepest
+    assert content.value == json.loads(deepest)["content"]
+
+
+@pytest.mark.parametrize("levels", [65, 66, 1_000, 100_000])
+def test_an_object_that_nests_deeper_is_refused(levels: int) -> None:
+    assert refusal(nested(levels)) == "the body nests deeper than 64 levels"
+
+
+@pytest.mark.parametrize("bracket", ["[", '{"a":', '[{"a":', "[["])
+def test_a_hundred_thousand_opening_brackets_are_refused(bracket: str) -> None:
+    for text in (bracket * 100_000, '{"content":' + bracket * 100_000):
+        assert refusal(text) == "the body nests deeper than 64 levels"
+
+
+@pytest.mark.parametrize("text", ["]" * 100_000, "{}" + "]" * 100_000, "}" * 100_000 + "{" * 100_000])
+def test_a_hundred_thousand_closing_brackets_are_refused(text: str) -> None:
+    assert refusal(text).startswith("the body is not JSON: ")
+
+
+def test_brackets_in_a_string_are_no_levels() -> None:
+    strings = ["[" * 100, r"\"[[" + "{" * 100, r"\\", "]" * 100, "{" * 100 + r"\\\""]
+    text = "[" + ",".join(f'"{string}"' for string in strings) + "]"
+
+    assert read(f'{{"content":{text}}}') == {"content": JsonText(text, json.loads(text))}
+
+
+def test_levels_that_close_again_neither_add_up_nor_take_away() -> None:
+    closed = ",".join(["[[]]"] * 1_000)
+    deepest, deeper = ("[" * levels + "]" * levels for levels in (62, 63))
+
+    assert read(f'{{"content":[{closed},{deepest}]}}')["content"].text == f"[{closed},{deepest}]"
+    assert refusal(f'{{"content":[{closed},{deeper}]}}') == "the body nests deeper than 64 levels"
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        *("0", "-0", "1", "-1", "0.0", "-0.0", "1.0", "1.10", "1e0", "1E0", "1e+0", "1e-0", "100e-2"),
+        *("9007199254740993", "-9223372036854775809", "18446744073709551616", "1e400", "-1e400", "1e-400"),
+        *("3.141592653589793238462643383279", "0.1234567890123456789012345678901", "1.7976931348623159e308"),
+        *(
+            "9" * 40,
+            "-" + "9" * 40,
+            "9" * 41,
+            "9" * 4_300,
+            "9" * 5_000,
+            "1" + "0" * 5_000,
+            "0." + "0" * 5_000,
+        ),
+        *("1e999999", "1e1000000", "1e999999999", "1e-999999999", "12.50E+17"),
+    ],
+    ids=lambda token: token if len(token) < 50 else f"{token[:9]}… of {len(token)} characters",
+)
+def test_a_number_comes_back_token_by_token_and_means_its_exact_value(token: str) -> None:
+    read_back = read(f'{{"content":[{token}],"title":{token}}}')
+
+    assert read_back["content"].text == f"[{token}]"
+    assert read_back["content"].value == [Decimal(token)]
+    assert read_back["title"] == Decimal(token)
+
+
+def test_whole_numbers_of_ordinary_length_are_ints_and_all_others_decimals() -> None:
+    sent = f'{{"a":7,"b":-0,"c":{"9" * 40},"d":{"9" * 41},"e":1.0,"f":1e2,"g":true}}'
+
+    assert {name: type(value) for name, value in read(sent).items()} == {
+        **dict.fromkeys("abc", int),
+        **dict.fromkeys("def", Decimal),
+        "g": bool,
+    }
+
+
+@pytest.mark.parametrize(
+    "token", ["1e9999999999999999999", "-1e9999999999999999999", "1e-9999999999999999999"]
+)
+@pytest.mark.parametrize("text", ['{"a":%s}', '{"content":[%s]}'])
+def test_a_number_beyond_what_can_be_read_is_refused(text: str, token: str) -> None:
+    assert refusal(text % token) == "a number in the body is beyond what can be read"
+
+
+# Time
+
+
+MEGABYTE = 1 << 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":"' + r"\"" * MEGABYTE,
+        '{"a":"' + "\\" * MEGABYTE,
+        '{"a":"' + "\\" * (MEGABYTE + 1) + '"}',
+        '{"a":' + '"' * MEGABYTE,
+        '{"a":"' + "x" * MEGABYTE,
+        '{"a":"' + r"\u00" * MEGABYTE,
+        '{"a":"' + r"\ud83d" * (MEGABYTE // 4) + '"}',
+        '{"a":1' + " " * MEGABYTE + "x",
+        '{"a":[' + "1," * MEGABYTE,
+        '{"a":' + "9" * MEGABYTE + "x",
+        '{"a":1e' + "9" * MEGABYTE + "}",
+        "[]" * MEGABYTE,
+        "]" * MEGABYTE,
+        "\n" * MEGABYTE,
+    ],
+    ids=lambda text: f"{text[:9]}…{text[-3:]}",
+)
+def test_a_megabyte_that_is_no_json_is_refused_in_the_time_it_takes_to_read(text: str) -> None:
+    start = time.process_time()
+    refusal(text)
+
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '["' + r"\"" * MEGABYTE + '"]',
+        '["' + r"\\" * MEGABYTE + '"]',
+        '["' + r"\ud83d\ude00" * (MEGABYTE // 4) + '"]',
+        "[" + ",".join(['""'] * (MEGABYTE // 3)) + "]",
+        "[" + " " * MEGABYTE + "]",
+        "[" + "9" * MEGABYTE + "]",
+        "[" + ",".join(["1.5"] * (MEGABYTE // 4)) + "]",
+    ],
+    ids=lambda text: f"{text[:9]}…{text[-3:]}",
+)
+def test_a_megabyte_of_content_is_read_in_little_time(content: str) -> None:
+    start = time.process_time()
+
+    assert read(f'{{"title":"x","content":{content}}}')["content"].text == content
+    assert time.process_time() - start < 4
+
+
+# What is kept
+
+
+def test_only_the_named_members_are_kept_as_text() -> None:
+    assert read(
+        '{ "title" : "t" , "tags":{"a":"b"}, "content" : [ 1.0 , {"x": -0} ]\n,"usage":{"n":1e2 }} '
+    ) == {
+        "title": "t",
+        "tags": {"a": "b"},
+        "content": JsonText('[ 1.0 , {"x": -0} ]', [Decimal("1.0"), {"x": 0}]),
+        "usage": JsonText('{"n":1e2 }', {"n": 100}),
+    }
+
+
+def test_members_of_the_elements_of_entries_are_kept_as_text() -> None:
+    assert read(
+        '{"entries":[{"content":[ 1 ],"epoch":2}, {"usage": { } } ,{},7,"x",[{"content":[ ]}]],"n":null}'
+    ) == {
+        "entries": [
+            {"content": JsonText("[ 1 ]", [1]), "epoch": 2},
+            {"usage": JsonText("{ }", {})},
+            {},
+            7,
+            "x",
+            [{"content": []}],
+        ],
+        "n": None,
+    }
+
+
+@pytest.mark.parametrize("text", ["true", "0", '""', '"content"', "{}", "[]", "-0.0", '{"content":[ ]}'])
+def test_a_kept_member_may_hold_any_value_but_null(text: str) -> None:
+    assert read(f'{{"metadata":{text}}}') == {"metadata": JsonText(text, json.loads(text))}
+
+
+def test_a_kept_member_that_is_null_is_none() -> None:
+    assert read('{"metadata": null ,"entries":[{"usage":null}]}') == {
+        "metadata": None,
+        "entries": [{"usage": None}],
+    }
+
+
+def test_a_kept_name_may_be_spelled_with_escapes() -> None:
+    assert read(r'{"cont\u0065nt":[ 1 ]}') == {"content": JsonText("[ 1 ]", [1])}
+
+
+def test_text_that_looks_like_a_kept_member_is_none() -> None:
+    text = r'{"title":"{\"content\":[ 1 ]}","x":{"content":[ 2 ]},"metadata":{"content":[ 3 ]}}'
+
+    assert read(text) == {
+        "title": '{"content":[ 1 ]}',
+        "x": {"content": [2]},
+        "metadata": JsonText('{"content":[ 3 ]}', {"content": [3]}),
+    }
+
+
+@pytest.mark.parametrize("text", ["{}", " {} ", "{\n}", '{"title":null}', '{"entries":[]}', '{"entries":{}}'])
+def test_an_object_without_kept_members_is_read_as_it_is(text: str) -> None:
+    assert read(text) == json.loads(text)
+
+
+def test_entries_that_are_no_array_are_read_as_they_are() -> None:
+    assert read('{"entries":{"content":[ 1 ]},"content":[ 2 ]}') == {
+        "entries": {"content": [1]},
+        "content": JsonText("[ 2 ]", [2]),
+    }
+
+
+class Number(NamedTuple):
+    """A JSON number as it is spelled."""
+
+    token: str
+
+
+def spaced(random: Random, *tokens: str) -> str:
+    """Return the tokens with random white space between them."""
+    spaces = ["", "", "", " ", "\n", "\t", "\r\n", "  \n "]
+    return tokens[0] + "".join(random.choice(spaces) + token for token in tokens[1:])
+
+
+def separated(random: Random, parts: list[str], *, opened: str, closed: str) -> str:
+    tokens = [token for part in parts for token in (",", part)][1:]
+    return spaced(random, opened, *tokens, closed)
+
+
+def spell_string(random: Random, value: str) -> str:
+    """Return a JSON string, each character as it is or escaped."""
+    return '"' + "".join(json.dumps(c, ensure_ascii=random.random() < 0.5)[1:-1] for c in value) + '"'
+
+
+def spell(random: Random, value: Any) -> JsonText:
+    """Return JSON text with random white space and escapes, and what it means."""
+    match value:
+        case Number(token):
+            return JsonText(token, Decimal(token))
+        case str():
+            return JsonText(spell_string(random, value), value)
+        case list():
+            parts = [spell(random, element) for element in value]
+            text = separated(random, [part.text for part in parts], opened="[", closed="]")
+            return JsonText(text, [part.value for part in parts])
+        case dict():
+            return spell_object(random, {name: spell(random, part) for name, part in value.items()})
+        case _:
+            return JsonText({None: "null", True: "true", False: "false"}[value], value)
+
+
+def spell_object(random: Random, members: dict[str, JsonText]) -> JsonText:
+    parts = [spaced(random, spell_string(random, name), ":", part.text) for name, part in members.items()]
+    text = separated(random, parts, opened="{", closed="}")
+    return JsonText(text, {name: part.value for name, part in members.items()})
+
+
+NUMBERS = st.builds(
+    lambda *parts: Number("".join(parts)),
+    st.sampled_from(["", "-"]),
+    st.integers(0, 10**45).map(str) | st.sampled_from(["0", "1", "10"]),
+    st.sampled_from(["", ".0", ".10", ".5", ".000000000000000000000000000001"]),
+    st.sampled_from(["", "", "e0", "E5", "e+30", "E-7", "e400"]),
+)
+NAMES = st.sampled_from(["content", "usage", "entries", "a", "", '"', "\\", "é", "😀"])
+SCALARS = st.none() | st.booleans() | NUMBERS | st.text(max_size=8)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=10,
+)
+MEMBERS = st.dictionaries(st.sampled_from([*sorted(KEPT), "title", "", '"', "\\", "é"]), VALUES, max_size=4)
+
+
+@examples(1_000)
+@given(members=MEMBERS, entries=st.lists(MEMBERS, max_size=2), seed=st.integers(0, 1 << 32))
+def test_whatever_is_kept_is_the_very_text_that_was_sent_and_means_what_it_meant(
+    members: dict[str, Any], entries: list[dict[str, Any]], seed: int
+) -> None:
+    random = Random(seed)
+
+    def sent(members: dict[str, Any]) -> dict[str, JsonText]:
+        return {name: spell(random, value) for name, value in members.items()}
+
+    def as_read(members: dict[str, JsonText]) -> dict[str, Any]:
+        return {
+            name: part if name in KEPT and part.value is not None else part.value
+            for name, part in members.items()
+        }
+
+    outer, inner = sent(members), [sent(entry) for entry in entries]
+    elements = [spell_object(random, entry) for entry in inner]
+    listed = separated(random, [element.text for element in elements], opened="[", closed="]")
+    whole = outer | {"entries": JsonText(listed, [element.value for element in elements])}
+    text = spaced(random, "", spell_object(random, whole).text, "")
+
+    assert read(text) == as_read(outer) | {"entries": [as_read(entry) for entry in inner]}
+    assert json.loads(text, parse_int=Decimal, parse_float=Decimal) == {n: p.value for n, p in whole.items()}
+
+
+@examples(1_500)
+@given(st.text('{}[]",:1e-.\\ud8 \n', max_size=14).map(lambda inner: '{"content":[' + inner))
+def test_nothing_but_a_refusal_comes_of_text_that_the_standard_library_refuses(text: str) -> None:
+    try:
+        reference = json.loads(text)
+    except json.JSONDecodeError:
+        assert refusal(text)
+    else:
+        assert read(text)["content"].value == reference["content"]
+
+
+# Text of values, and its size
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"b": [1, 1.5, True, None], "a": "é😀"}, '{"b":[1,1.5,true,null],"a":"é😀"}'),
+        ([], "[]"),
+        ('a"\\\n\0', r'"a\"\\\n\u0000"'),
+        (2**60, "1152921504606846976"),
+    ],
+)
+def test_a_value_read_elsewhere_is_spelled_without_spaces(value: Any, text: str) -> None:
+    assert jsontext.text_of(value) == JsonText(text, value)
+
+
+@pytest.mark.parametrize("value", [[float("inf")], [float("-inf")], [float("nan")], ["\ud800"]], ids=ascii)
+def test_a_value_that_json_cannot_spell_is_refused(value: Any) -> None:
+    with pytest.raises(ValidationError):
+        jsontext.text_of(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("", 0),
+        ("abc", 3),
+        ('"', 2),
+        ("\\", 2),
+        ("\n", 2),
+        ("\0", 6),
+        ("\x7f", 6),
+        ("é", 6),
+        ("€", 6),
+        ("😀", 12),
+        ('[{"role":"USER","text":"é"}]', 28 + 8 + 5),
+    ],
+    ids=ascii,
+)
+def test_the_escaped_size_of_text_is_its_bytes_inside_an_answer_in_ascii(text: str, size: int) -> None:
+    assert jsontext.escaped_size(text) == size
+    assert re.fullmatch(rf'"[\x20-\x7e]{{{size}}}"', json.dumps(text))

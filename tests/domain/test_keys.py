@@ -1,0 +1,340 @@
+import itertools
+import uuid
+from collections.abc import Callable, Sequence
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forklore.domain import ids, keys
+from forklore.domain.ids import FIRST, LAST, EntryId
+from forklore.domain.keys import Key, Listed, SortRange
+from forklore.domain.model import Channel
+from tests.domain.builders import FORK, ROOT, C, H, at, conversation, examples
+
+NIL, MAX = str(uuid.UUID(int=0)), str(uuid.UUID(int=(1 << 128) - 1))
+EMOJI, LONG = "🦀", "🦀" * 63 + "abc"
+HOSTILE = [
+    *("a", "a#", "a#b", "ab", "a/", "a/b", "a%", "a%23", "a%2523", "a b", " a", "a ", "a~", "a~b", "A"),
+    *(
+        "#",
+        "##",
+        "/",
+        "%",
+        "%00",
+        "~",
+        ":",
+        "0",
+        "9",
+        "2026-03-01T09:15:00.000Z",
+        "..",
+        "../..",
+        "PTR",
+        "HEAD#",
+    ),
+    *(
+        "MEM#a",
+        "USER#a",
+        "a+b",
+        "a&b=c",
+        'a"b',
+        "a\\b",
+        "é",
+        "e\u0301",
+        "ª",
+        EMOJI,
+        EMOJI * 2,
+        LONG,
+        "x" * 255,
+    ),
+]
+"""Ids of users and clients that mean no good: separators, escapes, prefixes of one another, length."""
+
+USER_IDS = (
+    st.sampled_from(HOSTILE)
+    | st.text("a#/%~ :0+é🦀", min_size=1, max_size=6)
+    | st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=60)
+)
+IDS = st.uuids().map(str) | st.sampled_from([NIL, MAX, ROOT, FORK])
+ENTRY_IDS = st.builds(
+    ids.fresh_id,
+    st.integers(0, ids.MILLISECONDS_MAX),
+    st.integers(0, (1 << ids.RANDOM_BITS) - 2),
+) | st.sampled_from([FIRST, ids.previous_id(LAST)])
+
+
+def within(key: Key, of: SortRange) -> bool:
+    """Tell whether a Query of the range returns the key, as DynamoDB compares: by bytes of UTF-8."""
+    return key.partition == of.partition and of.first.encode() <= key.sort.encode() <= of.last.encode()
+
+
+# Text of users and clients
+
+
+@examples(500)
+@given(st.lists(USER_IDS, min_size=2, max_size=2, unique=True))
+def test_no_two_users_or_clients_share_a_key_and_no_one_s_key_begins_with_another_s(users: list[str]) -> None:
+    one, other = users
+
+    assert unquote(keys.escape(one)) == one
+    for spelled in ONES_OWN:
+        mine, theirs = "|".join(spelled(one)), "|".join(spelled(other))
+        assert mine != theirs
+        assert not mine.startswith(f"{theirs}#")
+
+
+ONES_OWN: list[Callable[[str], Key]] = [
+    lambda user: keys.member(ROOT, user),
+    lambda user: keys.context(ROOT, FORK, user),
+    lambda user: keys.mine(user, ids.created_at(at(1)), ROOT),
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_escaped_text_is_ascii_without_separators(text: str) -> None:
+    assert keys.escape(text).isascii()
+    assert not set("#/: ") & set(keys.escape(text))
+
+
+@pytest.mark.parametrize("text", [LONG, "x" * 255, "é" * 127 + "x", "#" * 255])
+def test_text_of_255_bytes_fits_into_every_key(text: str) -> None:
+    assert len(text.encode()) == 255
+    for spelled in ONES_OWN:
+        key = spelled(text)
+        assert len(key.partition) <= 2_048
+        assert len(key.sort) <= 1_024
+
+
+@examples(500)
+@given(
+    st.lists(USER_IDS, min_size=2, max_size=2, unique=True),
+    st.integers(0, ids.MILLISECONDS_MAX),
+    IDS,
+)
+def test_no_user_s_tree_is_listed_for_another(users: list[str], created_ms: int, group_id: str) -> None:
+    owner, other = users
+    key = keys.mine(owner, ids.timestamp(created_ms), group_id)
+
+    assert within(key, keys.mine_range(owner))
+    assert not within(key, keys.mine_range(other))
+
+
+# What lies in a tree's partition
+
+
+def kinds(user: str, conversation_id: str, created_at: str) -> dict[str, Key]:
+    """Return a key of every kind that shares a tree's partition with its entries."""
+    return {
+        "GROUP": keys.group(ROOT),
+        "CONV": keys.conversation(ROOT, conversation_id),
+        "PATH": keys.path(ROOT, conversation_id),
+        "HEAD": keys.head(ROOT, conversation_id),
+        "CTX": keys.context(ROOT, conversation_id, user),
+        "TREE": keys.tree(ROOT, created_at, conversation_id),
+        "MEM": keys.member(ROOT, user),
+    }
+
+
+EVERY_ENTRY = SortRange(ROOT, "0", ":")
+
+
+@examples(500)
+@given(USER_IDS, IDS, st.integers(0, ids.MILLISECONDS_MAX), ENTRY_IDS)
+def test_each_kind_of_item_is_in_its_own_range_alone(
+    user: str, conversation_id: str, created_ms: int, entry_id: EntryId
+) -> None:
+    everything = kinds(user, conversation_id, ids.timestamp(created_ms))
+    everything["ENTRY"] = keys.entry(ROOT, entry_id)
+
+    def found(of: SortRange) -> set[str]:
+        return {kind for kind, key in everything.items() if within(key, of)}
+
+    positions = SortRange(ROOT, keys.position(FIRST), keys.position(LAST))
+    assert len(set(everything.values())) == len(everything)
+    assert found(EVERY_ENTRY) == {"ENTRY"}
+    assert found(positions) == {"ENTRY"}
+    assert found(keys.heads_range(ROOT)) == {"HEAD"}
+    assert found(keys.tree_range(ROOT)) == {"TREE"}
+    assert found(keys.contexts_range(ROOT)) == {"CTX"}
+    assert found(keys.heads_range(FORK)) == set()
+    assert found(keys.tree_range(FORK)) == set()
+    assert found(keys.contexts_range(FORK)) == set()
+    assert found(keys.mine_range(user)) == set()
+
+
+def test_each_kind_of_key_is_spelled_as_the_design_has_it() -> None:
+    created_at = "2026-03-01T09:15:00.000Z"
+    entry_id = ids.fresh_id(ids.milliseconds(created_at), 5)
+
+    assert kinds("a#b", FORK, created_at) == {
+        "GROUP": (ROOT, "GROUP"),
+        "CONV": (ROOT, f"CONV#{FORK}"),
+        "PATH": (ROOT, f"PATH#{FORK}"),
+        "HEAD": (ROOT, f"HEAD#{FORK}"),
+        "CTX": (ROOT, f"CTX#{FORK}#a%23b"),
+        "TREE": (ROOT, f"TREE#{created_at}#{FORK}"),
+        "MEM": (ROOT, "MEM#a%23b"),
+    }
+    assert keys.entry(ROOT, entry_id) == (ROOT, f"{created_at}#{entry_id}")
+    assert keys.blob(ROOT, entry_id, 7) == (f"BLOB#{ROOT}#{entry_id}", "0007")
+    assert keys.pointer(FORK) == (f"PTR#{FORK}", "PTR")
+    assert keys.mine("a#b", created_at, ROOT) == ("USER#a%23b", f"{created_at}#{ROOT}")
+    assert keys.by_conversation(FORK, H, entry_id) == f"{FORK}#H#{created_at}#{entry_id}"
+    assert keys.by_conversation(FORK, C, entry_id) == f"{FORK}#C#{created_at}#{entry_id}"
+
+
+@examples(300)
+@given(USER_IDS, USER_IDS, IDS)
+def test_a_context_is_that_of_the_client_in_its_key_and_of_no_other(
+    client: str, other: str, conversation_id: str
+) -> None:
+    sort_key = keys.context(ROOT, conversation_id, client).sort
+
+    assert keys.is_context_of(sort_key, client)
+    assert keys.is_context_of(sort_key, other) == (client == other)
+
+
+# Positions
+
+
+@examples(500)
+@given(st.lists(ENTRY_IDS, min_size=2, max_size=6))
+def test_the_order_of_positions_is_the_order_of_ids(entry_ids: list[EntryId]) -> None:
+    in_order = sorted(entry_ids)
+
+    assert sorted(map(keys.position, entry_ids)) == [keys.position(entry_id) for entry_id in in_order]
+    assert sorted(keys.by_conversation(ROOT, H, entry_id) for entry_id in entry_ids) == [
+        keys.by_conversation(ROOT, H, entry_id) for entry_id in in_order
+    ]
+
+
+@examples(300)
+@given(ENTRY_IDS, IDS, st.sampled_from(Channel))
+def test_an_entry_s_id_comes_back_from_either_key(
+    entry_id: EntryId, conversation_id: str, channel: Channel
+) -> None:
+    assert keys.entry_id_of(keys.position(entry_id)) == entry_id
+    assert keys.entry_id_of(keys.by_conversation(conversation_id, channel, entry_id)) == entry_id
+
+
+@examples(500)
+@given(st.lists(st.tuples(IDS, st.sampled_from(Channel)), min_size=2, max_size=2, unique=True), ENTRY_IDS)
+def test_no_conversation_s_channel_reaches_into_another_s(
+    lines: list[tuple[str, Channel]], entry_id: EntryId
+) -> None:
+    (owner, channel), (other, others) = lines
+    key = keys.by_conversation(owner, channel, entry_id)
+
+    assert keys.by_conversation(owner, channel, FIRST) <= key <= keys.by_conversation(owner, channel, LAST)
+    assert not keys.by_conversation(other, others, FIRST) <= key <= keys.by_conversation(other, others, LAST)
+
+
+def test_the_chunks_of_a_body_lie_in_order_in_a_partition_of_their_own() -> None:
+    chunks = [keys.blob(ROOT, at(1), chunk) for chunk in range(1_000)]
+
+    assert chunks == sorted(set(chunks))
+    assert {chunk.partition for chunk in chunks} == {f"BLOB#{ROOT}#{at(1)}"}
+    assert keys.blob(ROOT, at(2), 0).partition != chunks[0].partition != keys.blob(FORK, at(1), 0).partition
+
+
+def test_the_conversation_of_a_head_comes_back_from_its_key() -> None:
+    assert keys.in_head(keys.head(ROOT, FORK).sort) == FORK
+
+
+# Lists by time
+
+
+TIMES = [ids.timestamp(milliseconds) for milliseconds in (0, 1, 1_000, ids.MILLISECONDS_MAX)]
+LISTED_IDS = [NIL, str(uuid.UUID(int=1)), conversation(1), conversation(2), MAX]
+PLACES = [Listed(created_at, one) for created_at in TIMES for one in LISTED_IDS]
+"""In order: times first, then ids, down to the nil UUID."""
+
+
+def test_places_are_listed_by_time_then_by_id() -> None:
+    assert [place.sort for place in PLACES] == sorted(place.sort for place in PLACES)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_just_before_a_place_is_above_every_earlier_one_and_below_itself(place: Listed) -> None:
+    at_place = PLACES.index(place)
+
+    assert all(earlier.sort <= place.just_before for earlier in PLACES[:at_place])
+    assert all(place.just_before < later.sort for later in PLACES[at_place:])
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_just_after_a_place_is_below_every_later_one_and_above_itself(place: Listed) -> None:
+    at_place = PLACES.index(place)
+
+    assert all(earlier.sort < place.just_after for earlier in PLACES[: at_place + 1])
+    assert all(place.just_after < later.sort for later in PLACES[at_place + 1 :])
+
+
+NEIGHBOURS = st.integers(1, (1 << 128) - 2).map(lambda n: [str(uuid.UUID(int=n + by)) for by in (-1, 0, 1)])
+
+
+@examples(300)
+@given(NEIGHBOURS, st.integers(0, ids.MILLISECONDS_MAX))
+def test_the_bounds_of_a_place_leave_out_no_neighbour(neighbours: list[str], created_ms: int) -> None:
+    below, here, above = (Listed(ids.timestamp(created_ms), one) for one in neighbours)
+
+    assert below.sort <= here.just_before < here.sort < here.just_after < above.sort
+
+
+def listed_in(of: SortRange, made: Sequence[Key]) -> list[Listed]:
+    return [keys.listed(key.sort) for key in made if within(key, of)]
+
+
+def test_a_tree_s_conversations_are_listed_strictly_between_two_places() -> None:
+    made = [keys.tree(ROOT, *place) for place in PLACES]
+
+    assert listed_in(keys.tree_range(ROOT), made) == PLACES
+    for here, place in enumerate(PLACES):
+        assert listed_in(keys.tree_range(ROOT, after=place), made) == PLACES[here + 1 :]
+        assert listed_in(keys.tree_range(ROOT, before=place), made) == PLACES[:here]
+    for first, last in itertools.combinations(range(len(PLACES)), 2):
+        between = keys.tree_range(ROOT, after=PLACES[first], before=PLACES[last])
+        assert listed_in(between, made) == PLACES[first + 1 : last]
+
+
+def test_a_user_s_trees_are_listed_before_a_place_or_through_it() -> None:
+    made = [keys.mine("ann", *place) for place in PLACES]
+
+    assert listed_in(keys.mine_range("ann"), made) == PLACES
+    for here, place in enumerate(PLACES):
+        assert listed_in(keys.mine_range("ann", before=place), made) == PLACES[:here]
+        assert listed_in(keys.mine_range("ann", through=place), made) == PLACES[: here + 1]
+
+
+def test_every_range_has_its_bounds_in_order() -> None:
+    # DynamoDB refuses a BETWEEN whose bounds are reversed.
+    ranges = [keys.heads_range(ROOT), keys.contexts_range(ROOT)]
+    ranges += [keys.tree_range(ROOT), keys.mine_range("ann")]
+    for place in PLACES:
+        ranges += [keys.tree_range(ROOT, after=place), keys.tree_range(ROOT, before=place)]
+        ranges += [keys.mine_range("ann", before=place), keys.mine_range("ann", through=place)]
+
+    assert [of for of in ranges if of.first > of.last] == []
+
+
+# Hashed keys
+
+
+def test_each_scope_has_an_idempotency_key_of_its_own_that_shows_nothing_of_it() -> None:
+    scopes = [f"POST {user} {key}" for user in HOSTILE for key in HOSTILE]
+    made = {keys.idempotency(scope) for scope in scopes}
+
+    assert len(made) == len(set(scopes))
+    assert {(len(key.partition), key.partition[:5], key.sort) for key in made} == {(69, "IDEM#", "IDEM")}
+
+
+def test_all_trees_are_spread_over_eight_shards_and_in_each_ordered_by_time() -> None:
+    created = [ids.timestamp(n) for n in range(800)]
+    places = [keys.all_trees(conversation(n), created_at) for n, created_at in enumerate(created)]
+    shards = [shard for shard, _ in places]
+
+    assert set(shards) == {f"TREES#{shard}" for shard in range(8)}
+    assert min(map(shards.count, set(shards))) > 50
+    assert [sort for _, sort in places] == [f"{at_}#{conversation(n)}" for n, at_ in enumerate(created)]
+    assert keys.all_trees(ROOT, created[0])[0] == keys.all_trees(ROOT, created[1])[0]

@@ -1,0 +1,30 @@
+from forklore.domain import ids
+from forklore.domain.model import Conversation, Head, Usage
+from tests.domain.builders import FORK, NOW_MS, ROOT, at
+
+
+def test_usage_adds_up_figure_by_figure() -> None:
+    assert Usage(1, 2, 3, 4) + Usage(10, 20, 30, 40) == Usage(11, 22, 33, 44)
+    assert sum([Usage(input_tokens=1), Usage(cost_nano_usd=5)], Usage()) == Usage(1, 0, 0, 5)
+
+
+def test_a_head_counts_the_own_entries_of_both_channels() -> None:
+    assert Head("ann", "2026-03-01T09:15:00.000Z", history=2, context=3).own_entries == 5
+
+
+def test_the_root_is_the_conversation_that_its_tree_is_named_by() -> None:
+    created_at = "2026-03-01T09:15:00.000Z"
+
+    assert Conversation(ROOT, ROOT, created_at).is_root
+    assert not Conversation(FORK, ROOT, created_at).is_root
+
+
+def test_a_conversation_was_updated_when_it_was_changed_or_last_appended_to_whichever_is_later() -> None:
+    early, late = (ids.timestamp(NOW_MS + ms) for ms in (1, 9))
+
+    def updated(changed_at: str, last_ms: int, *, history: int) -> str:
+        return Head("ann", changed_at, last=at(NOW_MS + last_ms), history=history).updated_at
+
+    assert updated(early, 9, history=1) == late
+    assert updated(late, 1, history=1) == late
+    assert updated(early, 9, history=0) == early  # its last key is only the floor

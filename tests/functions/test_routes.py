@@ -1,0 +1,52 @@
+"""The routes of template.yaml, the operations, and what each function really serves."""
+
+from collections import Counter
+
+import pytest
+
+from forklore.edge import operations
+from local_server.template import Function, read_template
+from tests.edge.gateway import PROJECT, Answer, Gateway
+from tests.functions.conftest import read_event
+
+FUNCTIONS = read_template(PROJECT / "template.yaml").functions
+DEFAULT = "$default"
+BY_ROUTE = {f"{operation.method} {operation.path}": operation for operation in operations.ALL}
+
+
+def keys_of(function: Function) -> list[str]:
+    return [route.key for route in function.routes]
+
+
+def test_every_operation_has_one_route_and_every_route_an_operation() -> None:
+    routes = Counter(key for function in FUNCTIONS for key in keys_of(function))
+
+    assert routes == Counter([*BY_ROUTE, DEFAULT])
+
+
+def test_no_two_operations_share_a_name_or_a_route() -> None:
+    assert len({operation.name for operation in operations.ALL}) == len(BY_ROUTE) == len(operations.ALL)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
+@pytest.mark.parametrize("key", BY_ROUTE)
+def test_a_function_serves_the_routes_that_the_template_gives_it_and_no_others(
+    gateway: Gateway, told: dict[str, Answer], function: Function, key: str
+) -> None:
+    operation = BY_ROUTE[key]
+    again = gateway.invoke(function, read_event(operation.name))
+
+    assert again.status == (told[operation.name].status if key in keys_of(function) else 404), again.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/v1/nothing", 404), ("GET", "/", 404), ("DELETE", "/v1/conversations", 405)],
+)
+def test_what_no_route_names_reaches_a_function_that_refuses_it(
+    gateway: Gateway, method: str, path: str, status: int
+) -> None:
+    function, event = gateway.event(method, path)
+
+    assert event["routeKey"] == DEFAULT
+    assert gateway.invoke(function, event).status == status
