@@ -57,6 +57,8 @@ class UsageFields(Request):
 def _usage(value: Any) -> Any:
     if not isinstance(value, JsonText):
         raise ValueError("must be a JSON object")
+    if len(value.text.encode()) > fields.USAGE_BYTES_MAX:
+        raise ValueError(f"must be at most {fields.USAGE_BYTES_MAX} bytes of JSON")
     UsageFields.model_validate(value.value)
     return value
 

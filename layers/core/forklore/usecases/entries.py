@@ -44,7 +44,7 @@ from forklore.usecases.idempotency import (
     raise_if_answered,
     record_entries,
 )
-from forklore.usecases.opening import Opened, find, open_conversation
+from forklore.usecases.opening import Opened, find
 from forklore.usecases.views import Filter
 
 ATTEMPTS_MAX = 32
@@ -117,8 +117,11 @@ class _Appending:
         raise UnavailableError("the conversation is busy; try again")
 
     def _open(self) -> None:
-        """Raise NotFoundError or ForbiddenError where they are due: they come before any 409."""
-        open_conversation(self._table, self._id, user_id=self._caller.user_id, least=AccessLevel.WRITER)
+        """Raise AnsweredBefore, NotFoundError or ForbiddenError where they are due, before any 409."""
+        once, user_id = self._request.once, self._caller.user_id
+        found = find(self._table, self._id, user_id=user_id, beside=keys_of(once))
+        raise_if_answered(self._table, once, found.beside, caller=self._caller)
+        found.require(self._id, AccessLevel.WRITER)
 
     def _known(self) -> Facts | None:
         """Return the facts that the append can be tried on without reading."""

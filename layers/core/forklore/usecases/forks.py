@@ -1,6 +1,6 @@
 """Make a fork, and list those of a tree. Nothing is copied but the path."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from forklore.domain import ancestry, ids, keys
@@ -278,15 +278,16 @@ class ForkPage:
 
 
 def list_forks(
-    table: Table, *, caller: Caller, conversation_id: str, after: Listed | None, limit: int
+    table: Table, *, caller: Caller, conversation_id: str, after: Callable[[], Listed | None], limit: int
 ) -> ForkPage:
     """Return a page of the conversations of the tree that `conversation_id` is in, the root included.
 
-    after: the `resume` of the page before. Raises NotFoundError, ForbiddenError if not a member.
+    after: reads the `resume` of the page before, once the caller is known to be a member.
+    Raises NotFoundError, ForbiddenError if the caller is none, and what `after` raises.
     """
     opened = open_conversation(table, conversation_id, user_id=caller.user_id)
     group_id = opened.group.group_id
-    rows = table.query(keys.tree_range(group_id, after=after), limit=limit + 1)
+    rows = table.query(keys.tree_range(group_id, after=after()), limit=limit + 1)
     places = [keys.listed(row["SK"]["S"]) for row in rows]
     wanted = [keys.conversation(group_id, place.conversation_id) for place in places[:limit]]
     found = table.get(wanted)

@@ -112,7 +112,7 @@ def list_forks(call: Call) -> Mapping[str, Any]:
         call.table,
         caller=call.caller,
         conversation_id=conversation_id,
-        after=cursors.to_listed(resource, query.after_cursor),
+        after=lambda: cursors.to_listed(resource, query.after_cursor),
         limit=query.limit,
     )
     return {

@@ -1,0 +1,80 @@
+"""forklore at an address: FORKLORE_TEST_URL, or a local server that the tests start for themselves.
+
+FORKLORE_TEST_KEYS (`client=key,…` for the clients planner and coder) and FORKLORE_TEST_TOKENS (`user=token,…`
+for two users or more) say how to call it; without them it must know what the local server is given here.
+"""
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from forklore.storage.connection import make_client
+from forklore.storage.table import Table
+from local_server.template import read_template
+from tests.http.client import Service
+from tests.support.machine_clock import MachineClock
+from tests.support.processes import API_KEYS, local_servers
+from tests.support.writing import open_table
+
+URL = "FORKLORE_TEST_URL"
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+
+
+@pytest.fixture(scope="session")
+def service(request: pytest.FixtureRequest) -> Iterator[Service]:
+    """forklore, with true clocks."""
+    if url := os.environ.get(URL):
+        keys, tokens = _pairs("FORKLORE_TEST_KEYS"), _pairs("FORKLORE_TEST_TOKENS")
+        with Service(url, keys=keys or API_KEYS, tokens=tokens) as service:
+            yield service
+        return
+    endpoint = request.getfixturevalue("dynamodb_endpoint")
+    servers = local_servers([MachineClock()], endpoint=endpoint, table=a_new_table())
+    with servers as [url], Service(url, keys=API_KEYS) as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def own_endpoint(request: pytest.FixtureRequest) -> str:
+    """The address of a DynamoDB for processes of the test's own; at FORKLORE_TEST_URL it is skipped."""
+    if url := os.environ.get(URL):
+        pytest.skip(f"NOT TESTED at {url}: this needs processes of its own; unset {URL}")
+    endpoint: str = request.getfixturevalue("dynamodb_endpoint")
+    return endpoint
+
+
+@pytest.fixture
+def new_table() -> str:
+    """A table that does not exist, by name."""
+    return a_new_table()
+
+
+@pytest.fixture
+def table(own_endpoint: str, new_table: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
+    """An empty table, as this process sees it."""
+    environment = {
+        "FORKLORE_DYNAMODB_ENDPOINT": own_endpoint,
+        "FORKLORE_TABLE": new_table,
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    client = make_client(own_endpoint)
+    client.create_table(TableName=new_table, **read_template(TEMPLATE).table)
+    yield open_table()
+    client.delete_table(TableName=new_table)
+
+
+def a_new_table() -> str:
+    """Return the name of a table that does not exist."""
+    return f"forklore-{uuid.uuid4()}"
+
+
+def _pairs(name: str) -> dict[str, str]:
+    pairs = (pair.partition("=") for pair in os.environ.get(name, "").split(",") if pair)
+    return {left: right for left, _, right in pairs}

@@ -1,0 +1,68 @@
+"""The whole service agrees with the oracle on random histories, whatever the machines' clocks say."""
+
+import os
+import secrets
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from datetime import datetime
+from random import Random
+
+import pytest
+
+from tests.http.client import Service
+from tests.http.history import History
+from tests.oracle import Caller
+from tests.support.machine_clock import MachineClock
+from tests.support.processes import API_KEYS, local_servers
+
+HISTORIES = 90
+HISTORIES_OF_ONE_SERVICE = 20
+STEPS = 22
+AT_ONCE = 6
+SEED = "FORKLORE_TEST_SEED"
+
+
+def agree(services: Sequence[Service], histories: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run random histories side by side; print the seed and what was done."""
+    seed = int(os.environ.get(SEED) or secrets.randbits(32))
+    made = [History(services, Random(seed + number)) for number in range(histories)]
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        runs = {threads.submit(history.run, STEPS): number for number, history in enumerate(made)}
+        done = wait(runs, return_when="FIRST_EXCEPTION")[0]
+        threads.shutdown(cancel_futures=True)
+    errors = {runs[run]: error for run in done if (error := run.exception())}
+    if errors:
+        shortest = min(errors, key=lambda number: made[number].requests)
+        raise AssertionError(f"history {shortest} of {SEED}={seed}: {errors[shortest]}")
+    counts = {name: sum(getattr(h, name) for h in made) for name in ("requests", "entries", "forks")}
+    with capsys.disabled():
+        print(f"\n{SEED}={seed}: {histories} histories, {counts}")  # noqa: T201
+    assert all(count > histories for count in counts.values()), counts
+
+
+@pytest.mark.parametrize("sees_date", [True, False], ids=["corrected by Date", "uncorrected"])
+def test_two_processes_whose_clocks_differ_by_10_s_agree_with_the_oracle(
+    own_endpoint: str, new_table: str, sees_date: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clocks = [MachineClock(shift, sees_date) for shift in (5, -5)]
+    with ExitStack() as stack:
+        urls = stack.enter_context(local_servers(clocks, endpoint=own_endpoint, table=new_table))
+        services = [stack.enter_context(Service(url, keys=API_KEYS)) for url in urls]
+
+        assert difference_seconds(*services) > 8 or sees_date
+        agree(services, HISTORIES, capsys)
+
+
+def test_one_service_agrees_with_the_oracle(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    agree([service], HISTORIES_OF_ONE_SERVICE, capsys)
+
+
+def difference_seconds(early: Service, late: Service) -> float:
+    """Return by how much the two date what they make at the same time."""
+    caller = Caller(early.new_user())
+    times = [
+        datetime.fromisoformat(service.get(caller, "createConversation", body={})["createdAt"])
+        for service in (early, late)
+    ]
+    return (times[0] - times[1]).total_seconds()

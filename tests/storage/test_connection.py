@@ -1,0 +1,386 @@
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import (
+    ClientError,
+    ConnectionClosedError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    IncompleteReadError,
+    ReadTimeoutError,
+    SSLError,
+)
+from botocore.parsers import ResponseParserError
+
+from forklore.domain.keys import Key
+from forklore.errors import ForkloreError, GroupFullError, PayloadTooLargeError, UnavailableError
+from forklore.storage.clock import Clock
+from forklore.storage.connection import (
+    ATTEMPTS_MAX,
+    BACKOFF_FIRST_S,
+    BACKOFF_MAX_S,
+    Connection,
+    Deadline,
+    Refused,
+    Write,
+    make_client,
+)
+from forklore.storage.items import text
+from forklore.storage.table import Table
+from tests.support.tables import NAME, Answer, Request, Store, Wire, cancelled, failure, success
+
+SOON = 15.0
+"""Seconds: more than any of these tests needs."""
+AT = "https://dynamodb"
+
+TROUBLE: dict[str, Callable[[], Answer | Exception]] = {
+    "throttled": lambda: failure("ThrottlingException"),
+    "over the provisioned throughput": lambda: failure("ProvisionedThroughputExceededException"),
+    "over the account's limit": lambda: failure("RequestLimitExceeded"),
+    "in progress": lambda: failure("TransactionInProgressException"),
+    "conflict outside a transaction": lambda: failure("TransactionConflictException"),
+    "conflict": lambda: cancelled("None", "TransactionConflict"),
+    "conflict and throttled": lambda: cancelled("ThrottlingError", "TransactionConflict"),
+    "throttled in part": lambda: cancelled("None", "ProvisionedThroughputExceeded"),
+    "500": lambda: failure("InternalServerError", status=500),
+    "503": lambda: failure("ServiceUnavailable", status=503),
+    "a 502 that is not DynamoDB's": lambda: failure("", status=502),
+    "no connection": lambda: EndpointConnectionError(endpoint_url=AT),
+    "no connection in time": lambda: ConnectTimeoutError(endpoint_url=AT),
+    "no answer in time": lambda: ReadTimeoutError(endpoint_url=AT),
+    "connection closed": lambda: ConnectionClosedError(endpoint_url=AT),
+    "no TLS": lambda: SSLError(endpoint_url=AT, error=OSError("reset")),
+    "half an answer": lambda: IncompleteReadError(actual_bytes=1, expected_bytes=2),
+    "no JSON": lambda: ResponseParserError("nonsense"),
+}
+
+PARTS = [
+    Write(name, {"Put": {"TableName": NAME, "Item": {"PK": text(name), "SK": text("s")}}})
+    for name in ("first", "second")
+]
+
+
+class Line:
+    """A connection whose answers are given in advance; nothing leaves this process."""
+
+    def __init__(self, *answers: Callable[[], Answer | Exception], rest: Answer | None = None) -> None:
+        client = make_client()
+        self.wire = Wire(client)
+        self.slept: list[float] = []
+        self.connection = Connection(client, NAME, Clock(), sleep=self.slept.append)
+        script = iter(answers)
+
+        def answer(_request: Request) -> Answer:
+            given = next(script, lambda: rest or success())()
+            if isinstance(given, Exception):
+                raise given
+            return given
+
+        self.wire.before(answer)
+
+    def transact(self, deadline: Deadline | None = None) -> dict[str, Any]:
+        return self.connection.transact(PARTS, deadline or Deadline.after(SOON))
+
+    @property
+    def sent(self) -> list[dict[str, Any]]:
+        return [request.body for request in self.wire.requests]
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "local")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "local")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+
+
+@pytest.mark.parametrize("trouble", TROUBLE)
+def test_a_call_in_trouble_is_repeated_exactly_as_it_was(trouble: str) -> None:
+    line = Line(TROUBLE[trouble], TROUBLE[trouble], rest=success(found=1))
+
+    assert line.transact()["found"] == 1
+
+    assert len(line.sent) == 3
+    assert line.sent == [line.sent[0]] * 3
+    assert line.sent[0]["ClientRequestToken"]
+    assert len(line.slept) == 2
+
+
+@pytest.mark.parametrize("trouble", TROUBLE)
+def test_after_eight_attempts_in_trouble_the_caller_is_told_to_come_again(trouble: str) -> None:
+    line = Line(*[TROUBLE[trouble]] * 100)
+
+    with pytest.raises(UnavailableError):
+        line.transact()
+
+    assert len(line.sent) == ATTEMPTS_MAX == 8
+    assert line.sent == [line.sent[0]] * 8
+
+
+def test_two_transactions_have_tokens_of_their_own() -> None:
+    line = Line()
+    line.transact()
+    line.transact()
+
+    first, second = line.sent
+    assert first["ClientRequestToken"] != second["ClientRequestToken"]
+    assert {**first, "ClientRequestToken": ""} == {**second, "ClientRequestToken": ""}
+
+
+def test_pauses_are_anything_up_to_a_bound_that_doubles_to_one_second() -> None:
+    line, runs = Line(*[TROUBLE["throttled"]] * 10_000), []
+    for _ in range(150):
+        line.slept.clear()
+        with pytest.raises(UnavailableError):
+            line.transact()
+        runs.append(line.slept[: ATTEMPTS_MAX - 1])
+
+    for attempt, pauses in enumerate(zip(*runs, strict=True)):
+        bound = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2**attempt)
+        assert 0 <= min(pauses) < bound / 5
+        assert bound * 4 / 5 < max(pauses) <= bound <= 1
+
+
+def test_there_is_no_pause_after_the_last_attempt() -> None:
+    line = Line(*[TROUBLE["throttled"]] * ATTEMPTS_MAX)
+    with pytest.raises(UnavailableError):
+        line.transact()
+
+    assert len(line.slept) == ATTEMPTS_MAX - 1
+
+
+def test_attempts_end_before_the_deadline() -> None:
+    line = Line(*[TROUBLE["throttled"]] * 100)
+    connection = Connection(line.connection.client, NAME, Clock())  # with real pauses
+    deadline = Deadline.after(0.3)
+
+    with pytest.raises(UnavailableError):
+        connection.transact(PARTS, deadline)
+
+    assert time.monotonic() < deadline.at
+    assert 2 <= len(line.sent) < ATTEMPTS_MAX
+
+
+def test_no_pause_begins_that_would_end_after_the_deadline() -> None:
+    line = Line(*[TROUBLE["no answer in time"]] * 100)
+
+    with pytest.raises(UnavailableError):
+        line.transact(Deadline.after(0.002))
+
+    assert (len(line.sent), line.slept) == (1, [])
+
+
+def test_nothing_is_sent_once_the_deadline_has_passed() -> None:
+    line = Line()
+
+    with pytest.raises(UnavailableError):
+        line.transact(Deadline.after(-1))
+
+    assert line.sent == []
+
+
+def test_no_request_has_more_than_twenty_seconds() -> None:
+    assert Deadline.after(900).at <= time.monotonic() + 20
+
+
+def test_the_sdk_itself_never_retries() -> None:
+    client = make_client()
+    wire = Wire(client)
+    sends: list[object] = []
+
+    def fail(request: object, **_: object) -> None:
+        sends.append(request)
+        raise ReadTimeoutError(endpoint_url=AT)
+
+    client.meta.events.register_first("before-send.dynamodb", fail)
+    with pytest.raises(ReadTimeoutError):
+        client.list_tables()
+
+    assert (len(sends), len(wire.requests)) == (1, 1)
+
+
+OLD = {"PK": text("first"), "SK": text("s"), "nonce": text("n")}
+FAILED = {"Code": "ConditionalCheckFailed"}
+
+
+@pytest.mark.parametrize(
+    ("reasons", "failed"),
+    [
+        ([FAILED | {"Item": OLD}, "None"], {"first": OLD}),
+        (["None", FAILED], {"second": None}),
+        ([FAILED, FAILED | {"Item": OLD}], {"first": None, "second": OLD}),
+        (["TransactionConflict", FAILED | {"Item": OLD}], {"second": OLD}),
+        ([FAILED, "TransactionConflict"], {"first": None}),
+        ([FAILED, "ThrottlingError"], {"first": None}),
+    ],
+    ids=["the first", "the second", "both", "beside a conflict", "before a conflict", "beside throttling"],
+)
+def test_conditions_that_fail_are_told_by_position_with_what_stands_there_and_never_retried(
+    reasons: list[Any], failed: dict[str, Any]
+) -> None:
+    line = Line(lambda: cancelled(*reasons))
+
+    with pytest.raises(Refused) as refused:
+        line.transact()
+
+    assert refused.value.failed == failed
+    assert list(refused.value.failed) == list(failed)
+    assert len(line.sent) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        failure("ValidationException", message="ExpressionAttributeValues must not be empty"),
+        cancelled("None", {"Code": "ValidationError", "Message": "wrong type"}),
+        cancelled("ConditionalCheckFailed", "ValidationError"),
+        cancelled("TransactionConflict", "ValidationError"),
+        cancelled(),
+        failure("ResourceNotFoundException"),
+        failure("AccessDeniedException"),
+        failure("IdempotentParameterMismatchException"),
+    ],
+    ids=lambda answer: str(answer["Error"]["Code"]) + str(answer.get("CancellationReasons", "")),
+)
+def test_what_can_never_succeed_is_sent_once_and_is_a_bug(answer: Answer) -> None:
+    line = Line(lambda: answer)
+
+    with pytest.raises(ClientError) as raised:
+        line.transact()
+
+    assert raised.value.response == answer
+    assert (len(line.sent), line.slept) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (cancelled("None", "ItemCollectionSizeLimitExceeded"), GroupFullError),
+        (cancelled("ConditionalCheckFailed", "ItemCollectionSizeLimitExceeded"), GroupFullError),
+        (cancelled("TransactionConflict", "ItemCollectionSizeLimitExceeded"), GroupFullError),
+        (failure("ItemCollectionSizeLimitExceededException"), GroupFullError),
+        (
+            failure("ValidationException", message="Item size has exceeded the maximum allowed size"),
+            PayloadTooLargeError,
+        ),
+    ],
+)
+def test_what_is_too_large_is_told_and_never_retried(answer: Answer, error: type[ForkloreError]) -> None:
+    line = Line(lambda: answer)
+
+    with pytest.raises(error):
+        line.transact()
+
+    assert (len(line.sent), line.slept) == (1, [])
+
+
+def test_two_parts_of_one_name_are_a_mistake_of_ours() -> None:
+    with pytest.raises(AssertionError):
+        Line().connection.transact([PARTS[0], PARTS[0]], Deadline.after(SOON))
+
+
+def test_moto_and_dynamodb_agree_on_what_a_failed_condition_looks_like(store: Store) -> None:
+    connection = store.process().connection
+    new = Write(
+        "first",
+        {
+            "Put": {
+                **PARTS[0].request["Put"],
+                "ConditionExpression": "attribute_not_exists(PK)",
+                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            }
+        },
+    )
+    connection.transact([new, PARTS[1]], Deadline.after(SOON))
+
+    with store.unchanged(), pytest.raises(Refused) as refused:
+        connection.transact([PARTS[1], new], Deadline.after(SOON))
+
+    assert refused.value.failed == {"first": {"PK": text("first"), "SK": text("s")}}
+
+
+# A server of our own, since only a real socket shows what botocore makes of a bad line
+
+NOTHING_FOUND = b'{"Responses": {"forklore": []}, "UnprocessedKeys": {}}'
+
+
+def answered(body: bytes, *, length: int) -> bytes:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nConnection: close\r\n"
+    return head + b"Content-Length: %d\r\n\r\n" % length + body
+
+
+@contextmanager
+def server(*answers: bytes | None) -> Iterator[str]:
+    """Yield the address of a server that gives each connection one of `answers`; None: it stays silent."""
+    held: list[socket.socket] = []
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):  # it is closed before all answers were asked for
+            for answer in answers:
+                connection, _ = listening.accept()
+                held.append(connection)
+                with connection.makefile("rb") as request:
+                    head = iter(request.readline, b"\r\n")
+                    lengths = [int(line[15:]) for line in head if line.lower().startswith(b"content-length:")]
+                    request.read(lengths[0])
+                if answer is not None:
+                    connection.sendall(answer)
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            for connection in held:
+                connection.close()
+
+
+def find_nothing(endpoint: str) -> bool:
+    """Tell whether DynamoDB at `endpoint` says, by way of the retry layer, that there is no such item."""
+    config = Config(retries={"total_max_attempts": 1}, read_timeout=0.2, connect_timeout=1)
+    client = boto3.client("dynamodb", endpoint_url=endpoint, config=config)
+    table = Table(Connection(client, NAME, Clock(), sleep=lambda _: None))
+    try:
+        return table.get([Key("PTR#c", "PTR")]) == {}
+    finally:
+        client.close()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        None,
+        b"",
+        b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>",
+        b"nonsense\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Le",
+        answered(NOTHING_FOUND[:20], length=len(NOTHING_FOUND)),
+    ],
+    ids=["silence", "closed", "another's 502", "no HTTP", "cut in the head", "cut in the body"],
+)
+def test_a_bad_line_is_tried_again(bad: bytes | None) -> None:
+    with server(bad, bad, answered(NOTHING_FOUND, length=len(NOTHING_FOUND))) as endpoint:
+        assert find_nothing(endpoint)
+
+
+def test_where_nobody_listens_the_caller_is_told_to_come_again() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+
+    with pytest.raises(UnavailableError):
+        find_nothing(f"http://127.0.0.1:{port}")

@@ -1,0 +1,414 @@
+import string
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forklore.domain import ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.ancestry import Segment, pack
+from forklore.domain.ids import EntryId
+from forklore.domain.jsontext import text_of
+from forklore.domain.model import (
+    Channel,
+    Conversation,
+    Entry,
+    ForkPoint,
+    ForkPosition,
+    Head,
+    Metrics,
+    StartedBy,
+    Usage,
+)
+from forklore.storage import bodies, items
+from forklore.storage.connection import Item
+from forklore.storage.items import Group, Pointer, Replay
+from tests.support.tables import Store
+
+ITEM_BYTES_MAX = 400 * 1024
+ID = "00000001-0000-4000-8000-000000000000"
+ODD = [
+    "#",
+    "a#",
+    "MEM#b",
+    "%23",
+    "/",
+    "\0",
+    "\ufeff",
+    "é",
+    "e\u0301",
+    "😀" * 63,
+    "'\"",
+    " ",
+    ":",
+    "~",
+    "\u2028",
+]
+
+
+def examples(number: int) -> settings:
+    return settings(derandomize=True, max_examples=number, deadline=None)
+
+
+def hostile(max_size: int = 40) -> st.SearchStrategy[str]:
+    """Return texts of anything that may come from outside: everything but lone surrogates."""
+    return st.text(st.characters(codec="utf-8"), max_size=max_size) | st.sampled_from(ODD)
+
+
+optional = st.none() | hostile()
+conversation_ids = st.uuids().map(str)
+entry_ids = st.builds(
+    ids.fresh_id, st.integers(0, ids.MILLISECONDS_MAX), st.integers(0, (1 << ids.RANDOM_BITS) - 1)
+)
+times = st.integers(0, ids.MILLISECONDS_MAX).map(ids.timestamp)
+counts = st.integers(0, 2**53)
+usages = st.builds(Usage, counts, counts, counts, st.integers(0, 10**18))
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | hostile(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(hostile(), inner, max_size=4),
+    max_leaves=12,
+)
+contents = st.lists(json_values, max_size=6).map(lambda value: text_of(value).text)
+
+conversations = st.builds(
+    Conversation,
+    conversation_id=conversation_ids,
+    group_id=conversation_ids,
+    created_at=times,
+    title=optional,
+    tags=st.dictionaries(
+        st.text(string.ascii_letters + "_.-", min_size=1, max_size=64), hostile(256), max_size=5
+    ),
+    metadata=st.dictionaries(hostile(), json_values, max_size=4).map(lambda value: text_of(value).text),
+    agent_id=optional,
+    client_id=optional,
+    fork_point=st.none()
+    | st.builds(ForkPoint, conversation_ids, st.none() | entry_ids, st.sampled_from(ForkPosition)),
+    started_by=st.none() | st.builds(StartedBy, conversation_ids, st.none() | entry_ids),
+)
+heads = st.builds(
+    Head,
+    owner=hostile(),
+    changed_at=times,
+    floor=entry_ids,
+    last=entry_ids,
+    last_history=st.none() | entry_ids,
+    history=counts,
+    context=counts,
+    metrics=st.builds(Metrics, counts, usages),
+    untitled=st.booleans(),
+    preview=optional,
+)
+entries = st.builds(
+    Entry,
+    entry_id=entry_ids,
+    conversation_id=conversation_ids,
+    user_id=hostile(),
+    channel=st.sampled_from(Channel),
+    content_type=hostile(),
+    content=contents,
+    client_id=optional,
+    agent_id=optional,
+    epoch=st.none() | counts,
+    usage_json=st.none() | st.just('{"inputTokens":  1.0}'),
+)
+# bodies of requests and answers are objects
+replays = st.builds(
+    Replay,
+    hostile(),
+    conversation_ids,
+    conversation_ids,
+    st.lists(entry_ids, max_size=50).map(tuple),
+    st.just("") | st.dictionaries(hostile(), json_values, max_size=4).map(lambda value: text_of(value).text),
+)
+
+
+def size_of(value: Any) -> int:
+    """Return the bytes that DynamoDB counts for an attribute's value, or for a whole item (never too few)."""
+    if "S" in value:
+        return len(value["S"].encode())
+    if "N" in value:
+        return len(value["N"]) // 2 + 3
+    if "B" in value:
+        return len(value["B"])
+    if "BOOL" in value:
+        return 1
+    held = value.get("M", value)
+    return sum(len(name) + 1 + size_of(one) for name, one in held.items()) + 3
+
+
+def stored(item: Item) -> Item:
+    """Return the item as it is after a table kept it: without anything that is no DynamoDB value."""
+    assert all(set(value) <= {"S", "N", "B", "BOOL", "M"} for value in item.values()), item
+    return item
+
+
+@examples(60)
+@given(conversations)
+def test_a_conversation_comes_back_as_it_was(conversation: Conversation) -> None:
+    assert items.conversation(stored(items.conversation_item(conversation))) == conversation
+
+
+@examples(60)
+@given(conversations, heads)
+def test_a_head_comes_back_as_it_was(conversation: Conversation, head: Head) -> None:
+    assert items.head(stored(items.head_item(conversation, head))) == head
+
+
+@examples(60)
+@given(entries, st.integers(0, 2_500_000), st.text(string.hexdigits, min_size=16, max_size=16))
+def test_an_entry_comes_back_as_it_was(entry: Entry, escaped_bytes: int, nonce: str) -> None:
+    item, blobs = items.entry_items(ID, entry, nonce=nonce, escaped_bytes=escaped_bytes)
+    found = items.stored_entry(stored(item))
+
+    assert blobs == []
+    assert bodies.decode(found.body) == entry.content
+    assert (found.entry_id, found.escaped_bytes, found.nonce) == (entry.entry_id, escaped_bytes, nonce)
+    whole = {name: getattr(found.entry, name) for name in Entry.__dataclass_fields__ if name != "content"}
+    assert whole == {name: getattr(entry, name) for name in whole}
+
+
+@examples(30)
+@given(conversations, hostile())
+def test_a_new_tree_is_live_and_knows_its_owner_and_whether_it_was_started(
+    conversation: Conversation, owner: str
+) -> None:
+    assert items.group(stored(items.group_item(conversation, owner=owner))) == Group(
+        group_id=conversation.group_id,
+        owner=owner,
+        created_at=conversation.created_at,
+        is_live=True,
+        forks=0,
+        is_child=conversation.started_by is not None,
+    )
+
+
+@examples(30)
+@given(conversations, st.lists(st.tuples(conversation_ids, entry_ids), max_size=20, unique_by=lambda s: s[1]))
+def test_a_path_comes_back_as_it_was(conversation: Conversation, parts: list[tuple[str, EntryId]]) -> None:
+    path = tuple(Segment(*part) for part in sorted(parts, key=lambda part: part[1]))
+
+    item = items.path_item(conversation, path)
+
+    assert items.path(stored(item)) == path
+    assert len(item["path"]["B"]) == len(pack(path)) == 32 * len(path)
+    assert items.path(None) == ()
+
+
+@examples(30)
+@given(replays, st.integers(0, 2**40))
+def test_an_answer_is_remembered_as_it_was_until_its_time_is_over(replay: Replay, ttl_s: int) -> None:
+    item = stored(items.replay_item(keys.idempotency("scope"), replay, ttl_s=ttl_s))
+
+    assert items.replay(item, now_s=ttl_s) == replay
+    assert items.replay(item, now_s=ttl_s + 1) is None
+
+
+@examples(30)
+@given(conversations, st.text(string.hexdigits, min_size=16, max_size=16))
+def test_a_pointer_names_the_tree_and_the_request_that_made_it(
+    conversation: Conversation, nonce: str
+) -> None:
+    item = stored(items.pointer_item(conversation, nonce))
+
+    assert items.pointer(item, now_s=2**40) == Pointer(conversation.group_id)
+    assert items.nonce(item) == nonce
+
+
+def test_a_pointer_that_is_gone_names_no_tree_and_stands_for_nothing_once_its_time_is_over() -> None:
+    gone = items.key_of(keys.pointer(ID)) | {"gone": {"BOOL": True}, "ttl": items.number(1_000)}
+
+    assert items.pointer(gone, now_s=1_000) == Pointer(None)
+    assert items.pointer(gone, now_s=1_001) is None
+    assert items.nonce(gone) is None
+
+
+@pytest.mark.parametrize("level", AccessLevel)
+def test_a_membership_holds_its_level(level: AccessLevel) -> None:
+    item = items.member_item(ID, "a#b", level=level, created_at=ids.timestamp(1))
+
+    assert items.level(stored(item)) is level
+    assert item["userId"] == {"S": "a#b"}
+    assert items.level(None) is None
+
+
+@examples(30)
+@given(conversations, hostile())
+def test_the_rows_of_lists_name_their_place_and_whether_the_tree_was_started(
+    conversation: Conversation, user_id: str
+) -> None:
+    mine, tree = items.mine_item(conversation, user_id), items.tree_item(conversation)
+
+    place = keys.Listed(conversation.created_at, conversation.group_id)
+    assert keys.listed(mine["SK"]["S"]) == place
+    assert items.is_child(mine) is (conversation.started_by is not None)
+    assert keys.listed(tree["SK"]["S"]) == place._replace(conversation_id=conversation.conversation_id)
+
+
+@pytest.mark.parametrize("text", ODD, ids=ascii)
+def test_a_table_keeps_hostile_text_as_it_is(store: Store, text: str) -> None:
+    fork = Conversation(ID, ID, ids.timestamp(1), title=text, tags={"a": text}, agent_id=text, client_id=text)
+    entry = Entry(ids.fresh_id(1, 1), ID, text, Channel.HISTORY, text, text_of([text, {text: text}]).text)
+    item, _ = items.entry_items(ID, entry, nonce="n", escaped_bytes=1)
+    planted = [
+        item,
+        items.conversation_item(fork),
+        items.head_item(fork, Head(text, ids.timestamp(1), preview=text)),
+        items.member_item(ID, text, level=AccessLevel.READER, created_at=ids.timestamp(1)),
+        items.mine_item(fork, text),
+    ]
+
+    store.put(*planted)
+
+    assert store.contents() == {keys.Key(one["PK"]["S"], one["SK"]["S"]): one for one in planted}
+
+
+# What stands in an entry's item
+
+
+@pytest.mark.parametrize(("channel", "letter"), [(Channel.HISTORY, "H"), (Channel.CONTEXT, "C")])
+def test_only_entries_stand_in_the_local_index_by_conversation_channel_and_position(
+    channel: Channel, letter: str
+) -> None:
+    entry_id = ids.fresh_id(1_772_356_500_000, 5)
+    entry = Entry(entry_id, ID, "ann", channel, "history", "[]")
+
+    item, _ = items.entry_items("g", entry, nonce="n", escaped_bytes=7)
+
+    assert item["SK"]["S"] == f"2026-03-01T09:15:00.000Z#{entry_id}"
+    assert item["L1"]["S"] == f"{ID}#{letter}#{item['SK']['S']}"
+    assert item["size"] == {"N": "7"}
+    conversation = Conversation(ID, "g", ids.timestamp(0))
+    others = [
+        items.group_item(conversation, owner="ann"),
+        items.conversation_item(conversation),
+        items.path_item(conversation, (Segment(ID, entry_id),)),
+        items.head_item(conversation, Head("ann", ids.timestamp(0))),
+        items.tree_item(conversation),
+        items.member_item("g", "ann", level=AccessLevel.OWNER, created_at=ids.timestamp(0)),
+    ]
+    assert not any("L1" in other for other in others)
+    assert not any(other["SK"]["S"][0].isdigit() for other in others)
+
+
+def test_only_a_tree_itself_stands_in_the_index_of_all_trees() -> None:
+    conversation = Conversation(ID, ID, ids.timestamp(0))
+    partition, sort = keys.all_trees(ID, ids.timestamp(0))
+
+    item = items.group_item(conversation, owner="ann")
+
+    assert (item["G1"], item["G1S"]) == ({"S": partition}, {"S": sort})
+    assert "G1" not in items.conversation_item(conversation) | items.tree_item(conversation)
+
+
+# HEAD
+
+
+def test_the_head_of_a_usual_conversation_is_under_a_kilobyte() -> None:
+    head = Head(
+        owner="0f7c1a52-9d1e-4a57-b1f0-6f6f0e2b9a11",
+        changed_at=ids.timestamp(1_772_356_500_000),
+        floor=ids.fresh_id(1, 1),
+        last=ids.fresh_id(2, 1),
+        last_history=ids.fresh_id(2, 1),
+        history=10_000,
+        context=10_000,
+        metrics=Metrics(20_000, Usage(10**10, 10**10, 10**10, 10**13)),
+        untitled=True,
+        preview="ü" * 100,
+    )
+
+    assert size_of(items.head_item(Conversation(ID, ID, ids.timestamp(0)), head)) < 1024
+
+
+# Bodies
+
+
+def noise(size: int) -> str:
+    """Return a JSON array of text that hardly compresses, `size` bytes long."""
+    alphabet = [chr(point) for point in range(0x20, 0x7F) if chr(point) not in '"\\']
+    return '["' + "".join(Random(size).choices(alphabet, k=size - 4)) + '"]'
+
+
+@examples(80)
+@given(contents)
+def test_a_body_comes_back_token_by_token_and_is_never_larger_than_its_text(content: str) -> None:
+    body = bodies.encode(content)
+
+    assert bodies.decode(body) == content
+    assert len(body) <= len(content.encode())
+
+
+@pytest.mark.parametrize(
+    ("content", "is_packed"),
+    [("[]", False), ('["x"]', False), ('["' + "x" * 999 + '"]', True), (noise(99), False), ("", False)],
+    ids=["empty array", "short", "repetitive", "short noise", "nothing"],
+)
+def test_a_body_is_compressed_when_that_is_smaller(content: str, is_packed: bool) -> None:
+    body = bodies.encode(content)
+
+    assert (body != content.encode()) is is_packed
+    assert bodies.decode(body) == content
+
+
+@pytest.mark.parametrize(
+    ("size", "parts"),
+    [
+        (bodies.INLINE_BYTES_MAX, 0),
+        (bodies.INLINE_BYTES_MAX + 1, 1),
+        (bodies.CHUNK_BYTES, 1),
+        (bodies.CHUNK_BYTES + 1, 2),
+        (2_500_000, 7),
+    ],
+)
+def test_a_body_is_cut_at_its_bounds_and_put_together_again(size: int, parts: int) -> None:
+    body = Random(size).randbytes(size)
+
+    chunks = bodies.chunks(body)
+
+    assert len(chunks) == parts
+    assert b"".join(chunks) == (body if parts else b"")
+    assert all(0 < len(chunk) <= bodies.CHUNK_BYTES for chunk in chunks)
+
+
+@pytest.mark.parametrize("size", [100, 30_000, 40_000, 500_000, 2_500_000])
+def test_every_item_of_an_entry_fits_dynamodb_with_its_copy_in_the_index(size: int) -> None:
+    content = noise(size)
+    entry = Entry(
+        entry_id=ids.fresh_id(1, 1),
+        conversation_id=ID,
+        user_id="😀" * 63,
+        channel=Channel.HISTORY,
+        content_type="😀" * 127,
+        content=content,
+        client_id="😀" * 255,
+        agent_id="😀" * 255,
+        usage_json='{"inputTokens":1}',
+    )
+
+    item, blobs = items.entry_items(ID, entry, nonce="n" * 16, escaped_bytes=size)
+
+    assert 2 * size_of(item) <= ITEM_BYTES_MAX
+    assert all(size_of(blob) <= ITEM_BYTES_MAX for blob in blobs)
+    assert all("L1" not in blob for blob in blobs)
+    assert [blob["SK"]["S"] for blob in blobs] == [f"{at:04}" for at in range(len(blobs))]
+    whole = b"".join(blob["data"]["B"] for blob in blobs) or items.stored_entry(item).body
+    assert bodies.decode(whole) == content
+    assert items.stored_entry(item).chunks == len(blobs)
+
+
+def _kinds() -> list[Callable[[], Item]]:
+    conversation = Conversation(ID, ID, ids.timestamp(0))
+    return [
+        lambda: items.conversation_item(conversation),
+        lambda: items.head_item(conversation, Head("ann", ids.timestamp(0))),
+        lambda: items.group_item(conversation, owner="ann"),
+    ]
+
+
+@pytest.mark.parametrize("make", _kinds())
+def test_what_is_absent_takes_no_room(make: Callable[[], Item]) -> None:
+    assert not any(value.get("NULL") or value in ({"S": ""}, {"M": {}}) for value in make().values())

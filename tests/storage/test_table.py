@@ -1,0 +1,306 @@
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+from forklore.domain import ids, keys
+from forklore.domain.ids import FIRST, LAST, EntryId
+from forklore.domain.keys import Key, SortRange
+from forklore.domain.model import Channel, Entry
+from forklore.domain.paging import RangeRead, Window
+from forklore.errors import GroupFullError, UnavailableError
+from forklore.storage import bodies, items
+from forklore.storage.connection import Item, Write
+from forklore.storage.items import number, text
+from forklore.storage.table import BATCH_KEYS_MAX, BLOBS_AT_ONCE, Table
+from tests.support.tables import NAME, Answer, Request, Store, Wire, failure, success
+
+GROUP = "00000001-0000-4000-8000-000000000000"
+
+
+def row(sort: str) -> Item:
+    return {"PK": text("p"), "SK": text(sort)}
+
+
+def rows(count: int) -> list[Item]:
+    return [row(f"{at:04}") for at in range(count)]
+
+
+ALL = SortRange("p", "0", ":")
+
+
+def at(millisecond: int) -> EntryId:
+    return ids.fresh_id(millisecond, 0)
+
+
+def entry(millisecond: int, content: str = "[]", channel: Channel = Channel.HISTORY) -> list[Item]:
+    """Return the items of an entry written in that millisecond."""
+    value = Entry(at(millisecond), GROUP, "ann", channel, "history", content)
+    item, blobs = items.entry_items(GROUP, value, nonce="n", escaped_bytes=len(content))
+    return [item, *blobs]
+
+
+def keys_sent(wire: Wire) -> list[int]:
+    """Return how many keys each BatchGetItem asked for."""
+    return [len(request.body["RequestItems"][NAME]["Keys"]) for request in wire.requests]
+
+
+# Reading items by key
+
+
+def test_any_number_of_keys_is_read_a_hundred_at_a_time(store: Store, table: Table) -> None:
+    store.put(*rows(150))
+    wire = Wire.of(table)
+    wanted = [Key("p", f"{at:04}") for at in range(205)]
+
+    assert table.get(wanted).keys() == set(wanted[:150])
+    assert keys_sent(wire) == [BATCH_KEYS_MAX, BATCH_KEYS_MAX, 5]
+    assert all(request.body["RequestItems"][NAME]["ConsistentRead"] for request in wire.requests)
+
+
+def test_a_key_named_twice_is_asked_for_once_and_none_is_not_asked_for(store: Store, table: Table) -> None:
+    store.put(*rows(1))
+    wire = Wire.of(table)
+
+    assert table.get([Key("p", "0000")] * 3) == {Key("p", "0000"): row("0000")}
+    assert table.get([]) == {}
+    assert keys_sent(wire) == [1]
+
+
+def some_at_a_time(most: int) -> Callable[[Request, dict[str, Any]], None]:
+    """Return what makes DynamoDB answer no more than `most` keys of a request."""
+
+    def keep_back(request: Request, answer: dict[str, Any]) -> None:
+        asked = request.body["RequestItems"][NAME]["Keys"]
+        done = [(key["PK"]["S"], key["SK"]["S"]) for key in asked[:most]]
+        found = answer["Responses"][NAME]
+        answer["Responses"][NAME] = [i for i in found if (i["PK"]["S"], i["SK"]["S"]) in done]
+        if asked[most:]:
+            answer["UnprocessedKeys"] = {NAME: {"Keys": asked[most:], "ConsistentRead": True}}
+
+    return keep_back
+
+
+def test_keys_that_dynamodb_leaves_over_are_asked_for_again(store: Store, table: Table) -> None:
+    store.put(*rows(10))
+    wire = Wire.of(table)
+    wire.after(some_at_a_time(3))
+
+    assert len(table.get(Key("p", f"{at:04}") for at in range(10))) == 10
+    assert keys_sent(wire) == [10, 7, 4, 1]
+
+
+def test_keys_that_are_left_over_for_ever_end_in_come_again(store: Store, table: Table) -> None:
+    wire = Wire.of(table)
+    wire.after(some_at_a_time(0))
+
+    with pytest.raises(UnavailableError):
+        table.get([Key("p", "0000")])
+
+    assert len(wire.requests) == 8
+
+
+def test_there_is_a_pause_before_keys_left_over_are_asked_for_again(store: Store) -> None:
+    pauses: list[float] = []
+    table = store.process(sleep=pauses.append)
+    Wire.of(table).after(some_at_a_time(1))
+
+    table.get(Key("p", f"{at:04}") for at in range(3))
+
+    assert len(pauses) == 2
+
+
+# Reading ranges
+
+
+def empty_at_first(request: Request) -> Answer | None:
+    """Answer a Query with the empty page, and the key to go on from, that DynamoDB may give."""
+    if "ExclusiveStartKey" in request.body:
+        return None
+    values = request.body["ExpressionAttributeValues"]
+    near = values[":first" if request.body["ScanIndexForward"] else ":last"]["S"]
+    by = "L1" if "IndexName" in request.body else "SK"
+    reached = {"PK": values[":p"], "SK": text(near.rpartition("#H#")[2]), by: text(near)}
+    return success(Items=[], LastEvaluatedKey=reached)
+
+
+def short_pages(most: int) -> Callable[[Request, dict[str, Any]], None]:
+    """Return what makes DynamoDB end each page of a Query after `most` items, as it does at 1 MB."""
+
+    def shorten(request: Request, answer: dict[str, Any]) -> None:
+        if request.operation == "Query" and len(answer["Items"]) > most:
+            del answer["Items"][most:]
+            answer["LastEvaluatedKey"] = {name: answer["Items"][-1][name] for name in ("PK", "SK")}
+
+    return shorten
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_range_is_read_to_its_end_over_short_pages(store: Store, table: Table, backward: bool) -> None:
+    store.put(*rows(10))
+    wire = Wire.of(table)
+    wire.after(short_pages(3))
+
+    found = [item["SK"]["S"] for item in table.query(ALL, backward=backward)]
+
+    assert found == sorted((item["SK"]["S"] for item in rows(10)), reverse=backward)
+    assert len(wire.requests) == 4
+    assert all(request.body["ConsistentRead"] for request in wire.requests)
+
+
+def test_an_empty_page_with_a_key_to_go_on_from_is_not_the_end(store: Store, table: Table) -> None:
+    store.put(*rows(2))
+    wire = Wire.of(table)
+    wire.before(empty_at_first)
+
+    assert [item["SK"]["S"] for item in table.query(ALL)] == ["0000", "0001"]
+    assert len(wire.requests) == 2
+
+
+def test_a_range_larger_than_a_megabyte_is_read_to_its_end(store: Store, table: Table) -> None:
+    store.put(*(item | {"data": {"B": bytes(300_000)}} for item in rows(8)))
+    wire = Wire.of(table)
+
+    assert len(list(table.query(ALL))) == 8
+    assert len(wire.requests) > 2
+
+
+def test_a_limit_is_how_many_items_are_read_at_the_most(store: Store, table: Table) -> None:
+    store.put(*rows(10))
+    wire = Wire.of(table)
+
+    assert [item["SK"]["S"] for item in table.query(ALL, limit=3)] == ["0000", "0001", "0002"]
+    assert len(wire.requests) == 1
+
+
+def test_a_limit_holds_over_short_pages(store: Store, table: Table) -> None:
+    store.put(*rows(10))
+    Wire.of(table).after(short_pages(2))
+
+    assert [item["SK"]["S"] for item in table.query(ALL, limit=3)] == ["0000", "0001", "0002"]
+
+
+def test_reading_on_demand_reads_no_more_pages_than_are_taken(store: Store, table: Table) -> None:
+    store.put(*rows(10))
+    wire = Wire.of(table)
+    found = table.query(ALL, page=4)
+
+    assert [next(found)["SK"]["S"] for _ in range(4)] == ["0000", "0001", "0002", "0003"]
+    assert len(wire.requests) == 1
+    assert len(list(found)) == 6
+
+
+# Reading entries
+
+
+def read(limit: int, window: Window = Window(), conversation: str | None = GROUP) -> RangeRead:  # noqa: B008
+    return RangeRead(window, limit, conversation, Channel.HISTORY if conversation else None)
+
+
+@pytest.mark.parametrize("conversation", [GROUP, None], ids=["by conversation", "of the tree"])
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_range_of_entries_excludes_its_stop_and_says_how_far_it_looked(
+    store: Store, table: Table, conversation: str | None, backward: bool
+) -> None:
+    store.put(*(item for millisecond in range(1, 7) for item in entry(millisecond)))
+    window = Window(at(2), at(5))
+
+    def found(limit: int) -> tuple[list[EntryId], EntryId | None]:
+        (answer,) = table.read_ranges(GROUP, [read(limit, window, conversation)], backward=backward)
+        return [stored.entry_id for stored in answer.entries], answer.reached
+
+    whole = [at(2), at(3), at(4)][:: -1 if backward else 1]
+    assert found(9) == (whole, None)
+    assert found(2) == (whole[:2], whole[1])
+
+
+def test_the_index_holds_entries_by_channel_and_the_base_all_of_them(store: Store, table: Table) -> None:
+    store.put(*entry(1), *entry(2, channel=Channel.CONTEXT), *entry(3))
+    store.put(items.key_of(keys.group(GROUP)), items.key_of(keys.head(GROUP, GROUP)))
+    reads = [
+        RangeRead(Window(), 9, GROUP, Channel.HISTORY),
+        RangeRead(Window(), 9, GROUP, Channel.CONTEXT),
+        RangeRead(Window(), 9),
+    ]
+
+    answers = table.read_ranges(GROUP, reads, backward=False)
+
+    assert [[e.entry_id for e in answer.entries] for answer in answers] == [
+        [at(1), at(3)],
+        [at(2)],
+        [at(1), at(2), at(3)],
+    ]
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_an_empty_page_of_entries_says_that_there_may_be_more(
+    store: Store, table: Table, backward: bool
+) -> None:
+    store.put(*entry(1), *entry(2))
+    Wire.of(table).before(empty_at_first)
+
+    (answer,) = table.read_ranges(GROUP, [read(9)], backward=backward)
+
+    assert answer.entries == []
+    assert answer.reached == (ids.previous_id(LAST) if backward else FIRST)
+
+
+def test_bodies_in_chunks_come_back_whole_and_in_the_order_asked_for(store: Store, table: Table) -> None:
+    large = f'["{Random(1).randbytes(bodies.CHUNK_BYTES * 5 // 2).hex()}"]'
+    store.put(*entry(1, "[1]"))
+    for item in entry(2, large):
+        store.put(item)
+    wire = Wire.of(table)
+
+    found = table.entries(GROUP, [at(2), at(1)])
+
+    assert [one.content for one in found] == [large, "[1]"]
+    assert keys_sent(wire) == [2, 3]
+
+
+def test_many_chunks_are_asked_for_in_requests_that_an_answer_can_hold(store: Store, table: Table) -> None:
+    wire = Wire.of(table)
+    stored = items.StoredEntry(Entry(at(1), GROUP, "ann", Channel.HISTORY, "h", ""), b"", 50, 1, "n")
+
+    with pytest.raises(KeyError):  # none of them was written
+        table.with_bodies(GROUP, [stored])
+
+    assert keys_sent(wire) == [BLOBS_AT_ONCE, 10]
+    assert BLOBS_AT_ONCE * bodies.CHUNK_BYTES < 16 * 2**20
+
+
+# How full a tree is
+
+
+@pytest.mark.parametrize(("gigabytes", "is_full"), [(0.0, False), (8.0, False), (9.0, True), (10.0, True)])
+def test_a_tree_is_full_from_nine_gigabytes_on(
+    store: Store, table: Table, gigabytes: float, is_full: bool
+) -> None:
+    wire = Wire.of(table)
+    sizes = [{"ItemCollectionKey": {"PK": text(GROUP)}, "SizeEstimateRangeGB": [gigabytes, gigabytes + 1]}]
+    wire.after(lambda _, answer: answer.update(ItemCollectionMetrics={NAME: sizes}))
+    item = items.key_of(keys.group(GROUP)) | {"x": number(1)}
+
+    table.commit([Write("one", {"Put": {"TableName": NAME, "Item": item}})])
+
+    assert wire.requests[0].body["ReturnItemCollectionMetrics"] == "SIZE"
+    assert table.known.is_full(GROUP) is is_full
+    assert not table.known.is_full("another")
+    if is_full:
+        with pytest.raises(GroupFullError):
+            table.refuse_if_full(GROUP)
+    else:
+        table.refuse_if_full(GROUP)
+
+
+def test_a_request_with_less_time_shares_what_the_process_knows(store: Store, table: Table) -> None:
+    hurried = table.within(0.002)
+    table.known.mark_full(GROUP)
+    wire = Wire.of(table)
+    wire.before(lambda _: failure("ThrottlingException"))
+
+    assert hurried.known.is_full(GROUP)
+    with pytest.raises(UnavailableError):
+        hurried.get([Key("p", "0000")])
+    assert len(wire.requests) == 1

@@ -1,0 +1,73 @@
+"""Processes of the tests' own: local servers and writers that share one table. All end with their context."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.support.machine_clock import MachineClock
+
+PROJECT = Path(__file__).parents[2]
+STOP_SECONDS_MAX = 10.0
+API_KEYS = {"planner": "key of planner", "coder": "key=of=coder"}
+"""The key of each client that the servers know."""
+
+Process = subprocess.Popen[str]
+
+
+@contextmanager
+def started(module: str, *arguments: str, endpoint: str, table: str) -> Iterator[Process]:
+    """Start a module of ours against a table; it is ended by its pid, and ends itself without its parent."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        cwd=PROJECT,
+        env=_environment(endpoint, table),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_SECONDS_MAX)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _environment(endpoint: str, table: str) -> dict[str, str]:
+    return os.environ | {
+        "FORKLORE_DYNAMODB_ENDPOINT": endpoint,
+        "FORKLORE_TABLE": table,
+        "FORKLORE_API_KEYS": ",".join(f"{key}={client}" for client, key in API_KEYS.items()),
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+@contextmanager
+def local_servers(clocks: Sequence[MachineClock], *, endpoint: str, table: str) -> Iterator[list[str]]:
+    """Yield the addresses of local servers on one table, one for each clock, in that order."""
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(
+                started("tests.support.server", *clock.arguments, endpoint=endpoint, table=table)
+            )
+            for clock in clocks
+        ]
+        yield [_url(process) for process in processes]
+
+
+def _url(process: Process) -> str:
+    assert process.stdout
+    for line in process.stdout:
+        if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+            return found[0]
+    raise AssertionError(f"the local server ended with {process.wait(STOP_SECONDS_MAX)} before it listened")

@@ -1,0 +1,21 @@
+"""`python -m tests.support.server SHIFT date|no-date`: the local server on a machine whose clock is off.
+
+It listens on a free port of 127.0.0.1, says where, and ends with its standard input.
+"""
+
+import runpy
+import sys
+
+from tests.support.machine_clock import MachineClock, end_with_parent, set_machine_clock
+
+
+def main() -> None:
+    """Serve until a signal comes or the standard input closes."""
+    set_machine_clock(MachineClock.from_arguments(sys.argv[1:]))
+    end_with_parent()
+    sys.argv[1:] = ["--host", "127.0.0.1", "--port", "0"]
+    runpy.run_module("local_server", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,321 @@
+"""The real Table on a moto in this process, and a tap on the wire between the two.
+
+Every Table that a Store opens stands for a process of its own: its client, its clock and what it has learnt
+are its own. A Store looks at the table from outside and plants what no use case can write yet.
+"""
+
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+
+from forklore.domain import keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key
+from forklore.domain.model import Conversation
+from forklore.errors import ForkloreError
+from forklore.storage import items
+from forklore.storage.clock import Clock, system_ms
+from forklore.storage.connection import Connection, Deadline, Item, make_client
+from forklore.storage.table import Table
+from local_server import embedded, template
+
+NAME = "forklore"
+DEFINITION = template.read_template(Path(__file__).parents[2] / "template.yaml").table
+DAY_S = 24 * 3600
+BATCH_ITEMS_MAX = 25
+
+_chain = threading.local()
+"""How many requests lie behind this thread, one after another: those that its task had to wait for."""
+
+
+def _rounds() -> int:
+    behind: int = getattr(_chain, "rounds", 0)
+    return behind
+
+
+class Threads(ThreadPoolExecutor):
+    """Runs reads side by side, and keeps count of which of them had to wait for which."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        behind, reached = _rounds(), [0]
+
+        def run() -> Any:
+            _chain.rounds = behind
+            try:
+                return fn(*args, **kwargs)
+            finally:
+                reached.append(_rounds())
+
+        future = super().submit(run)
+        wait = future.result
+
+        def result(timeout: float | None = None) -> Any:
+            try:
+                return wait(timeout)
+            finally:
+                _chain.rounds = max(_rounds(), *reached)
+
+        future.result = result  # type: ignore[method-assign]
+        return future
+
+
+_THREADS = Threads(16, thread_name_prefix="side-by-side")
+
+
+class WrongClock(Clock):
+    """A clock that is off and learns nothing: as if every answer's `Date` came from a clock as wrong."""
+
+    def __init__(self, off_ms: int) -> None:
+        super().__init__(lambda: system_ms() + off_ms)
+
+    def learn(self, date: str | None, *, sent_ms: int) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Store:
+    """The table from outside."""
+
+    client: Any
+    name: str
+
+    def process(
+        self,
+        *,
+        clock: Clock | None = None,
+        sleep: Callable[[float], None] = lambda _seconds: None,
+        random: Callable[[int], int] = secrets.randbits,
+        seconds: float | None = None,
+    ) -> Table:
+        """Return the table as another process sees it. seconds: what is left of its request."""
+        return Table(
+            Connection(make_client(), self.name, clock or Clock(), sleep=sleep),
+            deadline=None if seconds is None else Deadline.after(seconds),
+            random=random,
+            threads=_THREADS,
+        )
+
+    def contents(self) -> dict[Key, Item]:
+        """Return every item."""
+        pages = self.client.get_paginator("scan").paginate(TableName=self.name, ConsistentRead=True)
+        found = (item for page in pages for item in page["Items"])
+        return {Key(item["PK"]["S"], item["SK"]["S"]): item for item in found}
+
+    def item(self, key: Key) -> Item:
+        """Return the item, which must exist."""
+        found = self.client.get_item(TableName=self.name, Key=items.key_of(key), ConsistentRead=True)
+        item: Item = found["Item"]
+        return item
+
+    def put(self, *planted: Item) -> None:
+        for at in range(0, len(planted), BATCH_ITEMS_MAX):
+            requests = [{"PutRequest": {"Item": item}} for item in planted[at : at + BATCH_ITEMS_MAX]]
+            self.client.batch_write_item(RequestItems={self.name: requests})
+
+    def change(self, key: Key, **attributes: dict[str, Any]) -> None:
+        """Replace attributes of an item that exists."""
+        self.put(self.item(key) | attributes)
+
+    def delete(self, *keys_of_items: Key) -> None:
+        for key in keys_of_items:
+            self.client.delete_item(TableName=self.name, Key=items.key_of(key))
+
+    def add_member(self, group_id: str, user_id: str, level: AccessLevel = AccessLevel.WRITER) -> None:
+        """Share a tree: the MEM and MINE items that sharing will write."""
+        created_at = self.item(keys.group(group_id))["createdAt"]["S"]
+        root = Conversation(group_id, group_id, created_at)
+        member = items.member_item(group_id, user_id, level=level, created_at=created_at)
+        self.put(member, items.mine_item(root, user_id))
+
+    def remove_member(self, group_id: str, user_id: str) -> None:
+        """Take a membership away; the MINE item stays, as stale as a list row can be."""
+        self.delete(keys.member(group_id, user_id))
+
+    def bury(self, group_id: str) -> None:
+        """Set the tree's tombstone: the first step of its deletion, which refuses every read."""
+        self.change(keys.group(group_id), state=items.text("tombstone"))
+
+    def remove_tree(self, group_id: str, *, ttl_s: int | None = None) -> None:
+        """Delete a tree to the end: what remains are `gone` pointers.
+
+        ttl_s: until when the ids may not be used again; None: for 30 days.
+        """
+        ttl_s = int(time.time()) + 30 * DAY_S if ttl_s is None else ttl_s
+        for key, item in self.contents().items():
+            if key.partition.startswith("PTR#") and item.get("group") == {"S": group_id}:
+                gone: Item = {"gone": {"BOOL": True}, "ttl": items.number(ttl_s)}
+                self.put(items.key_of(key) | gone)
+            elif (
+                key.partition == group_id
+                or key.partition.startswith(f"BLOB#{group_id}#")
+                or (key.partition.startswith("USER#") and key.sort.endswith(f"#{group_id}"))
+            ):
+                self.delete(key)
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Hold that what runs inside leaves every item as it is."""
+        before = self.contents()
+        yield
+        assert self.contents() == before
+
+    @contextmanager
+    def refuses(self, error: type[ForkloreError]) -> Iterator[pytest.ExceptionInfo[ForkloreError]]:
+        """Hold that what runs inside raises exactly `error` and leaves every item as it is."""
+        with self.unchanged(), pytest.raises(error) as raised:
+            yield raised
+        assert raised.type is error
+
+
+@pytest.fixture(scope="module")
+def moto() -> Iterator[None]:
+    """A moto of the module's own, out of reach of the developer's accounts."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
+            environment.delenv(name, raising=False)
+        environment.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        environment.setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")
+        started = embedded.start_moto()
+        try:
+            yield
+        finally:
+            started.stop()
+
+
+@contextmanager
+def fresh_store(name: str = NAME) -> Iterator[Store]:
+    """Yield an empty table; it is gone afterwards."""
+    client = make_client()
+    client.create_table(TableName=name, **DEFINITION)
+    try:
+        yield Store(client, name)
+    finally:
+        client.delete_table(TableName=name)
+
+
+@pytest.fixture
+def store(moto: None) -> Iterator[Store]:
+    """An empty table, seen from outside."""
+    with fresh_store() as opened:
+        yield opened
+
+
+@pytest.fixture
+def table(store: Store) -> Table:
+    """The real Table on the store, whose retries do not wait."""
+    return store.process()
+
+
+@dataclass
+class Request:
+    """One request on the wire. number: counted from 1. round: one more than those it had to wait for."""
+
+    number: int
+    operation: str
+    body: dict[str, Any]
+    round: int
+    scratch: dict[str, Any] = field(default_factory=dict)
+
+
+Answer = Mapping[str, Any]
+
+
+class Wire:
+    """A tap on the wire of one table's client: it counts requests, and can answer or spoil any of them."""
+
+    def __init__(self, client: Any) -> None:
+        self.requests: list[Request] = []
+        self._before: list[Callable[[Request], Answer | None]] = []
+        self._after: list[Callable[[Request, dict[str, Any]], None]] = []
+        self._lock = threading.Lock()
+        _chain.rounds = 0
+        client.meta.events.register("before-call.dynamodb", self._leaves)
+        client.meta.events.register("after-call.dynamodb", self._arrives)
+
+    @classmethod
+    def of(cls, table: Table) -> "Wire":
+        return cls(table.connection.client)
+
+    @property
+    def operations(self) -> list[str]:
+        return [request.operation for request in self.requests]
+
+    @property
+    def rounds(self) -> int:
+        """How many requests had to be made one after another."""
+        return max((request.round for request in self.requests), default=0)
+
+    def clear(self) -> None:
+        """Count from here on."""
+        self.requests.clear()
+        _chain.rounds = 0
+
+    def before(self, act: Callable[[Request], Answer | None]) -> None:
+        """Let `act` see every request before it leaves. It may raise, or answer in the place of DynamoDB."""
+        self._before.append(act)
+
+    def after(self, act: Callable[[Request, dict[str, Any]], None]) -> None:
+        """Let `act` see every answer as it arrives. It may raise, or change the answer."""
+        self._after.append(act)
+
+    def just_before(self, operation: str, act: Callable[[], object], *, nth: int = 1) -> None:
+        """Run `act` once, right before the nth request of `operation` leaves."""
+        seen = 0
+
+        def run(request: Request) -> None:
+            nonlocal seen
+            seen += request.operation == operation
+            if request.operation == operation and seen == nth:
+                act()
+
+        self.before(run)
+
+    def _leaves(
+        self, model: Any, params: dict[str, Any], context: dict[str, Any], **_: Any
+    ) -> tuple[AWSResponse, Answer] | None:
+        with self._lock:
+            _chain.rounds = _rounds() + 1
+            request = Request(len(self.requests) + 1, model.name, json.loads(params["body"]), _rounds())
+            self.requests.append(request)
+        context["request"] = request
+        for act in list(self._before):
+            answer = act(request)
+            if answer is not None:
+                status = answer["ResponseMetadata"]["HTTPStatusCode"]
+                return AWSResponse("", status, HTTPHeaders(), None), answer
+        return None
+
+    def _arrives(self, parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+        for act in list(self._after):
+            act(context["request"], parsed)
+
+
+def success(**members: Any) -> dict[str, Any]:
+    """Return an answer as botocore hands it on."""
+    return {**members, "ResponseMetadata": {"HTTPStatusCode": 200, "HTTPHeaders": {}}}
+
+
+def failure(code: str, *, status: int = 400, message: str = "", **members: Any) -> dict[str, Any]:
+    """Return an error of DynamoDB as botocore hands it on."""
+    return {
+        **members,
+        "Error": {"Code": code, "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": {}},
+    }
+
+
+def cancelled(*reasons: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return a cancelled transaction. reasons: one for each part; a text stands for its code alone."""
+    spelled = [{"Code": reason} if isinstance(reason, str) else dict(reason) for reason in reasons]
+    return failure("TransactionCanceledException", CancellationReasons=spelled)

@@ -1,0 +1,55 @@
+"""`python -m tests.support.writer SHIFT date|no-date`: a process that appends, on a machine whose clock is off.
+
+Each line of its standard input is a job: {"name", "user", "client", "conversations", "appends", "threads"}. It
+answers a line for each entry as soon as that is acknowledged, and one with `done` or `failed` at the end.
+"""
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from queue import Queue
+from random import Random
+from typing import Any
+
+from tests.support.machine_clock import MachineClock, end_with_parent, set_machine_clock
+
+BATCH_SHARE = 0.15
+CONTEXT_SHARE = 0.25
+
+
+def main() -> None:
+    """Work off jobs until the standard input closes."""
+    set_machine_clock(MachineClock.from_arguments(sys.argv[1:]))
+    jobs: Queue[str] = Queue()
+    end_with_parent(jobs.put)
+    while True:
+        job = json.loads(jobs.get())
+        with ThreadPoolExecutor(job["threads"]) as threads:
+            done = [threads.submit(append_all, job, number) for number in range(job["threads"])]
+        failures = [repr(error) for future in done if (error := future.exception())]
+        say({"failed": failures} if failures else {"done": True})
+
+
+def append_all(job: Any, number: int) -> None:
+    """Append to the job's conversations in turn, at random; now and then three at once, or context."""
+    from forklore.domain.model import Caller, Channel
+    from tests.support.writing import append, open_table
+
+    table, random = open_table(), Random(f"{job['name']} {number}")
+    caller = Caller(job["user"], job["client"])
+    for at in range(job["appends"]):
+        texts = [f"{job['name']}.{number}.{at}.{part}" for part in range(3 if random.random() < BATCH_SHARE else 1)]
+        channel = Channel.CONTEXT if random.random() < CONTEXT_SHARE else Channel.HISTORY
+        for acknowledged in append(table, caller, random.choice(job["conversations"]), texts, channel):
+            say(asdict(acknowledged))
+
+
+def say(line: Any) -> None:
+    """Print one line, whole: threads share the output."""
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

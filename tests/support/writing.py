@@ -1,0 +1,77 @@
+"""Appending and reading through the use cases, with the moments at which each append was sent and answered."""
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forklore.domain import ids
+from forklore.domain.ids import EntryId
+from forklore.domain.jsontext import text_of
+from forklore.domain.model import Caller, Channel, Entry
+from forklore.storage.clock import Clock
+from forklore.storage.connection import Connection, make_client
+from forklore.storage.table import Table
+from forklore.usecases.drafts import Draft
+from forklore.usecases.entries import Append, Cut, Listing, append_entries, list_entries
+
+PAGE_ENTRIES = 40
+
+
+@dataclass(frozen=True)
+class Written:
+    """An entry as a reader sees it."""
+
+    entry_id: str
+    text: str
+    created_at: str
+
+    @classmethod
+    def of(cls, entry: Entry) -> "Written":
+        text = json.loads(entry.content)[0]["text"]
+        return cls(entry.entry_id, text, ids.created_at(entry.entry_id))
+
+
+@dataclass(frozen=True)
+class Acknowledged:
+    """An entry whose append was answered; the times are of the machine's monotonic clock, in nanoseconds."""
+
+    conversation_id: str
+    written: Written
+    sent_ns: int
+    answered_ns: int
+
+
+def open_table() -> Table:
+    """Return the table that the environment names, as a process sees it that knows nothing yet."""
+    client = make_client(os.environ["FORKLORE_DYNAMODB_ENDPOINT"])
+    return Table(Connection(client, os.environ["FORKLORE_TABLE"], Clock()))
+
+
+def append(
+    table: Table,
+    caller: Caller,
+    conversation_id: str,
+    texts: Sequence[str],
+    channel: Channel = Channel.HISTORY,
+) -> list[Acknowledged]:
+    """Append an entry for each text, all at once."""
+    drafts = [Draft(channel, "history", text_of([{"role": "USER", "text": text}])) for text in texts]
+    sent_ns = time.monotonic_ns()
+    entries = append_entries(table, caller=caller, request=Append(conversation_id, drafts))
+    answered_ns = time.monotonic_ns()
+    return [Acknowledged(conversation_id, Written.of(entry), sent_ns, answered_ns) for entry in entries]
+
+
+def read_from(table: Table, caller: Caller, conversation_id: str, after: str | None = None) -> list[Written]:
+    """Return all that a conversation shows after an entry, from page to page."""
+    found: list[Written] = []
+    position = None if after is None else EntryId(after)
+    while True:
+        listing = Listing(conversation_id, Cut(after=position), PAGE_ENTRIES)
+        page = list_entries(table, caller=caller, request=listing)
+        found += [Written.of(entry) for entry in page.entries]
+        if page.after is None:
+            return found
+        position = page.after

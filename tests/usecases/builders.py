@@ -1,0 +1,145 @@
+"""What callers send and what they are shown, in few words."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from forklore.domain import keys
+from forklore.domain.ids import EntryId
+from forklore.domain.jsontext import text_of
+from forklore.domain.model import Caller, Channel, Entry, ForkPosition, Usage
+from forklore.storage.table import Table
+from forklore.usecases import conversations, entries, forks
+from forklore.usecases.conversations import NewConversation
+from forklore.usecases.drafts import Draft
+from forklore.usecases.entries import Append, Cut, EntryPage, Fork, Listing
+from forklore.usecases.forks import ForkRequest
+from forklore.usecases.idempotency import AnsweredBefore, Once
+from forklore.usecases.opening import Shown
+
+ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve")
+PLANNER, CODER = Caller("ann", "planner"), Caller("ann", "coder")
+H, C = Channel.HISTORY, Channel.CONTEXT
+BEFORE, AFTER, BLANK = ForkPosition
+
+
+def conversation(number: int) -> str:
+    """Return the id of a conversation."""
+    return f"{number:08x}-0000-4000-8000-000000000000"
+
+
+ROOT, FORK, TWIG, OTHER = (conversation(number) for number in range(1, 5))
+
+
+def said(text: str, *, agent_id: str | None = None, usage: Usage | None = None) -> Draft:
+    """Return a message for the history."""
+    content = text_of([{"role": "USER", "text": text}])
+    return Draft(H, "history", content, agent_id=agent_id, usage=usage or Usage())
+
+
+def thought(text: str, epoch: int | None = None) -> Draft:
+    """Return an entry for the context."""
+    return Draft(C, "application/json", text_of([text]), epoch=epoch)
+
+
+def large(size: int, channel: Channel = H) -> Draft:
+    """Return an entry whose content is so many bytes as escaped inside an answer, and compresses well."""
+    text = '["' + "x" * (size - 6) + '"]'
+    return Draft(channel, "application/json", text_of(json.loads(text)))
+
+
+def append(
+    table: Table,
+    conversation_id: str,
+    *drafts: Draft | str,
+    by: Caller = ANN,
+    fork: tuple[str, EntryId | None] | None = None,
+    if_match: EntryId | None = None,
+    once: Once | None = None,
+) -> list[Entry]:
+    """Append; a plain text is a message. fork: the source, and the first entry not inherited."""
+    request = Append(
+        conversation_id,
+        [said(draft) if isinstance(draft, str) else draft for draft in drafts],
+        fork=Fork(*fork) if fork else None,
+        if_match=if_match,
+        once=once,
+    )
+    return entries.append_entries(table, caller=by, request=request)
+
+
+def say(table: Table, conversation_id: str, *drafts: Draft | str, by: Caller = ANN) -> list[EntryId]:
+    """Append, and return the new entries' ids."""
+    return [entry.entry_id for entry in append(table, conversation_id, *drafts, by=by)]
+
+
+def create(
+    table: Table,
+    conversation_id: str | None = ROOT,
+    *,
+    by: Caller = ANN,
+    once: Once | None = None,
+    **what: Any,
+) -> Shown:
+    request = NewConversation(conversation_id, **what)
+    return conversations.create_conversation(table, caller=by, request=request, once=once)
+
+
+def fork(
+    table: Table,
+    source_id: str = ROOT,
+    fork_id: str | None = FORK,
+    anchor: EntryId | None = None,
+    position: ForkPosition | None = None,
+    *,
+    by: Caller = ANN,
+    once: Once | None = None,
+    **what: Any,
+) -> Shown:
+    """Fork at an entry, before it unless said otherwise; without one at the head."""
+    position = position or (BEFORE if anchor else AFTER)
+    request = ForkRequest(source_id, fork_id, anchor, position, **what)
+    return forks.fork_conversation(table, caller=by, request=request, once=once)
+
+
+def show(table: Table, conversation_id: str = ROOT, *, by: Caller = ANN) -> Shown:
+    return conversations.get_conversation(table, caller=by, conversation_id=conversation_id)
+
+
+def page(
+    table: Table,
+    conversation_id: str = ROOT,
+    *,
+    by: Caller = ANN,
+    limit: int = 1_000,
+    after: EntryId | None = None,
+    before: EntryId | None = None,
+    tail: bool = False,
+    **what: Any,
+) -> EntryPage:
+    request = Listing(conversation_id, Cut(after, before, tail), limit, **what)
+    return entries.list_entries(table, caller=by, request=request)
+
+
+def texts(entries: Sequence[Entry]) -> list[str]:
+    """Return what the entries say."""
+    elements = [json.loads(entry.content)[0] for entry in entries]
+    return [element["text"] if isinstance(element, dict) else element for element in elements]
+
+
+def read(table: Table, conversation_id: str = ROOT, *, by: Caller = ANN, **what: Any) -> list[str]:
+    """Return all that a conversation shows, in words."""
+    return texts(page(table, conversation_id, by=by, **what).entries)
+
+
+def once(key: str = "k", *, by: Caller = ANN, body: str = "body") -> Once:
+    """Return what the edge makes of an Idempotency-Key."""
+    return Once(keys.idempotency(f"{by.user_id}/{by.client_id}/{key}"), body, str)
+
+
+def answer(make: Callable[[], object]) -> str:
+    """Return the answer's text as the edge does: made, or the one that was given before."""
+    try:
+        return str(make())
+    except AnsweredBefore as before:
+        return before.replay.body

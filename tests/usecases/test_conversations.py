@@ -1,0 +1,433 @@
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ReadTimeoutError
+
+from forklore.domain import ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key
+from forklore.domain.model import Caller, Conversation, Head
+from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
+from forklore.storage import items
+from forklore.storage.clock import Clock, system_ms
+from forklore.storage.connection import Item
+from forklore.storage.items import text
+from forklore.storage.table import Table
+from forklore.usecases.conversations import CHANGE_ATTEMPTS_MAX, Change, update_conversation
+from forklore.usecases.opening import Shown
+from tests.support.tables import Request, Store, Wire, WrongClock
+from tests.usecases.builders import (
+    ANN,
+    BOB,
+    EVE,
+    FORK,
+    OTHER,
+    PLANNER,
+    ROOT,
+    append,
+    create,
+    fork,
+    page,
+    read,
+    say,
+    show,
+)
+
+WRITE = "TransactWriteItems"
+MINUTE_MS = 60_000
+HOSTILE = ["a#b", "a/b%2F", "MEM#ann", " ", "\x7f😀" * 20, "é", "e\u0301"]
+
+
+def change(
+    table: Table,
+    *,
+    by: Caller = ANN,
+    conversation_id: str = ROOT,
+    title: str | type[str] | None = str,
+    tags: dict[str, str] | None = None,
+    metadata: str | None = None,
+) -> Shown:
+    """Change a conversation. title: left out, it stays."""
+    is_given = title is None or isinstance(title, str)
+    asked = Change(is_given, title if isinstance(title, str) else None, tags, metadata)
+    return update_conversation(table, caller=by, conversation_id=conversation_id, change=asked)
+
+
+# Create
+
+
+def test_a_new_conversation_is_what_was_asked_for(table: Table) -> None:
+    made = create(
+        table,
+        title="t",
+        tags={"a.b": "c"},
+        metadata='{"x": 1.0, "y": [1e400]}',
+        agent_id="helper",
+        by=PLANNER,
+    )
+
+    created_at = made.conversation.created_at
+    assert made == Shown(
+        Conversation(
+            ROOT,
+            ROOT,
+            created_at,
+            title="t",
+            tags={"a.b": "c"},
+            metadata='{"x": 1.0, "y": [1e400]}',
+            agent_id="helper",
+            client_id="planner",
+        ),
+        Head("ann", created_at),
+        AccessLevel.OWNER,
+    )
+    assert show(table) == made
+    assert abs(ids.milliseconds(created_at) - system_ms()) < 5_000
+
+
+def test_a_new_conversation_starts_empty(table: Table) -> None:
+    made = create(table)
+
+    assert (made.conversation.title, made.conversation.tags, made.conversation.metadata) == (None, {}, "{}")
+    assert made.head.untitled
+    assert read(table) == []
+
+
+def test_without_an_id_one_is_made(table: Table) -> None:
+    first, second = (create(table, None).conversation.conversation_id for _ in range(2))
+
+    assert ids.is_uuid(first)
+    assert first < second
+    assert show(table, first).conversation.conversation_id == first
+
+
+@pytest.mark.parametrize("user_id", HOSTILE, ids=ascii)
+def test_any_user_may_create_and_nobody_else_gets_in(store: Store, table: Table, user_id: str) -> None:
+    caller = Caller(user_id)
+    create(table, by=caller)
+    append(table, ROOT, "a", by=caller)
+
+    assert show(table, by=caller).head.owner == user_id
+    for other in [*HOSTILE, "a", "a#", "ann"]:
+        if other != user_id:
+            with pytest.raises(ForbiddenError):
+                show(table, by=Caller(other))
+
+
+@pytest.mark.parametrize("by", [ANN, EVE], ids=["one's own", "another's"])
+def test_an_id_in_use_is_409_without_a_word_of_what_it_holds(store: Store, table: Table, by: Caller) -> None:
+    create(table, title="secret")
+    say(table, ROOT, "secret")
+    fork(table)
+
+    for conversation_id in (ROOT, FORK):
+        with store.refuses(ConflictError) as raised:
+            create(store.process(), conversation_id, by=by)
+        assert set(raised.value.details) == {"message"}
+        assert "secret" not in raised.value.message
+        assert "ann" not in raised.value.message
+
+
+def test_an_id_deleted_lately_is_409(store: Store, table: Table) -> None:
+    create(table)
+    fork(table)
+    store.remove_tree(ROOT)
+
+    for conversation_id in (ROOT, FORK):
+        with store.refuses(ConflictError):
+            create(table, conversation_id)
+
+
+def test_an_id_is_free_again_once_its_time_is_over(store: Store, table: Table) -> None:
+    create(table, title="old")
+    show(table)
+    store.remove_tree(ROOT, ttl_s=system_ms() // 1000 - 10)
+
+    create(table, title="new", by=EVE)
+
+    assert show(table, by=EVE).conversation.title == "new"
+    assert show(store.process(), by=EVE).head.owner == "eve"
+    with pytest.raises(ForbiddenError):
+        show(table)
+
+
+@pytest.mark.parametrize(
+    "rival",
+    [lambda t: create(t, title="rival", by=EVE), lambda t: append(t, ROOT, "rival", by=EVE)],
+    ids=["creates", "appends"],
+)
+def test_of_two_who_create_one_conversation_the_second_is_409_and_changes_nothing(
+    store: Store, table: Table, rival: Callable[[Table], object]
+) -> None:
+    expected: dict[Key, Item] = {}
+
+    def take() -> None:
+        rival(store.process())
+        expected.update(store.contents())
+
+    Wire.of(table).just_before(WRITE, take)
+    with pytest.raises(ConflictError):
+        create(table, title="mine")
+
+    assert store.contents() == expected
+    assert show(table, by=EVE).conversation.title == "rival"
+
+
+def test_a_creation_knows_its_own_first_attempt_again(store: Store, table: Table) -> None:
+    wire = Wire.of(table)
+
+    def lose(request: Request, answer: dict[str, Any]) -> None:
+        if wire.operations.count(WRITE) == 1 and request.operation == WRITE:
+            raise ReadTimeoutError(endpoint_url="https://dynamodb")
+
+    wire.after(lose)
+    made = create(table, title="t")
+
+    assert wire.operations.count(WRITE) == 2
+    assert show(store.process()) == made
+
+
+@pytest.mark.parametrize("off_ms", [11 * MINUTE_MS, -11 * MINUTE_MS])
+@pytest.mark.parametrize("conversation_id", [ROOT, None], ids=["with an id", "without"])
+def test_a_clock_known_to_be_far_off_creates_nothing(
+    store: Store, off_ms: int, conversation_id: str | None
+) -> None:
+    table = store.process(clock=Clock(lambda: system_ms() + off_ms))
+    table.get([keys.pointer(ROOT)])
+
+    with store.refuses(UnavailableError):
+        create(table, conversation_id)
+
+
+def test_a_new_process_with_a_clock_far_off_creates_nothing(store: Store) -> None:
+    table = store.process(clock=Clock(lambda: system_ms() + 365 * 24 * 60 * MINUTE_MS))
+
+    with store.refuses(UnavailableError):
+        create(table, None)
+
+
+# Show
+
+
+@pytest.mark.parametrize("level", AccessLevel)
+def test_any_member_may_see_a_conversation_and_their_own_level(
+    store: Store, table: Table, level: AccessLevel
+) -> None:
+    create(table, title="t")
+    fork(table)
+    store.add_member(ROOT, "bob", level)
+
+    for conversation_id in (ROOT, FORK):
+        shown = show(store.process(), conversation_id, by=BOB)
+        assert (shown.level, shown.head.owner) == (level, "ann")
+
+
+def test_a_conversation_is_404_when_unknown_and_403_for_strangers(store: Store, table: Table) -> None:
+    create(table)
+    fork(table)
+
+    for conversation_id in (ROOT, FORK):
+        with store.refuses(ForbiddenError):
+            show(table, conversation_id, by=EVE)
+    with store.refuses(NotFoundError):
+        show(table, OTHER, by=EVE)
+
+
+def test_a_removed_member_sees_nothing_in_a_process_that_showed_them_all(store: Store, table: Table) -> None:
+    create(table)
+    store.add_member(ROOT, "bob")
+    show(table, by=BOB)
+    store.remove_member(ROOT, "bob")
+
+    for use in (lambda: show(table, by=BOB), lambda: page(table, by=BOB), lambda: change(table, by=BOB)):
+        with store.refuses(ForbiddenError):
+            use()
+
+
+# Change
+
+
+def test_each_part_that_is_named_is_replaced_and_the_others_stay(table: Table) -> None:
+    create(table, title="t", tags={"a": "1", "b": "2"}, metadata='{"m": 1}')
+
+    assert change(table, title="new") == show(table)
+    assert change(table, tags={"c": "3"}) == show(table)
+    shown = change(table, metadata='{"n": 1.0}')
+
+    assert shown == show(table)
+    now = shown.conversation
+    assert (now.title, now.tags, now.metadata) == ("new", {"c": "3"}, '{"n": 1.0}')
+
+
+def test_parts_can_be_cleared(store: Store, table: Table) -> None:
+    create(table, title="t", tags={"a": "1"}, metadata='{"m": 1}')
+
+    shown = change(table, title=None, tags={}, metadata="{}")
+
+    assert shown == show(table)
+    now = shown.conversation
+    assert (now.title, now.tags, now.metadata) == (None, {}, "{}")
+    assert not shown.head.untitled
+
+
+def test_a_change_moves_updated_at_and_nothing_else_of_the_head(store: Store, table: Table) -> None:
+    say(table, ROOT, "a")
+    fork(table)
+    before, contents = show(table), store.contents()
+
+    after = change(table, tags={"a": "b"})
+
+    assert after.head.updated_at > before.head.updated_at
+    assert after.head == replace(before.head, changed_at=after.head.changed_at)
+    now = store.contents()
+    assert {key for key in now if now[key] != contents[key]} == {
+        keys.conversation(ROOT, ROOT),
+        keys.head(ROOT, ROOT),
+    }
+
+
+def test_a_change_of_nothing_moves_updated_at(table: Table) -> None:
+    before = create(table)
+
+    after = change(table)
+
+    assert after.conversation == before.conversation
+    assert after.head.updated_at > before.head.updated_at
+
+
+def test_updated_at_moves_on_after_a_clock_that_was_fast(store: Store, table: Table) -> None:
+    fast = create(store.process(clock=WrongClock(60 * MINUTE_MS)))
+
+    assert change(table).head.updated_at > fast.head.updated_at
+
+
+def test_updated_at_never_goes_back(store: Store, table: Table) -> None:
+    create(table)
+    changed = change(store.process(clock=WrongClock(5 * MINUTE_MS)))
+    say(table, ROOT, "a")
+
+    assert show(table).head.updated_at >= changed.head.updated_at
+
+
+@pytest.mark.parametrize("level", [AccessLevel.WRITER, AccessLevel.MANAGER])
+def test_a_writer_may_change_a_conversation(store: Store, table: Table, level: AccessLevel) -> None:
+    create(table)
+    store.add_member(ROOT, "bob", level)
+
+    change(table, by=BOB, title="bob's")
+
+    assert show(table).conversation.title == "bob's"
+
+
+@pytest.mark.parametrize("level", [AccessLevel.READER, None])
+def test_a_reader_and_a_stranger_may_not(store: Store, table: Table, level: AccessLevel | None) -> None:
+    create(table)
+    if level:
+        store.add_member(ROOT, "bob", level)
+
+    with store.refuses(ForbiddenError):
+        change(table, by=BOB, title="bob's")
+
+
+def test_an_unknown_or_deleted_conversation_is_404(store: Store, table: Table) -> None:
+    create(table)
+    with store.refuses(NotFoundError):
+        change(table, conversation_id=OTHER, title="x")
+    store.bury(ROOT)
+    with store.refuses(NotFoundError):
+        change(table, title="x")
+
+
+@pytest.mark.parametrize("level", [AccessLevel.READER, None], ids=["downgraded", "removed"])
+def test_a_membership_taken_away_before_the_write_is_403(
+    store: Store, table: Table, level: AccessLevel | None
+) -> None:
+    create(table)
+    store.add_member(ROOT, "bob")
+    expected: dict[Key, Item] = {}
+
+    def revoke() -> None:
+        if level:
+            store.change(keys.member(ROOT, "bob"), level=text(level))
+        else:
+            store.remove_member(ROOT, "bob")
+        expected.update(store.contents())
+
+    Wire.of(table).just_before(WRITE, revoke)
+    with pytest.raises(ForbiddenError):
+        change(table, by=BOB, title="too late")
+
+    assert store.contents() == expected
+
+
+def test_a_tree_removed_before_the_write_is_404_and_nothing_comes_back(store: Store, table: Table) -> None:
+    create(table)
+    Wire.of(table).just_before(WRITE, lambda: store.remove_tree(ROOT))
+
+    with pytest.raises(NotFoundError):
+        change(table, title="x", metadata='{"a":1}')
+
+    assert store.contents().keys() == {keys.pointer(ROOT)}
+
+
+def test_an_owner_who_was_replaced_before_the_write_changes_it_as_the_member_they_are(
+    store: Store, table: Table
+) -> None:
+    create(table)
+    store.add_member(ROOT, "bob")
+
+    def transfer() -> None:
+        store.change(keys.head(ROOT, ROOT), owner=text("bob"))
+        store.change(keys.member(ROOT, "ann"), level=text(AccessLevel.MANAGER))
+
+    Wire.of(table).just_before(WRITE, transfer)
+    change(table, title="still")
+
+    assert show(table).conversation.title == "still"
+
+
+def test_an_append_under_way_at_the_same_time_loses_nothing(store: Store, table: Table) -> None:
+    create(table)
+    Wire.of(table).just_before(WRITE, lambda: say(store.process(), ROOT, "a"))
+
+    change(table, tags={"a": "b"})
+
+    shown = show(table)
+    assert (shown.conversation.tags, shown.conversation.title, shown.head.history) == ({"a": "b"}, "a", 1)
+
+
+def test_two_changes_of_different_parts_at_the_same_time_both_hold(store: Store, table: Table) -> None:
+    create(table, title="t")
+    Wire.of(table).just_before(WRITE, lambda: change(store.process(), metadata='{"rival":1}'))
+
+    shown = change(table, tags={"a": "b"})
+
+    assert (shown.conversation.tags, shown.conversation.metadata) == ({"a": "b"}, '{"rival":1}')
+    assert show(table) == shown
+
+
+def test_a_change_that_keeps_losing_to_others_is_told_to_come_again(store: Store, table: Table) -> None:
+    create(table, title="t")
+    wire = Wire.of(table)
+    times = iter(range(1, 1_000))
+
+    def touch(_request: Request) -> None:
+        if wire.operations[-1] == WRITE:
+            store.change(keys.head(ROOT, ROOT), changedAt=text(ids.timestamp(next(times))))
+
+    wire.before(touch)
+    with pytest.raises(UnavailableError):
+        change(table, title="never")
+
+    assert wire.operations.count(WRITE) == CHANGE_ATTEMPTS_MAX
+    assert items.conversation(store.item(keys.conversation(ROOT, ROOT))).title == "t"
+
+
+def test_a_change_sent_twice_is_the_same_change(store: Store, table: Table) -> None:
+    create(table, title="t")
+
+    first, second = (change(table, title="new", tags={"a": "b"}) for _ in range(2))
+
+    assert second.conversation == first.conversation == show(table).conversation

@@ -1,0 +1,339 @@
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from forklore.domain import keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key
+from forklore.domain.model import Caller
+from forklore.errors import (
+    ConflictError,
+    ForbiddenError,
+    IdempotencyMismatchError,
+    NotFoundError,
+)
+from forklore.storage import items
+from forklore.storage.clock import system_ms
+from forklore.storage.connection import Item
+from forklore.storage.items import number, text
+from forklore.storage.table import Table
+from forklore.storage.writes import IDEMPOTENCY_SECONDS
+from forklore.usecases.conversations import Change, update_conversation
+from forklore.usecases.idempotency import Once
+from tests.support.tables import NAME, Request, Store, Wire
+from tests.usecases.builders import (
+    ANN,
+    BOB,
+    EVE,
+    FORK,
+    OTHER,
+    PLANNER,
+    ROOT,
+    TWIG,
+    answer,
+    append,
+    create,
+    fork,
+    once,
+    read,
+    said,
+    say,
+    show,
+    thought,
+)
+
+WRITE = "TransactWriteItems"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A request with an Idempotency-Key, by a writer of ROOT. id: the conversation it is about."""
+
+    run: Callable[[Table, Once, Caller], object]
+    id: str | None
+
+    def __call__(self, table: Table, key: str = "k", *, by: Caller = BOB, body: str = "body") -> str:
+        return answer(lambda: self.run(table, once(key, by=by, body=body), by))
+
+
+EFFECTS = {
+    "append": Effect(lambda t, o, by: append(t, ROOT, "x", by=by, once=o), ROOT),
+    "append several": Effect(lambda t, o, by: append(t, ROOT, "x", "y", "z", by=by, once=o), ROOT),
+    "append to a new one": Effect(lambda t, o, by: append(t, OTHER, "x", by=by, once=o), OTHER),
+    "append and fork": Effect(lambda t, o, by: append(t, FORK, "x", fork=(ROOT, None), by=by, once=o), FORK),
+    "fork": Effect(lambda t, o, by: fork(t, ROOT, FORK, title="f", by=by, once=o), FORK),
+    "fork under an id that is made": Effect(lambda t, o, by: fork(t, ROOT, None, by=by, once=o), None),
+    "create": Effect(lambda t, o, by: create(t, OTHER, title="c", by=by, once=o), OTHER),
+    "create under an id that is made": Effect(lambda t, o, by: create(t, None, by=by, once=o), None),
+}
+each_effect = pytest.mark.parametrize("name", EFFECTS)
+APPENDS = [name for name in EFFECTS if name.startswith("append")]
+
+
+@pytest.fixture
+def shared(store: Store) -> Store:
+    """A table with a tree that bob is a writer of."""
+    say(store.process(), ROOT, "a")
+    store.add_member(ROOT, "bob")
+    return store
+
+
+def records(store: Store) -> list[Item]:
+    return [item for key, item in store.contents().items() if key.partition.startswith("IDEM#")]
+
+
+@each_effect
+@pytest.mark.parametrize("knows", [True, False], ids=["the same process", "another"])
+def test_a_replay_gets_the_same_answer_and_changes_nothing(shared: Store, name: str, knows: bool) -> None:
+    table = shared.process()
+    before = shared.contents()
+    first = EFFECTS[name](table)
+    assert shared.contents() != before
+
+    with shared.unchanged():
+        for _ in range(2):
+            assert EFFECTS[name](table if knows else shared.process()) == first
+
+
+@each_effect
+def test_a_replay_gets_the_same_answer_after_the_conversation_has_moved_on(shared: Store, name: str) -> None:
+    first = EFFECTS[name](shared.process())
+    later = EFFECTS[name].id or _made(shared)
+    say(shared.process(), later, "later", by=BOB)
+    change = Change(has_title=True, title="another", tags={"a": "b"})
+    update_conversation(shared.process(), caller=BOB, conversation_id=later, change=change)
+
+    with shared.unchanged():
+        assert EFFECTS[name](shared.process()) == first
+
+
+def _made(store: Store) -> str:
+    """Return the id of the conversation that the one record is about."""
+    (record,) = records(store)
+    made: str = record["conversation"]["S"]
+    return made
+
+
+@each_effect
+def test_the_record_is_written_with_the_effect_and_lasts_a_day(shared: Store, name: str) -> None:
+    table = shared.process()
+    wire = Wire.of(table)
+    EFFECTS[name](table)
+
+    assert wire.operations.count(WRITE) == 1
+    (record,) = records(shared)
+    assert abs(int(record["ttl"]["N"]) - IDEMPOTENCY_SECONDS - system_ms() / 1000) < 5
+    assert IDEMPOTENCY_SECONDS == 24 * 3600
+
+
+@each_effect
+@pytest.mark.parametrize("knows", [True, False], ids=["the same process", "another"])
+def test_another_body_under_the_key_is_422(shared: Store, name: str, knows: bool) -> None:
+    table = shared.process()
+    EFFECTS[name](table)
+
+    with shared.refuses(IdempotencyMismatchError):
+        EFFECTS[name](table if knows else shared.process(), body="another")
+
+
+@each_effect
+@pytest.mark.parametrize("knows", [True, False], ids=["the same process", "another"])
+@pytest.mark.parametrize("body", ["body", "another"])
+def test_a_caller_who_lost_access_gets_403(shared: Store, name: str, knows: bool, body: str) -> None:
+    table = shared.process()
+    EFFECTS[name](table)
+    group_id = records(shared)[0]["group"]["S"]
+    shared.remove_member(group_id, "bob")
+    if group_id != ROOT:  # bob's own: he can only lose it to somebody else
+        shared.change(keys.group(group_id), owner=text("eve"))
+        shared.change(keys.head(group_id, group_id), owner=text("eve"))
+
+    with shared.refuses(ForbiddenError):
+        EFFECTS[name](table if knows else shared.process(), body=body)
+
+
+@each_effect
+@pytest.mark.parametrize("knows", [True, False], ids=["the same process", "another"])
+def test_after_the_deletion_a_replay_is_404(shared: Store, name: str, knows: bool) -> None:
+    table = shared.process()
+    EFFECTS[name](table)
+    group_id = records(shared)[0]["group"]["S"]
+
+    shared.bury(group_id)
+    with shared.refuses(NotFoundError):
+        EFFECTS[name](shared.process())
+    shared.remove_tree(group_id)
+    with shared.refuses(NotFoundError):
+        EFFECTS[name](table if knows else shared.process())
+
+
+@pytest.mark.parametrize("name", ["append", "append several", "fork under an id that is made"])
+@pytest.mark.parametrize("knows", [True, False], ids=["the same process", "another"])
+def test_after_a_day_the_key_has_its_effect_again(shared: Store, name: str, knows: bool) -> None:
+    table = shared.process()
+    first = EFFECTS[name](table)
+    key = once(by=BOB).key
+    shared.change(key, ttl=number(system_ms() // 1000 - 10))
+
+    second = EFFECTS[name](table if knows else shared.process(), body="another")
+
+    assert second != first
+    with shared.unchanged():
+        assert EFFECTS[name](shared.process(), body="another") == second
+
+
+@pytest.mark.parametrize("name", ["create", "fork"])
+def test_after_a_day_an_id_is_still_in_use(shared: Store, name: str) -> None:
+    EFFECTS[name](shared.process())
+    shared.change(once(by=BOB).key, ttl=number(system_ms() // 1000 - 10))
+
+    with shared.refuses(ConflictError):
+        EFFECTS[name](shared.process())
+
+
+@each_effect
+def test_of_two_requests_at_the_same_time_one_has_the_effect_and_both_the_answer(
+    shared: Store, name: str
+) -> None:
+    table = shared.process()
+    answers: list[str] = []
+    expected: dict[Key, Item] = {}
+
+    def rival() -> None:
+        answers.append(EFFECTS[name](shared.process()))
+        expected.update(shared.contents())
+
+    Wire.of(table).just_before(WRITE, rival)
+    answers.append(EFFECTS[name](table))
+
+    assert answers[0] == answers[1]
+    assert shared.contents() == expected
+
+
+@each_effect
+def test_of_two_bodies_under_one_key_at_the_same_time_one_has_its_effect(shared: Store, name: str) -> None:
+    table = shared.process()
+    expected: dict[Key, Item] = {}
+
+    def rival() -> None:
+        EFFECTS[name](shared.process(), body="another")
+        expected.update(shared.contents())
+
+    Wire.of(table).just_before(WRITE, rival)
+    with pytest.raises(IdempotencyMismatchError):
+        EFFECTS[name](table)
+
+    assert shared.contents() == expected
+
+
+@pytest.mark.parametrize("name", ["append", "append several", "fork under an id that is made"])
+def test_another_key_or_another_callers_is_another_request(shared: Store, name: str) -> None:
+    table = shared.process()
+    answers = [
+        EFFECTS[name](table, "k", by=BOB),
+        EFFECTS[name](table, "l", by=BOB),
+        EFFECTS[name](table, "k", by=ANN),
+        EFFECTS[name](table, "k", by=PLANNER),
+    ]
+
+    assert len(set(answers)) == 4
+    assert len(records(shared)) == 4
+
+
+def test_what_was_refused_is_not_remembered(shared: Store) -> None:
+    table = shared.process()
+    (a,) = say(table, ROOT, "b")
+    say(table, ROOT, "c")
+    with shared.refuses(ConflictError):
+        append(table, ROOT, "x", by=BOB, if_match=a, once=once(by=BOB))
+    with shared.refuses(ForbiddenError):
+        append(table, ROOT, "x", by=EVE, once=once(by=EVE))
+    with shared.refuses(NotFoundError):
+        fork(table, OTHER, TWIG, by=BOB, once=once(by=BOB))
+    shared.add_member(ROOT, "eve")
+
+    append(table, ROOT, "x", by=BOB, once=once(by=BOB))
+    append(table, ROOT, "y", by=EVE, once=once(by=EVE))
+
+    assert read(table) == ["a", "b", "c", "x", "y"]
+
+
+def test_a_replay_of_a_matched_append_does_not_match_again(shared: Store) -> None:
+    table = shared.process()
+    (a,) = say(table, ROOT, "b")
+
+    first, second = (append(table, ROOT, "x", if_match=a, once=once()) for _ in range(2))
+
+    assert first == second
+    assert append(shared.process(), ROOT, "x", if_match=a, once=once()) == first
+    assert read(table) == ["a", "b", "x"]
+
+
+def test_a_large_append_is_replayed_from_its_chunks_and_remembered_in_a_small_record(shared: Store) -> None:
+    draft = said("".join(chr(0x4E00 + at % 20_000) for at in range(150_000)))
+
+    first = append(shared.process(), ROOT, draft, once=once())
+
+    assert append(shared.process(), ROOT, draft, once=once()) == first
+    (record,) = records(shared)
+    assert sum(len(str(value)) for value in record.values()) < 1_000
+
+
+def test_a_reader_replays_what_they_did_as_a_writer(shared: Store) -> None:
+    first = EFFECTS["append"](shared.process())
+    shared.change(keys.member(ROOT, "bob"), level=text(AccessLevel.READER))
+
+    assert EFFECTS["append"](shared.process()) == first
+
+
+def agent(table: Table, epoch: int | None) -> str:
+    return answer(lambda: append(table, ROOT, thought("x", epoch), by=PLANNER, once=once(by=PLANNER)))
+
+
+@pytest.mark.parametrize("epoch", [None, 2])
+def test_a_replay_in_another_process_is_answered_though_its_epoch_is_over(
+    shared: Store, epoch: int | None
+) -> None:
+    table = shared.process()
+    first = agent(table, epoch)
+    append(table, ROOT, thought("y", 9), by=PLANNER)
+
+    with shared.unchanged():
+        assert agent(shared.process(), epoch) == first
+
+
+def test_a_replay_in_the_same_process_is_answered_though_its_epoch_is_over(shared: Store) -> None:
+    table = shared.process()
+    first = agent(table, 2)
+    append(table, ROOT, thought("y", 9), by=PLANNER)
+
+    with shared.unchanged():
+        assert agent(table, 2) == first
+
+
+def test_a_replay_is_answered_though_the_tree_is_full(shared: Store) -> None:
+    table = shared.process()
+    show(table)
+
+    def report(request: Request, told: dict[str, Any]) -> None:
+        if request.operation == WRITE and "Error" not in told:
+            size = {"ItemCollectionKey": {"PK": text(ROOT)}, "SizeEstimateRangeGB": [9.0, 10.0]}
+            told["ItemCollectionMetrics"] = {NAME: [size]}
+
+    Wire.of(table).after(report)
+    first = EFFECTS["append"](table)
+
+    with shared.unchanged():
+        assert EFFECTS["append"](table) == first
+
+
+def test_a_key_reused_by_a_new_request_after_the_first_was_deleted_to_the_end_is_404(shared: Store) -> None:
+    effect = EFFECTS["append to a new one"]
+    effect(shared.process())
+    shared.remove_tree(OTHER)
+
+    with shared.refuses(NotFoundError):
+        effect(shared.process())
+    assert items.pointer(shared.item(keys.pointer(OTHER)), now_s=system_ms() // 1000) is not None

@@ -1,0 +1,346 @@
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from forklore.domain import ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.model import Caller, Conversation, Head, StartedBy
+from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.storage import items
+from forklore.storage.table import Table
+from forklore.usecases import lists
+from forklore.usecases.conversations import Change, update_conversation
+from forklore.usecases.lists import (
+    TREES_AT_ONCE,
+    TREES_MAX,
+    Ancestry,
+    ConversationPage,
+    ListRequest,
+    Mode,
+    Place,
+)
+from forklore.usecases.opening import Shown
+from tests.support.tables import Request, Store, Wire, fresh_store
+from tests.usecases.builders import ANN, BOB, EVE, conversation, create, fork, say, show
+
+HOUR_MS = 3_600_000
+START_MS = ids.milliseconds("2026-01-01T00:00:00.000Z")
+
+
+def titled(number: int) -> str:
+    return f"Tree {number:03}"
+
+
+def plant_tree(
+    store: Store,
+    number: int,
+    *,
+    user: str = "ann",
+    hour: int | None = None,
+    title: str = "",
+    child: bool = False,
+) -> str:
+    """Plant a root as `put_root` writes it, by default of the hour of its number; return its id."""
+    root_id = conversation(number)
+    created_at = ids.timestamp(START_MS + (number if hour is None else hour) * HOUR_MS)
+    started = StartedBy(conversation(9999), None) if child else None
+    root = Conversation(root_id, root_id, created_at, title=title or titled(number), started_by=started)
+    store.put(
+        items.pointer_item(root, "n"),
+        items.group_item(root, owner=user),
+        items.conversation_item(root),
+        items.head_item(root, Head(user, created_at)),
+        items.tree_item(root),
+        items.member_item(root_id, user, level=AccessLevel.OWNER, created_at=created_at),
+        items.mine_item(root, user),
+    )
+    return root_id
+
+
+def one_page(table: Table, *, by: Caller = ANN, **what: Any) -> ConversationPage:
+    found = lists.list_conversations(table, caller=by, request=ListRequest(**what))
+    assert len(found.conversations) <= what.get("limit", 20)
+    return found
+
+
+def walk(table: Table, *, by: Caller = ANN, after: Place | None = None, **what: Any) -> list[Shown]:
+    """Return the whole list, over as many pages as it takes."""
+    found: list[Shown] = []
+    while True:
+        page = one_page(table, by=by, after=after, **what)
+        found += page.conversations
+        after = page.resume
+        if after is None:
+            return found
+
+
+def named(shown: Iterable[Shown]) -> list[int]:
+    """Return the numbers of the conversations."""
+    return [int(one.conversation.conversation_id[:8], 16) for one in shown]
+
+
+def touch(table: Table, number: int) -> None:
+    update_conversation(
+        table, caller=ANN, conversation_id=conversation(number), change=Change(tags={"a": "b"})
+    )
+
+
+def grow(store: Store) -> Table:
+    """Plant trees 1 to 5, 4 a child. 2 has the forks 20 to 22, 4 has 40. Touched last: 21 and 4."""
+    table = store.process()
+    for number in range(1, 6):
+        plant_tree(store, number, child=number == 4)
+    for number in (20, 21, 22):
+        fork(table, conversation(2), conversation(number), title=f"Fork {number}")
+    fork(table, conversation(4), conversation(40), title="Fork 40")
+    touch(table, 21)
+    touch(table, 4)
+    return table
+
+
+@pytest.fixture(scope="module")
+def still_forest(moto: None) -> Iterator[Table]:
+    """A forest that no test changes."""
+    with fresh_store("still-forest") as store:
+        yield grow(store)
+
+
+@pytest.fixture
+def forest(store: Store) -> Table:
+    return grow(store)
+
+
+LISTS = {
+    (Mode.LATEST_FORK, Ancestry.ROOTS): [5, 3, 21, 1],
+    (Mode.LATEST_FORK, Ancestry.CHILDREN): [4],
+    (Mode.LATEST_FORK, Ancestry.ALL): [5, 4, 3, 21, 1],
+    (Mode.ROOTS, Ancestry.ROOTS): [5, 3, 2, 1],
+    (Mode.ROOTS, Ancestry.CHILDREN): [4],
+    (Mode.ROOTS, Ancestry.ALL): [5, 4, 3, 2, 1],
+    (Mode.ALL, Ancestry.ROOTS): [5, 3, 22, 21, 20, 2, 1],
+    (Mode.ALL, Ancestry.CHILDREN): [40, 4],
+    (Mode.ALL, Ancestry.ALL): [5, 40, 4, 3, 22, 21, 20, 2, 1],
+}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 20])
+def test_the_list_goes_tree_by_tree_the_newest_root_first_and_in_a_tree_the_newest_first(
+    still_forest: Table, limit: int
+) -> None:
+    for (mode, ancestry), expected in LISTS.items():
+        assert named(walk(still_forest, mode=mode, ancestry=ancestry, limit=limit)) == expected, (
+            mode,
+            ancestry,
+        )
+
+
+def test_what_is_listed_is_the_conversation_as_it_is_shown(still_forest: Table) -> None:
+    for shown in walk(still_forest, mode=Mode.ALL, ancestry=Ancestry.ALL):
+        assert shown == show(still_forest, shown.conversation.conversation_id)
+
+
+@pytest.mark.parametrize(
+    ("query", "mode", "expected"),
+    [
+        ("tree", Mode.ROOTS, [5, 3, 2, 1]),
+        ("FORK 2", Mode.ALL, [22, 21, 20]),
+        ("tree 002", Mode.ALL, [2]),
+        ("fork", Mode.LATEST_FORK, [21]),
+        ("tree 002", Mode.LATEST_FORK, []),
+        ("nowhere", Mode.ALL, []),
+        ("", Mode.ROOTS, [5, 3, 2, 1]),
+    ],
+)
+@pytest.mark.parametrize("limit", [1, 2, 20])
+def test_a_query_is_part_of_the_title_in_any_case(
+    still_forest: Table, query: str, mode: Mode, expected: list[int], limit: int
+) -> None:
+    assert named(walk(still_forest, mode=mode, query=query, limit=limit)) == expected
+
+
+def test_a_query_is_compared_without_case_in_any_script(store: Store, table: Table) -> None:
+    plant_tree(store, 1, title="STRASSE ΣΊΣΥΦΟΣ")
+    create(table, conversation(2))  # no title at all
+
+    assert named(walk(table, query="straße")) == [1]
+    assert named(walk(table, query="σίσυφος")) == [1]
+    assert named(walk(table, query="x")) == []
+
+
+def test_a_list_that_ends_with_its_page_says_so(still_forest: Table) -> None:
+    assert one_page(still_forest, limit=4).resume is None
+    assert one_page(still_forest, limit=3).resume is not None
+
+
+def test_a_new_user_has_an_empty_list(table: Table) -> None:
+    assert one_page(table, by=EVE) == ConversationPage([], None)
+
+
+def test_the_latest_is_who_was_updated_last_whatever_was_made_last(store: Store, table: Table) -> None:
+    plant_tree(store, 1)
+    fork(table, conversation(1), conversation(10))
+    fork(table, conversation(1), conversation(11))
+    for number in (10, 1, 11, 10):
+        say(table, conversation(number), "now")
+        assert named(walk(table)) == [number]
+
+
+def test_trees_of_one_millisecond_are_all_listed_in_a_steady_order(store: Store, table: Table) -> None:
+    for number in range(1, 8):
+        plant_tree(store, number, hour=1)
+
+    for limit in (1, 2, 3, 20):
+        assert named(walk(table, limit=limit)) == [7, 6, 5, 4, 3, 2, 1]
+
+
+# Who sees what
+
+
+def test_every_member_sees_a_tree_with_their_own_level_as_long_as_they_are_one(
+    forest: Table, store: Store
+) -> None:
+    store.add_member(conversation(2), "bob", AccessLevel.READER)
+    store.add_member(conversation(3), "bob", AccessLevel.MANAGER)
+
+    seen = walk(forest, by=BOB, mode=Mode.ALL)
+    assert named(seen) == [3, 22, 21, 20, 2]
+    assert [one.level for one in seen] == [AccessLevel.MANAGER] + [AccessLevel.READER] * 4
+
+    store.remove_member(conversation(2), "bob")  # its MINE row is still there
+    assert named(walk(forest, by=BOB, mode=Mode.ALL)) == [3]
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("limit", [1, 20])
+def test_a_deleted_tree_is_not_listed_whatever_rows_are_left_of_it(
+    forest: Table, store: Store, mode: Mode, limit: int
+) -> None:
+    stale = store.contents()[keys.mine("ann", ids.timestamp(START_MS + 3 * HOUR_MS), conversation(3))]
+    store.bury(conversation(2))
+    store.remove_tree(conversation(3))
+    store.put(stale)
+
+    assert named(walk(forest, mode=mode, limit=limit)) == [5, 1]
+
+
+def test_a_conversation_whose_items_are_partly_gone_is_not_listed(forest: Table, store: Store) -> None:
+    group_id = conversation(2)
+    store.delete(keys.head(group_id, conversation(21)), keys.conversation(group_id, conversation(22)))
+
+    assert named(walk(forest, mode=Mode.ALL)) == [5, 3, 20, 2, 1]
+
+
+# Between two pages
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_what_is_made_or_touched_between_pages_makes_no_gap_and_no_duplicate(
+    forest: Table, store: Store, mode: Mode, limit: int
+) -> None:
+    expected = LISTS[mode, Ancestry.ROOTS]
+    found: list[int] = []
+    after: Place | None = None
+    for step in itertools.count(50):
+        page = one_page(forest, mode=mode, limit=limit, after=after)
+        found += named(page.conversations)
+        after = page.resume
+        if after is None:
+            break
+        plant_tree(store, step)
+        fork(forest, conversation(2), conversation(step + 100), title="new")
+        fork(forest, conversation(3), conversation(step + 200), title="new")
+
+    old = [number for number in found if number < 50]
+    assert sorted(set(found)) == sorted(found)
+    assert old == [number for number in expected if number in old]
+    if mode is not Mode.LATEST_FORK:  # there a newer fork may stand in its tree's place
+        assert old == expected
+
+
+def test_a_tree_that_is_deleted_between_pages_ends_nothing(forest: Table, store: Store) -> None:
+    first = one_page(forest, mode=Mode.ALL, limit=3)  # up to the first fork of tree 2
+    assert named(first.conversations) == [5, 3, 22]
+    store.bury(conversation(2))
+
+    assert named(walk(forest, mode=Mode.ALL, after=first.resume)) == [1]
+
+
+def test_a_membership_removed_between_pages_hides_what_comes(forest: Table, store: Store) -> None:
+    for number in (1, 2, 3):
+        store.add_member(conversation(number), "bob")
+    first = one_page(forest, by=BOB, limit=1)
+    store.remove_member(conversation(2), "bob")
+
+    assert named(walk(forest, by=BOB, after=first.resume)) == [1]
+
+
+# Many
+
+
+def test_a_user_of_many_trees_gets_them_all_over_pages_of_any_size(store: Store, table: Table) -> None:
+    for number in range(1, 2 * TREES_AT_ONCE + 8):
+        plant_tree(store, number, child=number % 3 == 0)
+    expected = [number for number in range(2 * TREES_AT_ONCE + 7, 0, -1) if number % 3]
+
+    for limit in (7, 20, 200):
+        assert named(walk(table, limit=limit)) == expected
+
+
+def test_a_page_reads_no_more_trees_than_it_has_room_for(store: Store, table: Table) -> None:
+    for number in range(1, 60):
+        plant_tree(store, number)
+    wire = Wire.of(table)
+
+    assert len(one_page(table, limit=5).conversations) == 5
+
+    asked = [
+        len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if "RequestItems" in r.body
+    ]
+    assert asked == [4 * 6]
+
+
+def test_a_page_comes_back_short_and_with_a_cursor_at_the_bound_of_trees(store: Store, table: Table) -> None:
+    roots = [
+        Conversation(conversation(n), conversation(n), ids.timestamp(START_MS + n * HOUR_MS))
+        for n in range(1, TREES_MAX + 30)
+    ]
+    store.put(*(items.mine_item(root, "ann") for root in roots))  # rows of trees that are gone
+    plant_tree(store, 0)
+
+    first = one_page(table)
+    assert (first.conversations, first.resume is None) == ([], False)
+    assert named(walk(table)) == [0]
+
+
+def short_pages(wire: Wire) -> None:
+    """Let every Query end after two items, and begin with none."""
+
+    def shorten(request: Request, answer: dict[str, Any]) -> None:
+        if request.operation == "Query" and len(answer["Items"]) > 2:
+            del answer["Items"][2:]
+            answer["LastEvaluatedKey"] = {name: answer["Items"][-1][name] for name in ("PK", "SK")}
+
+    wire.after(shorten)
+
+
+def test_pages_of_dynamodb_that_end_early_lose_nothing(forest: Table) -> None:
+    short_pages(Wire.of(forest))
+
+    for (mode, ancestry), expected in LISTS.items():
+        assert named(walk(forest, mode=mode, ancestry=ancestry, limit=3)) == expected
+
+
+def test_a_page_is_cut_by_bytes_as_well_as_by_count(store: Store, table: Table) -> None:
+    tags = {f"t{at:02}": "😀" * 256 for at in range(50)}  # 150 KB in an answer, where each is 12 bytes
+    for number in range(1, 41):
+        plant_tree(store, number)
+        key = keys.conversation(conversation(number), conversation(number))
+        store.change(key, tags=items.tags_attribute(tags))
+
+    first = one_page(table, limit=40)
+
+    assert 4 / 5 * PAGE_BYTES_MAX < len(first.conversations) * 50 * 256 * 12 <= PAGE_BYTES_MAX
+    assert named([*first.conversations, *walk(table, limit=40, after=first.resume)]) == list(range(40, 0, -1))
