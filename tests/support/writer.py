@@ -39,7 +39,9 @@ def append_all(job: Any, number: int) -> None:
     table, random = open_table(), Random(f"{job['name']} {number}")
     caller = Caller(job["user"], job["client"])
     for at in range(job["appends"]):
-        texts = [f"{job['name']}.{number}.{at}.{part}" for part in range(3 if random.random() < BATCH_SHARE else 1)]
+        texts = [
+            f"{job['name']}.{number}.{at}.{part}" for part in range(3 if random.random() < BATCH_SHARE else 1)
+        ]
         channel = Channel.CONTEXT if random.random() < CONTEXT_SHARE else Channel.HISTORY
         for acknowledged in append(table, caller, random.choice(job["conversations"]), texts, channel):
             say(asdict(acknowledged))

@@ -703,7 +703,11 @@ def listed(
     after: Listed | None = None
     while True:
         one = forks.list_forks(
-            table, caller=by, conversation_id=conversation_id, after=lambda: after, limit=limit
+            table,
+            caller=by,
+            conversation_id=conversation_id,
+            after=lambda: after,  # noqa: B023 (called at once)
+            limit=limit,
         )
         assert len(one.conversations) <= limit
         found += one.conversations

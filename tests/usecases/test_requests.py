@@ -209,8 +209,8 @@ FIGURES = {
         2,
     ),
 }
-"""What each operation costs. Lists take 4 rounds where the design has 3, if trees have forks: which CONV is shown
-depends on the HEADs or on TREE, and those are read after GROUP."""
+"""What each operation costs. Lists take 4 rounds where the design has 3, if trees have forks: which CONV is
+shown depends on the HEADs or on TREE, and those are read after GROUP."""
 
 
 @pytest.fixture(params=WIDTHS)
