@@ -29,9 +29,8 @@ def measure(trees: int) -> tuple[float, float]:
         if at == trees - 10:
             started = time.perf_counter()
         root, fork = str(uuid.uuid4()), str(uuid.uuid4())
-        for _ in range(4):
-            last = append_entries(table, caller=caller, request=Append(root, [draft]))[0]
-        source = Fork(root, last.entry_id)
+        made = [append_entries(table, caller=caller, request=Append(root, [draft]))[0] for _ in range(4)]
+        source = Fork(root, made[-1].entry_id)
         append_entries(table, caller=caller, request=Append(fork, [draft], fork=source))
         forks.append(fork)
     written = time.perf_counter() - started

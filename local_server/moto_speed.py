@@ -18,7 +18,7 @@ from moto.dynamodb.models.table import Table
 
 def _another(table: Table) -> Table:
     """Return a shallow copy, made so that moto does not keep it as it keeps all its objects."""
-    made = object.__new__(Table)
+    made = object.__new__(type(table))
     made.__dict__.update(table.__dict__)
     return made
 

@@ -60,8 +60,16 @@ def cut(view: Path, *, conversation_id: str, stop: EntryId) -> Path:
     raise BrokenAncestryError(f"the view holds nothing of {conversation_id!r}")
 
 
-def path_before(view: Path, *, conversation_id: str, entry_id: EntryId) -> Path:
-    """Return the path of a fork that shows `view` up to the entry, without it."""
+def path_before(
+    view: Path, *, conversation_id: str, entry_id: EntryId, own_first: EntryId | None = None
+) -> Path:
+    """Return the path of a fork that shows `view` up to the entry, without it.
+
+    own_first: the first entry of the view's own conversation, where known. A fork before it shows nothing of
+    that conversation and adds no segment: editing a first message again and again does not deepen the path.
+    """
+    if entry_id == own_first and conversation_id == view[-1].conversation_id:
+        return view[:-1]
     return _bounded(cut(view, conversation_id=conversation_id, stop=entry_id))
 
 

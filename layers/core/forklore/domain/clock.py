@@ -29,6 +29,7 @@ def observe(known: Offset | None, *, sent_ms: int, received_ms: int, date_s: int
     >>> observe(None, sent_ms=5_000, received_ms=5_100, date_s=9)
     Offset(low_ms=3900, high_ms=4999)
     """
+    sent_ms = min(sent_ms, received_ms)  # the own clock may be set back while the request is under way
     seen = Offset(date_s * 1000 - received_ms, date_s * 1000 + 999 - sent_ms)
     if known is None:
         return seen

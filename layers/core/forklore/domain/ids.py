@@ -87,7 +87,7 @@ def mint_id(now_ms: int, *, last: EntryId, random: int, step: int) -> EntryId:
     Order of acknowledgement, order of keys and order of reading are one, whatever the clocks say.
     Source: design, section 1, idea 2.
     """
-    return max(fresh_id(now_ms, random), next_id(last, step))
+    return max(fresh_id(max(now_ms, 0), random), next_id(last, step))
 
 
 def milliseconds_of(entry_id: EntryId) -> int:

@@ -115,13 +115,14 @@ class Head:
     """What every append moves.
 
     changed_at: when the conversation was made, or changed by anything but an append. floor: own entries come
-    after it. last: the last own entry, or the floor. last_history: the last history entry of the view.
-    history, context: counts of own entries. untitled: never had a title.
+    after it. first: the first own entry. last: the last own entry, or the floor. last_history: the last
+    history entry of the view. history, context: counts of own entries. untitled: never had a title.
     """
 
     owner: str
     changed_at: str
     floor: EntryId = FIRST
+    first: EntryId | None = None
     last: EntryId = FIRST
     last_history: EntryId | None = None
     history: int = 0

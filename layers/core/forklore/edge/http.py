@@ -26,6 +26,7 @@ from forklore.errors import (
     ForkloreError,
     MethodNotAllowedError,
     NotFoundError,
+    PayloadTooLargeError,
     UnauthorizedError,
     UnavailableError,
     UnsupportedMediaTypeError,
@@ -35,6 +36,8 @@ from forklore.errors import (
 ANSWER_SECONDS = 3.0
 """What is kept of a request's time for the answer (reliability, F22)."""
 RETRY_AFTER_SECONDS = 1
+BODY_CHARACTERS_MAX = 5_500_000
+"""More could not be answered: content is at most 5 MB. It is refused before it is read."""
 JSON_BLANKS = " \t\r\n"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:=+/-]{1,128}")
 _NOBODY = Caller("")
@@ -150,6 +153,8 @@ def read_body(event: Event, headers: Mapping[str, str]) -> dict[str, Any]:
     Raises UnsupportedMediaTypeError for another content type, ValidationError for anything but an object.
     """
     raw = event.get("body") or ""
+    if len(raw) > BODY_CHARACTERS_MAX:
+        raise PayloadTooLargeError(f"a body is at most {BODY_CHARACTERS_MAX} characters")
     media_type = (headers.get("content-type") or "application/json").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise UnsupportedMediaTypeError("the body must be application/json")

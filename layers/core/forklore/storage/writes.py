@@ -95,14 +95,20 @@ class Writer:
             "lastHistory": text(move.last_history) if move.last_history else None,
             "preview": text(move.preview) if move.preview is not None else None,
         }
+        first = n.value("first", text(move.first))
         adds = {
             "history": move.history,
             "context": move.context,
             **items.counters(move.added),
         }
-        set_part = ", ".join(f"{n.name(a)} = {n.value(a, v)}" for a, v in sets.items() if v is not None)
+        set_part = ", ".join(
+            [
+                f"{n.name('first')} = if_not_exists(#first, {first})",
+                *(f"{n.name(a)} = {n.value(a, v)}" for a, v in sets.items() if v is not None),
+            ]
+        )
         add_part = ", ".join(f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v)
-        conditions = [f"attribute_exists(PK) AND {n.name('last')} < {n.value('first', text(move.first))}"]
+        conditions = [f"attribute_exists(PK) AND {n.name('last')} < {first}"]
         if move.owner is not None:
             conditions.append(f"{n.name('owner')} = {n.value('owner', text(move.owner))}")
         if move.titles is not None:

@@ -143,6 +143,7 @@ def head_over(head: Head, batch: Batch) -> Head:
         return head
     return replace(
         head,
+        first=batch.first,
         last=batch.last,
         last_history=batch.last_history or head.last_history,
         history=batch.history,

@@ -229,8 +229,11 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
             raise ValidationError("the source does not show the entry to fork at", field="entryId")
         if anchor.channel is not Channel.HISTORY:
             raise ValidationError("a fork is made at a history entry", field="entryId")
-        bounded = ancestry.path_after if position is ForkPosition.AFTER else ancestry.path_before
-        path = bounded(view, conversation_id=owner, entry_id=entry_id)
+        if position is ForkPosition.AFTER:
+            path = ancestry.path_after(view, conversation_id=owner, entry_id=entry_id)
+        else:
+            own_first = source.opened.head.first
+            path = ancestry.path_before(view, conversation_id=owner, entry_id=entry_id, own_first=own_first)
         return _Inheritance(path, ForkPoint(request.source_id, entry_id, position))
     head = source.opened.head
     path = ()
@@ -254,7 +257,11 @@ def _last_history(
         if not _needs_last_history(request):
             return None
         before = source.history_before
-        if before is not None and inherited.path[-1].conversation_id == before.conversation_id:
+        if (
+            before is not None
+            and inherited.path
+            and before.conversation_id == inherited.path[-1].conversation_id
+        ):
             last = before.entry_id
         else:
             last = views.last_history(table, source.opened.group.group_id, inherited.path)

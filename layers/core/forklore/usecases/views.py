@@ -12,7 +12,7 @@ from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
 
 READ_MAX = 10_000
-"""Entries looked at for one page; at the bound the page comes back short, with a cursor."""
+"""Entries of the view looked at for one page; at the bound it comes back short, with a cursor."""
 ROUND_MAX = 1_000
 
 
