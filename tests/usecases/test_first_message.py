@@ -1,0 +1,35 @@
+"""Editing the same message again and again: the path stays as short as what it shows."""
+
+from forklore.domain import ids, keys
+from forklore.domain.jsontext import text_of
+from forklore.domain.model import Caller, Channel
+from forklore.storage import items
+from forklore.storage.table import Table
+from forklore.usecases.drafts import Draft
+from forklore.usecases.entries import Append, Cut, Fork, Listing, append_entries, list_entries
+
+ANN = Caller("ann")
+
+
+def say(table: Table, conversation_id: str, text: str, fork: Fork | None = None) -> ids.EntryId:
+    draft = Draft(Channel.HISTORY, "history", text_of([{"role": "USER", "text": text}]))
+    made = append_entries(table, caller=ANN, request=Append(conversation_id, [draft], fork=fork))
+    return made[0].entry_id
+
+
+def conversation(number: int) -> str:
+    return f"00000000-0000-4000-8000-{number:012x}"
+
+
+def test_editing_the_first_message_of_the_latest_fork_does_not_deepen_its_path(table: Table) -> None:
+    root = conversation(0)
+    question = say(table, root, "question")
+    first = say(table, root, "answer 0")
+    for number in range(1, 6):
+        first = say(table, conversation(number), f"answer {number}", Fork(conversation(number - 1), first))
+
+    shown = list_entries(table, caller=ANN, request=Listing(conversation(5), Cut(), 50))
+
+    assert [entry.entry_id for entry in shown.entries] == [question, first]
+    path = keys.path(root, conversation(5))
+    assert len(items.path(table.get([path])[path])) == 1
