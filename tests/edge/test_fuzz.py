@@ -304,7 +304,7 @@ def test_random_requests_are_refused_properly_or_done_exactly(
         counts = dict(sorted(statuses.items()))
         sys.stdout.write(f"\nfuzz {operation.name}: {statuses.total()} requests, {counts} ")
     assert statuses.total() >= CASES
-    assert statuses[operation.status] >= CASES // 4, "too few are accepted for this to say much"
+    assert statuses[operation.status] >= CASES // 5, "too few are accepted for this to say much"
     assert statuses.keys() - {operation.status}, "none is refused"
 
 

@@ -19,7 +19,7 @@ from tests.support.processes import API_KEYS, local_servers
 HISTORIES = 90
 HISTORIES_OF_ONE_SERVICE = 20
 STEPS = 22
-AT_ONCE = 6
+AT_ONCE = 10
 SEED = "FORKLORE_TEST_SEED"
 
 

@@ -1,7 +1,7 @@
-"""`python -m tests.support.writer SHIFT date|no-date`: a process that appends, on a machine whose clock is off.
+"""`python -m tests.support.writer SHIFT date|no-date`: a process that appends, its machine's clock being off.
 
-Each line of its standard input is a job: {"name", "user", "client", "conversations", "appends", "threads"}. It
-answers a line for each entry as soon as that is acknowledged, and one with `done` or `failed` at the end.
+Each line of its standard input is a job: {"name", "user", "client", "conversations", "appends", "threads"}.
+It answers a line for each entry as soon as that is acknowledged, and one with `done` or `failed` at the end.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Appending and reading through the use cases, with the moments at which each append was sent and answered."""
+"""Appending and reading through the use cases, with the moments each append was sent and answered at."""
 
 import json
 import os

@@ -372,20 +372,30 @@ def test_a_tree_removed_before_the_write_is_404_and_nothing_comes_back(store: St
     assert store.contents().keys() == {keys.pointer(ROOT)}
 
 
-def test_an_owner_who_was_replaced_before_the_write_changes_it_as_the_member_they_are(
-    store: Store, table: Table
+@pytest.mark.parametrize("level", [AccessLevel.MANAGER, AccessLevel.READER, None])
+def test_an_owner_who_was_replaced_before_the_write_may_change_what_their_new_level_allows(
+    store: Store, table: Table, level: AccessLevel | None
 ) -> None:
     create(table)
     store.add_member(ROOT, "bob")
+    expected: dict[Key, Item] = {}
 
     def transfer() -> None:
         store.change(keys.head(ROOT, ROOT), owner=text("bob"))
-        store.change(keys.member(ROOT, "ann"), level=text(AccessLevel.MANAGER))
+        if level:
+            store.change(keys.member(ROOT, "ann"), level=text(level))
+        else:
+            store.remove_member(ROOT, "ann")
+        expected.update(store.contents())
 
     Wire.of(table).just_before(WRITE, transfer)
-    change(table, title="still")
-
-    assert show(table).conversation.title == "still"
+    if level is AccessLevel.MANAGER:
+        change(table, title="still")
+        assert show(table).conversation.title == "still"
+    else:
+        with pytest.raises(ForbiddenError):
+            change(table, title="no more")
+        assert store.contents() == expected
 
 
 def test_an_append_under_way_at_the_same_time_loses_nothing(store: Store, table: Table) -> None:
