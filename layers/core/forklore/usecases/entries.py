@@ -385,7 +385,7 @@ def _with_epoch(table: Table, show: Filter, request: Listing, opened: Opened, wi
         return replace(show, epoch=request.epoch)
     group_id = opened.group.group_id
     if request.all_forks:
-        epoch = views.latest_epoch_of_tree(table, group_id, show.client_id)
+        epoch = views.latest_epoch_of_tree(table, group_id, show.client_id, window)
     else:
         epoch = views.latest_epoch(table, group_id, opened.view, show.client_id, window)
     return replace(show, epoch=epoch)

@@ -113,11 +113,25 @@ def _is_within(bounds: Mapping[str, EntryId], entry: Entry) -> bool:
     return stop is not None and entry.entry_id < stop
 
 
-def latest_epoch_of_tree(table: Table, group_id: str, client_id: str) -> int | None:
-    """Return the highest epoch of the client's context anywhere in the tree; one item a conversation says."""
-    contexts = table.query(keys.contexts_range(group_id))
-    epochs = [items.epoch(i) for i in contexts if keys.is_context_of(i["SK"]["S"], client_id)]
-    return max(epochs, default=None)
+def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Window) -> int | None:
+    """Return the highest epoch of the client's context anywhere in the tree, in `window`.
+
+    One item for each conversation says it for the tree as it is; the tree as it once was is read through.
+    """
+    if window == Window():
+        contexts = table.query(keys.contexts_range(group_id))
+        epochs = [items.epoch(i) for i in contexts if keys.is_context_of(i["SK"]["S"], client_id)]
+        return max(epochs, default=None)
+    show = Filter((Channel.CONTEXT,), client_id)
+    highest: int | None = None
+    while True:
+        page = read_tree(
+            table, group_id, show=show, limit=paging.PAGE_ENTRIES_MAX, window=window, backward=False
+        )
+        highest = max([highest or 0, *(s.entry.epoch or 0 for s in page.entries)]) or None
+        if page.resume is None:
+            return highest
+        window = window.beyond(page.resume, backward=False)
 
 
 def last_history(table: Table, group_id: str, view: ancestry.Path) -> EntryId | None:
