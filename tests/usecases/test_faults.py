@@ -106,11 +106,11 @@ OPERATIONS: dict[str, Run] = {
     "create": lambda w, t, o: create(t, OTHER, title="t", metadata='{"a": 1.0}', by=BOB, once=o),
     "create under an id that is made": lambda w, t, o: create(t, None, title="t", by=BOB, once=o),
 }
-NEW = ("append to a new one", "create", "create under an id that is made")
-"""Operations to which it is all one what the process knows."""
+WARM = [name for name in OPERATIONS if name in ("append", "append if it matches", "append context")]
+"""Operations that a process which knows the conversation does in another way."""
 each_operation = pytest.mark.parametrize(
     ("name", "is_warm"),
-    [(name, is_warm) for name in OPERATIONS for is_warm in (False, True) if not (is_warm and name in NEW)],
+    [(name, False) for name in OPERATIONS] + [(name, True) for name in WARM],
 )
 
 

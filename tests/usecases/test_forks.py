@@ -684,6 +684,17 @@ def test_a_fork_by_appending_matches_against_what_it_inherits(store: Store, tabl
     assert read(table, FORK) == ["a", "b", "x"]
 
 
+def test_a_fork_alone_matches_against_what_it_inherits(store: Store, table: Table) -> None:
+    a, b = say(table, ROOT, "a", "b")
+
+    for anchor, last in ((None, b), (b, a), (a, None)):
+        with store.refuses(ConflictError) as raised:
+            fork(table, ROOT, FORK, anchor, if_match=ids.fresh_id(1, 1))
+        assert raised.value.details["lastEntryId"] == last
+    fork(table, ROOT, FORK, if_match=b)
+    fork(table, ROOT, TWIG, b, if_match=a)
+
+
 def test_a_blank_fork_matches_no_entry(store: Store, table: Table) -> None:
     (a,) = say(table, ROOT, "a")
 

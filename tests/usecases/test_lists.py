@@ -302,6 +302,27 @@ def test_a_page_reads_no_more_trees_than_it_has_room_for(store: Store, table: Ta
     assert asked == [4 * 6]
 
 
+@pytest.mark.xfail(reason="mode=all with a query reads a whole tree for one page, and in steps of limit + 1")
+@pytest.mark.parametrize("limit", [1, 20])
+def test_a_query_that_matches_nothing_in_a_wide_tree_asks_a_bounded_number_of_times(
+    store: Store, table: Table, limit: int
+) -> None:
+    root_id = plant_tree(store, 1)
+    forks = [
+        Conversation(conversation(n), root_id, ids.timestamp(START_MS + n * HOUR_MS), title="fork")
+        for n in range(100, 700)
+    ]
+    store.put(*map(items.tree_item, forks), *map(items.conversation_item, forks))
+    store.put(*(items.head_item(one, Head("ann", one.created_at)) for one in forks))
+    store.change(keys.group(root_id), forks=items.number(len(forks)))
+    wire = Wire.of(table)
+
+    page = one_page(table, mode=Mode.ALL, query="nowhere", limit=limit)
+
+    assert page.conversations == []
+    assert len(wire.requests) <= 20
+
+
 def test_a_page_comes_back_short_and_with_a_cursor_at_the_bound_of_trees(store: Store, table: Table) -> None:
     roots = [
         Conversation(conversation(n), conversation(n), ids.timestamp(START_MS + n * HOUR_MS))

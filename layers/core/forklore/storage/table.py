@@ -110,6 +110,14 @@ class Table:
         if self.known.is_full(group_id):
             raise GroupFullError("this fork tree is full")
 
+    def pause(self, attempt: int) -> None:
+        """Sleep a little before the attempt, the first of which is 0.
+
+        Raises UnavailableError when there is no time for it.
+        """
+        if not self.connection.pause(attempt, self._until()):
+            raise UnavailableError("there is no time left for this request")
+
     # Reading items
 
     def get(self, wanted: Iterable[Key]) -> dict[Key, Item]:

@@ -11,7 +11,7 @@ from forklore.storage import items
 from forklore.storage.connection import Refused, Write
 from forklore.storage.table import Table
 from forklore.storage.writes import GROUP, IDEMPOTENCY, MEMBER, POINTER
-from forklore.usecases.idempotency import Once, raise_if_answered
+from forklore.usecases.idempotency import Once, keys_of, raise_if_answered
 
 ATTEMPTS_MAX = 8
 """Times that a creation is decided again when what it stands on changes under it."""
@@ -48,7 +48,7 @@ def create(
     for _ in range(ATTEMPTS_MAX):
         plan = decide(nonce)
         if plan is None:
-            return None
+            break
         try:
             table.commit(plan.writes)
         except Refused as refused:
@@ -56,11 +56,15 @@ def create(
                 case _Verdict.OURS:
                     return plan.answer
                 case _Verdict.TAKEN:
-                    return None
+                    break
                 case _Verdict.CHANGED:
                     continue
         return plan.answer
-    raise UnavailableError("the conversations keep changing; try again")
+    else:
+        raise UnavailableError("the conversations keep changing; try again")
+    # The id may have been taken by this very request, sent before, after its record was looked for.
+    raise_if_answered(table, once, table.get(keys_of(once)), caller=caller)
+    return None
 
 
 def _judge(table: Table, refused: Refused, *, caller: Caller, once: Once | None, nonce: str) -> _Verdict:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from forklore.domain import access, ancestry, ids, keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.ids import EntryId
+from forklore.domain.ids import LAST, EntryId
 from forklore.domain.model import Caller, Channel, Conversation, Entry, ForkPosition, Head
 from forklore.domain.paging import Window
 from forklore.errors import (
@@ -338,7 +338,10 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
     opened = found.require(request.conversation_id, AccessLevel.READER)
     show = _filter(caller, request, opened)
     group_id = opened.group.group_id
-    window = Window(stop=ids.next_id(request.up_to)) if request.up_to else Window()
+    # The view as it was when HEAD was read: what is appended while ranges are read side by side may be in one
+    # of them and not in another.
+    end = request.up_to or (LAST if request.all_forks else opened.head.last)
+    window = Window(stop=LAST if end == LAST else ids.next_id(end))
     for entry_id in named:
         item = found.beside.get(keys.entry(group_id, entry_id))
         if item is None or not _is_position(items.stored_entry(item), opened, window, request.all_forks):

@@ -12,7 +12,7 @@ from forklore.storage import items
 from forklore.storage.connection import Item, Write
 from forklore.storage.items import Replay
 from forklore.storage.table import Table
-from forklore.usecases.opening import open_conversation
+from forklore.usecases.opening import find
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,9 @@ def raise_if_answered(table: Table, once: Once | None, found: Mapping[Key, Item]
     replay = items.replay(item, now_s=table.now_s()) if item else None
     if once is None or replay is None:
         return
-    open_conversation(table, replay.conversation_id, user_id=caller.user_id, least=AccessLevel.READER)
+    conversation_id = replay.conversation_id
+    opened = find(table, conversation_id, user_id=caller.user_id, existed=True)
+    opened.require(conversation_id, AccessLevel.READER)
     if replay.request_hash != once.request_hash:
         raise IdempotencyMismatchError("this Idempotency-Key was used with another body")
     raise AnsweredBefore(replay)

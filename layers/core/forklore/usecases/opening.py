@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from forklore.domain import access, ancestry, keys
 from forklore.domain.access import AccessLevel
+from forklore.domain.ids import FIRST
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head
 from forklore.errors import NotFoundError, brief
@@ -13,6 +14,9 @@ from forklore.storage.connection import Item
 from forklore.storage.items import Group
 from forklore.storage.known import Facts
 from forklore.storage.table import Table
+
+LOOKS_MAX = 5
+"""Times that a look-up is made again when it met a creation half way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +82,13 @@ def find(
     user_id: str,
     beside: Iterable[Key] = (),
     in_group: Callable[[str], Iterable[Key]] = lambda _group_id: (),
+    existed: bool = False,
 ) -> Found:
     """Look a conversation up, and further items in the same request.
 
     beside: keys that do not depend on the tree. in_group: makes keys from the tree's id. The tree is known
     from before, or guessed to be the conversation's own (a root's); a wrong guess costs a second request.
+    existed: whether it is known to have been created, so that a missing pointer was read too early.
     """
 
     def group_keys(group_id: str) -> list[Key]:
@@ -95,27 +101,55 @@ def find(
             *in_group(group_id),
         ]
 
-    beside = list(beside)
+    beside, pointer_key = list(beside), keys.pointer(conversation_id)
     facts = table.known.get(conversation_id)
-    if facts is not None:
-        found = table.get([*group_keys(facts.group_id), *beside])
-        opened = _opened(found, conversation_id, facts.group_id, user_id)
-        if opened is not None:
-            _learn(table, opened)
-            return Found(True, opened, found)
-        table.known.forget(conversation_id)
-    pointer_key = keys.pointer(conversation_id)
-    found = table.get([pointer_key, *group_keys(conversation_id), *beside])
-    item = found.get(pointer_key)
-    pointer = items.pointer(item, now_s=table.now_s()) if item else None
-    if pointer is None or pointer.group_id is None:
-        return Found(pointer is not None, None, found)
-    if pointer.group_id != conversation_id:
-        found |= table.get(group_keys(pointer.group_id))
-    opened = _opened(found, conversation_id, pointer.group_id, user_id)
-    if opened is not None:
-        _learn(table, opened)
-    return Found(True, opened, found)
+    found: dict[Key, Item] = {}
+    for attempt in range(LOOKS_MAX):
+        table.pause(attempt)
+        if facts is not None:
+            group_id = facts.group_id
+            found = table.get([*group_keys(group_id), *beside])
+        else:
+            group_id = conversation_id
+            found = table.get([pointer_key, *group_keys(group_id), *beside])
+            item = found.get(pointer_key)
+            pointer = items.pointer(item, now_s=table.now_s()) if item else None
+            if pointer is None and existed:
+                continue
+            if pointer is None or pointer.group_id is None:
+                return Found(pointer is not None, None, found)
+            if pointer.group_id != group_id:
+                group_id = pointer.group_id
+                found |= table.get(group_keys(group_id))
+        if not _is_torn(found, conversation_id, group_id, user_id):
+            opened = _opened(found, conversation_id, group_id, user_id)
+            if opened is not None:
+                _learn(table, opened)
+                return Found(True, opened, found)
+            if facts is None:
+                break
+        if facts is not None:
+            table.known.forget(conversation_id)
+            facts = None
+    return Found(True, None, found)
+
+
+def _is_torn(found: Mapping[Key, Item], conversation_id: str, group_id: str, user_id: str) -> bool:
+    """Tell whether a transaction was read half way: BatchGetItem is no snapshot.
+
+    What a creation puts, it puts together: a live tree without one of these was looked at too early.
+    Source: read-committed isolation of BatchGetItem (DynamoDB developer guide, transaction isolation levels).
+    """
+    group, head = found.get(keys.group(group_id)), found.get(keys.head(group_id, conversation_id))
+    if group is not None and not items.group(group).is_live:
+        return False
+    if group is None or head is None or keys.conversation(group_id, conversation_id) not in found:
+        return True
+    inherits = items.head(head).floor != FIRST
+    is_owner = items.group(group).owner == user_id
+    return (inherits and keys.path(group_id, conversation_id) not in found) or (
+        is_owner and keys.member(group_id, user_id) not in found
+    )
 
 
 def _opened(found: Mapping[Key, Item], conversation_id: str, group_id: str, user_id: str) -> Opened | None:
