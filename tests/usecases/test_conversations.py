@@ -381,7 +381,9 @@ def test_an_owner_who_was_replaced_before_the_write_may_change_what_their_new_le
     expected: dict[Key, Item] = {}
 
     def transfer() -> None:
+        store.change(keys.group(ROOT), owner=text("bob"))
         store.change(keys.head(ROOT, ROOT), owner=text("bob"))
+        store.change(keys.member(ROOT, "bob"), level=text(AccessLevel.OWNER))
         if level:
             store.change(keys.member(ROOT, "ann"), level=text(level))
         else:

@@ -303,21 +303,20 @@ def test_a_page_reads_no_more_trees_than_it_has_room_for(store: Store, table: Ta
 
 
 @pytest.mark.xfail(reason="mode=all with a query reads a whole tree for one page, and in steps of limit + 1")
-@pytest.mark.parametrize("limit", [1, 20])
 def test_a_query_that_matches_nothing_in_a_wide_tree_asks_a_bounded_number_of_times(
-    store: Store, table: Table, limit: int
+    store: Store, table: Table
 ) -> None:
     root_id = plant_tree(store, 1)
     forks = [
         Conversation(conversation(n), root_id, ids.timestamp(START_MS + n * HOUR_MS), title="fork")
-        for n in range(100, 700)
+        for n in range(100, 400)
     ]
     store.put(*map(items.tree_item, forks), *map(items.conversation_item, forks))
     store.put(*(items.head_item(one, Head("ann", one.created_at)) for one in forks))
     store.change(keys.group(root_id), forks=items.number(len(forks)))
     wire = Wire.of(table)
 
-    page = one_page(table, mode=Mode.ALL, query="nowhere", limit=limit)
+    page = one_page(table, mode=Mode.ALL, query="nowhere", limit=1)
 
     assert page.conversations == []
     assert len(wire.requests) <= 20

@@ -23,6 +23,8 @@ ENVELOPE_BYTES = 400
 TRANSACTION_BYTES_MAX = 3_900_000
 """Of the 4 MB of a transaction, so that the small items fit in, too."""
 TRANSACTION_WRITES_MAX = 100
+OTHER_WRITES_MAX = 12
+"""Parts of a transaction that are no entries: a fork with a record, a path, a membership and a CTX has ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,7 @@ def write_batch(table: Table, batch: Batch, *, group_id: str, nonce: str) -> lis
         items = [part.request["Put"]["Item"] for part in parts]
         size += sum(len(item.get(body, {}).get("B", b"")) for item in items for body in ("body", "data"))
         writes += parts
-    if size > TRANSACTION_BYTES_MAX or len(writes) > TRANSACTION_WRITES_MAX - 6:
+    if size > TRANSACTION_BYTES_MAX or len(writes) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
     return writes
 
