@@ -24,7 +24,7 @@ TRANSACTION_BYTES_MAX = 3_900_000
 """Of the 4 MB of a transaction, so that the small items fit in, too."""
 TRANSACTION_WRITES_MAX = 100
 OTHER_WRITES_MAX = 12
-"""Parts of a transaction that are no entries: a fork with a record, a path, a membership and a CTX has ten."""
+"""Parts of a transaction that are no entries: a fork with a record, path, membership and CTX has ten."""
 
 
 @dataclass(frozen=True, slots=True)
