@@ -94,7 +94,10 @@ def _on_signal(handler: Any) -> None:
 def _listen(host: str, port: int) -> socket.socket:
     """Return a listening socket. Raises OSError with a line for people."""
     try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host, port), family=family)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two writes
+        return listener
     except (OSError, OverflowError) as error:
         reason = str(error).partition(" (while")[0]  # Python repeats the address there
         raise OSError(f"cannot listen on {host} port {port}: {reason}") from error

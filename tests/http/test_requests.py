@@ -84,9 +84,15 @@ def test_a_stranger_whose_append_would_conflict_is_told_only_that_it_is_forbidde
     assert "latestEpoch" not in answer.body["details"]
 
 
-def test_a_fork_at_the_head_of_a_conversation_that_shows_nothing_is_blank(story: Story) -> None:
-    root = story.tell("A")
-    empty = story.fork(root, atEntryId=story.ids["A"])
+@pytest.mark.parametrize("is_inherited", [False, True], ids=["its own first entry", "an inherited one"])
+def test_a_fork_at_the_head_of_a_conversation_that_shows_nothing_is_blank(
+    story: Story, is_inherited: bool
+) -> None:
+    source = story.tell("A B")
+    if is_inherited:
+        source = story.fork(source, atEntryId=story.ids["B"])
+    empty = story.fork(source, atEntryId=story.ids["A"])
+    assert story.shown(empty) == ""
 
     made = story.service.get(story.agent, "forkConversation", empty, body={})
 

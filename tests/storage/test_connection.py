@@ -160,25 +160,36 @@ def test_there_is_no_pause_after_the_last_attempt() -> None:
     assert len(line.slept) == ATTEMPTS_MAX - 1
 
 
-def test_attempts_end_before_the_deadline() -> None:
-    line = Line(*[TROUBLE["throttled"]] * 100)
-    connection = Connection(line.connection.client, NAME, Clock())  # with real pauses
-    deadline = Deadline.after(0.3)
+class Told(Deadline):
+    """A deadline 300 ms away, by a clock that only pauses move."""
 
-    with pytest.raises(UnavailableError):
-        connection.transact(PARTS, deadline)
+    now = 0.0
 
-    assert time.monotonic() < deadline.at
-    assert 2 <= len(line.sent) < ATTEMPTS_MAX
+    def sleep(self, seconds: float) -> None:
+        Told.now += seconds
+
+    def allows(self, seconds: float) -> bool:
+        return self.now + seconds < 0.3
 
 
 def test_no_pause_begins_that_would_end_after_the_deadline() -> None:
-    line = Line(*[TROUBLE["no answer in time"]] * 100)
+    for _ in range(50):
+        Told.now, deadline = 0.0, Told(0)
+        line = Line(*[TROUBLE["throttled"]] * 100)
+        connection = Connection(line.connection.client, NAME, Clock(), sleep=deadline.sleep)
 
-    with pytest.raises(UnavailableError):
-        line.transact(Deadline.after(0.002))
+        with pytest.raises(UnavailableError):
+            connection.transact(PARTS, deadline)
 
-    assert (len(line.sent), line.slept) == (1, [])
+        assert deadline.now < 0.3
+        assert line.sent
+
+
+def test_a_deadline_allows_what_ends_before_it() -> None:
+    deadline = Deadline.after(10)
+
+    assert deadline.allows(5)
+    assert not deadline.allows(11)
 
 
 def test_nothing_is_sent_once_the_deadline_has_passed() -> None:

@@ -114,6 +114,8 @@ def _decide(
     opened, group_id = source.opened, source.opened.group.group_id
     table.refuse_if_full(group_id)
     inherited = _inherit(source, request)
+    if _may_be_blank(source, inherited) and views.shows_nothing(table, group_id, inherited.path):
+        inherited = _Inheritance((), ForkPoint(request.source_id, None, ForkPosition.BLANK))
     path = inherited.path
     fork_id = request.fork_id or table.mint_conversation()
     epoch = first_epoch(table, caller, request.drafts, group_id=group_id, path=path)
@@ -242,6 +244,13 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
     if not path:
         return _Inheritance((), ForkPoint(request.source_id, None, ForkPosition.BLANK))
     return _Inheritance(path, ForkPoint(request.source_id, head.last_history, position))
+
+
+def _may_be_blank(source: _Source, inherited: _Inheritance) -> bool:
+    """Tell whether a fork at the head may show nothing, although its path names a segment."""
+    head = source.opened.head
+    is_at_head = source.anchor is None and bool(inherited.path)
+    return is_at_head and head.own_entries == 0 and head.last_history is None
 
 
 def _last_history(

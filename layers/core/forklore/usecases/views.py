@@ -23,13 +23,14 @@ class Filter:
     channels: tuple[Channel, ...]
     client_id: str | None = None
     epoch: int | None = None
+    any_client: bool = False
 
     def admits(self, entry: Entry) -> bool:
         if entry.channel is Channel.HISTORY:
             return Channel.HISTORY in self.channels
         return (
             Channel.CONTEXT in self.channels
-            and entry.client_id == self.client_id
+            and (self.any_client or entry.client_id == self.client_id)
             and self.epoch in (None, entry.epoch)
         )
 
@@ -132,6 +133,12 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Wi
         if page.resume is None:
             return highest
         window = window.beyond(page.resume, backward=False)
+
+
+def shows_nothing(table: Table, group_id: str, view: ancestry.Path) -> bool:
+    """Tell whether `view` holds no entry at all, whoever may see it."""
+    show = Filter((Channel.HISTORY, Channel.CONTEXT), any_client=True)
+    return not read_view(table, group_id, view, show=show, limit=1, backward=True).entries
 
 
 def last_history(table: Table, group_id: str, view: ancestry.Path) -> EntryId | None:
