@@ -37,7 +37,10 @@ class Clock:
         self.was_compared = True
         if date is None:
             return
-        date_s = int(parsedate_to_datetime(date).timestamp())
+        try:
+            date_s = int(parsedate_to_datetime(date).timestamp())
+        except ValueError:  # the call has succeeded all the same
+            return
         with self._lock:
             self._offset = clock.observe(
                 self._offset, sent_ms=sent_ms, received_ms=self.own_ms(), date_s=date_s

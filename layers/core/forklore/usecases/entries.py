@@ -391,7 +391,7 @@ def _with_epoch(table: Table, show: Filter, request: Listing, opened: Opened, wi
         epoch = views.latest_epoch_of_tree(table, group_id, show.client_id, window)
     else:
         epoch = views.latest_epoch(table, group_id, opened.view, show.client_id, window)
-    return replace(show, epoch=epoch)
+    return replace(show, epoch=epoch or 0)  # no epoch is 0: without any, nothing is shown
 
 
 def _own_entries(opened: Opened, show: Filter) -> int:

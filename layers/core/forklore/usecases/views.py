@@ -143,8 +143,8 @@ def shows_nothing(table: Table, group_id: str, view: ancestry.Path) -> bool:
 
 def last_history(table: Table, group_id: str, view: ancestry.Path) -> EntryId | None:
     """Return the last history entry that `view` shows."""
-    page = read_view(table, group_id, view, show=Filter((Channel.HISTORY,)), limit=1, backward=True)
-    return page.entries[0].entry_id if page.entries else None
+    last = _last(table, group_id, view, Filter((Channel.HISTORY,)), Window())
+    return last.entry_id if last else None
 
 
 def latest_epoch(
@@ -155,6 +155,16 @@ def latest_epoch(
     window: Window = Window(),  # noqa: B008 (a value)
 ) -> int | None:
     """Return the highest epoch of the client's context in `view`: its last entry's, as epochs never fall."""
-    show = Filter((Channel.CONTEXT,), client_id)
-    page = read_view(table, group_id, view, show=show, limit=1, window=window, backward=True)
-    return page.entries[0].entry.epoch if page.entries else None
+    last = _last(table, group_id, view, Filter((Channel.CONTEXT,), client_id), window)
+    return last.entry.epoch if last else None
+
+
+def _last(
+    table: Table, group_id: str, view: ancestry.Path, show: Filter, window: Window
+) -> StoredEntry | None:
+    """Return the last entry shown, however many others come after it: a short page is no answer."""
+    while True:
+        page = read_view(table, group_id, view, show=show, limit=1, window=window, backward=True)
+        if page.entries or page.resume is None:
+            return page.entries[0] if page.entries else None
+        window = window.beyond(page.resume, backward=True)
