@@ -1,4 +1,5 @@
 import contextlib
+import itertools
 import os
 import socket
 import threading
@@ -333,12 +334,15 @@ def answered(body: bytes, *, length: int) -> bytes:
 
 @contextmanager
 def server(*answers: bytes | None) -> Iterator[str]:
-    """Yield the address of a server that gives each connection one of `answers`; None: it stays silent."""
+    """Yield the address of a server that gives each connection one of `answers`, and the last to all further.
+
+    None: it stays silent.
+    """
     held: list[socket.socket] = []
 
     def serve() -> None:
-        with contextlib.suppress(OSError):  # it is closed before all answers were asked for
-            for answer in answers:
+        with contextlib.suppress(OSError):  # it was closed
+            for answer in itertools.chain(answers, itertools.repeat(answers[-1])):
                 connection, _ = listening.accept()
                 held.append(connection)
                 with connection.makefile("rb") as request:

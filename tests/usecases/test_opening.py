@@ -1,0 +1,100 @@
+from typing import Any
+
+import pytest
+
+from forklore.domain import keys
+from forklore.domain.keys import Key
+from forklore.errors import ForbiddenError, NotFoundError
+from forklore.storage.table import Table
+from forklore.usecases.opening import LOOKS_MAX
+from tests.support.tables import Request, Store, Wire
+from tests.usecases.builders import BOB, EVE, FORK, OTHER, ROOT, fork, page, read, say, show
+
+PARTS = {
+    "group": keys.group(ROOT),
+    "conversation": keys.conversation(ROOT, FORK),
+    "head": keys.head(ROOT, FORK),
+    "path": keys.path(ROOT, FORK),
+    "owner's membership": keys.member(ROOT, "ann"),
+}
+"""What a creation puts together with the pointer."""
+
+
+def lacking(table: Table, key: Key, *, times: int) -> Wire:
+    """Let the first look-ups that would find an item miss it: BatchGetItem is no snapshot."""
+    wire, missed = Wire.of(table), 0
+
+    def miss(request: Request, answer: dict[str, Any]) -> None:
+        nonlocal missed
+        for items in answer.get("Responses", {}).values():
+            found = [item for item in items if Key(item["PK"]["S"], item["SK"]["S"]) != key]
+            if len(found) < len(items) and missed < times:
+                missed += 1
+                items[:] = found
+
+    wire.after(miss)
+    return wire
+
+
+@pytest.fixture
+def forked(store: Store) -> Store:
+    """A table with a tree of a root and a fork that inherits an entry."""
+    table = store.process()
+    say(table, ROOT, "inherited")
+    fork(table)
+    return store
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("knows", [True, False], ids=["known", "cold"])
+def test_a_creation_that_was_read_half_way_is_read_again(forked: Store, part: str, knows: bool) -> None:
+    table = forked.process()
+    if knows:
+        show(table, FORK)
+    lacking(table, PARTS[part], times=2)
+
+    assert read(table, FORK) == ["inherited"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_conversation_of_which_a_part_stays_away_is_not_found(forked: Store, part: str) -> None:
+    table = forked.process()
+    wire = lacking(table, PARTS[part], times=1_000)
+
+    with forked.refuses(NotFoundError):
+        show(table, FORK)
+
+    assert len(wire.requests) <= 2 * LOOKS_MAX
+
+
+def test_a_membership_that_is_not_there_is_no_reason_to_look_again(forked: Store) -> None:
+    forked.add_member(ROOT, "bob")
+    forked.remove_member(ROOT, "bob")
+    table = forked.process()
+    wire = Wire.of(table)
+
+    for caller in (BOB, EVE):
+        with forked.refuses(ForbiddenError):
+            page(table, ROOT, by=caller)
+
+    assert len(wire.requests) == 2
+
+
+def test_an_unknown_id_is_looked_up_once(store: Store, table: Table) -> None:
+    wire = Wire.of(table)
+
+    with store.refuses(NotFoundError):
+        show(table, OTHER)
+
+    assert len(wire.requests) == 1
+
+
+def test_a_tree_that_is_being_deleted_is_looked_up_no_more_than_a_live_one(forked: Store) -> None:
+    forked.bury(ROOT)
+    table = forked.process()
+    wire = Wire.of(table)
+
+    with forked.refuses(NotFoundError):
+        show(table, FORK)
+
+    assert len(wire.requests) == 2
