@@ -1,4 +1,4 @@
-"""Append entries; page through what a conversation sees."""
+"""Append entries; sync an agent's context; page through what a conversation sees."""
 
 from typing import Any
 

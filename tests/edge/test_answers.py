@@ -66,7 +66,7 @@ def test_text_that_was_sent_is_copied_as_it_is(text: str) -> None:
 
 def shown(conversation: Conversation | None = None, **head: Any) -> Shown:
     plain = Conversation(conversation_id=ROOT, group_id="the-tree", created_at=AT, client_id="planner")
-    return Shown(conversation or plain, Head(owner="ann", changed_at=AT, **head), AccessLevel.WRITER)
+    return Shown(conversation or plain, Head(owner="ann", changed_at=AT, **head), AccessLevel.WRITER, "ann")
 
 
 @given(nano=st.one_of(st.integers(0, 10**12), st.integers(0, 10**30)))

@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 
 from forklore.domain.access import AccessLevel
-from forklore.storage.items import member_item
+from forklore.storage.items import Member, member_item
 from tests.edge.gateway import Answer, Gateway, Pairs
 
 CONVERSATIONS = "/v1/conversations"
@@ -150,7 +150,7 @@ class World:
 
     def join(self, group: str, user: str, level: AccessLevel) -> None:
         """Make a user a member of a tree."""
-        item = member_item(group, user, level=level, created_at="2026-01-01T00:00:00.000Z")
+        item = member_item(group, Member(user, level, "2026-01-01T00:00:00.000Z"))
         boto3.client("dynamodb").put_item(TableName=os.environ["FORKLORE_TABLE"], Item=item)
 
     def _id_of(self, ask: Ask) -> str:

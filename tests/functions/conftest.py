@@ -14,6 +14,7 @@ STORY = {
     "checkHealth": 200,
     "createConversation": 201,
     "appendEntry": 201,
+    "syncContext": 200,
     "listEntries": 200,
     "updateConversation": 200,
     "forkConversation": 201,

@@ -12,6 +12,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Segment, pack
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
+from forklore.domain.keys import Listed
 from forklore.domain.model import (
     Channel,
     Conversation,
@@ -25,8 +26,8 @@ from forklore.domain.model import (
 )
 from forklore.storage import bodies, items
 from forklore.storage.connection import Item
-from forklore.storage.items import Group, Pointer, Replay
-from tests.support.tables import Store
+from forklore.storage.items import Group, Pointer, Replay, State
+from tests.support.tables import Store, mine_of
 
 ITEM_BYTES_MAX = 400 * 1024
 ID = "00000001-0000-4000-8000-000000000000"
@@ -173,16 +174,18 @@ def test_an_entry_comes_back_as_it_was(entry: Entry, escaped_bytes: int, nonce: 
 
 @examples(30)
 @given(conversations, hostile())
-def test_a_new_tree_is_live_and_knows_its_owner_and_whether_it_was_started(
+def test_a_new_tree_is_live_and_knows_its_owner_and_where_it_was_started(
     conversation: Conversation, owner: str
 ) -> None:
-    assert items.group(stored(items.group_item(conversation, owner=owner))) == Group(
+    kid = keys.kid(ID, ID, Listed(conversation.created_at, ID)) if conversation.started_by else None
+    assert items.group(stored(items.group_item(conversation, owner=owner, members=7, kid=kid))) == Group(
         group_id=conversation.group_id,
         owner=owner,
         created_at=conversation.created_at,
-        is_live=True,
+        state=State.LIVE,
         forks=0,
-        is_child=conversation.started_by is not None,
+        members=7,
+        kid=kid,
     )
 
 
@@ -228,7 +231,7 @@ def test_a_pointer_that_is_gone_names_no_tree_and_stands_for_nothing_once_its_ti
 
 @pytest.mark.parametrize("level", AccessLevel)
 def test_a_membership_holds_its_level(level: AccessLevel) -> None:
-    item = items.member_item(ID, "a#b", level=level, created_at=ids.timestamp(1))
+    item = items.member_item(ID, items.Member("a#b", level, ids.timestamp(1)))
 
     assert items.level(stored(item)) is level
     assert item["userId"] == {"S": "a#b"}
@@ -240,7 +243,10 @@ def test_a_membership_holds_its_level(level: AccessLevel) -> None:
 def test_the_rows_of_lists_name_their_place_and_whether_the_tree_was_started(
     conversation: Conversation, user_id: str
 ) -> None:
-    mine, tree = items.mine_item(conversation, user_id), items.tree_item(conversation)
+    mine, tree = (
+        mine_of(conversation, user_id),
+        items.tree_item(conversation),
+    )
 
     place = keys.Listed(conversation.created_at, conversation.group_id)
     assert keys.listed(mine["SK"]["S"]) == place
@@ -257,8 +263,8 @@ def test_a_table_keeps_hostile_text_as_it_is(store: Store, text: str) -> None:
         item,
         items.conversation_item(fork),
         items.head_item(fork, Head(text, ids.timestamp(1), preview=text)),
-        items.member_item(ID, text, level=AccessLevel.READER, created_at=ids.timestamp(1)),
-        items.mine_item(fork, text),
+        items.member_item(ID, items.Member(text, AccessLevel.READER, ids.timestamp(1))),
+        mine_of(fork, text),
     ]
 
     store.put(*planted)
@@ -288,7 +294,7 @@ def test_only_entries_stand_in_the_local_index_by_conversation_channel_and_posit
         items.path_item(conversation, (Segment(ID, entry_id),)),
         items.head_item(conversation, Head("ann", ids.timestamp(0))),
         items.tree_item(conversation),
-        items.member_item("g", "ann", level=AccessLevel.OWNER, created_at=ids.timestamp(0)),
+        items.member_item("g", items.Member("ann", AccessLevel.OWNER, ids.timestamp(0))),
     ]
     assert not any("L1" in other for other in others)
     assert not any(other["SK"]["S"][0].isdigit() for other in others)

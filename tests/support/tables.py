@@ -84,6 +84,12 @@ class WrongClock(Clock):
         pass
 
 
+def mine_of(root: Conversation, user_id: str) -> Item:
+    """Return the row of the root's tree in the user's list."""
+    is_child = root.started_by is not None
+    return items.mine_item(root.group_id, user_id, created_at=root.created_at, is_child=is_child)
+
+
 @dataclass(frozen=True)
 class Store:
     """The table from outside."""
@@ -141,8 +147,11 @@ class Store:
         """Share a tree: the MEM and MINE items that sharing will write."""
         created_at = self.item(keys.group(group_id))["createdAt"]["S"]
         root = Conversation(group_id, group_id, created_at)
-        member = items.member_item(group_id, user_id, level=level, created_at=created_at)
-        self.put(member, items.mine_item(root, user_id))
+        member = items.member_item(group_id, items.Member(user_id, level, created_at))
+        self.put(
+            member,
+            mine_of(root, user_id),
+        )
 
     def remove_member(self, group_id: str, user_id: str) -> None:
         """Take a membership away; the MINE item stays, as stale as a list row can be."""

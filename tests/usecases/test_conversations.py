@@ -82,6 +82,7 @@ def test_a_new_conversation_is_what_was_asked_for(table: Table) -> None:
         ),
         Head("ann", created_at),
         AccessLevel.OWNER,
+        "ann",
     )
     assert show(table) == made
     assert abs(ids.milliseconds(created_at) - system_ms()) < 5_000

@@ -22,7 +22,7 @@ from forklore.usecases.lists import (
     Place,
 )
 from forklore.usecases.opening import Shown
-from tests.support.tables import Request, Store, Wire, fresh_store
+from tests.support.tables import Request, Store, Wire, fresh_store, mine_of
 from tests.usecases.builders import ANN, BOB, EVE, conversation, create, fork, say, show
 
 HOUR_MS = 3_600_000
@@ -53,8 +53,8 @@ def plant_tree(
         items.conversation_item(root),
         items.head_item(root, Head(user, created_at)),
         items.tree_item(root),
-        items.member_item(root_id, user, level=AccessLevel.OWNER, created_at=created_at),
-        items.mine_item(root, user),
+        items.member_item(root_id, items.Member(user, AccessLevel.OWNER, created_at)),
+        mine_of(root, user),
     )
     return root_id
 
@@ -327,7 +327,7 @@ def test_a_page_comes_back_short_and_with_a_cursor_at_the_bound_of_trees(store: 
         Conversation(conversation(n), conversation(n), ids.timestamp(START_MS + n * HOUR_MS))
         for n in range(1, TREES_MAX + 30)
     ]
-    store.put(*(items.mine_item(root, "ann") for root in roots))  # rows of trees that are gone
+    store.put(*(mine_of(root, "ann") for root in roots))  # rows of trees that are gone
     plant_tree(store, 0)
 
     first = one_page(table)

@@ -95,6 +95,25 @@ class GroupFullError(ConflictError):
     code = "group_full"
 
 
+class MemberLimitError(ConflictError):
+    """The fork tree has as many members as it may have."""
+
+    code = "member_limit"
+
+
+class TransferPendingError(ConflictError):
+    """The fork tree's ownership is offered to somebody already."""
+
+    code = "TRANSFER_ALREADY_PENDING"
+
+
+class BadRequestError(ForkloreError):
+    """A transfer's own rule: to oneself, or to somebody who is not a member."""
+
+    status = 400
+    code = "bad_request"
+
+
 class PayloadTooLargeError(ForkloreError):
     """An entry, or what one request would write or answer, is over its bound."""
 

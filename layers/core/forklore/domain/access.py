@@ -26,6 +26,24 @@ def levels_from(least: AccessLevel) -> tuple[AccessLevel, ...]:
     return tuple(level for level in _ORDER if level.implies(least))
 
 
+def grants(level: AccessLevel) -> tuple[AccessLevel, ...]:
+    """Return the levels that a member of `level` may give to others, and take from them."""
+    match level:
+        case AccessLevel.OWNER:
+            return AccessLevel.MANAGER, AccessLevel.WRITER, AccessLevel.READER
+        case AccessLevel.MANAGER:
+            return AccessLevel.WRITER, AccessLevel.READER
+        case _:
+            return ()
+
+
+def require_grant(level: AccessLevel, *levels: AccessLevel) -> None:
+    """Raise ForbiddenError unless a member of `level` may give and take each of `levels`."""
+    for wanted in levels:
+        if wanted not in grants(level):
+            raise ForbiddenError(f"a member of level '{level}' has no say in level '{wanted}'")
+
+
 def require(level: AccessLevel | None, least: AccessLevel) -> None:
     """Raise ForbiddenError unless `level` (None: not a member) implies `least`."""
     if level is None:

@@ -50,6 +50,27 @@ def read_object(text: str, *, kept: frozenset[str]) -> dict[str, Any]:
     return _with_texts(text, kept) if _names(value) & kept else value
 
 
+def read_value(text: str) -> Any:
+    """Return the value of JSON text that was checked when it was stored."""
+    return _DECODER.decode(text)
+
+
+def elements_of(array: JsonText, start: int) -> JsonText:
+    """Return the array without its first `start` elements; the others as they were sent."""
+    if start == 0:
+        return array
+    spans: list[tuple[int, int]] = []
+
+    def element(at: int) -> int:
+        _, end = _DECODER.raw_decode(array.text, at)
+        spans.append((at, end))
+        return end
+
+    _each(array.text, _skip(array.text, 0), element)
+    rest = ",".join(array.text[at:end] for at, end in spans[start:])
+    return JsonText(f"[{rest}]", array.value[start:])
+
+
 def text_of(value: Any) -> JsonText:
     """Return a value that was read elsewhere as JSON text, without spaces.
 

@@ -139,8 +139,8 @@ class Listed(NamedTuple):
 
 
 def listed(sort_key: str) -> Listed:
-    """Return the place that the sort key of a TREE or MINE item names."""
-    created_at, conversation_id = sort_key.removeprefix(_TREE).split("#")
+    """Return the place that the sort key of a TREE, MINE, KID or a user's XFER item names."""
+    created_at, conversation_id = sort_key.split("#")[-2:]
     return Listed(created_at, conversation_id)
 
 
@@ -160,8 +160,73 @@ def tree_range(group_id: str, *, after: Listed | None = None, before: Listed | N
     )
 
 
+_MEMBER = "MEM#"
+
+
 def member(group_id: str, user_id: str) -> Key:
-    return Key(group_id, f"MEM#{escape(user_id)}")
+    return Key(group_id, f"{_MEMBER}{escape(user_id)}")
+
+
+def members_range(group_id: str) -> SortRange:
+    """Return the range of every membership of a tree."""
+    return SortRange(group_id, _MEMBER, f"{_MEMBER}~")
+
+
+_TRANSFER = "XFER"
+
+
+def transfer(transfer_id: str) -> Key:
+    return Key(f"{_TRANSFER}#{transfer_id}", _TRANSFER)
+
+
+def transfer_of_group(group_id: str) -> Key:
+    """Return the key that makes a tree's pending transfer the only one."""
+    return Key(group_id, _TRANSFER)
+
+
+def transfer_of_user(user_id: str, listed: Listed) -> Key:
+    return Key(_user(user_id), f"{_TRANSFER}#{listed.sort}")
+
+
+def transfers_range(user_id: str, *, after: Listed | None = None) -> SortRange:
+    """Return the range of a user's pending transfers, strictly after a place."""
+    return SortRange(
+        _user(user_id),
+        f"{_TRANSFER}#" + (after.just_after if after else "0"),
+        f"{_TRANSFER}#:",
+    )
+
+
+_KID = "KID#"
+
+
+def kid(parent_group_id: str, parent_id: str, child: Listed) -> Key:
+    """Return the key of a started child in its parent's tree."""
+    return Key(parent_group_id, f"{_KID}{parent_id}#{child.sort}")
+
+
+def kids_range(parent_group_id: str, parent_id: str, *, after: Listed | None = None) -> SortRange:
+    """Return the range of a conversation's children, oldest first, strictly after a place."""
+    of = f"{_KID}{parent_id}#"
+    return SortRange(parent_group_id, of + (after.just_after if after else "0"), f"{of}:")
+
+
+def all_kids_range(parent_group_id: str) -> SortRange:
+    """Return the range of every child that a conversation of the tree has started."""
+    return SortRange(parent_group_id, _KID, f"{_KID}~")
+
+
+_JOB = "JOB"
+
+
+def job(kind: str, group_id: str) -> Key:
+    """Return the key of work in progress on a tree: what the sweeper looks for."""
+    return Key(_JOB, f"{kind}#{group_id}")
+
+
+def jobs_range() -> SortRange:
+    """Return the range of all work in progress."""
+    return SortRange(_JOB, "A", "~")
 
 
 def pointer(conversation_id: str) -> Key:

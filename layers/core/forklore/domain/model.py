@@ -24,11 +24,16 @@ class ForkPosition(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. client_id: the app whose API key came along; None for a plain user."""
+    """Who asks.
+
+    client_id: the app whose API key came along; None for a plain user. sees_all: asks as an auditor or admin,
+    without memberships and for all clients' context.
+    """
 
     user_id: str
     client_id: str | None = None
     roles: frozenset[str] = frozenset()
+    sees_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,18 @@ class Conversation:
     @property
     def is_root(self) -> bool:
         return self.conversation_id == self.group_id
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """An ownership that is offered. conversation_id: as its sender named it; any of the tree."""
+
+    transfer_id: str
+    group_id: str
+    conversation_id: str
+    from_user_id: str
+    to_user_id: str
+    created_at: str
 
 
 @dataclass(frozen=True, slots=True)

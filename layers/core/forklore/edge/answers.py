@@ -7,6 +7,7 @@ from typing import Any
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Conversation, Entry, ForkPoint, Metrics
+from forklore.usecases.context import Synced
 from forklore.usecases.opening import Shown
 
 
@@ -47,6 +48,16 @@ def entry(entry: Entry) -> dict[str, Any]:
     )
 
 
+def synced(synced: Synced) -> dict[str, Any]:
+    """Return what a sync did."""
+    return {
+        "epoch": synced.epoch,
+        "noOp": synced.no_op,
+        "epochIncremented": synced.epoch_incremented,
+        "entry": None if synced.entry is None else entry(synced.entry),
+    }
+
+
 def _metrics(metrics: Metrics) -> dict[str, Any]:
     return {
         "entries": metrics.entries,
@@ -83,7 +94,7 @@ def conversation(shown: Shown) -> dict[str, Any]:
     return {
         "id": c.conversation_id,
         "title": c.title,
-        "ownerUserId": head.owner,
+        "ownerUserId": shown.owner,
         "accessLevel": shown.level,
         **_given(agentId=c.agent_id),
         "tags": dict(c.tags),

@@ -102,6 +102,15 @@ ChannelName = Annotated[
     BeforeValidator(_channel),
     WithJsonSchema({"type": "string", "enum": list(Channel), "description": "In any case."}),
 ]
+
+
+def _context_only(value: Any) -> Any:
+    if _channel(value) is not Channel.CONTEXT:
+        raise ValueError("must be 'context'")
+    return Channel.CONTEXT
+
+
+ContextOnly = Annotated[Literal[Channel.CONTEXT], BeforeValidator(_context_only)]
 _WHOLE = BeforeValidator(_whole)
 Epoch = Annotated[int, Field(ge=1, le=INTEGER_MAX), _WHOLE]
 Limit200 = Annotated[int, Field(ge=1, le=200), BeforeValidator(_counted)]

@@ -182,6 +182,17 @@ class AppendEntries(ForkedAt):
         return self.entries
 
 
+class SyncContext(Request):
+    """The agent's whole present context, as one entry."""
+
+    channel: fields.ContextOnly | None = None
+    content_type: Annotated[str, Field(min_length=1, max_length=127)]
+    content: fields.Content
+    user_id: str | None = None
+    agent_id: fields.AgentId | None = None
+    usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
+
+
 def _shape(body: Any) -> str:
     return "batch" if isinstance(body, Mapping) and "entries" in body else "one"
 

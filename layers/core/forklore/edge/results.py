@@ -107,6 +107,15 @@ class Appended(RootModel[Entry | Entries]):
     """The entry, or with `entries` in the request `data` with all of them."""
 
 
+class Synced(Result):
+    """What a sync did. `epoch` is null when there is no context, `entry` when nothing was written."""
+
+    epoch: int | None
+    no_op: bool
+    epoch_incremented: bool
+    entry: Entry | None
+
+
 class EntryPage(Result):
     """Entries, oldest first."""
 

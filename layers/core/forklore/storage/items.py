@@ -3,10 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from forklore.domain import ancestry, keys
 from forklore.domain.access import AccessLevel
+from forklore.domain.epochs import Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import (
@@ -17,13 +19,21 @@ from forklore.domain.model import (
     Head,
     Metrics,
     StartedBy,
+    Transfer,
     Usage,
 )
 from forklore.storage import bodies
 from forklore.storage.connection import Item
 
 _CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()}
-_LIVE = "live"
+
+
+class State(StrEnum):
+    """What a tree is in: being made, in use, or being deleted."""
+
+    CREATING = "creating"
+    LIVE = "live"
+    DELETING = "tombstone"
 
 
 def text(value: str) -> dict[str, str]:
@@ -83,27 +93,56 @@ def _plain(value: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A fork tree. is_live: False once it is being deleted or while it is being made."""
+    """A fork tree.
+
+    members_version: moves with every change of members. rewriting: the owner before, while HEADs may still
+    name them. kid: where a started child stands in the list of its parent's. nonce: of the request that makes
+    it. deleted_at: when it got its tombstone.
+    """
 
     group_id: str
     owner: str
     created_at: str
-    is_live: bool
-    forks: int
-    is_child: bool
+    state: State = State.LIVE
+    forks: int = 0
+    members: int = 1
+    members_version: int = 1
+    rewriting: str | None = None
+    kid: Key | None = None
+    nonce: str | None = None
+    deleted_at: str | None = None
+
+    @property
+    def is_live(self) -> bool:
+        return self.state is State.LIVE
+
+    @property
+    def is_child(self) -> bool:
+        """Tell whether another conversation started it."""
+        return self.kid is not None
 
 
-def group_item(conversation: Conversation, *, owner: str) -> Item:
+def group_item(
+    conversation: Conversation,
+    *,
+    owner: str,
+    members: int = 1,
+    kid: Key | None = None,
+    state: State = State.LIVE,
+    nonce: str | None = None,
+) -> Item:
     partition, sort = keys.all_trees(conversation.group_id, conversation.created_at)
     return key_of(keys.group(conversation.group_id)) | present(
         {
             "owner": owner,
             "createdAt": conversation.created_at,
-            "state": _LIVE,
-            "members": 1,
+            "state": state,
+            "members": members,
             "membersVersion": 1,
             "forks": 0,
-            "child": True if conversation.started_by else None,
+            "parent": kid.partition if kid else None,
+            "kid": kid.sort if kid else None,
+            "nonce": nonce,
             "G1": partition,
             "G1S": sort,
         }
@@ -116,9 +155,14 @@ def group(item: Item) -> Group:
         group_id=a["PK"],
         owner=a["owner"],
         created_at=a["createdAt"],
-        is_live=a["state"] == _LIVE,
+        state=State(a["state"]),
         forks=a["forks"],
-        is_child=a.get("child", False),
+        members=a["members"],
+        members_version=a["membersVersion"],
+        rewriting=a.get("rewriting"),
+        kid=Key(a["parent"], a["kid"]) if "kid" in a else None,
+        nonce=a.get("nonce"),
+        deleted_at=a.get("deletedAt"),
     )
 
 
@@ -221,10 +265,29 @@ def head(item: Item) -> Head:
     )
 
 
-def member_item(group_id: str, user_id: str, *, level: AccessLevel, created_at: str) -> Item:
-    return key_of(keys.member(group_id, user_id)) | present(
-        {"userId": user_id, "level": level, "createdAt": created_at}
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A user's membership of a tree."""
+
+    user_id: str
+    level: AccessLevel
+    created_at: str
+
+
+def member_item(group_id: str, member: Member, *, nonce: str | None = None) -> Item:
+    return key_of(keys.member(group_id, member.user_id)) | present(
+        {
+            "userId": member.user_id,
+            "level": member.level,
+            "createdAt": member.created_at,
+            "nonce": nonce,
+        }
     )
+
+
+def member(item: Item) -> Member:
+    a = plain(item)
+    return Member(a["userId"], AccessLevel(a["level"]), a["createdAt"])
 
 
 def level(item: Item | None) -> AccessLevel | None:
@@ -232,10 +295,40 @@ def level(item: Item | None) -> AccessLevel | None:
     return AccessLevel(item["level"]["S"]) if item else None
 
 
-def mine_item(root: Conversation, user_id: str) -> Item:
-    return key_of(keys.mine(user_id, root.created_at, root.group_id)) | present(
-        {"child": True if root.started_by else None}
+def mine_item(group_id: str, user_id: str, *, created_at: str, is_child: bool) -> Item:
+    """Return a tree's row in the list of a member. created_at: the tree's."""
+    return key_of(keys.mine(user_id, created_at, group_id)) | present({"child": True if is_child else None})
+
+
+def transfer_items(transfer: Transfer) -> list[Item]:
+    """Return a pending transfer's items: by its id, as its tree's only one, and for both parties."""
+    held = present(
+        {
+            "id": transfer.transfer_id,
+            "group": transfer.group_id,
+            "conversation": transfer.conversation_id,
+            "from": transfer.from_user_id,
+            "to": transfer.to_user_id,
+            "createdAt": transfer.created_at,
+        }
     )
+    return [key_of(key) | held for key in transfer_keys(transfer)]
+
+
+def transfer_keys(transfer: Transfer) -> list[Key]:
+    """Return the keys of a pending transfer's items, the one that makes it the only one first."""
+    listed = keys.Listed(transfer.created_at, transfer.transfer_id)
+    return [
+        keys.transfer_of_group(transfer.group_id),
+        keys.transfer(transfer.transfer_id),
+        keys.transfer_of_user(transfer.from_user_id, listed),
+        keys.transfer_of_user(transfer.to_user_id, listed),
+    ]
+
+
+def transfer(item: Item) -> Transfer:
+    a = plain(item)
+    return Transfer(a["id"], a["group"], a["conversation"], a["from"], a["to"], a["createdAt"])
 
 
 def is_child(item: Item) -> bool:
@@ -269,9 +362,14 @@ def pointer(item: Item, *, now_s: int) -> Pointer | None:
     return Pointer(a.get("group"))
 
 
-def epoch(item: Item) -> int:
+def epoch(item: Item) -> Epoch:
     """Return the latest epoch that a CTX item names."""
-    return int(item["epoch"]["N"])
+    return Epoch(int(item["epoch"]["N"]), EntryId(item["first"]["S"]))
+
+
+def last_context(item: Item) -> EntryId:
+    """Return the last context entry that a CTX item names."""
+    return EntryId(item["last"]["S"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 
+from forklore.domain.epochs import Epoch
 from forklore.domain.ids import EntryId
 
 CONVERSATIONS_MAX = 10_000
@@ -21,12 +22,12 @@ class Facts:
     owner: str
     last: EntryId
     titled: bool
-    epochs: tuple[tuple[str, int], ...] = ()
+    epochs: tuple[tuple[str, Epoch], ...] = ()
 
-    def epoch_of(self, client_id: str) -> int | None:
+    def epoch_of(self, client_id: str) -> Epoch | None:
         return dict(self.epochs).get(client_id)
 
-    def with_epoch(self, client_id: str, epoch: int) -> "Facts":
+    def with_epoch(self, client_id: str, epoch: Epoch) -> "Facts":
         return replace(self, epochs=tuple((dict(self.epochs) | {client_id: epoch}).items()))
 
 

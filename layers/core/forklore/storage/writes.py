@@ -11,7 +11,7 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Entry, Head, Metrics
 from forklore.storage import items
 from forklore.storage.connection import Item, Write
-from forklore.storage.items import key_of, number, text
+from forklore.storage.items import State, key_of, number, text
 
 IDEMPOTENCY_SECONDS = 24 * 3600
 
@@ -22,6 +22,9 @@ MEMBER = "member"
 CONTEXT = "context"
 POINTER = "pointer"
 GROUP = "group"
+TARGET = "target"
+
+MEMBERS_MAX = 500
 
 
 class Names:
@@ -148,17 +151,70 @@ class Writer:
         if not move.starts_epoch:
             first = f"if_not_exists({n.name('first')}, {first})"
         relation = "<" if move.starts_epoch else "="
-        lowest = n.value("lowest", number(move.lowest))
+        if not move.is_sync:
+            lowest = n.value("lowest", number(move.lowest))
+            condition = f"attribute_not_exists(PK) OR (#epoch {relation} :epoch AND #epoch <= {lowest})"
+        elif move.decided_on is None:
+            condition = "attribute_not_exists(PK)"
+        else:
+            condition = f"#last = {n.value('decided', text(move.decided_on))}"
         return self._write(
             CONTEXT,
             "Update",
             Key=key_of(keys.context(move.group_id, move.conversation_id, move.client_id)),
             UpdateExpression=f"SET {n.name('epoch')} = {epoch}, {n.name('last')} = {last}"
             f", {n.name('first')} = {first}",
-            ConditionExpression="attribute_not_exists(PK)"
-            f" OR (#epoch {relation} :epoch AND #epoch <= {lowest})",
+            ConditionExpression=condition,
             **n.parts(),
         )
+
+    def change_members(self, group_id: str, *, by: int, owner: str | None) -> Write:
+        """Count members of a live tree, and move the version that children are copied under.
+
+        With `owner` only while that is the owner.
+        """
+        n = Names()
+        conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
+        if owner is not None:
+            conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+        if by > 0:
+            conditions.append(f"{n.name('members')} < {n.value('most', number(MEMBERS_MAX))}")
+        return self._write(
+            GROUP,
+            "Update",
+            Key=key_of(keys.group(group_id)),
+            UpdateExpression=f"ADD {n.name('membersVersion')} {n.value('one', number(1))}"
+            f", {n.name('members')} {n.value('by', number(by))}",
+            ConditionExpression=" AND ".join(conditions),
+            **n.parts(),
+        )
+
+    def set_level(self, group_id: str, user_id: str, *, was: AccessLevel, level: AccessLevel) -> Write:
+        """Change a member's level from what was read."""
+        return self._write(
+            TARGET,
+            "Update",
+            Key=key_of(keys.member(group_id, user_id)),
+            UpdateExpression="SET #level = :level",
+            ConditionExpression="#level = :was",
+            ExpressionAttributeNames={"#level": "level"},
+            ExpressionAttributeValues={":level": text(level), ":was": text(was)},
+        )
+
+    def delete_member(self, group_id: str, user_id: str, *, was: AccessLevel) -> Write:
+        """Remove a member of the level that was read."""
+        return self._write(
+            TARGET,
+            "Delete",
+            Key=key_of(keys.member(group_id, user_id)),
+            ConditionExpression="#level = :was",
+            ExpressionAttributeNames={"#level": "level"},
+            ExpressionAttributeValues={":was": text(was)},
+        )
+
+    def delete(self, name: str, key: Key) -> Write:
+        """Delete an item, whether it is there or not."""
+        return self._write(name, "Delete", Key=key_of(key))
 
     def set_title(self, group_id: str, conversation_id: str, title: str) -> Write:
         """Give an untitled conversation its title; HEAD's `untitled` guards it."""
@@ -219,20 +275,24 @@ class Writer:
             UpdateExpression="ADD #forks :one",
             ConditionExpression="#state = :live AND #owner = :owner",
             ExpressionAttributeNames={"#forks": "forks", "#state": "state", "#owner": "owner"},
-            ExpressionAttributeValues={":one": number(1), ":live": text("live"), ":owner": text(owner)},
+            ExpressionAttributeValues={
+                ":one": number(1),
+                ":live": text(State.LIVE),
+                ":owner": text(owner),
+            },
         )
 
     def put_root(self, root: Conversation, head: Head, *, nonce: str, now_s: int) -> list[Write]:
         """Put a tree of one conversation with its owner."""
-        member = items.member_item(
-            root.group_id, head.owner, level=AccessLevel.OWNER, created_at=root.created_at
-        )
+        member = items.Member(head.owner, AccessLevel.OWNER, root.created_at)
+        is_child = root.started_by is not None
+        mine = items.mine_item(root.group_id, head.owner, created_at=root.created_at, is_child=is_child)
         return [
             self.put_pointer(root, nonce=nonce, now_s=now_s),
             self.put_new(GROUP, items.group_item(root, owner=head.owner)),
             *self._put_conversation(root, head),
-            self.put_new(MEMBER, member),
-            self.put_new("mine", items.mine_item(root, head.owner)),
+            self.put_new(MEMBER, items.member_item(root.group_id, member)),
+            self.put_new("mine", mine),
         ]
 
     def put_fork(
@@ -288,6 +348,8 @@ class ContextMove:
 
     epoch: the highest of the new entries; first: the first of them in that epoch. lowest: the first epoch
     of the new entries. last: the last new id. starts_epoch: whether `epoch` is higher than the one known.
+    is_sync: the write was decided on the context up to `decided_on`, the last id in the CTX that was read;
+    None: there was no CTX.
     """
 
     group_id: str
@@ -298,6 +360,8 @@ class ContextMove:
     first: EntryId
     last: EntryId
     starts_epoch: bool
+    decided_on: EntryId | None = None
+    is_sync: bool = False
 
 
 def entry_name(at: int) -> str:

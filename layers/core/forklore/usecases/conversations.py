@@ -65,7 +65,7 @@ def _plan_root(
         client_id=caller.client_id,
     )
     head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.title is None)
-    shown = Shown(root, head, AccessLevel.OWNER)
+    shown = Shown(root, head, AccessLevel.OWNER, head.owner)
     record = record_answer(
         table, once, group_id=conversation_id, conversation_id=conversation_id, answer=shown
     )
@@ -74,7 +74,7 @@ def _plan_root(
 
 def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> Shown:
     """Return the conversation. Raises NotFoundError, ForbiddenError if the caller is not a member."""
-    return open_conversation(table, conversation_id, user_id=caller.user_id).shown
+    return open_conversation(table, conversation_id, caller=caller).shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def update_conversation(table: Table, *, caller: Caller, conversation_id: str, c
     Raises NotFoundError, ForbiddenError below writer.
     """
     for _ in range(CHANGE_ATTEMPTS_MAX):
-        opened = open_conversation(table, conversation_id, user_id=caller.user_id, least=AccessLevel.WRITER)
+        opened = open_conversation(table, conversation_id, caller=caller, least=AccessLevel.WRITER)
         group_id, head = opened.group.group_id, opened.head
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
         changed_at = max(ids.timestamp(table.now_ms()), later)

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field, replace
 
 from forklore.domain import access, content
 from forklore.domain.ancestry import Path
+from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import JsonText, escaped_size
 from forklore.domain.model import Caller, Channel, Entry, Head, Metrics, Usage
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import ConflictError, PayloadTooLargeError
-from forklore.storage.connection import Write
+from forklore.storage import items
+from forklore.storage.connection import Refused, Write
 from forklore.storage.table import Table
-from forklore.storage.writes import ContextMove, HeadMove, entry_name
+from forklore.storage.writes import ContextMove, HeadMove, entry_name, is_entry
 from forklore.usecases import views
 
 ENTRY_BYTES_MAX = 2_500_000
@@ -107,21 +109,22 @@ def mint_batch(
     conversation_id: str,
     caller: Caller,
     last: EntryId,
-    epoch: int,
+    epoch: Epoch,
 ) -> Batch:
     """Return the drafts as entries after `last`.
 
-    epoch: the client's latest in the view; 0 when it has none. Raises ConflictError for a lower one.
+    epoch: the client's latest in the view. Raises ConflictError for a lower one.
     """
     entries = []
+    latest = epoch.number
     for draft in drafts:
         last = table.mint(last)
         own_epoch = None
         if draft.channel is Channel.CONTEXT:
-            own_epoch = max(epoch, 1) if draft.epoch is None else draft.epoch
-            if own_epoch < epoch:
-                raise ConflictError(f"epoch {own_epoch} is over; the latest is {epoch}", latestEpoch=epoch)
-            epoch = own_epoch
+            own_epoch = max(latest, 1) if draft.epoch is None else draft.epoch
+            if own_epoch < latest:
+                raise ConflictError(f"epoch {own_epoch} is over; the latest is {latest}", latestEpoch=latest)
+            latest = own_epoch
         entries.append(
             Entry(
                 entry_id=last,
@@ -163,16 +166,16 @@ def require_match(if_match: EntryId | None, last_history: EntryId | None) -> Non
         raise ConflictError("the conversation has moved on", lastEntryId=last_history)
 
 
-def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_id: str, path: Path) -> int:
-    """Return the client's latest epoch in what a new conversation inherits; 0 without any.
+def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_id: str, path: Path) -> Epoch:
+    """Return the client's latest epoch in what a new conversation inherits.
 
     Raises ForbiddenError for context from a plain user.
     """
     if not has_context(drafts):
-        return 0
+        return NO_EPOCH
     access.require_context(caller, bound_to=None)
     assert caller.client_id is not None
-    return views.latest_epoch(table, group_id, path, caller.client_id) or 0
+    return views.latest_epoch(table, group_id, path, caller.client_id)
 
 
 def head_move(
@@ -216,8 +219,8 @@ def write_batch(table: Table, batch: Batch, *, group_id: str, nonce: str) -> lis
             nonce=nonce,
             escaped_bytes=_answer_bytes(entry),
         )
-        items = [part.request["Put"]["Item"] for part in parts]
-        size += sum(len(item.get(body, {}).get("B", b"")) for item in items for body in ("body", "data"))
+        written = [part.request["Put"]["Item"] for part in parts]
+        size += sum(len(item.get(body, {}).get("B", b"")) for item in written for body in ("body", "data"))
         writes += parts
     if size > TRANSACTION_BYTES_MAX or len(writes) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
@@ -232,24 +235,41 @@ def _answer_bytes(entry: Entry) -> int:
 
 
 def write_context(
-    table: Table, batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: int
+    table: Table, batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
 ) -> list[Write]:
-    """Return the move of the client's CTX over the batch's context entries; nothing without any."""
+    """Return the move of the client's CTX over the batch's context entries; nothing without any.
+
+    epoch: the latest that is known. Where the entries join an inherited epoch, CTX begins where that does.
+    """
+    move = context_move(batch, group_id=group_id, conversation_id=conversation_id, caller=caller, epoch=epoch)
+    return [table.write.move_context(move)] if move else []
+
+
+def context_move(
+    batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
+) -> ContextMove | None:
+    """Return what the batch's context entries do to their client's CTX; None without any."""
     own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
     if not own or caller.client_id is None:
-        return []
+        return None
     epochs = [entry.epoch or 0 for entry in own]
-    return [
-        table.write.move_context(
-            ContextMove(
-                group_id=group_id,
-                conversation_id=conversation_id,
-                client_id=caller.client_id,
-                epoch=epochs[-1],
-                lowest=epochs[0],
-                first=next(entry.entry_id for entry in own if entry.epoch == epochs[-1]),
-                last=own[-1].entry_id,
-                starts_epoch=epochs[-1] > epoch,
-            )
-        )
-    ]
+    starts_epoch = epochs[-1] > epoch.number
+    begins = next(entry.entry_id for entry in own if entry.epoch == epochs[-1])
+    return ContextMove(
+        group_id=group_id,
+        conversation_id=conversation_id,
+        client_id=caller.client_id,
+        epoch=epochs[-1],
+        lowest=epochs[0],
+        first=begins if starts_epoch else epoch.first or begins,
+        last=own[-1].entry_id,
+        starts_epoch=starts_epoch,
+    )
+
+
+def is_own_first_attempt(refused: Refused, nonce: str) -> bool:
+    """Tell whether the entries are there because this very transaction was sent twice (reliability, F06)."""
+    return any(
+        is_entry(name) and item is not None and items.nonce(item) == nonce
+        for name, item in refused.failed.items()
+    )

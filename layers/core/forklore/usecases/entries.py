@@ -6,8 +6,9 @@ from typing import Literal
 
 from forklore.domain import access, ancestry, ids, keys
 from forklore.domain.access import AccessLevel
+from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import LAST, EntryId
-from forklore.domain.model import Caller, Channel, Conversation, Entry, ForkPosition, Head
+from forklore.domain.model import Caller, Channel, Entry, ForkPosition
 from forklore.domain.paging import Window
 from forklore.errors import (
     ConflictError,
@@ -17,7 +18,7 @@ from forklore.errors import (
     UnavailableError,
 )
 from forklore.storage import items
-from forklore.storage.connection import Refused
+from forklore.storage.connection import Item, Refused
 from forklore.storage.items import StoredEntry
 from forklore.storage.known import Facts
 from forklore.storage.table import Table
@@ -27,9 +28,10 @@ from forklore.usecases.creating import Plan, create
 from forklore.usecases.drafts import (
     Draft,
     check_fits,
+    context_move,
     has_context,
     head_move,
-    head_over,
+    is_own_first_attempt,
     mint_batch,
     require_match,
     write_batch,
@@ -45,6 +47,7 @@ from forklore.usecases.idempotency import (
     record_entries,
 )
 from forklore.usecases.opening import Opened, find
+from forklore.usecases.roots import plan_root
 from forklore.usecases.views import Filter
 
 ATTEMPTS_MAX = 32
@@ -118,8 +121,8 @@ class _Appending:
 
     def _open(self) -> None:
         """Raise AnsweredBefore, NotFoundError or ForbiddenError where they are due, before any 409."""
-        once, user_id = self._request.once, self._caller.user_id
-        found = find(self._table, self._id, user_id=user_id, beside=keys_of(once))
+        once = self._request.once
+        found = find(self._table, self._id, caller=self._caller, beside=keys_of(once))
         raise_if_answered(self._table, once, found.beside, caller=self._caller)
         found.require(self._id, AccessLevel.WRITER)
 
@@ -152,7 +155,7 @@ class _Appending:
         found = find(
             table,
             self._id,
-            user_id=caller.user_id,
+            caller=caller,
             beside=keys_of(request.once),
             in_group=lambda group_id: [keys.context(group_id, self._id, client)] if client else [],
         )
@@ -169,47 +172,33 @@ class _Appending:
             self._learn_epoch(opened, client, items.epoch(item) if item else None)
         return None
 
-    def _learn_epoch(self, opened: Opened, client: str, own: int | None) -> None:
+    def _learn_epoch(self, opened: Opened, client: str, own: Epoch | None) -> None:
         """Note the client's latest epoch in the view: that of its CTX, or else what the path shows."""
         group_id = opened.group.group_id
-        epoch = own or views.latest_epoch(self._table, group_id, opened.path, client) or 0
+        epoch = own or views.latest_epoch(self._table, group_id, opened.path, client)
         facts = self._table.known.get(self._id)
         if facts is not None:
             self._table.known.put(self._id, facts.with_epoch(client, epoch))
 
     def _plan_root(self, nonce: str) -> Plan[list[Entry]]:
         """Plan a new tree whose first conversation begins with the entries."""
-        table, caller, request = self._table, self._caller, self._request
+        request = self._request
         require_match(request.if_match, None)
-        if has_context(request.drafts):
-            access.require_context(caller, bound_to=None)
-        batch = mint_batch(
-            table, request.drafts, conversation_id=self._id, caller=caller, last=ids.FIRST, epoch=0
+        root = plan_root(
+            self._table, self._caller, conversation_id=self._id, drafts=request.drafts, nonce=nonce
         )
-        root = Conversation(
-            conversation_id=self._id,
-            group_id=self._id,
-            created_at=ids.created_at(batch.first),
-            title=batch.title,
-            agent_id=request.drafts[0].agent_id,
-            client_id=caller.client_id,
+        entries = root.batch.entries
+        record = record_entries(
+            self._table, request.once, group_id=self._id, conversation_id=self._id, entries=entries
         )
-        head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.title is None)
-        where = {"group_id": self._id, "conversation_id": self._id}
-        writes = [
-            *record_entries(table, request.once, entries=batch.entries, **where),
-            *table.write.put_root(root, head_over(head, batch), nonce=nonce, now_s=table.now_s()),
-            *write_batch(table, batch, group_id=self._id, nonce=nonce),
-            *write_context(table, batch, caller=caller, epoch=0, **where),
-        ]
-        return Plan(writes, batch.entries)
+        return Plan([*record, *root.writes], entries)
 
     def _append(self, facts: Facts) -> list[Entry]:
         """Append in one transaction. Raises Refused when the facts are out of date or do not allow it."""
         table, caller, request = self._table, self._caller, self._request
         table.refuse_if_full(facts.group_id)
         client = caller.client_id
-        epoch = (facts.epoch_of(client) if client else None) or 0
+        epoch = (facts.epoch_of(client) if client else None) or NO_EPOCH
         batch = mint_batch(
             table, request.drafts, conversation_id=self._id, caller=caller, last=facts.last, epoch=epoch
         )
@@ -234,20 +223,14 @@ class _Appending:
         try:
             table.commit(writes)
         except Refused as refused:
-            if not self._is_own_first_attempt(refused):
+            if not is_own_first_attempt(refused, self._nonce):
                 raise
         now_known = replace(facts, last=batch.last, titled=facts.titled or batch.title is not None)
         if client and batch.context:
-            now_known = now_known.with_epoch(client, max(e.epoch or 0 for e in batch.entries))
+            moved = context_move(batch, caller=caller, epoch=epoch, **where)
+            now_known = now_known.with_epoch(client, Epoch(moved.epoch, moved.first) if moved else epoch)
         table.known.put(self._id, now_known)
         return batch.entries
-
-    def _is_own_first_attempt(self, refused: Refused) -> bool:
-        """Tell whether the entries are there because this transaction was sent twice (reliability, F06)."""
-        return any(
-            is_entry(name) and item is not None and items.nonce(item) == self._nonce
-            for name, item in refused.failed.items()
-        )
 
     def _decide_again(self, facts: Facts, refused: Refused) -> Facts | None:
         """Return better facts for the next attempt; None to look the conversation up.
@@ -327,13 +310,17 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
     Raises NotFoundError, ForbiddenError if the caller is not a member or asks for context that is not theirs,
     InvalidCursorError if a position is not of an entry of the unfiltered view.
     """
-    cut = request.cut
+    cut, client = request.cut, caller.client_id
+    wants_latest = request.channel is Channel.CONTEXT and request.epoch == "latest"
     named = [*cut.entry_ids, *([request.up_to] if request.up_to else [])]
     found = find(
         table,
         request.conversation_id,
-        user_id=caller.user_id,
-        in_group=lambda group_id: [keys.entry(group_id, entry_id) for entry_id in named],
+        caller=caller,
+        in_group=lambda group_id: [
+            *(keys.entry(group_id, entry_id) for entry_id in named),
+            *([keys.context(group_id, request.conversation_id, client)] if client and wants_latest else []),
+        ],
     )
     opened = found.require(request.conversation_id, AccessLevel.READER)
     show = _filter(caller, request, opened)
@@ -346,11 +333,12 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
         item = found.beside.get(keys.entry(group_id, entry_id))
         if item is None or not _is_position(items.stored_entry(item), opened, window, request.all_forks):
             raise InvalidCursorError
-    show = _with_epoch(table, show, request, opened, window)
+    own = found.beside.get(keys.context(group_id, request.conversation_id, client)) if client else None
+    show, window = _current(table, request, opened, show, window, own)
     if cut.after:
-        window = replace(window, start=ids.next_id(cut.after))
+        window = window.clipped(ids.next_id(cut.after), ids.LAST)
     if cut.before:
-        window = replace(window, stop=cut.before)
+        window = window.clipped(ids.FIRST, cut.before)
     if request.all_forks:
         page = views.read_tree(
             table, group_id, show=show, limit=request.limit, window=window, backward=cut.backward
@@ -380,18 +368,27 @@ def _filter(caller: Caller, request: Listing, opened: Opened) -> Filter:
     return Filter((Channel.HISTORY,))
 
 
-def _with_epoch(table: Table, show: Filter, request: Listing, opened: Opened, window: Window) -> Filter:
-    """Return the filter with the epoch asked for; the latest is that of the view as it ends in `window`."""
-    if request.channel is not Channel.CONTEXT or request.epoch == "all" or show.client_id is None:
-        return show
+def _current(
+    table: Table, request: Listing, opened: Opened, show: Filter, window: Window, own: Item | None
+) -> tuple[Filter, Window]:
+    """Return the filter and window narrowed to the epoch asked for.
+
+    own: the client's CTX in the conversation, which says where the latest epoch begins, so that older ones
+    cost nothing. The view as it once was is read backward instead, until its latest epoch ends.
+    """
+    client = show.client_id
+    if request.channel is not Channel.CONTEXT or request.epoch == "all" or client is None:
+        return show, window
     if request.epoch != "latest":
-        return replace(show, epoch=request.epoch)
+        return replace(show, epoch=request.epoch), window
     group_id = opened.group.group_id
     if request.all_forks:
-        epoch = views.latest_epoch_of_tree(table, group_id, show.client_id, window)
+        return replace(show, epoch=views.latest_epoch_of_tree(table, group_id, client, window) or 0), window
+    if own is not None and request.up_to is None and items.last_context(own) <= opened.head.last:
+        epoch = items.epoch(own)
     else:
-        epoch = views.latest_epoch(table, group_id, opened.view, show.client_id, window)
-    return replace(show, epoch=epoch or 0)  # no epoch is 0: without any, nothing is shown
+        epoch = views.latest_epoch(table, group_id, opened.view, client, window)
+    return replace(show, epoch=epoch.number), window.clipped(epoch.first or ids.FIRST, ids.LAST)
 
 
 def _own_entries(opened: Opened, show: Filter) -> int:

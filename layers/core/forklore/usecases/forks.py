@@ -172,7 +172,7 @@ def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once 
         return find(
             table,
             request.source_id,
-            user_id=caller.user_id,
+            caller=caller,
             beside=[*([fork] if fork else []), *keys_of(once)],
             in_group=lambda group_id: [keys.entry(group_id, anchor)] if anchor and is_id else [],
         )
@@ -301,7 +301,7 @@ def list_forks(
     after: reads the `resume` of the page before, once the caller is known to be a member.
     Raises NotFoundError, ForbiddenError if the caller is none, and what `after` raises.
     """
-    opened = open_conversation(table, conversation_id, user_id=caller.user_id)
+    opened = open_conversation(table, conversation_id, caller=caller)
     group_id = opened.group.group_id
     rows = table.query(keys.tree_range(group_id, after=after()), limit=limit + 1)
     places = [keys.listed(row["SK"]["S"]) for row in rows]

@@ -73,7 +73,7 @@ def raise_if_answered(table: Table, once: Once | None, found: Mapping[Key, Item]
     if once is None or replay is None:
         return
     conversation_id = replay.conversation_id
-    opened = find(table, conversation_id, user_id=caller.user_id, existed=True)
+    opened = find(table, conversation_id, caller=caller, existed=True)
     opened.require(conversation_id, AccessLevel.READER)
     if replay.request_hash != once.request_hash:
         raise IdempotencyMismatchError("this Idempotency-Key was used with another body")

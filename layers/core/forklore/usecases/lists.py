@@ -20,7 +20,7 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
 from forklore.storage.table import Table
-from forklore.usecases.opening import Shown
+from forklore.usecases.opening import Shown, level_of
 
 TREES_AT_ONCE = 25
 """Trees read in one request: four items each."""
@@ -144,7 +144,7 @@ def _open_trees(table: Table, caller: Caller, places: list[Listed]) -> list[_Tre
     trees = []
     for place in places:
         group = found.get(keys.group(place.conversation_id))
-        level = items.level(found.get(keys.member(place.conversation_id, caller.user_id)))
+        level = level_of(caller, found.get(keys.member(place.conversation_id, caller.user_id)))
         if group is not None and level is not None and items.group(group).is_live:
             trees.append(_Tree(place, items.group(group), level, found))
     return trees
@@ -154,7 +154,7 @@ def _shown(table: Table, tree: _Tree, request: ListRequest) -> list[tuple[Place,
     """Return what is listed of one tree, in order, each with its place; perhaps more than fits the page."""
     group_id = tree.group.group_id
     if tree.group.forks == 0 or request.mode is Mode.ROOTS:
-        listed = [(Place(tree.place), _conversation(tree.items, group_id, group_id, tree.level))]
+        listed = [(Place(tree.place), _conversation(tree.items, tree, group_id))]
     elif request.mode is Mode.ALL:
         listed = _all_of(table, tree, request)
     else:
@@ -170,7 +170,7 @@ def _latest_of(table: Table, tree: _Tree) -> Shown | None:
         return None
     winner = max(heads, key=lambda c: (items.head(heads[c]).updated_at, c))
     found = {**tree.items, **table.get([keys.conversation(group_id, winner)])}
-    return _conversation({**found, keys.head(group_id, winner): heads[winner]}, group_id, winner, tree.level)
+    return _conversation({**found, keys.head(group_id, winner): heads[winner]}, tree, winner)
 
 
 def _all_of(table: Table, tree: _Tree, request: ListRequest) -> list[tuple[Place, Shown | None]]:
@@ -190,7 +190,7 @@ def _all_of(table: Table, tree: _Tree, request: ListRequest) -> list[tuple[Place
             )
         )
         for place in places:
-            shown = _conversation(found, group_id, place.conversation_id, tree.level)
+            shown = _conversation(found, tree, place.conversation_id)
             matching += shown is not None and _matches(shown, request.query)
             listed.append((Place(tree.place, place), shown))
         if matching > request.limit:
@@ -198,11 +198,10 @@ def _all_of(table: Table, tree: _Tree, request: ListRequest) -> list[tuple[Place
     return listed
 
 
-def _conversation(
-    found: Mapping[Key, Item], group_id: str, conversation_id: str, level: AccessLevel
-) -> Shown | None:
+def _conversation(found: Mapping[Key, Item], tree: _Tree, conversation_id: str) -> Shown | None:
+    group_id = tree.group.group_id
     conversation = found.get(keys.conversation(group_id, conversation_id))
     head = found.get(keys.head(group_id, conversation_id))
     if conversation is None or head is None:
         return None
-    return Shown(items.conversation(conversation), items.head(head), level)
+    return Shown(items.conversation(conversation), items.head(head), tree.level, tree.group.owner)

@@ -7,7 +7,7 @@ from forklore.domain import access, ancestry, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import FIRST
 from forklore.domain.keys import Key
-from forklore.domain.model import Conversation, Head
+from forklore.domain.model import Caller, Conversation, Head
 from forklore.errors import NotFoundError, brief
 from forklore.storage import items
 from forklore.storage.connection import Item
@@ -21,7 +21,7 @@ LOOKS_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A live conversation as it was read. level: the user's; None for someone who is not a member."""
+    """A live conversation as it was read. level: the caller's; None for someone who is not a member."""
 
     conversation: Conversation
     head: Head
@@ -37,16 +37,17 @@ class Opened:
     def shown(self) -> "Shown":
         """The conversation as its member sees it."""
         assert self.level is not None, "shown to a member only"
-        return Shown(self.conversation, self.head, self.level)
+        return Shown(self.conversation, self.head, self.level, self.group.owner)
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A conversation as a member of level `level` sees it."""
+    """A conversation as a member of level `level` sees it. owner: the tree's."""
 
     conversation: Conversation
     head: Head
     level: AccessLevel
+    owner: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +67,20 @@ class Found:
 
 
 def open_conversation(
-    table: Table, conversation_id: str, *, user_id: str, least: AccessLevel = AccessLevel.READER
+    table: Table, conversation_id: str, *, caller: Caller, least: AccessLevel = AccessLevel.READER
 ) -> Opened:
-    """Return a conversation that the user may use at level `least`.
+    """Return a conversation that the caller may use at level `least`.
 
-    Raises NotFoundError if there is none or it is deleted, ForbiddenError if the user's level is too low.
+    Raises NotFoundError if there is none or it is deleted, ForbiddenError if the caller's level is too low.
     """
-    return find(table, conversation_id, user_id=user_id).require(conversation_id, least)
+    return find(table, conversation_id, caller=caller).require(conversation_id, least)
 
 
 def find(
     table: Table,
     conversation_id: str,
     *,
-    user_id: str,
+    caller: Caller,
     beside: Iterable[Key] = (),
     in_group: Callable[[str], Iterable[Key]] = lambda _group_id: (),
     existed: bool = False,
@@ -101,6 +102,7 @@ def find(
             *in_group(group_id),
         ]
 
+    user_id = caller.user_id
     beside, pointer_key = list(beside), keys.pointer(conversation_id)
     facts = table.known.get(conversation_id)
     found: dict[Key, Item] = {}
@@ -122,7 +124,7 @@ def find(
                 group_id = pointer.group_id
                 found |= table.get(group_keys(group_id))
         if not _is_torn(found, conversation_id, group_id, user_id):
-            opened = _opened(found, conversation_id, group_id, user_id)
+            opened = _opened(found, conversation_id, group_id, caller)
             if opened is not None:
                 _learn(table, opened)
                 return Found(True, opened, found)
@@ -152,7 +154,7 @@ def _is_torn(found: Mapping[Key, Item], conversation_id: str, group_id: str, use
     )
 
 
-def _opened(found: Mapping[Key, Item], conversation_id: str, group_id: str, user_id: str) -> Opened | None:
+def _opened(found: Mapping[Key, Item], conversation_id: str, group_id: str, caller: Caller) -> Opened | None:
     group = found.get(keys.group(group_id))
     conversation = found.get(keys.conversation(group_id, conversation_id))
     head = found.get(keys.head(group_id, conversation_id))
@@ -163,9 +165,14 @@ def _opened(found: Mapping[Key, Item], conversation_id: str, group_id: str, user
         items.head(head),
         items.group(group),
         items.path(found.get(keys.path(group_id, conversation_id))),
-        items.level(found.get(keys.member(group_id, user_id))),
+        level_of(caller, found.get(keys.member(group_id, caller.user_id))),
     )
     return opened if opened.group.is_live else None
+
+
+def level_of(caller: Caller, member: Item | None) -> AccessLevel | None:
+    """Return the caller's access level, given their membership; one who sees all is taken for the owner."""
+    return AccessLevel.OWNER if caller.sees_all else items.level(member)
 
 
 def _learn(table: Table, opened: Opened) -> None:

@@ -1,9 +1,10 @@
 """Reading a page of a view, round by round; what to read is planned in domain.paging."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forklore.domain import ancestry, keys, paging
+from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel, Entry
 from forklore.domain.paging import Span, Window
@@ -14,6 +15,7 @@ from forklore.storage.table import Table
 READ_MAX = 10_000
 """Entries of the view looked at for one page; at the bound it comes back short, with a cursor."""
 ROUND_MAX = 1_000
+EPOCH_FIRST_PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,8 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Wi
     """
     if window == Window():
         contexts = table.query(keys.contexts_range(group_id))
-        epochs = [items.epoch(i) for i in contexts if keys.is_context_of(i["SK"]["S"], client_id)]
-        return max(epochs, default=None)
+        own = [items.epoch(i) for i in contexts if keys.is_context_of(i["SK"]["S"], client_id)]
+        return max((epoch.number for epoch in own), default=None)
     show = Filter((Channel.CONTEXT,), client_id)
     highest: int | None = None
     while True:
@@ -147,16 +149,42 @@ def last_history(table: Table, group_id: str, view: ancestry.Path) -> EntryId | 
     return last.entry_id if last else None
 
 
+def latest_context(
+    table: Table,
+    group_id: str,
+    view: ancestry.Path,
+    client_id: str,
+    window: Window = Window(),  # noqa: B008 (a value)
+) -> list[StoredEntry]:
+    """Return the client's context entries of the highest epoch that `view` shows in `window`, oldest first.
+
+    Epochs never fall along a view, so it is read backward until a lower one comes: it costs the epoch.
+    """
+    show = Filter((Channel.CONTEXT,), client_id)
+    found: list[StoredEntry] = []
+    limit = EPOCH_FIRST_PAGE
+    while True:
+        page = read_view(table, group_id, view, show=show, limit=limit, window=window, backward=True)
+        for stored in page.entries:
+            if found and stored.entry.epoch != found[0].entry.epoch:
+                return found[::-1]
+            found.append(stored)
+        if page.resume is None:
+            return found[::-1]
+        window = replace(window, stop=page.resume)
+        limit = min(2 * limit, paging.PAGE_ENTRIES_MAX)
+
+
 def latest_epoch(
     table: Table,
     group_id: str,
     view: ancestry.Path,
     client_id: str,
     window: Window = Window(),  # noqa: B008 (a value)
-) -> int | None:
-    """Return the highest epoch of the client's context in `view`: its last entry's, as epochs never fall."""
-    last = _last(table, group_id, view, Filter((Channel.CONTEXT,), client_id), window)
-    return last.entry.epoch if last else None
+) -> Epoch:
+    """Return the client's latest epoch that `view` shows in `window`."""
+    found = latest_context(table, group_id, view, client_id, window)
+    return Epoch(found[0].entry.epoch or 0, found[0].entry_id) if found else NO_EPOCH
 
 
 def _last(

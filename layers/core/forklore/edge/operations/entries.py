@@ -9,16 +9,14 @@ from forklore.domain.model import Caller, Channel
 from forklore.edge import answers, requests, results
 from forklore.edge.operation import Call, Operation
 from forklore.errors import InvalidCursorError, ValidationError
-from forklore.usecases import entries
+from forklore.usecases import context, entries
 from forklore.usecases.drafts import Draft
 
 
 def append_entry(call: Call) -> Mapping[str, Any]:
     """Append one entry, or several at once; a conversation that does not exist is created."""
     body = call.body.root
-    conversation_id = call.path["conversationId"]
-    if not ids.is_uuid(conversation_id):
-        raise ValidationError("the conversation's id must be a lower-case UUID", field="conversationId")
+    conversation_id = _id_that_may_be_new(call)
     fork = None
     if body.forked_at_conversation_id is not None:
         entry_id = body.forked_at_entry_id
@@ -40,8 +38,7 @@ def append_entry(call: Call) -> Mapping[str, Any]:
 
 
 def _draft(fields: requests.EntryFields, caller: Caller) -> Draft:
-    if fields.user_id not in (None, caller.user_id):
-        raise ValidationError("userId must be absent or your own", field="userId")
+    _check_user(fields.user_id, caller)
     channel = fields.channel or Channel.HISTORY
     if fields.channel is Channel.HISTORY:
         content.check_history(fields.content_type, fields.content.value)
@@ -83,6 +80,42 @@ def list_entries(call: Call) -> Mapping[str, Any]:
     }
 
 
+def sync_context(call: Call) -> Mapping[str, Any]:
+    """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch is written."""
+    body: requests.SyncContext = call.body
+    conversation_id = _id_that_may_be_new(call)
+    _check_user(body.user_id, call.caller)
+    content.check_elements(body.content.value)
+    synced = context.sync_context(
+        call.table,
+        caller=call.caller,
+        conversation_id=conversation_id,
+        draft=Draft(
+            channel=Channel.CONTEXT,
+            content_type=body.content_type,
+            content=body.content,
+            agent_id=body.agent_id,
+            usage=requests.usage_of(body.usage),
+            usage_json=body.usage.text if body.usage else None,
+        ),
+        once=call.once(answers.synced),
+    )
+    return answers.synced(synced)
+
+
+def _id_that_may_be_new(call: Call) -> str:
+    """Return the conversation that the path names and the request may create."""
+    conversation_id = call.path["conversationId"]
+    if not ids.is_uuid(conversation_id):
+        raise ValidationError("the conversation's id must be a lower-case UUID", field="conversationId")
+    return conversation_id
+
+
+def _check_user(user_id: str | None, caller: Caller) -> None:
+    if user_id not in (None, caller.user_id):
+        raise ValidationError("userId must be absent or your own", field="userId")
+
+
 def _position(cursor: str | None) -> EntryId | None:
     if cursor is None:
         return None
@@ -104,6 +137,15 @@ OPERATIONS = (
         body=requests.Append,
         errors=(403, 404, 409, 413),
         takes_if_match=True,
+    ),
+    Operation(
+        "syncContext",
+        "POST",
+        f"{_ENTRIES}/sync",
+        sync_context,
+        results.Synced,
+        body=requests.SyncContext,
+        errors=(403, 404, 413),
     ),
     Operation(
         "listEntries",

@@ -1,0 +1,66 @@
+"""Which context an agent holds, and what a sync of its present context writes (contract, section 4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from forklore.domain.ids import EntryId
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """A client's latest epoch in a view. first: where it begins, perhaps in a conversation inherited from."""
+
+    number: int
+    first: EntryId | None
+
+
+NO_EPOCH = Epoch(0, None)
+"""A view that shows no context of the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """What to write: the elements from `start` on, in `epoch`."""
+
+    epoch: int
+    start: int
+    increments: bool
+
+
+def decide_sync(known: Sequence[Any], sent: Sequence[Any], *, epoch: int) -> Sync | None:
+    """Return what brings the known context to the one sent; None when it is there already.
+
+    known: the content elements of the latest epoch, concatenated. epoch: that epoch; 0 when there is none.
+
+    >>> decide_sync(["a"], ["a", "b"], epoch=3)
+    Sync(epoch=3, start=1, increments=False)
+    >>> decide_sync(["a"], ["b"], epoch=3)
+    Sync(epoch=4, start=0, increments=True)
+    """
+    if epoch == 0:
+        return Sync(1, 0, increments=True) if sent else None
+    begins = len(known) <= len(sent) and all(map(is_same, known, sent))
+    if begins and len(known) == len(sent):
+        return None
+    if begins and sent:
+        return Sync(epoch, len(known), increments=False)
+    return Sync(epoch + 1, 0, increments=True)
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Tell whether two JSON values are equal: names in any order, numbers by value, `true` is not 1.
+
+    >>> is_same({"a": 1, "b": [True]}, {"b": [True], "a": Decimal("1.0")}), is_same(True, 1)
+    (True, False)
+    """
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | Decimal) and isinstance(other, int | Decimal):
+        return one == other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_same(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return type(one) is type(other) and bool(one == other)

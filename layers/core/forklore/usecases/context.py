@@ -1,0 +1,181 @@
+"""Sync: bring an agent's stored context to its present one, with as little written as its change needs."""
+
+from dataclasses import dataclass, replace
+
+from forklore.domain import access, jsontext, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.epochs import NO_EPOCH, Epoch, decide_sync
+from forklore.domain.ids import EntryId
+from forklore.domain.model import Caller, Entry
+from forklore.errors import ForbiddenError, UnavailableError
+from forklore.storage import items
+from forklore.storage.connection import Refused
+from forklore.storage.table import Table
+from forklore.storage.writes import IDEMPOTENCY, MEMBER
+from forklore.usecases import views
+from forklore.usecases.creating import Plan, create
+from forklore.usecases.drafts import (
+    Draft,
+    check_fits,
+    context_move,
+    head_move,
+    is_own_first_attempt,
+    mint_batch,
+    write_batch,
+)
+from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer
+from forklore.usecases.opening import Opened, find
+from forklore.usecases.roots import plan_root
+
+ATTEMPTS_MAX = 16
+"""Times that a sync is decided again on what others have written meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What a sync did. epoch: the latest one now; None when there is no context. entry: None for a no-op."""
+
+    epoch: int | None
+    entry: Entry | None
+    epoch_incremented: bool
+
+    @property
+    def no_op(self) -> bool:
+        return self.entry is None
+
+
+def sync_context(
+    table: Table, *, caller: Caller, conversation_id: str, draft: Draft, once: Once | None = None
+) -> Synced:
+    """Make `draft`, the agent's whole present context, the latest epoch of its client in the view.
+
+    A conversation that does not exist is created. Two syncs that race give one winner; the other is decided
+    again. Raises NotFoundError if the conversation is deleted, ForbiddenError below writer and for a caller
+    who has no context here, PayloadTooLargeError, AnsweredBefore for a replay.
+    """
+    check_fits([draft])
+    nonce = table.nonce()
+    for _ in range(ATTEMPTS_MAX):
+        seen = _see(table, caller, conversation_id, once)
+        if seen is None:
+            if not draft.content.value:
+                access.require_context(caller, bound_to=None)
+                return Synced(None, None, epoch_incremented=False)
+            made = create(
+                table,
+                lambda nonce: _plan_root(table, caller, conversation_id, draft, once, nonce),
+                caller=caller,
+                once=once,
+            )
+            if made is not None:
+                return made
+            continue
+        try:
+            return _write(table, caller, seen, draft, once, nonce)
+        except Refused as refused:
+            _judge(table, caller, once, refused)
+    raise UnavailableError("the context keeps changing; try again")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The conversation and the client's latest epoch in it. last: of its CTX; None when it has none."""
+
+    opened: Opened
+    client_id: str
+    known: list[Entry]
+    last: EntryId | None
+
+
+def _see(table: Table, caller: Caller, conversation_id: str, once: Once | None) -> _Seen | None:
+    client = caller.client_id
+    found = find(
+        table,
+        conversation_id,
+        caller=caller,
+        beside=keys_of(once),
+        in_group=lambda group_id: [keys.context(group_id, conversation_id, client)] if client else [],
+    )
+    raise_if_answered(table, once, found.beside, caller=caller)
+    if not found.exists:
+        return None
+    opened = found.require(conversation_id, AccessLevel.WRITER)
+    access.require_context(caller, bound_to=opened.conversation.client_id)
+    assert client is not None
+    group_id = opened.group.group_id
+    own = found.beside.get(keys.context(group_id, conversation_id, client))
+    stored = views.latest_context(table, group_id, opened.view, client)
+    return _Seen(
+        opened, client, table.with_bodies(group_id, stored), items.last_context(own) if own else None
+    )
+
+
+def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once | None, nonce: str) -> Synced:
+    """Decide on what was seen and write it. Raises Refused when that is out of date."""
+    opened = seen.opened
+    conversation_id, group_id = opened.conversation.conversation_id, opened.group.group_id
+    where = {"group_id": group_id, "conversation_id": conversation_id}
+    epoch = Epoch(seen.known[0].epoch or 0, seen.known[0].entry_id) if seen.known else NO_EPOCH
+    known = [element for entry in seen.known for element in jsontext.read_value(entry.content)]
+    decided = decide_sync(known, draft.content.value, epoch=epoch.number)
+    if decided is None:
+        answer = Synced(epoch.number or None, None, epoch_incremented=False)
+        record = record_answer(table, once, answer=answer, **where)
+        if record:
+            table.commit(record)
+        return answer
+    table.refuse_if_full(group_id)
+    rest = replace(draft, epoch=decided.epoch, content=jsontext.elements_of(draft.content, decided.start))
+    batch = mint_batch(
+        table,
+        [rest],
+        conversation_id=conversation_id,
+        caller=caller,
+        last=opened.head.last,
+        epoch=epoch,
+    )
+    answer = Synced(decided.epoch, batch.entries[0], epoch_incremented=decided.increments)
+    is_owner = caller.user_id == opened.head.owner
+    move = head_move(batch, owner=caller.user_id if is_owner else None, titled=True, if_match=None, **where)
+    context = context_move(batch, caller=caller, epoch=epoch, **where)
+    assert context is not None, "a sync writes context"
+    member = table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)
+    writes = [
+        *record_answer(table, once, answer=answer, **where),
+        *write_batch(table, batch, group_id=group_id, nonce=nonce),
+        table.write.move_head(move),
+        *([] if is_owner else [member]),
+        table.write.move_context(replace(context, is_sync=True, decided_on=seen.last)),
+    ]
+    try:
+        table.commit(writes)
+    except Refused as refused:
+        if not is_own_first_attempt(refused, nonce):
+            raise
+    facts = table.known.get(conversation_id)
+    if facts is not None:
+        begun = Epoch(context.epoch, context.first)
+        table.known.put(conversation_id, replace(facts, last=batch.last).with_epoch(seen.client_id, begun))
+    return answer
+
+
+def _judge(table: Table, caller: Caller, once: Once | None, refused: Refused) -> None:
+    """Return when the sync is worth deciding again; raise what the caller is told otherwise."""
+    item = refused.failed.get(IDEMPOTENCY)
+    if once is not None and item is not None:
+        raise_if_answered(table, once, {once.key: item}, caller=caller)
+    if MEMBER in refused.failed:
+        raise ForbiddenError("this needs the access level 'writer'") from refused
+
+
+def _plan_root(
+    table: Table, caller: Caller, conversation_id: str, draft: Draft, once: Once | None, nonce: str
+) -> Plan[Synced]:
+    """Plan a new tree whose first conversation begins with the context."""
+    first = replace(draft, epoch=1)
+    root = plan_root(table, caller, conversation_id=conversation_id, drafts=[first], nonce=nonce)
+    answer = Synced(1, root.batch.entries[0], epoch_incremented=True)
+    record = record_answer(
+        table, once, group_id=conversation_id, conversation_id=conversation_id, answer=answer
+    )
+    return Plan([*record, *root.writes], answer)
