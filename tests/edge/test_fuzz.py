@@ -117,6 +117,7 @@ BODIES: dict[str, list[Fields]] = {
         }
     ],
     "appendEntry": [*ENTRIES, FORKS],
+    "syncContext": [{**PART, "channel": as_text("context", "history", None)}],
 }
 NEEDED = {"contentType", "content", "channel", "forkedAtConversationId"}
 FIELDS = sorted({name for kinds in BODIES.values() for fields in kinds for name in fields})

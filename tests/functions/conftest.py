@@ -14,13 +14,13 @@ STORY = {
     "checkHealth": 200,
     "createConversation": 201,
     "appendEntry": 201,
-    "syncContext": 200,
     "listEntries": 200,
     "updateConversation": 200,
     "forkConversation": 201,
     "listForks": 200,
     "getConversation": 200,
     "listConversations": 200,
+    "syncContext": 200,
 }
 """The sample events in the order in which they make sense, each with the status it gets."""
 
