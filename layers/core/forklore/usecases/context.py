@@ -1,5 +1,6 @@
 """Sync: bring an agent's stored context to its present one, with as little written as its change needs."""
 
+import json
 from dataclasses import dataclass, replace
 
 from forklore.domain import access, jsontext, keys
@@ -9,7 +10,7 @@ from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
 from forklore.errors import ForbiddenError, UnavailableError
 from forklore.storage import items
-from forklore.storage.connection import Refused
+from forklore.storage.connection import Refused, Write
 from forklore.storage.table import Table
 from forklore.storage.writes import IDEMPOTENCY, MEMBER
 from forklore.usecases import views
@@ -23,7 +24,14 @@ from forklore.usecases.drafts import (
     mint_batch,
     write_batch,
 )
-from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer
+from forklore.usecases.idempotency import (
+    AnsweredBefore,
+    Once,
+    entries_again,
+    keys_of,
+    raise_if_answered,
+    record_entries,
+)
 from forklore.usecases.opening import Opened, find
 from forklore.usecases.roots import plan_root
 
@@ -51,9 +59,18 @@ def sync_context(
 
     A conversation that does not exist is created. Two syncs that race give one winner; the other is decided
     again. Raises NotFoundError if the conversation is deleted, ForbiddenError below writer and for a caller
-    who has no context here, PayloadTooLargeError, AnsweredBefore for a replay.
+    who has no context here, PayloadTooLargeError.
     """
     check_fits([draft])
+    try:
+        return _sync(table, caller, conversation_id, draft, once)
+    except AnsweredBefore as before:
+        entries = entries_again(table, before.replay)
+        epoch, epoch_incremented = json.loads(before.replay.body)
+        return Synced(epoch, entries[0] if entries else None, epoch_incremented)
+
+
+def _sync(table: Table, caller: Caller, conversation_id: str, draft: Draft, once: Once | None) -> Synced:
     nonce = table.nonce()
     for _ in range(ATTEMPTS_MAX):
         seen = _see(table, caller, conversation_id, once)
@@ -120,7 +137,7 @@ def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once |
     decided = decide_sync(known, draft.content.value, epoch=epoch.number)
     if decided is None:
         answer = Synced(epoch.number or None, None, epoch_incremented=False)
-        record = record_answer(table, once, answer=answer, **where)
+        record = _record(table, once, answer, **where)
         if record:
             table.commit(record)
         return answer
@@ -141,7 +158,7 @@ def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once |
     assert context is not None, "a sync writes context"
     member = table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)
     writes = [
-        *record_answer(table, once, answer=answer, **where),
+        *_record(table, once, answer, **where),
         *write_batch(table, batch, group_id=group_id, nonce=nonce),
         table.write.move_head(move),
         *([] if is_owner else [member]),
@@ -157,6 +174,16 @@ def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once |
         begun = Epoch(context.epoch, context.first)
         table.known.put(conversation_id, replace(facts, last=batch.last).with_epoch(seen.client_id, begun))
     return answer
+
+
+def _record(
+    table: Table, once: Once | None, answer: Synced, *, group_id: str, conversation_id: str
+) -> list[Write]:
+    entries = [] if answer.entry is None else [answer.entry]
+    note = json.dumps([answer.epoch, answer.epoch_incremented])
+    return record_entries(
+        table, once, group_id=group_id, conversation_id=conversation_id, entries=entries, note=note
+    )
 
 
 def _judge(table: Table, caller: Caller, once: Once | None, refused: Refused) -> None:
@@ -175,7 +202,5 @@ def _plan_root(
     first = replace(draft, epoch=1)
     root = plan_root(table, caller, conversation_id=conversation_id, drafts=[first], nonce=nonce)
     answer = Synced(1, root.batch.entries[0], epoch_incremented=True)
-    record = record_answer(
-        table, once, group_id=conversation_id, conversation_id=conversation_id, answer=answer
-    )
+    record = _record(table, once, answer, group_id=conversation_id, conversation_id=conversation_id)
     return Plan([*record, *root.writes], answer)

@@ -52,13 +52,22 @@ def record_answer(
 
 
 def record_entries(
-    table: Table, once: Once | None, *, group_id: str, conversation_id: str, entries: Sequence[Entry]
+    table: Table,
+    once: Once | None,
+    *,
+    group_id: str,
+    conversation_id: str,
+    entries: Sequence[Entry],
+    note: str = "",
 ) -> list[Write]:
-    """Return the write that remembers which entries were appended; they never change, so no copy is kept."""
+    """Return the write that remembers which entries were appended; they never change, so no copy is kept.
+
+    note: what else the answer says.
+    """
     if once is None:
         return []
     ids = tuple(entry.entry_id for entry in entries)
-    replay = Replay(once.request_hash, group_id, conversation_id, ids, "")
+    replay = Replay(once.request_hash, group_id, conversation_id, ids, note)
     return [table.write.put_replay(once.key, replay, now_s=table.now_s())]
 
 

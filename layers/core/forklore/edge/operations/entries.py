@@ -98,7 +98,7 @@ def sync_context(call: Call) -> Mapping[str, Any]:
             usage=requests.usage_of(body.usage),
             usage_json=body.usage.text if body.usage else None,
         ),
-        once=call.once(answers.synced),
+        once=call.once(lambda _answer: {}),
     )
     return answers.synced(synced)
 
