@@ -90,9 +90,10 @@ def _operation(operation: Operation, schemas: Json) -> Json:
 
 
 def _path_parameters(operation: Operation) -> list[Json]:
-    schema = {"type": "string", "pattern": UUID_PATTERN}
+    schema: Json = {"type": "string", "pattern": UUID_PATTERN}
+    user: Json = {"type": "string", "minLength": 1, "maxLength": 255}
     return [
-        {"name": name, "in": "path", "required": True, "schema": schema}
+        {"name": name, "in": "path", "required": True, "schema": user if name == "userId" else schema}
         for name in re.findall(r"\{(\w+)\}", operation.path)
     ]
 
@@ -127,11 +128,15 @@ def _responses(operation: Operation) -> Json:
     if operation.method == "POST":
         errors.add(422)
     return {
-        str(operation.status): _response(operation.status, operation.result),
+        **{
+            str(status): _response(status, operation.result) for status in (operation.status, *operation.also)
+        },
         **{str(status): _response(status, results.Error) for status in sorted(errors)},
     }
 
 
-def _response(status: int, model: type[BaseModel]) -> Json:
+def _response(status: int, model: type[BaseModel] | None) -> Json:
+    if model is None:
+        return {"description": HTTPStatus(status).phrase}
     schema = {"$ref": _REF.format(model=model.__name__)}
     return {"description": HTTPStatus(status).phrase, "content": {"application/json": {"schema": schema}}}

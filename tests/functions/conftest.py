@@ -21,8 +21,21 @@ STORY = {
     "getConversation": 200,
     "listConversations": 200,
     "syncContext": 200,
+    "shareConversation": 201,
+    "updateMembership": 200,
+    "listMemberships": 200,
+    "requestTransfer": 201,
+    "listTransfers": 200,
+    "getTransfer": 200,
+    "deleteTransfer": 204,
+    "acceptTransfer": 204,
+    "removeMembership": 204,
 }
 """The sample events in the order in which they make sense, each with the status it gets."""
+
+
+SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
+"""What the sample events call the transfer, whose id is made by the service."""
 
 
 def read_event(name: str) -> dict[str, Any]:
@@ -41,4 +54,13 @@ def gateway() -> Iterator[Gateway]:
 @pytest.fixture(scope="package")
 def told(gateway: Gateway) -> dict[str, Answer]:
     """What is answered to the sample events when they are sent in the order of the story, by operation."""
-    return {name: gateway.deliver(read_event(name)) for name in STORY}
+    answers: dict[str, Answer] = {}
+    transfer = SAMPLE_TRANSFER
+    for name in STORY:
+        if name in ("requestTransfer", "acceptTransfer"):  # the first one is cancelled
+            answers["requestTransfer"] = gateway.deliver(read_event("requestTransfer"))
+            transfer = answers["requestTransfer"].json["id"]
+        if name != "requestTransfer":
+            event = json.loads(json.dumps(read_event(name)).replace(SAMPLE_TRANSFER, transfer))
+            answers[name] = gateway.deliver(event)
+    return answers

@@ -6,9 +6,10 @@ from typing import Any
 
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
-from forklore.domain.model import Conversation, Entry, ForkPoint, Metrics
+from forklore.domain.model import Conversation, Entry, ForkPoint, Metrics, Transfer
 from forklore.usecases.context import Synced
 from forklore.usecases.opening import Shown
+from forklore.usecases.sharing import Membership
 
 
 def to_json(value: Any) -> str:
@@ -112,6 +113,27 @@ def conversation(shown: Shown) -> dict[str, Any]:
             else {}
         ),
         "metrics": _metrics(head.metrics),
+    }
+
+
+def membership(membership: Membership) -> dict[str, Any]:
+    """Return a membership as the members of one conversation see it."""
+    return {
+        "conversationId": membership.conversation_id,
+        "userId": membership.member.user_id,
+        "accessLevel": membership.member.level,
+        "createdAt": membership.member.created_at,
+    }
+
+
+def transfer(transfer: Transfer) -> dict[str, Any]:
+    """Return a pending transfer as its parties see it."""
+    return {
+        "id": transfer.transfer_id,
+        "conversationId": transfer.conversation_id,
+        "fromUserId": transfer.from_user_id,
+        "toUserId": transfer.to_user_id,
+        "createdAt": transfer.created_at,
     }
 
 

@@ -15,6 +15,7 @@ from forklore.usecases.lists import Place
 _DIGEST_BYTES = 6
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 _ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_AT = re.compile(_TIME, re.ASCII)
 _LISTED = re.compile(rf"({_TIME})#({_ID})", re.ASCII)
 
 
@@ -23,14 +24,20 @@ def _write(resource: str, positions: list[Listed]) -> str:
     return base64.urlsafe_b64encode(_digest(resource) + text.encode()).decode().rstrip("=")
 
 
-def _read(resource: str, cursor: str) -> list[Listed]:
+def _text(resource: str, cursor: str) -> str:
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        digest, text = raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:].decode("ascii")
+        digest, text = raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:].decode()
     except (binascii.Error, ValueError) as error:
         raise InvalidCursorError from error
-    matches = [_LISTED.fullmatch(part) for part in text.split("/")]
-    if digest != _digest(resource) or not all(matches):
+    if digest != _digest(resource):
+        raise InvalidCursorError
+    return text
+
+
+def _read(resource: str, cursor: str) -> list[Listed]:
+    matches = [_LISTED.fullmatch(part) for part in _text(resource, cursor).split("/")]
+    if not all(matches):
         raise InvalidCursorError
     return [Listed(match[1], match[2]) for match in matches if match]
 
@@ -52,6 +59,23 @@ def to_listed(resource: str, cursor: str | None) -> Listed | None:
     if len(positions) != 1:
         raise InvalidCursorError
     return positions[0]
+
+
+def of_member(resource: str, place: tuple[str, str] | None) -> str | None:
+    """Return the cursor of a member, (createdAt, user id); None for the end."""
+    if place is None:
+        return None
+    return base64.urlsafe_b64encode(_digest(resource) + "#".join(place).encode()).decode().rstrip("=")
+
+
+def to_member(resource: str, cursor: str | None) -> tuple[str, str] | None:
+    """Return the place that a cursor names. Raises InvalidCursorError unless it is one of `resource`."""
+    if cursor is None:
+        return None
+    created_at, _, user_id = _text(resource, cursor).partition("#")
+    if not _AT.fullmatch(created_at):
+        raise InvalidCursorError
+    return created_at, user_id
 
 
 def of_place(resource: str, place: Place | None) -> str | None:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Channel
+from forklore.edge.identity import is_user_id
 
 UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 INTEGER_MAX = 2**53
@@ -80,6 +81,18 @@ NewId = Annotated[
 NamedId = Annotated[str, Field(max_length=1000)]
 """An id that the request refers to: anything but an existing one is 404 or, for a cursor, 400."""
 
+
+def _user_id(value: str) -> str:
+    if not is_user_id(value):
+        raise ValueError("must be non-blank text of at most 255 bytes without control characters")
+    return value
+
+
+UserId = Annotated[
+    str,
+    AfterValidator(_user_id),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 255, "description": "At most 255 bytes."}),
+]
 Title = Annotated[str, Field(max_length=500)]
 AgentId = Annotated[str, Field(min_length=1, max_length=255)]
 TagName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]

@@ -98,7 +98,7 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
 
     def route(operation: Operation) -> Callable[..., Response[str]]:
         def answer(**_names: str) -> Response[str]:
-            return _respond(app, lambda event: (operation.status, _run(app, operation, event)))
+            return _respond(app, lambda event: _run(app, operation, event))
 
         return answer
 
@@ -118,7 +118,7 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
     return app
 
 
-def _run(app: Resolver, operation: Operation, event: Event) -> str:
+def _run(app: Resolver, operation: Operation, event: Event) -> tuple[int, str]:
     caller = _NOBODY if operation.is_public else caller_of(event)
     headers = app.current_event.headers
     asked = Asked(
@@ -194,7 +194,7 @@ def _respond(app: Resolver, answer: Callable[[Event], tuple[int, str]]) -> Respo
     except Exception as error:  # noqa: BLE001 (whatever it is: a bug, logged and answered)
         status, body = 500, error_body(ForkloreError("an error of ours; it is logged"), request_id)
         _log_bug(error, request_id)
-    return Response(status, content_types.APPLICATION_JSON, body, headers)
+    return Response(status, content_types.APPLICATION_JSON if body else None, body, headers)
 
 
 def error_body(error: ForkloreError, request_id: str) -> str:

@@ -58,12 +58,23 @@ class Call:
             raise NotFoundError(f"no conversation {brief(conversation_id)}")
         return conversation_id
 
-    def once(self, show: Callable[[Any], Mapping[str, Any]]) -> Once | None:
-        """Return the request's Idempotency-Key with how its answer is shown; None without one."""
+    def once(self, show: Callable[[Any], Mapping[str, Any] | None]) -> Once | None:
+        """Return the request's Idempotency-Key with how its answer is shown; None without one.
+
+        show: from what the use case returns to the answer's members; None for an answer without a body.
+        """
         if self.once_key is None:
             return None
         key, request_hash = self.once_key
-        return Once(key, request_hash, lambda answer: to_json(show(answer)))
+        return Once(key, request_hash, lambda answer: _text(show(answer)))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer with a status other than the operation's own. members: None without a body."""
+
+    status: int
+    members: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +82,29 @@ class Operation:
     """One thing a caller can do.
 
     name: as a direct invocation calls it. path: with `{names}` in braces. run: from a Call to the answer's
-    members. query, body: what the request may hold. result: what the answer holds, for the documentation.
+    members; None for an answer without a body. query, body: what the request may hold. result: what the
+    answer holds, for the documentation; None without a body. also: statuses of success beside `status`.
     errors: the statuses of its own, beside those that every operation has. is_public: needs no credentials.
     """
 
     name: str
     method: str
     path: str
-    run: Callable[[Call], Mapping[str, Any]]
-    result: type[pydantic.BaseModel]
+    run: Callable[[Call], Mapping[str, Any] | Answer | None]
+    result: type[pydantic.BaseModel] | None
     status: int = 200
+    also: tuple[int, ...] = ()
     query: type[pydantic.BaseModel] = NoFields
     body: type[pydantic.BaseModel] | None = None
     errors: tuple[int, ...] = ()
     takes_if_match: bool = False
     is_public: bool = False
 
-    def __call__(self, table: Table, asked: Asked) -> str:
-        """Return the answer's JSON text. Raises a ForkloreError for what the caller is told instead."""
+    def __call__(self, table: Table, asked: Asked) -> tuple[int, str]:
+        """Return the answer's status and JSON text, empty without a body.
+
+        Raises a ForkloreError for what the caller is told instead.
+        """
         query = checked(self.query, asked.query)
         body = checked(self.body, asked.body) if self.body else None
         call = Call(
@@ -101,9 +117,12 @@ class Operation:
             once_key=self._once_key(asked),
         )
         try:
-            return to_json(self.run(call))
+            answer = self.run(call)
         except AnsweredBefore as before:
-            return before.replay.body
+            return self.status, before.replay.body
+        if not isinstance(answer, Answer):
+            answer = Answer(self.status, answer)
+        return answer.status, _text(answer.members)
 
     def _if_match(self, asked: Asked) -> str | None:
         value = asked.if_match if self.takes_if_match else None
@@ -127,6 +146,10 @@ class Operation:
         scope = json.dumps([caller.user_id, caller.client_id, self.method, self.path, path, key])
         body = json.dumps(asked.body, sort_keys=True, default=_spelled)
         return keys.idempotency(scope), hashlib.sha256(body.encode()).hexdigest()
+
+
+def _text(members: Mapping[str, Any] | None) -> str:
+    return "" if members is None else to_json(members)
 
 
 def _spelled(value: Any) -> str:

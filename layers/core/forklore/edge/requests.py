@@ -21,6 +21,7 @@ from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Channel, Usage
 from forklore.edge import fields
 from forklore.usecases.lists import Ancestry, Mode
+from forklore.usecases.transfers import Role
 
 KEPT_AS_TEXT = frozenset({"content", "metadata", "usage"})
 """Body fields that come back token by token, and so are kept as the text that was sent."""
@@ -136,6 +137,44 @@ class ListPage(Request):
     """A page of a list, oldest first."""
 
     limit: fields.Limit200 = 20
+    after_cursor: fields.NamedId | None = None
+
+
+class ListMembers(Request):
+    """A page of the members, oldest first."""
+
+    limit: fields.Limit200 = 50
+    after_cursor: fields.NamedId | None = None
+
+
+Grantable = Literal["manager", "writer", "reader"]
+
+
+class ShareConversation(Request):
+    """A user, and what they may do."""
+
+    user_id: fields.UserId
+    access_level: Grantable
+
+
+class UpdateMembership(Request):
+    """What the member may do from now on."""
+
+    access_level: Grantable
+
+
+class RequestTransfer(Request):
+    """Whose fork tree to offer, named by any of its conversations, and to whom."""
+
+    conversation_id: fields.NamedId
+    new_owner_user_id: fields.UserId
+
+
+class ListTransfers(Request):
+    """Which of the caller's pending transfers to list."""
+
+    role: Annotated[Role, fields.one_of(Role)] = Role.ALL
+    limit: fields.Limit200 = 50
     after_cursor: fields.NamedId | None = None
 
 

@@ -124,6 +124,39 @@ class EntryPage(Result):
     before_cursor: str | None = Cursor
 
 
+class Membership(Result):
+    """What a user may do in a fork tree."""
+
+    conversation_id: str = Id
+    user_id: str
+    access_level: Literal["owner", "manager", "writer", "reader"]
+    created_at: str = Time
+
+
+class MembershipPage(Result):
+    """The members of a fork tree, oldest first."""
+
+    data: list[Membership]
+    after_cursor: str | None = Cursor
+
+
+class Transfer(Result):
+    """An ownership that is offered."""
+
+    id: str = Id
+    conversation_id: str = Id
+    from_user_id: str
+    to_user_id: str
+    created_at: str = Time
+
+
+class TransferPage(Result):
+    """Pending transfers, oldest first."""
+
+    data: list[Transfer]
+    after_cursor: str | None = Cursor
+
+
 class ErrorDetails(BaseModel):
     """What exactly is wrong. Some errors add members of their own, such as `lastEntryId`."""
 

@@ -300,8 +300,8 @@ def mine_item(group_id: str, user_id: str, *, created_at: str, is_child: bool) -
     return key_of(keys.mine(user_id, created_at, group_id)) | present({"child": True if is_child else None})
 
 
-def transfer_items(transfer: Transfer) -> list[Item]:
-    """Return a pending transfer's items: by its id, as its tree's only one, and for both parties."""
+def transfer_items(transfer: Transfer, *, nonce: str) -> list[Item]:
+    """Return a pending transfer's items: as its tree's only one, by its id, and for both parties."""
     held = present(
         {
             "id": transfer.transfer_id,
@@ -310,6 +310,7 @@ def transfer_items(transfer: Transfer) -> list[Item]:
             "from": transfer.from_user_id,
             "to": transfer.to_user_id,
             "createdAt": transfer.created_at,
+            "nonce": nonce,
         }
     )
     return [key_of(key) | held for key in transfer_keys(transfer)]

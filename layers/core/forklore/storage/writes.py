@@ -8,7 +8,7 @@ from forklore.domain import access, ancestry, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
-from forklore.domain.model import Conversation, Entry, Head, Metrics
+from forklore.domain.model import Conversation, Entry, Head, Metrics, Transfer
 from forklore.storage import items
 from forklore.storage.connection import Item, Write
 from forklore.storage.items import State, key_of, number, text
@@ -23,6 +23,7 @@ CONTEXT = "context"
 POINTER = "pointer"
 GROUP = "group"
 TARGET = "target"
+TRANSFER = "transfer"
 
 MEMBERS_MAX = 500
 
@@ -168,13 +169,18 @@ class Writer:
             **n.parts(),
         )
 
-    def change_members(self, group_id: str, *, by: int, owner: str | None) -> Write:
+    def change_members(self, group_id: str, *, by: int, owner: str | None, target: str) -> Write:
         """Count members of a live tree, and move the version that children are copied under.
 
-        With `owner` only while that is the owner.
+        With `owner` only while that is the owner. target: who is changed; not while HEADs may still name them
+        as their owner.
         """
         n = Names()
-        conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
+        rewriting = n.name("rewriting")
+        conditions = [
+            f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
+            f"(attribute_not_exists({rewriting}) OR {rewriting} <> {n.value('target', text(target))})",
+        ]
         if owner is not None:
             conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
         if by > 0:
@@ -211,6 +217,136 @@ class Writer:
             ExpressionAttributeNames={"#level": "level"},
             ExpressionAttributeValues={":was": text(was)},
         )
+
+    def check_group(self, group_id: str, *, owner: str | None = None, version: int | None = None) -> Write:
+        """Hold a tree to be live, and to the owner or the version of its members that were read."""
+        n = Names()
+        conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
+        if owner is not None:
+            conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+        if version is not None:
+            conditions.append(f"{n.name('membersVersion')} = {n.value('version', number(version))}")
+        return self._write(
+            GROUP,
+            "ConditionCheck",
+            Key=key_of(keys.group(group_id)),
+            ConditionExpression=" AND ".join(conditions),
+            **n.parts(),
+        )
+
+    def put_transfer(self, transfer: Transfer, *, nonce: str) -> list[Write]:
+        """Put a pending transfer, unless the tree has one."""
+        only, *others = items.transfer_items(transfer, nonce=nonce)
+        return [
+            self.put_new(TRANSFER, only),
+            *(self.put(f"{TRANSFER}{at}", item) for at, item in enumerate(others)),
+        ]
+
+    def delete_transfer(self, transfer: Transfer) -> list[Write]:
+        """Delete a pending transfer while it is the tree's."""
+        only, *others = items.transfer_keys(transfer)
+        return [
+            self._write(
+                TRANSFER,
+                "Delete",
+                Key=key_of(only),
+                ConditionExpression="#id = :id",
+                ExpressionAttributeNames={"#id": "id"},
+                ExpressionAttributeValues={":id": text(transfer.transfer_id)},
+            ),
+            *(self.delete(f"{TRANSFER}{at}", key) for at, key in enumerate(others)),
+        ]
+
+    def check_no_transfer_to(self, group_id: str, user_id: str) -> Write:
+        """Hold that the tree's ownership is not offered to the user."""
+        return self._write(
+            TRANSFER,
+            "ConditionCheck",
+            Key=key_of(keys.transfer_of_group(group_id)),
+            ConditionExpression="attribute_not_exists(PK) OR #to <> :user",
+            ExpressionAttributeNames={"#to": "to"},
+            ExpressionAttributeValues={":user": text(user_id)},
+        )
+
+    def accept_transfer(self, transfer: Transfer, *, nonce: str) -> list[Write]:
+        """Make the recipient the owner and the sender a manager, at once; HEADs are rewritten afterwards."""
+        group_id = transfer.group_id
+        n = Names()
+        conditions = [
+            f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
+            f"{n.name('owner')} = {n.value('from', text(transfer.from_user_id))}",
+            f"attribute_not_exists({n.name('rewriting')})",
+        ]
+        group = self._write(
+            GROUP,
+            "Update",
+            Key=key_of(keys.group(group_id)),
+            UpdateExpression=f"SET #owner = {n.value('to', text(transfer.to_user_id))}, #rewriting = :from"
+            f", {n.name('nonce')} = {n.value('nonce', text(nonce))}"
+            f" ADD {n.name('membersVersion')} {n.value('one', number(1))}",
+            ConditionExpression=" AND ".join(conditions),
+            **n.parts(),
+        )
+        job = key_of(keys.job(TRANSFER, group_id)) | items.present({"group": group_id})
+        return [
+            *self.delete_transfer(transfer),
+            group,
+            self._change_level("sender", group_id, transfer.from_user_id, AccessLevel.MANAGER),
+            self._change_level("recipient", group_id, transfer.to_user_id, AccessLevel.OWNER),
+            self.put("job", job),
+        ]
+
+    def _change_level(self, name: str, group_id: str, user_id: str, level: AccessLevel) -> Write:
+        return self._write(
+            name,
+            "Update",
+            Key=key_of(keys.member(group_id, user_id)),
+            UpdateExpression="SET #level = :level",
+            ConditionExpression="attribute_exists(PK)",
+            ExpressionAttributeNames={"#level": "level"},
+            ExpressionAttributeValues={":level": text(level)},
+        )
+
+    def rewrite_owner(self, group_id: str, conversation_id: str, *, was: str, owner: str) -> Write:
+        """Give a HEAD the tree's new owner, while it names the one before."""
+        return self._write(
+            HEAD,
+            "Update",
+            Key=key_of(keys.head(group_id, conversation_id)),
+            UpdateExpression="SET #owner = :owner",
+            ConditionExpression="#owner = :was",
+            ExpressionAttributeNames={"#owner": "owner"},
+            ExpressionAttributeValues={":owner": text(owner), ":was": text(was)},
+        )
+
+    def end_rewriting(self, group_id: str, *, was: str) -> list[Write]:
+        """Note that no HEAD names the owner before any more."""
+        group = self._write(
+            GROUP,
+            "Update",
+            Key=key_of(keys.group(group_id)),
+            UpdateExpression="REMOVE #rewriting",
+            ConditionExpression="#rewriting = :was",
+            ExpressionAttributeNames={"#rewriting": "rewriting"},
+            ExpressionAttributeValues={":was": text(was)},
+        )
+        return [group, self.delete("job", keys.job(TRANSFER, group_id))]
+
+    def forget_rewriting(self, group_id: str) -> list[Write]:
+        """Delete the job of a tree whose HEADs all name its owner, or that is gone."""
+        group = self._write(
+            GROUP,
+            "ConditionCheck",
+            Key=key_of(keys.group(group_id)),
+            ConditionExpression="attribute_not_exists(#rewriting) OR #state <> :live",
+            ExpressionAttributeNames={"#rewriting": "rewriting", "#state": "state"},
+            ExpressionAttributeValues={":live": text(State.LIVE)},
+        )
+        return [group, self.delete("job", keys.job(TRANSFER, group_id))]
+
+    def put(self, name: str, item: Item) -> Write:
+        """Put an item, whether it is there or not."""
+        return self._write(name, "Put", Item=item)
 
     def delete(self, name: str, key: Key) -> Write:
         """Delete an item, whether it is there or not."""

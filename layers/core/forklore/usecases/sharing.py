@@ -1,16 +1,32 @@
 """Who may use a fork tree: share it, change and remove memberships, list them (contract, section 7)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from forklore.domain import keys
-from forklore.domain.model import Caller
+from forklore.domain import access, ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.model import Caller, Transfer
+from forklore.errors import (
+    ConflictError,
+    MemberLimitError,
+    NotFoundError,
+    UnavailableError,
+    ValidationError,
+)
 from forklore.storage import items
+from forklore.storage.connection import Refused, Write
 from forklore.storage.items import Member
 from forklore.storage.table import Table
-from forklore.usecases.opening import open_conversation
+from forklore.storage.writes import IDEMPOTENCY, MEMBERS_MAX, TARGET
+from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer
+from forklore.usecases.opening import Opened, find, open_conversation
+from forklore.usecases.transfers import finish_rewriting
 
 ATTEMPTS_MAX = 16
 """Times that a change is decided again when members change under it."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +39,225 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class MembershipPage:
-    """Memberships, oldest first. resume: the place to go on after: (createdAt, user id); None at the end."""
+    """Memberships, oldest first. resume: the place to go on after, (createdAt, user id); None at the end."""
 
     memberships: list[Membership]
     resume: tuple[str, str] | None
 
 
 def list_memberships(
-    table: Table, *, caller: Caller, conversation_id: str, after: tuple[str, str] | None, limit: int
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    after: Callable[[], tuple[str, str] | None],
+    limit: int,
 ) -> MembershipPage:
-    """Return a page of the members. Raises NotFoundError, ForbiddenError if the caller is not one."""
+    """Return a page of the members.
+
+    after: reads the `resume` of the page before, once the caller is known to be a member.
+    Raises NotFoundError, ForbiddenError if the caller is not a member, and what `after` raises.
+    """
     opened = open_conversation(table, conversation_id, caller=caller)
+    place = after()
     members = sorted(
         ((member.created_at, member.user_id), member)
         for member in map(items.member, table.query(keys.members_range(opened.group.group_id)))
     )
-    left = [(place, member) for place, member in members if after is None or place > after]
+    left = [(at, member) for at, member in members if place is None or at > place]
     page = [Membership(conversation_id, member) for _, member in left[:limit]]
     return MembershipPage(page, left[limit - 1][0] if len(left) > limit else None)
+
+
+def share_conversation(
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    user_id: str,
+    level: AccessLevel,
+    once: Once | None = None,
+) -> Membership:
+    """Make a user a member of the conversation's tree.
+
+    Raises NotFoundError, ForbiddenError unless the caller may give that level, ConflictError for a member,
+    MemberLimitError, AnsweredBefore for a replay.
+    """
+    nonce = table.nonce()
+
+    def change(seen: _Seen) -> tuple[list[Write], Membership]:
+        group = seen.opened.group
+        access.require_grant(seen.level, level)
+        if seen.target is not None:
+            raise ConflictError("already a member; PATCH changes the level")
+        if group.members >= MEMBERS_MAX:
+            raise MemberLimitError(f"a fork tree has at most {MEMBERS_MAX} members")
+        member = Member(user_id, level, ids.timestamp(table.now_ms()))
+        made = Membership(conversation_id, member)
+        mine = items.mine_item(group.group_id, user_id, created_at=group.created_at, is_child=group.is_child)
+        record = record_answer(
+            table, once, group_id=group.group_id, conversation_id=conversation_id, answer=made
+        )
+        writes = [
+            *record,
+            *_allowed(table, seen, caller, target=user_id, by=1),
+            table.write.put_new(TARGET, items.member_item(group.group_id, member, nonce=nonce)),
+            table.write.put("mine", mine),
+        ]
+        return writes, made
+
+    def is_done(refused: Refused) -> bool:
+        item = refused.failed.get(TARGET)
+        return item is not None and items.nonce(item) == nonce
+
+    return _change_members(table, caller, conversation_id, user_id, change, once=once, is_done=is_done)
+
+
+def update_membership(
+    table: Table, *, caller: Caller, conversation_id: str, user_id: str, level: AccessLevel
+) -> Membership:
+    """Change a member's level.
+
+    Raises NotFoundError if there is no such member, ForbiddenError unless the caller has a say in both the
+    old and the new level, ValidationError for the owner's own membership.
+    """
+
+    def change(seen: _Seen) -> tuple[list[Write], Membership]:
+        access.require(seen.level, AccessLevel.MANAGER)
+        member = seen.require_target()
+        access.require_grant(seen.level, member.level, level)
+        group_id = seen.opened.group.group_id
+        writes = [
+            *_allowed(table, seen, caller, target=user_id, by=0),
+            table.write.set_level(group_id, user_id, was=member.level, level=level),
+        ]
+        return writes, Membership(conversation_id, Member(user_id, level, member.created_at))
+
+    return _change_members(table, caller, conversation_id, user_id, change)
+
+
+def remove_membership(table: Table, *, caller: Caller, conversation_id: str, user_id: str) -> None:
+    """End a membership, and a pending transfer to that member. Every member may end their own.
+
+    Raises NotFoundError if there is no such member, ForbiddenError unless the caller has a say in the
+    member's level, ValidationError for the owner's own membership.
+    """
+
+    def change(seen: _Seen) -> tuple[list[Write], None]:
+        is_own = caller.user_id == user_id
+        if not is_own:
+            access.require(seen.level, AccessLevel.MANAGER)
+        member, group = seen.require_target(), seen.opened.group
+        if not is_own:
+            access.require_grant(seen.level, member.level)
+        writes = [
+            *_allowed(table, seen, caller, target=user_id, by=-1),
+            table.write.delete_member(group.group_id, user_id, was=member.level),
+            table.write.delete("mine", keys.mine(user_id, group.created_at, group.group_id)),
+            *_drop_transfer(table, seen, user_id),
+        ]
+        return writes, None
+
+    def is_done(refused: Refused) -> bool:
+        return TARGET in refused.failed and refused.failed[TARGET] is None
+
+    _change_members(table, caller, conversation_id, user_id, change, is_done=is_done)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a change of members is decided on.
+
+    target: the member it is about. transfer: the tree's pending one.
+    """
+
+    opened: Opened
+    level: AccessLevel
+    target: Member | None
+    transfer: Transfer | None
+
+    def require_target(self) -> Member:
+        """Return the member who is changed. Raises NotFoundError, ValidationError for the owner."""
+        if self.target is None:
+            raise NotFoundError("no such member")
+        if self.target.level is AccessLevel.OWNER:
+            raise ValidationError("the owner's membership changes by a transfer only", field="userId")
+        return self.target
+
+
+def _never(_refused: Refused) -> bool:
+    return False
+
+
+def _change_members(
+    table: Table,
+    caller: Caller,
+    conversation_id: str,
+    user_id: str,
+    change: Callable[[_Seen], tuple[list[Write], T]],
+    *,
+    once: Once | None = None,
+    is_done: Callable[[Refused], bool] = _never,
+) -> T:
+    """Decide with `change` on what is seen, and write it; again when that changes. Return its answer.
+
+    is_done: tells from a refusal that the change is there already, perhaps by this request's first attempt.
+    """
+    for _ in range(ATTEMPTS_MAX):
+        seen = _see(table, caller, conversation_id, user_id, once)
+        group_id = seen.opened.group.group_id
+        if seen.opened.group.rewriting == user_id:
+            # The owner before still owns some HEADs: what they may do must not outlive this change.
+            finish_rewriting(table, group_id)
+            continue
+        writes, made = change(seen)
+        try:
+            table.commit(writes)
+        except Refused as refused:
+            if is_done(refused):
+                return made
+            item = refused.failed.get(IDEMPOTENCY)
+            raise_if_answered(table, once, {once.key: item} if once and item else {}, caller=caller)
+            continue
+        return made
+    raise UnavailableError("the members keep changing; try again")
+
+
+def _see(table: Table, caller: Caller, conversation_id: str, user_id: str, once: Once | None) -> _Seen:
+    found = find(
+        table,
+        conversation_id,
+        caller=caller,
+        beside=keys_of(once),
+        in_group=lambda group_id: [keys.member(group_id, user_id), keys.transfer_of_group(group_id)],
+    )
+    raise_if_answered(table, once, found.beside, caller=caller)
+    opened = found.require(conversation_id, AccessLevel.READER)
+    assert opened.level is not None, "a member"
+    group_id = opened.group.group_id
+    target = found.beside.get(keys.member(group_id, user_id))
+    transfer = found.beside.get(keys.transfer_of_group(group_id))
+    return _Seen(
+        opened,
+        opened.level,
+        items.member(target) if target else None,
+        items.transfer(transfer) if transfer else None,
+    )
+
+
+def _allowed(table: Table, seen: _Seen, caller: Caller, *, target: str, by: int) -> list[Write]:
+    """Return what holds the change to the level that it was allowed by, and counts the members."""
+    group_id, user_id = seen.opened.group.group_id, caller.user_id
+    is_owner = seen.level is AccessLevel.OWNER
+    checks_itself = is_owner or user_id == target  # by GROUP's owner, or the membership that is written
+    return [
+        table.write.change_members(group_id, by=by, owner=user_id if is_owner else None, target=target),
+        *([] if checks_itself else [table.write.check_member(group_id, user_id, AccessLevel.MANAGER)]),
+    ]
+
+
+def _drop_transfer(table: Table, seen: _Seen, user_id: str) -> list[Write]:
+    """Return what ends a pending transfer to the user, or holds that there is none."""
+    if seen.transfer is not None and seen.transfer.to_user_id == user_id:
+        return table.write.delete_transfer(seen.transfer)
+    return [table.write.check_no_transfer_to(seen.opened.group.group_id, user_id)]

@@ -1,6 +1,10 @@
 """All operations: the routes of the HTTP API and what direct invocation can ask for."""
 
 from forklore.edge.operation import Operation
-from forklore.edge.operations import conversations, entries
+from forklore.edge.operations import conversations, entries, sharing
 
-ALL: tuple[Operation, ...] = (*conversations.OPERATIONS, *entries.OPERATIONS)
+ALL: tuple[Operation, ...] = (
+    *conversations.OPERATIONS,
+    *entries.OPERATIONS,
+    *sharing.OPERATIONS,
+)

@@ -1,0 +1,12 @@
+"""Memberships and ownership transfers."""
+
+from typing import Any
+
+from forklore.edge.http import resolver_for
+from forklore.edge.operations.sharing import OPERATIONS
+
+app = resolver_for(OPERATIONS)
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

@@ -1,0 +1,242 @@
+"""Hand a fork tree over: offer its ownership, cancel, decline, accept (contract, section 7).
+
+The tree has one owner at every instant: GROUP names them, and one transaction changes GROUP and both
+memberships. The HEADs, which name the owner for appends, follow; until then the owner before still appends
+as what they are now, a manager, and whoever takes that from them rewrites the HEADs first.
+"""
+
+import contextlib
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from forklore.domain import ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.ids import EntryId
+from forklore.domain.keys import Listed
+from forklore.domain.model import Caller, Transfer
+from forklore.errors import (
+    BadRequestError,
+    ForbiddenError,
+    NotFoundError,
+    TransferPendingError,
+    UnavailableError,
+    brief,
+)
+from forklore.storage import items
+from forklore.storage.connection import Refused
+from forklore.storage.items import Group
+from forklore.storage.table import Table
+from forklore.storage.writes import IDEMPOTENCY, TRANSFER
+from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer
+from forklore.usecases.opening import find
+
+ATTEMPTS_MAX = 16
+"""Times that a step is decided again when the tree changes under it."""
+ROWS_MAX = 1_000
+"""Transfers looked at for one page; at the bound it comes back short, with a cursor."""
+
+
+class Role(StrEnum):
+    """Which side of a transfer the caller is on."""
+
+    SENDER = "sender"
+    RECIPIENT = "recipient"
+    ALL = "all"
+
+    def includes(self, transfer: Transfer, user_id: str) -> bool:
+        parties = {Role.SENDER: transfer.from_user_id, Role.RECIPIENT: transfer.to_user_id}
+        return self is Role.ALL or parties[self] == user_id
+
+
+@dataclass(frozen=True, slots=True)
+class TransferPage:
+    """Pending transfers, oldest first. resume: the place to go on after; None at the end."""
+
+    transfers: list[Transfer]
+    resume: Listed | None
+
+
+def request_transfer(
+    table: Table, *, caller: Caller, conversation_id: str, new_owner: str, once: Once | None = None
+) -> Transfer:
+    """Offer the ownership of the conversation's tree to a member.
+
+    Raises NotFoundError, ForbiddenError unless the caller is the owner, BadRequestError to oneself or to a
+    non-member, TransferPendingError, AnsweredBefore for a replay.
+    """
+    nonce = table.nonce()
+    for _ in range(ATTEMPTS_MAX):
+        found = find(
+            table,
+            conversation_id,
+            caller=caller,
+            beside=keys_of(once),
+            in_group=lambda group_id: [keys.member(group_id, new_owner), keys.transfer_of_group(group_id)],
+        )
+        raise_if_answered(table, once, found.beside, caller=caller)
+        group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
+        if new_owner == caller.user_id:
+            raise BadRequestError("you are the owner", field="newOwnerUserId")
+        if keys.member(group_id, new_owner) not in found.beside:
+            raise BadRequestError("the new owner must be a member", field="newOwnerUserId")
+        pending = found.beside.get(keys.transfer_of_group(group_id))
+        if pending is not None:
+            raise _pending(items.transfer(pending))
+        transfer_id = EntryId(table.mint_conversation())
+        transfer = Transfer(
+            transfer_id, group_id, conversation_id, caller.user_id, new_owner, ids.created_at(transfer_id)
+        )
+        record = record_answer(
+            table, once, group_id=group_id, conversation_id=conversation_id, answer=transfer
+        )
+        writes = [
+            *record,
+            *table.write.put_transfer(transfer, nonce=nonce),
+            table.write.check_group(group_id, owner=caller.user_id),
+            table.write.check_member(group_id, new_owner, AccessLevel.READER),
+        ]
+        try:
+            table.commit(writes)
+        except Refused as refused:
+            mine = refused.failed.get(TRANSFER)
+            if mine is not None and items.nonce(mine) == nonce:
+                return items.transfer(mine)
+            record_item = refused.failed.get(IDEMPOTENCY)
+            known = {once.key: record_item} if once and record_item else {}
+            raise_if_answered(table, once, known, caller=caller)
+            continue
+        return transfer
+    raise UnavailableError("the conversation is busy; try again")
+
+
+def _pending(transfer: Transfer) -> TransferPendingError:
+    return TransferPendingError("a transfer is pending already", existingTransferId=transfer.transfer_id)
+
+
+def list_transfers(
+    table: Table, *, caller: Caller, role: Role, after: Listed | None, limit: int
+) -> TransferPage:
+    """Return a page of the transfers that wait for the caller or that the caller waits for."""
+    page: list[Transfer] = []
+    looked = 0
+    rows = table.query(keys.transfers_range(caller.user_id, after=after), page=limit + 1)
+    while transfers := [items.transfer(row) for row in islice(rows, limit + 1)]:
+        wanted = [transfer for transfer in transfers if role.includes(transfer, caller.user_id)]
+        groups = table.get(keys.group(transfer.group_id) for transfer in wanted)
+        for transfer in wanted:
+            group = groups.get(keys.group(transfer.group_id))
+            if group is None or not items.group(group).is_live:
+                continue
+            if len(page) == limit:
+                return TransferPage(page, _place(page[-1]))
+            page.append(transfer)
+        looked += len(transfers)
+        if looked >= ROWS_MAX:
+            return TransferPage(page, _place(transfers[-1]))
+    return TransferPage(page, None)
+
+
+def _place(transfer: Transfer) -> Listed:
+    return Listed(transfer.created_at, transfer.transfer_id)
+
+
+def get_transfer(table: Table, *, caller: Caller, transfer_id: str) -> Transfer:
+    """Return a pending transfer. Raises NotFoundError for those who are no party to it."""
+    transfer, _ = _open(table, transfer_id)
+    if caller.user_id not in (transfer.from_user_id, transfer.to_user_id):
+        raise NotFoundError(f"no transfer {brief(transfer_id)}")
+    return transfer
+
+
+def _open(table: Table, transfer_id: str) -> tuple[Transfer, Group]:
+    """Return a pending transfer and its live tree. Raises NotFoundError."""
+    item = table.get([keys.transfer(transfer_id)]).get(keys.transfer(transfer_id))
+    if item is not None:
+        transfer = items.transfer(item)
+        of_group = table.get([keys.group(transfer.group_id)]).get(keys.group(transfer.group_id))
+        if of_group is not None and items.group(of_group).is_live:
+            return transfer, items.group(of_group)
+    raise NotFoundError(f"no transfer {brief(transfer_id)}")
+
+
+def delete_transfer(table: Table, *, caller: Caller, transfer_id: str) -> None:
+    """Cancel a transfer as its sender, or decline it as its recipient.
+
+    Raises NotFoundError, ForbiddenError for others.
+    """
+    transfer, _ = _open(table, transfer_id)
+    if caller.user_id not in (transfer.from_user_id, transfer.to_user_id):
+        raise ForbiddenError("only the sender and the recipient may end a transfer")
+    try:
+        table.commit(table.write.delete_transfer(transfer))
+    except Refused as refused:
+        # It is gone: ended by this request's first attempt or by the other party, or accepted meanwhile.
+        item = table.get([keys.group(transfer.group_id)]).get(keys.group(transfer.group_id))
+        if item is None or items.group(item).owner != transfer.from_user_id:
+            raise NotFoundError(f"no transfer {brief(transfer_id)}") from refused
+
+
+def accept_transfer(table: Table, *, caller: Caller, transfer_id: str, once: Once | None = None) -> None:
+    """Become the owner of the tree; the sender becomes a manager.
+
+    Raises NotFoundError, ForbiddenError unless the caller is the recipient, AnsweredBefore for a replay.
+    """
+    nonce = table.nonce()
+    for _ in range(ATTEMPTS_MAX):
+        raise_if_answered(table, once, table.get(keys_of(once)), caller=caller)
+        transfer, group = _open(table, transfer_id)
+        if caller.user_id != transfer.to_user_id:
+            raise ForbiddenError("only the recipient may accept a transfer")
+        if group.rewriting is not None:
+            finish_rewriting(table, group.group_id)
+            continue
+        record = record_answer(
+            table,
+            once,
+            group_id=transfer.group_id,
+            conversation_id=transfer.conversation_id,
+            answer=transfer,
+        )
+        try:
+            table.commit([*record, *table.write.accept_transfer(transfer, nonce=nonce)])
+        except Refused as refused:
+            item = refused.failed.get(IDEMPOTENCY)
+            raise_if_answered(table, once, {once.key: item} if once and item else {}, caller=caller)
+            if not _is_own_acceptance(table, transfer, nonce):
+                continue
+        with contextlib.suppress(UnavailableError):  # the sweep goes on where this ends
+            finish_rewriting(table, transfer.group_id)
+        return
+    raise UnavailableError("the conversation is busy; try again")
+
+
+def _is_own_acceptance(table: Table, transfer: Transfer, nonce: str) -> bool:
+    """Tell whether this very request has made the recipient the owner, by a first attempt."""
+    item = table.get([keys.group(transfer.group_id)]).get(keys.group(transfer.group_id))
+    return item is not None and items.nonce(item) == nonce
+
+
+def finish_rewriting(table: Table, group_id: str) -> None:
+    """Give every HEAD of the tree the owner that GROUP names; nothing to do is done.
+
+    Raises UnavailableError when time runs out; what was done stays.
+    """
+    item = table.get([keys.group(group_id)]).get(keys.group(group_id))
+    group = items.group(item) if item else None
+    if group is None or not group.is_live or group.rewriting is None:
+        with contextlib.suppress(Refused):  # a transfer was accepted just now, and has this job to do
+            table.commit(table.write.forget_rewriting(group_id))
+        return
+    was, owner = group.rewriting, group.owner
+
+    def rewrite(conversation_id: str) -> None:
+        with contextlib.suppress(Refused):  # it names the owner already, or is gone
+            table.commit([table.write.rewrite_owner(group_id, conversation_id, was=was, owner=owner)])
+
+    heads = table.query(keys.heads_range(group_id))
+    behind = (keys.in_head(head["SK"]["S"]) for head in heads if items.head(head).owner == was)
+    for _ in table.side_by_side(rewrite, behind):
+        pass
+    with contextlib.suppress(Refused):  # another one has finished first
+        table.commit(table.write.end_rewriting(group_id, was=was))
