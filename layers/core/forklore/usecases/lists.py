@@ -20,7 +20,7 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
 from forklore.storage.table import Table
-from forklore.usecases.opening import Shown, level_of
+from forklore.usecases.opening import Shown, keys_of_root, level_of
 
 TREES_AT_ONCE = 25
 """Trees read in one request: four items each."""
@@ -131,16 +131,7 @@ def _range(caller: Caller, request: ListRequest) -> SortRange:
 
 def _open_trees(table: Table, caller: Caller, places: list[Listed]) -> list[_Tree]:
     """Return those trees that are live and of which the user is a member, with their roots."""
-    found = table.get(
-        key
-        for place in places
-        for key in (
-            keys.group(place.conversation_id),
-            keys.member(place.conversation_id, caller.user_id),
-            keys.conversation(place.conversation_id, place.conversation_id),
-            keys.head(place.conversation_id, place.conversation_id),
-        )
-    )
+    found = table.get(key for place in places for key in keys_of_root(place.conversation_id, caller))
     trees = []
     for place in places:
         group = found.get(keys.group(place.conversation_id))

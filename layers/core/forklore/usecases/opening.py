@@ -170,6 +170,21 @@ def _opened(found: Mapping[Key, Item], conversation_id: str, group_id: str, call
     return opened if opened.group.is_live else None
 
 
+def keys_of_root(group_id: str, caller: Caller) -> list[Key]:
+    """Return the keys of what says what a tree's root is and whether the caller may see it."""
+    return [
+        keys.group(group_id),
+        keys.member(group_id, caller.user_id),
+        keys.conversation(group_id, group_id),
+        keys.head(group_id, group_id),
+    ]
+
+
+def root_of(found: Mapping[Key, Item], group_id: str, caller: Caller) -> Opened | None:
+    """Return a tree's root from its items; None where there is none that lives."""
+    return _opened(found, group_id, group_id, caller)
+
+
 def level_of(caller: Caller, member: Item | None) -> AccessLevel | None:
     """Return the caller's access level, given their membership; one who sees all is taken for the owner."""
     return AccessLevel.OWNER if caller.sees_all else items.level(member)

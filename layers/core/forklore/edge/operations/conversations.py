@@ -8,7 +8,7 @@ from forklore.domain.ids import EntryId
 from forklore.domain.model import ForkPosition
 from forklore.edge import answers, cursors, requests, results
 from forklore.edge.operation import Call, Operation
-from forklore.usecases import conversations, forks, lists
+from forklore.usecases import children, conversations, forks, lists
 
 
 def check_health(_call: Call) -> Mapping[str, Any]:
@@ -121,6 +121,24 @@ def list_forks(call: Call) -> Mapping[str, Any]:
     }
 
 
+def list_children(call: Call) -> Mapping[str, Any]:
+    """List the conversations that this one has started, oldest first, as far as you may see them."""
+    query: requests.ListPage = call.query
+    conversation_id = call.conversation_id
+    resource = f"children/{conversation_id}"
+    page = children.list_children(
+        call.table,
+        caller=call.caller,
+        conversation_id=conversation_id,
+        after=lambda: cursors.to_listed(resource, query.after_cursor),
+        limit=query.limit,
+    )
+    return {
+        "data": [answers.conversation(shown) for shown in page.children],
+        "afterCursor": cursors.of_listed(resource, page.resume),
+    }
+
+
 _ROOT = "/v1/conversations"
 _ONE = f"{_ROOT}/{{conversationId}}"
 
@@ -171,6 +189,15 @@ OPERATIONS = (
         f"{_ONE}/forks",
         list_forks,
         results.ForkPage,
+        query=requests.ListPage,
+        errors=(403, 404),
+    ),
+    Operation(
+        "listChildren",
+        "GET",
+        f"{_ONE}/children",
+        list_children,
+        results.ConversationPage,
         query=requests.ListPage,
         errors=(403, 404),
     ),

@@ -21,6 +21,9 @@ def append_entry(call: Call) -> Mapping[str, Any]:
     if body.forked_at_conversation_id is not None:
         entry_id = body.forked_at_entry_id
         fork = entries.Fork(body.forked_at_conversation_id, None if entry_id is None else EntryId(entry_id))
+    start = None
+    if body.started_by_conversation_id is not None:
+        start = entries.Start(body.started_by_conversation_id, body.started_by_entry_id)
     is_batch = isinstance(body, requests.AppendEntries)
     appended = entries.append_entries(
         call.table,
@@ -29,6 +32,7 @@ def append_entry(call: Call) -> Mapping[str, Any]:
             conversation_id=conversation_id,
             drafts=[_draft(fields, call.caller) for fields in body.drafts],
             fork=fork,
+            start=start,
             if_match=None if call.if_match is None else EntryId(call.if_match),
             once=call.once(lambda _answer: {}),
         ),
