@@ -96,6 +96,7 @@ class CreateConversation(Request):
     """A conversation without entries; without an `id`, one is made."""
 
     id: fields.NewId | None = None
+    user_id: str | None = None
     title: fields.Title | None = None
     tags: fields.Tags | None = None
     metadata: fields.Metadata | None = None
@@ -106,6 +107,7 @@ class UpdateConversation(Request):
     """What to replace; `title: null` clears it."""
 
     title: fields.Title | None = None
+    user_id: str | None = None
     tags: fields.Tags | None = None
     metadata: fields.Metadata | None = None
 
@@ -124,6 +126,7 @@ class ForkConversation(Request):
     """A fork before or after a history entry; without `atEntryId` at the head."""
 
     id: fields.NewId | None = None
+    user_id: str | None = None
     title: fields.Title | None = None
     tags: fields.Tags | None = None
     metadata: fields.Metadata | None = None
@@ -131,6 +134,12 @@ class ForkConversation(Request):
     at_entry_id: fields.NamedId | None = None
     position: Literal["before", "after"] | None = None
     reset_metrics: bool | None = None
+
+    @model_validator(mode="after")
+    def _position_needs_entry(self) -> "ForkConversation":
+        if self.position is not None and self.at_entry_id is None:
+            raise ValueError("position needs atEntryId; without one the fork is at the head")
+        return self
 
 
 class ListPage(Request):

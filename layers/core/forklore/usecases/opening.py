@@ -13,10 +13,7 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
 from forklore.storage.known import Facts
-from forklore.storage.table import Table
-
-LOOKS_MAX = 5
-"""Times that a look-up is made again when it met a creation half way."""
+from forklore.storage.table import LOOKS_MAX, Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ def check_health(_call: Call) -> Mapping[str, Any]:
 def create_conversation(call: Call) -> Mapping[str, Any]:
     """Create a conversation without entries."""
     body: requests.CreateConversation = call.body
+    call.require_own(body.user_id)
     shown = conversations.create_conversation(
         call.table,
         caller=call.caller,
@@ -44,6 +45,7 @@ def get_conversation(call: Call) -> Mapping[str, Any]:
 def update_conversation(call: Call) -> Mapping[str, Any]:
     """Replace a conversation's title, tags or metadata."""
     body: requests.UpdateConversation = call.body
+    call.require_own(body.user_id)
     shown = conversations.update_conversation(
         call.table,
         caller=call.caller,
@@ -82,6 +84,7 @@ def list_conversations(call: Call) -> Mapping[str, Any]:
 def fork_conversation(call: Call) -> Mapping[str, Any]:
     """Fork a conversation before or after an entry, or at its head. Nothing is copied."""
     body: requests.ForkConversation = call.body
+    call.require_own(body.user_id)
     at_head = body.at_entry_id is None
     shown = forks.fork_conversation(
         call.table,
