@@ -21,6 +21,7 @@ STORY = {
     "getConversation": 200,
     "listConversations": 200,
     "syncContext": 200,
+    "listChildren": 200,
     "shareConversation": 201,
     "updateMembership": 200,
     "listMemberships": 200,

@@ -297,6 +297,16 @@ def test_what_is_too_large_is_told_and_never_retried(answer: Answer, error: type
     assert (len(line.sent), line.slept) == (1, [])
 
 
+@pytest.mark.parametrize("code", ["InvalidSignatureException", "RequestTimeTooSkewed"])
+def test_a_clock_that_aws_refuses_is_no_bug_and_the_caller_may_come_again(code: str) -> None:
+    line = Line(lambda: failure(code, message="Signature expired"))
+
+    with pytest.raises(UnavailableError):
+        line.transact()
+
+    assert (len(line.sent), line.slept) == (1, [])
+
+
 def test_two_parts_of_one_name_are_a_mistake_of_ours() -> None:
     with pytest.raises(AssertionError):
         Line().connection.transact([PARTS[0], PARTS[0]], Deadline.after(SOON))

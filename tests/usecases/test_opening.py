@@ -1,14 +1,14 @@
+from random import Random
 from typing import Any
 
 import pytest
 
 from forklore.domain import keys
 from forklore.domain.keys import Key
-from forklore.errors import ForbiddenError, NotFoundError
-from forklore.storage.table import Table
-from forklore.usecases.opening import LOOKS_MAX
+from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
+from forklore.storage.table import LOOKS_MAX, Table
 from tests.support.tables import Request, Store, Wire
-from tests.usecases.builders import BOB, EVE, FORK, OTHER, ROOT, fork, page, read, say, show
+from tests.usecases.builders import BOB, EVE, FORK, OTHER, ROOT, append, fork, once, page, read, say, show
 
 PARTS = {
     "group": keys.group(ROOT),
@@ -98,3 +98,34 @@ def test_a_tree_that_is_being_deleted_is_looked_up_no_more_than_a_live_one(forke
         show(table, FORK)
 
     assert len(wire.requests) == 2
+
+
+def test_a_replay_whose_entry_is_read_too_early_reads_it_again(store: Store, table: Table) -> None:
+    [first] = append(table, ROOT, "once", once=once())
+    lacking(table, keys.entry(ROOT, first.entry_id), times=2)
+
+    with store.unchanged():
+        assert append(table, ROOT, "once", once=once()) == [first]
+
+
+def test_a_body_of_which_a_part_is_read_too_early_is_read_again(table: Table) -> None:
+    noise = random_text(100_000)
+    [entry_id] = say(table, ROOT, noise)
+    lacking(table, keys.blob(ROOT, entry_id, 0), times=2)
+
+    assert read(table, ROOT) == [noise]
+
+
+@pytest.mark.parametrize("stays_away", ["entry", "part"])
+def test_what_stays_away_although_it_was_written_is_asked_for_later(table: Table, stays_away: str) -> None:
+    [entry] = append(table, ROOT, random_text(100_000), once=once())
+    key = keys.entry(ROOT, entry.entry_id) if stays_away == "entry" else keys.blob(ROOT, entry.entry_id, 0)
+    lacking(table, key, times=1_000)
+
+    with pytest.raises(UnavailableError):
+        append(table, ROOT, "again", once=once())
+
+
+def random_text(size: int) -> str:
+    """Return text that does not compress."""
+    return Random(7).randbytes(size // 2).hex()

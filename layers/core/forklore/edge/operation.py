@@ -58,6 +58,11 @@ class Call:
             raise NotFoundError(f"no conversation {brief(conversation_id)}")
         return conversation_id
 
+    def require_own(self, user_id: str | None) -> None:
+        """Raise ValidationError if a body names another user than the caller (contract, section 1)."""
+        if user_id not in (None, self.caller.user_id):
+            raise ValidationError("userId must be absent or your own", field="userId")
+
     def once(self, show: Callable[[Any], Mapping[str, Any] | None]) -> Once | None:
         """Return the request's Idempotency-Key with how its answer is shown; None without one.
 

@@ -96,6 +96,7 @@ class CreateConversation(Request):
     """A conversation without entries; without an `id`, one is made."""
 
     id: fields.NewId | None = None
+    user_id: str | None = None
     title: fields.Title | None = None
     tags: fields.Tags | None = None
     metadata: fields.Metadata | None = None
@@ -106,6 +107,7 @@ class UpdateConversation(Request):
     """What to replace; `title: null` clears it."""
 
     title: fields.Title | None = None
+    user_id: str | None = None
     tags: fields.Tags | None = None
     metadata: fields.Metadata | None = None
 
@@ -124,6 +126,7 @@ class ForkConversation(Request):
     """A fork before or after a history entry; without `atEntryId` at the head."""
 
     id: fields.NewId | None = None
+    user_id: str | None = None
     title: fields.Title | None = None
     tags: fields.Tags | None = None
     metadata: fields.Metadata | None = None
@@ -131,6 +134,12 @@ class ForkConversation(Request):
     at_entry_id: fields.NamedId | None = None
     position: Literal["before", "after"] | None = None
     reset_metrics: bool | None = None
+
+    @model_validator(mode="after")
+    def _position_needs_entry(self) -> "ForkConversation":
+        if self.position is not None and self.at_entry_id is None:
+            raise ValueError("position needs atEntryId; without one the fork is at the head")
+        return self
 
 
 class ListPage(Request):
@@ -190,20 +199,29 @@ class EntryFields(Request):
     usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
 
 
-class ForkedAt(Request):
-    """What an append to a new id makes: a fork, with `forkedAtEntryId` the first entry not inherited."""
+class Lineage(Request):
+    """What an append to a new id makes: a child, or a fork: `forkedAtEntryId` is the first not inherited.
+
+    On a conversation that exists these fields change nothing.
+    """
 
     forked_at_conversation_id: fields.NamedId | None = None
     forked_at_entry_id: fields.NamedId | None = None
+    started_by_conversation_id: fields.NamedId | None = None
+    started_by_entry_id: fields.NamedId | None = None
 
     @model_validator(mode="after")
-    def _entry_needs_conversation(self) -> "ForkedAt":
+    def _is_one_thing(self) -> "Lineage":
         if self.forked_at_entry_id is not None and self.forked_at_conversation_id is None:
             raise ValueError("forkedAtEntryId needs forkedAtConversationId")
+        if self.started_by_entry_id is not None and self.started_by_conversation_id is None:
+            raise ValueError("startedByEntryId needs startedByConversationId")
+        if self.forked_at_conversation_id is not None and self.started_by_conversation_id is not None:
+            raise ValueError("forkedAt… and startedBy… exclude each other")
         return self
 
 
-class AppendEntry(EntryFields, ForkedAt):
+class AppendEntry(EntryFields, Lineage):
     """One entry to append."""
 
     @property
@@ -211,7 +229,7 @@ class AppendEntry(EntryFields, ForkedAt):
         return [self]
 
 
-class AppendEntries(ForkedAt):
+class AppendEntries(Lineage):
     """Entries to append, all or none, in order."""
 
     entries: Annotated[list[EntryFields], Field(min_length=1, max_length=BATCH_ENTRIES_MAX)]

@@ -28,6 +28,8 @@ CONNECTIONS_MAX = 64
 Item = dict[str, dict[str, Any]]
 """A DynamoDB item in its typed form, e.g. {"PK": {"S": "…"}}."""
 
+_WRONG_CLOCK = {"InvalidSignatureException", "RequestExpired", "RequestTimeTooSkewed"}
+"""How AWS refuses a signature whose time is too far from its own."""
 _RETRIED = {
     "InternalServerError",
     "LimitExceededException",
@@ -178,6 +180,8 @@ def _raise_unless_retried(error: ClientError, parameters: Mapping[str, Any]) -> 
         if reasons and codes <= _RETRIED_REASONS:
             return
         raise error
+    if code in _WRONG_CLOCK:
+        raise UnavailableError("this server's clock or credentials are wrong") from error
     if code == "ItemCollectionSizeLimitExceededException":
         raise GroupFullError("this fork tree is full") from error
     if code == "ValidationException" and "TransactItems" in parameters and "size" in str(error).lower():

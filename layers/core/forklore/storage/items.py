@@ -308,6 +308,11 @@ def mine_item(group_id: str, user_id: str, *, created_at: str, is_child: bool) -
     return key_of(keys.mine(user_id, created_at, group_id)) | present({"child": True if is_child else None})
 
 
+def kid_item(kid: Key, started_by: StartedBy) -> Item:
+    """Return a started child's row in the list of its parent's."""
+    return key_of(kid) | present({"startedByEntryId": started_by.entry_id})
+
+
 def transfer_items(transfer: Transfer, *, nonce: str) -> list[Item]:
     """Return a pending transfer's items: as its tree's only one, by its id, and for both parties."""
     held = present(

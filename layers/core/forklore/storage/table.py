@@ -27,6 +27,8 @@ BLOBS_AT_ONCE = 40
 GROUP_GIGABYTES_MAX = 9.0
 """Of the 10 GB of an item collection, so that a deletion always has room for its tombstone."""
 READS_AT_ONCE = 16
+LOOKS_MAX = 5
+"""Times that something is looked for again that a transaction was seen to have written."""
 
 
 A = TypeVar("A")
@@ -251,10 +253,23 @@ class Table:
         end = answer.get("LastEvaluatedKey")
         return RangeAnswer(found, keys.entry_id_of(end["SK"]["S"]) if end else None)
 
+    def get_all(self, wanted: Sequence[Key]) -> dict[Key, Item]:
+        """Return items that are known to be there, and so are looked for again where a read came too early.
+
+        A transaction becomes visible item by item. Raises UnavailableError when some stay away.
+        """
+        found: dict[Key, Item] = {}
+        for attempt in range(LOOKS_MAX):
+            self.pause(attempt)
+            found |= self.get(key for key in wanted if key not in found)
+            if len(found) == len(set(wanted)):
+                return found
+        raise UnavailableError("something that was written cannot be read yet; try again")
+
     def entries(self, group_id: str, entry_ids: Sequence[EntryId]) -> list[Entry]:
-        """Return the entries with these ids, in that order. Raises KeyError if one does not exist."""
+        """Return the entries with these ids, which exist, in that order."""
         wanted = [keys.entry(group_id, entry_id) for entry_id in entry_ids]
-        found = self.get(wanted)
+        found = self.get_all(wanted)
         return self.with_bodies(group_id, [items.stored_entry(found[key]) for key in wanted])
 
     def with_bodies(self, group_id: str, stored: Sequence[StoredEntry]) -> list[Entry]:
@@ -262,7 +277,7 @@ class Table:
         wanted = [keys.blob(group_id, s.entry_id, at) for s in stored for at in range(s.chunks)]
         blobs: dict[Key, Item] = {}
         for at in range(0, len(wanted), BLOBS_AT_ONCE):
-            blobs |= self.get(wanted[at : at + BLOBS_AT_ONCE])
+            blobs |= self.get_all(wanted[at : at + BLOBS_AT_ONCE])
         return [replace(s.entry, content=bodies.decode(_whole_body(group_id, s, blobs))) for s in stored]
 
     def _query(self, **parameters: Any) -> dict[str, Any]:

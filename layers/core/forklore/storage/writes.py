@@ -1,7 +1,7 @@
 """The parts of every transaction, each with the condition that makes it safe (design, section 3)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from forklore.domain import access, ancestry, keys
@@ -11,7 +11,7 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Entry, Head, Metrics, Transfer
 from forklore.storage import items
 from forklore.storage.connection import Item, Write
-from forklore.storage.items import Group, State, key_of, number, text
+from forklore.storage.items import Group, Member, State, key_of, number, text
 
 IDEMPOTENCY_SECONDS = 24 * 3600
 GONE_SECONDS = 30 * 24 * 3600
@@ -27,6 +27,9 @@ GROUP = "group"
 TARGET = "target"
 JOB = "job"
 TRANSFER = "transfer"
+PARENT = "parent"
+MAKING = "making"
+CREATION = "create"
 
 MEMBERS_MAX = 500
 
@@ -221,16 +224,22 @@ class Writer:
             ExpressionAttributeValues={":was": text(was)},
         )
 
-    def check_group(self, group_id: str, *, owner: str | None = None, version: int | None = None) -> Write:
-        """Hold a tree to be live, and to the owner or the version of its members that were read."""
+    def check_owner(self, group_id: str, owner: str) -> Write:
+        """Hold a tree to be live and the user's."""
+        return self._check_group(GROUP, group_id, {"owner": text(owner)})
+
+    def check_parent(self, parent: Group) -> Write:
+        """Hold the tree that starts another to be live, and its members to be those that were read."""
+        return self._check_group(PARENT, parent.group_id, {"membersVersion": number(parent.members_version)})
+
+    def _check_group(self, name: str, group_id: str, held: Item) -> Write:
         n = Names()
         conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
-        if owner is not None:
-            conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
-        if version is not None:
-            conditions.append(f"{n.name('membersVersion')} = {n.value('version', number(version))}")
+        conditions += [
+            f"{n.name(attribute)} = {n.value(attribute, value)}" for attribute, value in held.items()
+        ]
         return self._write(
-            GROUP,
+            name,
             "ConditionCheck",
             Key=key_of(keys.group(group_id)),
             ConditionExpression=" AND ".join(conditions),
@@ -423,16 +432,106 @@ class Writer:
 
     def put_root(self, root: Conversation, head: Head, *, nonce: str, now_s: int) -> list[Write]:
         """Put a tree of one conversation with its owner."""
-        member = items.Member(head.owner, AccessLevel.OWNER, root.created_at)
-        is_child = root.started_by is not None
-        mine = items.mine_item(root.group_id, head.owner, created_at=root.created_at, is_child=is_child)
+        owner = Member(head.owner, AccessLevel.OWNER, root.created_at)
+        return self.put_tree(root, head, [owner], nonce=nonce, now_s=now_s)
+
+    def put_tree(
+        self,
+        root: Conversation,
+        head: Head,
+        members: Sequence[Member],
+        *,
+        nonce: str,
+        now_s: int,
+        kid: Key | None = None,
+    ) -> list[Write]:
+        """Put a tree of one conversation with its members.
+
+        kid: where a started child stands in its parent's list.
+        """
+        group = items.group_item(root, owner=head.owner, members=len(members), kid=kid)
         return [
             self.put_pointer(root, nonce=nonce, now_s=now_s),
-            self.put_new(GROUP, items.group_item(root, owner=head.owner)),
+            self.put_new(GROUP, group),
             *self._put_conversation(root, head),
-            self.put_new(MEMBER, items.member_item(root.group_id, member)),
-            self.put_new("mine", mine),
+            *(write for member in members for write in self.copy_member(root, member)),
         ]
+
+    def copy_member(self, root: Conversation, member: Member) -> list[Write]:
+        """Put a member into a tree that is being made."""
+        copy = replace(member, created_at=root.created_at)
+        mine = items.mine_item(
+            root.group_id,
+            member.user_id,
+            created_at=root.created_at,
+            is_child=root.started_by is not None,
+        )
+        return [
+            self.put(f"{MEMBER} {member.user_id}", items.member_item(root.group_id, copy)),
+            self.put(f"mine {member.user_id}", mine),
+        ]
+
+    def drop_member(self, root: Conversation, member: Member) -> list[Write]:
+        """Take a member out of a tree that is being made."""
+        mine = keys.mine(member.user_id, root.created_at, root.group_id)
+        return [
+            self.delete(f"{MEMBER} {member.user_id}", keys.member(root.group_id, member.user_id)),
+            self.delete(f"mine {member.user_id}", mine),
+        ]
+
+    def begin_tree(
+        self,
+        root: Conversation,
+        *,
+        owner: str,
+        members: int,
+        kid: Key,
+        nonce: str,
+        taken_from: Group | None,
+        now_s: int,
+    ) -> list[Write]:
+        """Claim the id for a tree that nobody can see yet. taken_from: who has begun to make it before."""
+        group = items.group_item(
+            root, owner=owner, members=members, kid=kid, state=State.CREATING, nonce=nonce
+        )
+        job = key_of(keys.job(CREATION, root.group_id)) | items.present({"group": root.group_id})
+        if taken_from is None:
+            claim = [self.put_pointer(root, nonce=nonce, now_s=now_s), self.put_new(MAKING, group)]
+        else:
+            claim = [self._write(MAKING, "Put", Item=group, **self._while_making(taken_from.nonce))]
+        return [*claim, self.put("job", job)]
+
+    def check_making(self, group_id: str, *, nonce: str) -> Write:
+        """Hold that a tree is still being made, and by this request."""
+        key = key_of(keys.group(group_id))
+        return self._write(MAKING, "ConditionCheck", Key=key, **self._while_making(nonce))
+
+    def open_tree(self, root: Conversation, head: Head, *, members: int, nonce: str) -> list[Write]:
+        """Make a tree that was being made live, with its first conversation."""
+        made = self._while_making(nonce)
+        group = self._write(
+            MAKING,
+            "Update",
+            Key=key_of(keys.group(root.group_id)),
+            UpdateExpression="SET #state = :live, #owner = :owner, #members = :members",
+            ConditionExpression=made["ConditionExpression"],
+            ExpressionAttributeNames=made["ExpressionAttributeNames"]
+            | {"#owner": "owner", "#members": "members"},
+            ExpressionAttributeValues=made["ExpressionAttributeValues"]
+            | {":live": text(State.LIVE), ":owner": text(head.owner), ":members": number(members)},
+        )
+        return [
+            group,
+            *self._put_conversation(root, head),
+            self.delete("job", keys.job(CREATION, root.group_id)),
+        ]
+
+    def _while_making(self, nonce: str | None) -> dict[str, Any]:
+        return {
+            "ConditionExpression": "#state = :creating AND #nonce = :nonce",
+            "ExpressionAttributeNames": {"#state": "state", "#nonce": "nonce"},
+            "ExpressionAttributeValues": {":creating": text(State.CREATING), ":nonce": text(nonce or "")},
+        }
 
     def put_fork(
         self, fork: Conversation, head: Head, path: ancestry.Path, *, nonce: str, now_s: int

@@ -33,7 +33,7 @@ from forklore.usecases.idempotency import (
     record_entries,
 )
 from forklore.usecases.opening import Opened, find
-from forklore.usecases.roots import plan_root
+from forklore.usecases.roots import plan_root, write_root
 
 ATTEMPTS_MAX = 16
 """Times that a sync is decided again on what others have written meanwhile."""
@@ -203,4 +203,4 @@ def _plan_root(
     root = plan_root(table, caller, conversation_id=conversation_id, drafts=[first], nonce=nonce)
     answer = Synced(1, root.batch.entries[0], epoch_incremented=True)
     record = _record(table, once, answer, group_id=conversation_id, conversation_id=conversation_id)
-    return Plan([*record, *root.writes], answer)
+    return Plan([*record, *write_root(table, root, nonce=nonce)], answer)

@@ -10,7 +10,7 @@ from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
 from forklore.storage import items
 from forklore.storage.connection import Refused, Write
 from forklore.storage.table import Table
-from forklore.storage.writes import GROUP, IDEMPOTENCY, MEMBER, POINTER
+from forklore.storage.writes import GROUP, IDEMPOTENCY, MAKING, MEMBER, PARENT, POINTER
 from forklore.usecases.idempotency import Once, keys_of, raise_if_answered
 
 ATTEMPTS_MAX = 8
@@ -28,6 +28,10 @@ class Plan(Generic[T]):
     answer: T
 
 
+class TreeChanged(Exception):
+    """What a creation stands on has changed while it was decided."""
+
+
 class _Verdict(Enum):
     OURS = auto()
     TAKEN = auto()
@@ -40,13 +44,17 @@ def create(
     """Return the answer of the plan that was written; None when the id is somebody else's.
 
     decide: given the request's nonce, reads and decides; None when it finds the id in use. It is called again
-    when the tree changes between its reading and the write.
+    when the tree changes between its reading and the write; it may raise TreeChanged itself.
     Raises what `decide` raises, AnsweredBefore for a replay, ForbiddenError when a membership was taken
     away meanwhile, NotFoundError when the tree was deleted.
     """
     nonce = table.nonce()
-    for _ in range(ATTEMPTS_MAX):
-        plan = decide(nonce)
+    for attempt in range(ATTEMPTS_MAX):
+        table.pause(attempt)
+        try:
+            plan = decide(nonce)
+        except TreeChanged:
+            continue
         if plan is None:
             break
         try:
@@ -76,6 +84,8 @@ def _judge(table: Table, refused: Refused, *, caller: Caller, once: Once | None,
             return _Verdict.OURS if mine else _Verdict.TAKEN
         elif name == MEMBER:
             raise ForbiddenError("the membership was taken away") from refused
-        elif name == GROUP and item is not None and not items.group(item).is_live:
+        elif name == MAKING and item is not None and items.group(item).is_live:
+            return _Verdict.OURS if items.nonce(item) == nonce else _Verdict.TAKEN
+        elif name in (GROUP, PARENT) and (item is None or not items.group(item).is_live):
             raise NotFoundError("the conversation is deleted") from refused
     return _Verdict.CHANGED

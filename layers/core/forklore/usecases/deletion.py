@@ -19,7 +19,7 @@ from forklore.storage.connection import Item, Refused, Write
 from forklore.storage.items import Group, State
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.storage.writes import GROUP, HEAD, JOB, POINTER
+from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, POINTER, TRANSFER
 from forklore.usecases.opening import Found, find
 
 WAIT_SECONDS = 35
@@ -36,10 +36,9 @@ GUARDED_AT_ONCE = 50
 SWEPT_MAX = 10_000
 """Jobs looked at in one sweep."""
 ANNOUNCE_ALL_SECONDS = 15.0
-DELETION, CREATION = "delete", "create"
-"""Kinds of JOB that are done here."""
-JOB_KINDS = (DELETION, CREATION, "transfer")
-"""Every kind that a tree may have; the end of its deletion is the end of them all."""
+DELETION = "delete"
+JOB_KINDS = (DELETION, CREATION, TRANSFER)
+"""Every kind of JOB that a tree may have; the end of its deletion is the end of them all."""
 
 T = TypeVar("T")
 

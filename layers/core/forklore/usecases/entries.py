@@ -24,6 +24,7 @@ from forklore.storage.known import Facts
 from forklore.storage.table import Table
 from forklore.storage.writes import CONTEXT, HEAD, IDEMPOTENCY, MEMBER, is_entry
 from forklore.usecases import views
+from forklore.usecases.children import ChildRequest, start_child
 from forklore.usecases.creating import Plan, create
 from forklore.usecases.drafts import (
     Draft,
@@ -47,7 +48,7 @@ from forklore.usecases.idempotency import (
     record_entries,
 )
 from forklore.usecases.opening import Opened, find
-from forklore.usecases.roots import plan_root
+from forklore.usecases.roots import plan_root, write_root
 from forklore.usecases.views import Filter
 
 ATTEMPTS_MAX = 32
@@ -63,22 +64,31 @@ class Fork:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """What starts a conversation that is new, as its child. entry_id: what of the parent it was."""
+
+    parent_id: str
+    entry_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Append:
     """Entries for a conversation, all or none, in order.
 
-    fork: what the conversation is a fork of, if it does not exist yet. if_match: the last history entry that
-    the caller knows of. once: with an Idempotency-Key.
+    fork, start: what the conversation is a fork or a child of, if it does not exist yet. if_match:
+    the last history entry that the caller knows of. once: with an Idempotency-Key.
     """
 
     conversation_id: str
     drafts: Sequence[Draft]
     fork: Fork | None = None
+    start: Start | None = None
     if_match: EntryId | None = None
     once: Once | None = None
 
 
 def append_entries(table: Table, *, caller: Caller, request: Append) -> list[Entry]:
-    """Append; a conversation that does not exist is created, as a root or as a fork.
+    """Append; a conversation that does not exist is created: as a root, a fork or a child.
 
     Raises NotFoundError if the conversation is deleted, ForbiddenError below writer or for another client's
     context, ConflictError if `if_match` is not the last history entry or an epoch is over,
@@ -151,6 +161,17 @@ class _Appending:
             made = fork_with_entries(table, caller=caller, request=fork, once=request.once)
             if made is not None:
                 return made
+        if request.start is not None and ids.is_uuid(request.start.parent_id):
+            child = ChildRequest(
+                parent_id=request.start.parent_id,
+                child_id=self._id,
+                entry_id=request.start.entry_id,
+                drafts=request.drafts,
+                if_match=request.if_match,
+            )
+            made = start_child(table, caller=caller, request=child, once=request.once)
+            if made is not None:
+                return made
         client = caller.client_id
         found = find(
             table,
@@ -162,6 +183,8 @@ class _Appending:
         raise_if_answered(table, request.once, found.beside, caller=caller)
         if not found.exists and request.fork is not None:
             raise NotFoundError("no such conversation to fork")
+        if not found.exists and request.start is not None:
+            raise NotFoundError("no such conversation to be started by")
         if not found.exists:
             return create(table, self._plan_root, caller=caller, once=request.once)
         opened = found.require(self._id, AccessLevel.WRITER)
@@ -191,7 +214,7 @@ class _Appending:
         record = record_entries(
             self._table, request.once, group_id=self._id, conversation_id=self._id, entries=entries
         )
-        return Plan([*record, *root.writes], entries)
+        return Plan([*record, *write_root(self._table, root, nonce=nonce)], entries)
 
     def _append(self, facts: Facts) -> list[Entry]:
         """Append in one transaction. Raises Refused when the facts are out of date or do not allow it."""

@@ -20,12 +20,18 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
 from forklore.storage.table import Table
-from forklore.usecases.opening import Shown, level_of
+from forklore.usecases.opening import Shown, keys_of_root, level_of
 
 TREES_AT_ONCE = 25
 """Trees read in one request: four items each."""
 TREES_MAX = 250
 """Trees looked at for one page; at the bound the page comes back short, with a cursor."""
+
+
+FORKS_AT_ONCE = 50
+"""Conversations of one tree read in one request, where few of them may match: two items each."""
+FORKS_MAX = 500
+"""Conversations of one tree looked at for one page; at the bound the page comes back short, with a cursor."""
 
 
 class Mode(StrEnum):
@@ -87,21 +93,24 @@ class _Tree:
 def list_conversations(table: Table, *, caller: Caller, request: ListRequest) -> ConversationPage:
     """Return a page of every conversation of every tree that the caller is a member of."""
     page: list[tuple[Place, Shown]] = []
-    page_bytes = looked = 0
+    page_bytes = looked = forks = 0
     rows = table.query(_range(caller, request), backward=True, page=4 * TREES_AT_ONCE)
     at_once = min(TREES_AT_ONCE, request.limit + 1)
     while places := [(keys.listed(row["SK"]["S"]), items.is_child(row)) for row in islice(rows, at_once)]:
         wanted = [place for place, is_child in places if request.ancestry.includes(is_child)]
         trees = _open_trees(table, caller, wanted)
         for tree_page in table.side_by_side(lambda tree: _shown(table, tree, request), trees):
-            for place, shown in tree_page:
+            for place, shown in tree_page.listed:
                 size = _escaped_bytes(shown.conversation)
                 if len(page) == request.limit or (page and page_bytes + size > PAGE_BYTES_MAX):
                     return _page(page, page[-1][0])
                 page.append((place, shown))
                 page_bytes += size
+            if tree_page.stopped is not None:
+                return _page(page, tree_page.stopped)
+            forks += tree_page.looked
         looked += len(places)
-        if looked >= TREES_MAX:
+        if looked >= TREES_MAX or forks >= FORKS_MAX:
             return _page(page, Place(places[-1][0]))
     return _page(page, None)
 
@@ -131,16 +140,7 @@ def _range(caller: Caller, request: ListRequest) -> SortRange:
 
 def _open_trees(table: Table, caller: Caller, places: list[Listed]) -> list[_Tree]:
     """Return those trees that are live and of which the user is a member, with their roots."""
-    found = table.get(
-        key
-        for place in places
-        for key in (
-            keys.group(place.conversation_id),
-            keys.member(place.conversation_id, caller.user_id),
-            keys.conversation(place.conversation_id, place.conversation_id),
-            keys.head(place.conversation_id, place.conversation_id),
-        )
-    )
+    found = table.get(key for place in places for key in keys_of_root(place.conversation_id, caller))
     trees = []
     for place in places:
         group = found.get(keys.group(place.conversation_id))
@@ -150,16 +150,29 @@ def _open_trees(table: Table, caller: Caller, places: list[Listed]) -> list[_Tre
     return trees
 
 
-def _shown(table: Table, tree: _Tree, request: ListRequest) -> list[tuple[Place, Shown]]:
-    """Return what is listed of one tree, in order, each with its place; perhaps more than fits the page."""
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What is listed of one tree, in order, each with its place; perhaps more than fits the page.
+
+    looked: how many conversations were looked at. stopped: the place to go on after, where the tree was not
+    looked through.
+    """
+
+    listed: list[tuple[Place, Shown]]
+    looked: int = 1
+    stopped: Place | None = None
+
+
+def _shown(table: Table, tree: _Tree, request: ListRequest) -> _Shown:
     group_id = tree.group.group_id
     if tree.group.forks == 0 or request.mode is Mode.ROOTS:
-        listed = [(Place(tree.place), _conversation(tree.items, tree, group_id))]
+        shown = _conversation(tree.items, tree, group_id)
     elif request.mode is Mode.ALL:
-        listed = _all_of(table, tree, request)
+        return _all_of(table, tree, request)
     else:
-        listed = [(Place(tree.place), _latest_of(table, tree))]
-    return [(place, s) for place, s in listed if s is not None and _matches(s, request.query)]
+        shown = _latest_of(table, tree)
+    is_listed = shown is not None and _matches(shown, request.query)
+    return _Shown([(Place(tree.place), shown)] if shown is not None and is_listed else [])
 
 
 def _latest_of(table: Table, tree: _Tree) -> Shown | None:
@@ -173,14 +186,15 @@ def _latest_of(table: Table, tree: _Tree) -> Shown | None:
     return _conversation({**found, keys.head(group_id, winner): heads[winner]}, tree, winner)
 
 
-def _all_of(table: Table, tree: _Tree, request: ListRequest) -> list[tuple[Place, Shown | None]]:
-    """Return the tree's conversations, newest first, from the request's place on."""
+def _all_of(table: Table, tree: _Tree, request: ListRequest) -> _Shown:
+    """Return the tree's conversations that match, newest first, from the request's place on."""
     group_id, after = tree.group.group_id, request.after
     before = after.conversation if after is not None and after.tree == tree.place else None
-    rows = table.query(keys.tree_range(group_id, before=before), backward=True, page=request.limit + 1)
-    listed: list[tuple[Place, Shown | None]] = []
-    matching = 0
-    while places := [keys.listed(row["SK"]["S"]) for row in islice(rows, request.limit + 1)]:
+    at_once = request.limit + 1 if request.query is None else FORKS_AT_ONCE
+    rows = table.query(keys.tree_range(group_id, before=before), backward=True, page=at_once)
+    listed: list[tuple[Place, Shown]] = []
+    looked = 0
+    while places := [keys.listed(row["SK"]["S"]) for row in islice(rows, at_once)]:
         found = table.get(
             key
             for place in places
@@ -191,11 +205,14 @@ def _all_of(table: Table, tree: _Tree, request: ListRequest) -> list[tuple[Place
         )
         for place in places:
             shown = _conversation(found, tree, place.conversation_id)
-            matching += shown is not None and _matches(shown, request.query)
-            listed.append((Place(tree.place, place), shown))
-        if matching > request.limit:
+            if shown is not None and _matches(shown, request.query):
+                listed.append((Place(tree.place, place), shown))
+        looked += len(places)
+        if len(listed) > request.limit:
             break
-    return listed
+        if looked >= FORKS_MAX:
+            return _Shown(listed, looked, Place(tree.place, places[-1]))
+    return _Shown(listed, looked)
 
 
 def _conversation(found: Mapping[Key, Item], tree: _Tree, conversation_id: str) -> Shown | None:

@@ -13,10 +13,7 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
 from forklore.storage.known import Facts
-from forklore.storage.table import Table
-
-LOOKS_MAX = 5
-"""Times that a look-up is made again when it met a creation half way."""
+from forklore.storage.table import LOOKS_MAX, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +165,21 @@ def _opened(found: Mapping[Key, Item], conversation_id: str, group_id: str, call
         level_of(caller, found.get(keys.member(group_id, caller.user_id))),
     )
     return opened if opened.group.is_live else None
+
+
+def keys_of_root(group_id: str, caller: Caller) -> list[Key]:
+    """Return the keys of what says what a tree's root is and whether the caller may see it."""
+    return [
+        keys.group(group_id),
+        keys.member(group_id, caller.user_id),
+        keys.conversation(group_id, group_id),
+        keys.head(group_id, group_id),
+    ]
+
+
+def root_of(found: Mapping[Key, Item], group_id: str, caller: Caller) -> Opened | None:
+    """Return a tree's root from its items; None where there is none that lives."""
+    return _opened(found, group_id, group_id, caller)
 
 
 def level_of(caller: Caller, member: Item | None) -> AccessLevel | None:

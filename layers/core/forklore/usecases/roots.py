@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from forklore.domain import access, ids
 from forklore.domain.epochs import NO_EPOCH
-from forklore.domain.model import Caller, Conversation, Head
+from forklore.domain.model import Caller, Conversation, Head, StartedBy
 from forklore.storage.connection import Write
 from forklore.storage.table import Table
 from forklore.usecases.drafts import (
@@ -21,16 +21,30 @@ from forklore.usecases.drafts import (
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A tree that is to be written, and the entries it begins with."""
+    """The first conversation of a tree, and the entries it begins with. writes: those of the entries."""
 
-    writes: list[Write]
+    conversation: Conversation
+    head: Head
     batch: Batch
+    writes: list[Write]
 
 
 def plan_root(
-    table: Table, caller: Caller, *, conversation_id: str, drafts: Sequence[Draft], nonce: str
+    table: Table,
+    caller: Caller,
+    *,
+    conversation_id: str,
+    drafts: Sequence[Draft],
+    nonce: str,
+    owner: str | None = None,
+    started_by: StartedBy | None = None,
+    created_at: str | None = None,
 ) -> Root:
-    """Return a tree of the caller's. Raises ForbiddenError for context from a plain user."""
+    """Return a conversation without ancestry that begins with the drafts.
+
+    owner None: the caller. created_at None: when its first entry is.
+    Raises ForbiddenError for context from a plain user.
+    """
     if has_context(drafts):
         access.require_context(caller, bound_to=None)
     batch = mint_batch(
@@ -39,16 +53,22 @@ def plan_root(
     root = Conversation(
         conversation_id=conversation_id,
         group_id=conversation_id,
-        created_at=ids.created_at(batch.first),
+        created_at=created_at or ids.created_at(batch.first),
         title=batch.title,
         agent_id=drafts[0].agent_id,
         client_id=caller.client_id,
+        started_by=started_by,
     )
-    head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.title is None)
+    head = Head(owner=owner or caller.user_id, changed_at=root.created_at, untitled=root.title is None)
     where = {"group_id": conversation_id, "conversation_id": conversation_id}
     writes = [
-        *table.write.put_root(root, head_over(head, batch), nonce=nonce, now_s=table.now_s()),
         *write_batch(table, batch, group_id=conversation_id, nonce=nonce),
         *write_context(table, batch, caller=caller, epoch=NO_EPOCH, **where),
     ]
-    return Root(writes, batch)
+    return Root(root, head_over(head, batch), batch, writes)
+
+
+def write_root(table: Table, root: Root, *, nonce: str) -> list[Write]:
+    """Return the writes of a tree that is its owner's alone."""
+    tree = table.write.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
+    return [*tree, *root.writes]

@@ -93,7 +93,7 @@ def request_transfer(
         writes = [
             *record,
             *table.write.put_transfer(transfer, nonce=nonce),
-            table.write.check_group(group_id, owner=caller.user_id),
+            table.write.check_owner(group_id, caller.user_id),
             table.write.check_member(group_id, new_owner, AccessLevel.READER),
         ]
         try:

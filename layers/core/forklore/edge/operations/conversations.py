@@ -9,7 +9,7 @@ from forklore.domain.model import ForkPosition
 from forklore.edge import answers, cursors, requests, results
 from forklore.edge.operation import Answer, Call, Operation
 from forklore.edge.wiring import Settings, open_queue
-from forklore.usecases import conversations, deletion, forks, lists
+from forklore.usecases import children, conversations, deletion, forks, lists
 
 
 def check_health(_call: Call) -> Mapping[str, Any]:
@@ -20,6 +20,7 @@ def check_health(_call: Call) -> Mapping[str, Any]:
 def create_conversation(call: Call) -> Mapping[str, Any]:
     """Create a conversation without entries."""
     body: requests.CreateConversation = call.body
+    call.require_own(body.user_id)
     shown = conversations.create_conversation(
         call.table,
         caller=call.caller,
@@ -45,6 +46,7 @@ def get_conversation(call: Call) -> Mapping[str, Any]:
 def update_conversation(call: Call) -> Mapping[str, Any]:
     """Replace a conversation's title, tags or metadata."""
     body: requests.UpdateConversation = call.body
+    call.require_own(body.user_id)
     shown = conversations.update_conversation(
         call.table,
         caller=call.caller,
@@ -95,6 +97,7 @@ def list_conversations(call: Call) -> Mapping[str, Any]:
 def fork_conversation(call: Call) -> Mapping[str, Any]:
     """Fork a conversation before or after an entry, or at its head. Nothing is copied."""
     body: requests.ForkConversation = call.body
+    call.require_own(body.user_id)
     at_head = body.at_entry_id is None
     shown = forks.fork_conversation(
         call.table,
@@ -130,6 +133,24 @@ def list_forks(call: Call) -> Mapping[str, Any]:
     )
     return {
         "data": [answers.fork(conversation) for conversation in page.conversations],
+        "afterCursor": cursors.of_listed(resource, page.resume),
+    }
+
+
+def list_children(call: Call) -> Mapping[str, Any]:
+    """List the conversations that this one has started, oldest first, as far as you may see them."""
+    query: requests.ListPage = call.query
+    conversation_id = call.conversation_id
+    resource = f"children/{conversation_id}"
+    page = children.list_children(
+        call.table,
+        caller=call.caller,
+        conversation_id=conversation_id,
+        after=lambda: cursors.to_listed(resource, query.after_cursor),
+        limit=query.limit,
+    )
+    return {
+        "data": [answers.conversation(shown) for shown in page.children],
         "afterCursor": cursors.of_listed(resource, page.resume),
     }
 
@@ -194,6 +215,15 @@ OPERATIONS = (
         f"{_ONE}/forks",
         list_forks,
         results.ForkPage,
+        query=requests.ListPage,
+        errors=(403, 404),
+    ),
+    Operation(
+        "listChildren",
+        "GET",
+        f"{_ONE}/children",
+        list_children,
+        results.ConversationPage,
         query=requests.ListPage,
         errors=(403, 404),
     ),

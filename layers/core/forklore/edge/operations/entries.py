@@ -5,7 +5,7 @@ from typing import Any
 
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Caller, Channel
+from forklore.domain.model import Channel
 from forklore.edge import answers, requests, results
 from forklore.edge.operation import Call, Operation
 from forklore.errors import InvalidCursorError, ValidationError
@@ -21,14 +21,18 @@ def append_entry(call: Call) -> Mapping[str, Any]:
     if body.forked_at_conversation_id is not None:
         entry_id = body.forked_at_entry_id
         fork = entries.Fork(body.forked_at_conversation_id, None if entry_id is None else EntryId(entry_id))
+    start = None
+    if body.started_by_conversation_id is not None:
+        start = entries.Start(body.started_by_conversation_id, body.started_by_entry_id)
     is_batch = isinstance(body, requests.AppendEntries)
     appended = entries.append_entries(
         call.table,
         caller=call.caller,
         request=entries.Append(
             conversation_id=conversation_id,
-            drafts=[_draft(fields, call.caller) for fields in body.drafts],
+            drafts=[_draft(call, fields) for fields in body.drafts],
             fork=fork,
+            start=start,
             if_match=None if call.if_match is None else EntryId(call.if_match),
             once=call.once(lambda _answer: {}),
         ),
@@ -37,8 +41,8 @@ def append_entry(call: Call) -> Mapping[str, Any]:
     return {"data": shown} if is_batch else shown[0]
 
 
-def _draft(fields: requests.EntryFields, caller: Caller) -> Draft:
-    _check_user(fields.user_id, caller)
+def _draft(call: Call, fields: requests.EntryFields) -> Draft:
+    call.require_own(fields.user_id)
     channel = fields.channel or Channel.HISTORY
     if fields.channel is Channel.HISTORY:
         content.check_history(fields.content_type, fields.content.value)
@@ -84,7 +88,7 @@ def sync_context(call: Call) -> Mapping[str, Any]:
     """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch is written."""
     body: requests.SyncContext = call.body
     conversation_id = _id_that_may_be_new(call)
-    _check_user(body.user_id, call.caller)
+    call.require_own(body.user_id)
     content.check_elements(body.content.value)
     synced = context.sync_context(
         call.table,
@@ -109,11 +113,6 @@ def _id_that_may_be_new(call: Call) -> str:
     if not ids.is_uuid(conversation_id):
         raise ValidationError("the conversation's id must be a lower-case UUID", field="conversationId")
     return conversation_id
-
-
-def _check_user(user_id: str | None, caller: Caller) -> None:
-    if user_id not in (None, caller.user_id):
-        raise ValidationError("userId must be absent or your own", field="userId")
 
 
 def _position(cursor: str | None) -> EntryId | None:

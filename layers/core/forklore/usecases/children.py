@@ -1,0 +1,235 @@
+"""Start a conversation for a delegated task, and list those that a conversation has started.
+
+A child is a tree of its own with a copy of its parent's members, so it is created with all of them or not at
+all. Few fit into the one transaction; many are staged in a tree that does not exist for anybody yet, and the
+transaction that makes it live holds the parent's members to what was copied.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from forklore.domain import access, ancestry, ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.ids import EntryId
+from forklore.domain.keys import Key, Listed
+from forklore.domain.model import Caller, Entry, StartedBy
+from forklore.errors import ValidationError
+from forklore.storage import items
+from forklore.storage.connection import Item, Refused, Write
+from forklore.storage.items import Group, Member, State
+from forklore.storage.table import Table
+from forklore.storage.writes import MAKING
+from forklore.usecases.creating import Plan, TreeChanged, create
+from forklore.usecases.drafts import TRANSACTION_WRITES_MAX, Draft, require_match
+from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_entries
+from forklore.usecases.opening import Opened, Shown, find, keys_of_root, open_conversation, root_of
+from forklore.usecases.roots import Root, plan_root
+
+ROWS_MAX = 250
+"""Children looked at for one page; at the bound it comes back short, with a cursor."""
+ROWS_AT_ONCE = 25
+"""Children read in one request: four items each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRequest:
+    """A child to start with its first entries. entry_id: what of the parent it was started by."""
+
+    parent_id: str
+    child_id: str
+    entry_id: str | None
+    drafts: Sequence[Draft]
+    if_match: EntryId | None = None
+
+
+def start_child(
+    table: Table, *, caller: Caller, request: ChildRequest, once: Once | None = None
+) -> list[Entry] | None:
+    """Create a child by its first entries; None if a conversation of that id exists already.
+
+    Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it, ValidationError if
+    the parent does not show the entry, ConflictError for an `if_match`: a new conversation shows nothing.
+    """
+    return create(table, lambda nonce: _decide(table, caller, request, once, nonce), caller=caller, once=once)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The parent with its members, and the child where it is being made already."""
+
+    parent: Opened
+    members: list[Member]
+    begun: Group | None
+
+
+def _decide(
+    table: Table, caller: Caller, request: ChildRequest, once: Once | None, nonce: str
+) -> Plan[list[Entry]] | None:
+    seen = _see(table, caller, request, once)
+    if seen is None:
+        return None
+    require_match(request.if_match, None)
+    child_id, parent = request.child_id, seen.parent
+    started_by = StartedBy(request.parent_id, EntryId(request.entry_id) if request.entry_id else None)
+    root = plan_root(
+        table,
+        caller,
+        conversation_id=child_id,
+        drafts=request.drafts,
+        nonce=nonce,
+        owner=parent.group.owner,
+        started_by=started_by,
+        created_at=seen.begun.created_at if seen.begun else None,
+    )
+    place = Listed(root.conversation.created_at, child_id)
+    kid = keys.kid(parent.group.group_id, request.parent_id, place)
+    entries = root.batch.entries
+    record = record_entries(table, once, group_id=child_id, conversation_id=child_id, entries=entries)
+    around = [
+        *record,
+        table.write.check_parent(parent.group),
+        table.write.put_new("kid", items.kid_item(kid, started_by)),
+    ]
+    tree = table.write.put_tree(
+        root.conversation, root.head, seen.members, nonce=nonce, now_s=table.now_s(), kid=kid
+    )
+    if seen.begun is None and len(around) + len(tree) + len(root.writes) <= TRANSACTION_WRITES_MAX:
+        return Plan([*around, *tree, *root.writes], entries)
+    _stage(table, seen, root, kid, nonce)
+    return Plan(
+        [
+            *around,
+            *table.write.open_tree(root.conversation, root.head, members=len(seen.members), nonce=nonce),
+            *root.writes,
+        ],
+        entries,
+    )
+
+
+def _see(table: Table, caller: Caller, request: ChildRequest, once: Once | None) -> _Seen | None:
+    """Return what the child is decided on; None when its id is in use."""
+    child_id, entry_id = request.child_id, request.entry_id
+    pointer_key, group_key = keys.pointer(child_id), keys.group(child_id)
+    is_id = entry_id is not None and ids.is_entry_id(entry_id)
+    found = find(
+        table,
+        request.parent_id,
+        caller=caller,
+        beside=[pointer_key, group_key, *keys_of(once)],
+        in_group=lambda group_id: [keys.entry(group_id, EntryId(entry_id))] if entry_id and is_id else [],
+    )
+    raise_if_answered(table, once, found.beside, caller=caller)
+    begun: Group | None = None
+    pointer = found.beside.get(pointer_key)
+    if pointer is not None and items.pointer(pointer, now_s=table.now_s()) is not None:
+        begun = items.group(found.beside[group_key]) if group_key in found.beside else None
+        if begun is None or begun.state is not State.CREATING:
+            return None
+    parent = found.require(request.parent_id, AccessLevel.WRITER)
+    if entry_id is not None:
+        item = found.beside.get(keys.entry(parent.group.group_id, EntryId(entry_id))) if is_id else None
+        _check_shown(parent, item)
+    members = [items.member(item) for item in table.query(keys.members_range(parent.group.group_id))]
+    # The look-up is no snapshot: who may start a child is said by the members that the version is held to.
+    own = [member.level for member in members if member.user_id == caller.user_id]
+    access.require(own[0] if own else None, AccessLevel.WRITER)
+    return _Seen(parent, members, begun)
+
+
+def _check_shown(parent: Opened, item: Item | None) -> None:
+    entry = items.stored_entry(item).entry if item else None
+    if entry is None or not ancestry.shows(
+        parent.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id
+    ):
+        raise ValidationError("the parent does not show the entry", field="startedByEntryId")
+
+
+def _stage(table: Table, seen: _Seen, root: Root, kid: Key, nonce: str) -> None:
+    """Make the tree, which nobody can see yet, with a copy of the parent's members.
+
+    Whoever comes to a tree that is being made takes it over: its nonce becomes theirs, and whatever the one
+    before still writes is refused. So the same request, sent again after a crash, completes it.
+    Raises TreeChanged when somebody else has taken it over.
+    """
+    conversation, group_id = root.conversation, root.conversation.group_id
+    try:
+        if seen.begun is None or seen.begun.nonce != nonce:
+            _claim(table, seen, root, kid, nonce)
+        there = {m.user_id: m for m in map(items.member, table.query(keys.members_range(group_id)))}
+        wanted = {m.user_id: m for m in seen.members}
+        writes: list[Write] = []
+        for user_id, member in there.items():
+            if user_id not in wanted:
+                writes += table.write.drop_member(conversation, member)
+        for user_id, member in wanted.items():
+            if user_id not in there or there[user_id].level is not member.level:
+                writes += table.write.copy_member(conversation, member)
+        at_once = TRANSACTION_WRITES_MAX - 1
+        for at in range(0, len(writes), at_once):
+            making = table.write.check_making(group_id, nonce=nonce)
+            table.commit([making, *writes[at : at + at_once]])
+    except Refused as refused:
+        raise TreeChanged from refused
+
+
+def _claim(table: Table, seen: _Seen, root: Root, kid: Key, nonce: str) -> None:
+    """Begin the tree, or take it over. Raises Refused when somebody else was faster."""
+    claim = table.write.begin_tree(
+        root.conversation,
+        owner=root.head.owner,
+        members=len(seen.members),
+        kid=kid,
+        nonce=nonce,
+        taken_from=seen.begun,
+        now_s=table.now_s(),
+    )
+    try:
+        table.commit(claim)
+    except Refused as refused:
+        making = refused.failed.get(MAKING)
+        if making is None or items.nonce(making) != nonce:  # else it is this request's own first attempt
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class ChildPage:
+    """Children, oldest first. resume: the place to go on after; None at the end."""
+
+    children: list[Shown]
+    resume: Listed | None
+
+
+def list_children(
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    after: Callable[[], Listed | None],
+    limit: int,
+) -> ChildPage:
+    """Return a page of the conversation's direct children that the caller may see, oldest first.
+
+    after: reads the `resume` of the page before, once the caller is known to be a member.
+    Raises NotFoundError, ForbiddenError if the caller is not a member, and what `after` raises.
+    """
+    opened = open_conversation(table, conversation_id, caller=caller)
+    page: list[Shown] = []
+    last = place = after()
+    looked = 0
+    at_once = min(limit + 1, ROWS_AT_ONCE)
+    rows = table.query(keys.kids_range(opened.group.group_id, conversation_id, after=place), page=at_once)
+    while places := [keys.listed(row["SK"]["S"]) for row in islice(rows, at_once)]:
+        found = table.get(key for place in places for key in keys_of_root(place.conversation_id, caller))
+        for place in places:
+            child = root_of(found, place.conversation_id, caller)
+            if child is None or child.level is None:
+                continue
+            if len(page) == limit:
+                return ChildPage(page, last)
+            page.append(child.shown)
+            last = place
+        looked += len(places)
+        if looked >= ROWS_MAX:
+            return ChildPage(page, places[-1])
+    return ChildPage(page, None)
