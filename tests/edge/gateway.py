@@ -11,7 +11,7 @@ from unittest import mock
 
 from moto.dynamodb.models import dynamodb_backends
 
-from forklore.edge.wiring import open_table
+from forklore.edge.wiring import open_queue, open_table
 from local_server.asgi import Scope
 from local_server.embedded import open_database
 from local_server.identity import read_authorizer
@@ -152,10 +152,12 @@ def table_on_moto() -> Iterator[Template]:
         started = open_database(template.table)
         assert started is not None, "moto, as no endpoint is set"
         open_table.cache_clear()
+        open_queue.cache_clear()
         try:
             yield template
         finally:
             open_table.cache_clear()
+            open_queue.cache_clear()
             started.stop()
 
 
