@@ -35,6 +35,9 @@ STORY = {
 """The sample events in the order in which they make sense, each with the status it gets."""
 
 
+DIRECT = ("agentAppendEntry", "agentEventBridge")
+"""The sample events of the function for direct invocation; one with EventBridge's envelope."""
+
 SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 """What the sample events call the transfer, whose id is made by the service."""
 

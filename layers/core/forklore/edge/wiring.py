@@ -13,10 +13,15 @@ __all__ = ["Settings", "Table", "open_table"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a deployment decides. dynamodb_endpoint None: AWS's own."""
+    """What a deployment decides. dynamodb_endpoint None: AWS's own.
+
+    direct_roles: whether a direct invocation may name roles. justification_required: of administration.
+    """
 
     table_name: str
     dynamodb_endpoint: str | None = None
+    direct_roles: bool = False
+    justification_required: bool = False
 
     @classmethod
     def from_environment(cls) -> "Settings":
@@ -24,7 +29,20 @@ class Settings:
         table_name = os.environ.get("FORKLORE_TABLE")
         if not table_name:
             raise RuntimeError("set FORKLORE_TABLE to the name of the DynamoDB table")
-        return cls(table_name, os.environ.get("FORKLORE_DYNAMODB_ENDPOINT") or None)
+        return cls(
+            table_name,
+            os.environ.get("FORKLORE_DYNAMODB_ENDPOINT") or None,
+            direct_roles=_chosen("FORKLORE_DIRECT_ROLES", no="refused", yes="allowed"),
+            justification_required=_chosen("FORKLORE_JUSTIFICATION_REQUIRED", no="false", yes="true"),
+        )
+
+
+def _chosen(name: str, *, no: str, yes: str) -> bool:
+    """Return whether a setting says `yes`; unset it says `no`. Raises RuntimeError for anything else."""
+    value = os.environ.get(name) or no
+    if value not in (no, yes):
+        raise RuntimeError(f"set {name} to {yes} or {no}")
+    return value == yes
 
 
 @cache
