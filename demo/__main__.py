@@ -1,6 +1,7 @@
 """The command line: read the file, load it, verify it, print what came out, and say it in the exit code."""
 
 import argparse
+import os
 import sys
 import time
 import uuid
@@ -137,7 +138,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "file", metavar="FILE", type=Path, help="message trees, JSON lines (see examples/trees.jsonl)"
     )
-    parser.add_argument("--url", type=_url, default="http://127.0.0.1:8080", help="the server (%(default)s)")
+    parser.add_argument(
+        "--url", type=_url, default=_server(), help="the server; HOST and PORT say it, too (%(default)s)"
+    )
     parser.add_argument(
         "--user",
         type=_token,
@@ -160,6 +163,13 @@ def _parser() -> argparse.ArgumentParser:
         help=f"trees worked on at the same time, up to {PARALLEL_MAX} (%(default)s)",
     )
     return parser
+
+
+def _server() -> str:
+    """Return where `make run` serves with the same HOST and PORT."""
+    host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8080")
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _url(value: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import uvicorn
 
+from local_server.background import Background, open_queues
 from local_server.embedded import ENDPOINT, DatabaseError, open_database
 from local_server.gateway import Gateway
 from local_server.identity import read_authorizer
@@ -44,6 +45,7 @@ def main() -> int:
         template = read_template(arguments.template)
         authorizer = read_authorizer(os.environ)
         open_database(template.table)
+        urls = open_queues(template)
     except (OSError, DatabaseError, ValueError) as error:
         print(f"local_server: {error}", file=sys.stderr)
         return 1
@@ -53,8 +55,11 @@ def main() -> int:
     _on_signal(server.handle_exit)  # uvicorn raises the signal again when it has stopped: still no traceback
     endpoint = os.environ.get(ENDPOINT)
     store = f"The store is the DynamoDB at {endpoint}." if endpoint else FORGETS
+    background = Background(template.functions, urls)
     print(BANNER.format(url=_url(listener), store=store), flush=True)
+    background.start()
     server.run(sockets=[listener])
+    background.stop()
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The database behind the handlers: moto in this process, or a DynamoDB at FORKLORE_DYNAMODB_ENDPOINT.
+"""The services behind the handlers: moto in this process, but a DynamoDB at FORKLORE_DYNAMODB_ENDPOINT.
 
 Never AWS: what the developer's environment says of accounts and profiles is overwritten first.
 """

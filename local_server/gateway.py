@@ -7,15 +7,14 @@ functions and route keys and show stack frames; never a path, a header, a body o
 import asyncio
 import base64
 import os
-import sys
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from local_server.asgi import Headers, Receive, Response, Scope, Send, send_response
 from local_server.invocation import EventTooLargeError, HandlerError, invoke, load_handler
+from local_server.log import frames, log
 from local_server.payload import build_event, read_answer
 from local_server.routing import Match, find_route
 from local_server.template import Function
@@ -63,7 +62,7 @@ class Gateway:
         await send_response(send, response)
         if self._verbose:
             key, took_ms = match.route.key if match else "no route", (time.monotonic() - started) * 1000
-            _log(f"{scope['method']} ({key}) {response.status} {took_ms:.0f} ms")
+            log(f"{scope['method']} ({key}) {response.status} {took_ms:.0f} ms")
 
     async def _answer(self, scope: Scope, receive: Receive, match: Match, request_id: str) -> Response:
         body = await _read_body(receive)
@@ -78,11 +77,11 @@ class Gateway:
         except asyncio.CancelledError:  # the server stops and has waited long enough
             return _message(503, "Service Unavailable")
         except TimeoutError:
-            _log(f"{match.function.name} ({match.route.key}) did not answer in time")
+            log(f"{match.function.name} ({match.route.key}) did not answer in time")
             if match.function.timeout_seconds >= self._timeout_seconds:
                 return _message(503, "Service Unavailable")
         except (HandlerError, ValueError) as error:
-            _log(f"{match.function.name} ({match.route.key}): {error}\n{_frames(error.__cause__)}")
+            log(f"{match.function.name} ({match.route.key}): {error}\n{frames(error.__cause__)}")
         return _message(500, "Internal Server Error")  # a function that Lambda stopped is one of these, too
 
     async def _invoke(self, function: Function, event: dict[str, Any]) -> Any:
@@ -109,19 +108,3 @@ async def _read_body(receive: Receive) -> bytes | None:
 
 def _message(status: int, text: str) -> Response:
     return Response(status, [("content-type", "application/json")], f'{{"message":"{text}"}}'.encode())
-
-
-def _frames(error: BaseException | None) -> str:
-    """Return the stack frames and the types of an exception and its causes, without their texts.
-
-    An exception's text may quote the request: a KeyError its key, a parser its input.
-    """
-    text = ""
-    while error is not None:
-        text += "".join(traceback.format_tb(error.__traceback__)) + f"{type(error).__qualname__}\n"
-        error = error.__cause__ or error.__context__
-    return text
-
-
-def _log(line: str) -> None:
-    print(line.rstrip(), file=sys.stderr, flush=True)

@@ -1,10 +1,11 @@
-"""What template.yaml says, as plain values: the functions with their routes, and the table.
+"""What template.yaml says, as plain values: the functions with what calls them, the table and the queues.
 
 The file is read here and nowhere else; another kind of resource gets a reader of its own in `read_template`.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -20,6 +21,7 @@ TABLE_PROPERTIES = (  # what else the template says of a table is for after crea
     "BillingMode",
     "ProvisionedThroughput",
 )
+SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,32 @@ class Route:
 
 
 @dataclass(frozen=True)
+class Queue:
+    """One SQS queue. visible_after_seconds: when a message comes again that was received and not deleted.
+
+    receives_max: how often a message is received, before it goes to the queue `dead_letters`.
+    """
+
+    name: str
+    visible_after_seconds: int = 30
+    receives_max: int | None = None
+    dead_letters: str | None = None
+
+
+@dataclass(frozen=True)
+class Polled:
+    """A queue that a function takes messages from. queue: its logical id. batch_size: messages at once."""
+
+    queue: str
+    batch_size: int = 10
+
+
+@dataclass(frozen=True)
 class Function:
-    """One Lambda function: its logical id, where its handler is imported from, its limits, its routes."""
+    """One Lambda function: its logical id, where its handler is imported from, its limits, what calls it.
+
+    every_seconds: of its schedules.
+    """
 
     name: str
     module: str
@@ -48,31 +74,43 @@ class Function:
     timeout_seconds: int
     memory_mb: int
     routes: tuple[Route, ...]
+    polls: tuple[Polled, ...] = ()
+    every_seconds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Template:
-    """The functions in the order of the file, and the table as arguments of create_table, less TableName."""
+    """The functions in the order of the file, and the table as arguments of create_table, less TableName.
+
+    environment: the variables of all functions that hold a queue's URL, each with its queue's logical id.
+    """
 
     functions: tuple[Function, ...]
     table: Mapping[str, Any]
+    queues: tuple[Queue, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_template(path: Path) -> Template:
     """Return what the SAM template at `path` says.
 
-    Raises OSError if it cannot be read, ValueError if it has not exactly one table, or half a route.
+    Raises OSError if it cannot be read, ValueError if it has not exactly one table, or half a route, or a
+    schedule that is no rate.
     """
     document = yaml.load(path.read_text(encoding="utf-8"), Loader=_CloudFormationLoader)
     resources = document["Resources"]
     defaults = LAMBDA_DEFAULTS | document.get("Globals", {}).get("Function", {})
     functions = _of_type(resources, "AWS::Serverless::Function")
     tables = list(_of_type(resources, "AWS::DynamoDB::Table").values())
+    queues = _of_type(resources, "AWS::SQS::Queue")
+    variables = defaults.get("Environment", {}).get("Variables", {})
     if len(tables) != 1:
         raise ValueError(f"{path.name} defines {len(tables)} tables, not one")
     return Template(
         functions=tuple(_function(name, defaults | found) for name, found in functions.items()),
         table={key: tables[0][key] for key in TABLE_PROPERTIES if key in tables[0]},
+        queues=tuple(_queue(name, found) for name, found in queues.items()),
+        environment={name: value["Ref"] for name, value in variables.items() if _refers_to(value, queues)},
     )
 
 
@@ -83,15 +121,47 @@ def _of_type(resources: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any
 def _function(name: str, properties: Mapping[str, Any]) -> Function:
     """`functions/entries/` and `app.handler` are imported as `functions.entries.app`, attribute `handler`."""
     file, _, attribute = properties["Handler"].rpartition(".")
-    events = [event for event in properties["Events"].values() if event["Type"] == "HttpApi"]
+    events: dict[str, list[dict[str, Any]]] = {}
+    for event in properties["Events"].values():
+        events.setdefault(event["Type"], []).append(event.get("Properties", {}))
     return Function(
         name=name,
         module=".".join([*PurePosixPath(properties["CodeUri"]).parts, file]),
         attribute=attribute,
         timeout_seconds=properties["Timeout"],
         memory_mb=properties["MemorySize"],
-        routes=tuple(_route(event.get("Properties", {})) for event in events),
+        routes=tuple(_route(event) for event in events.get("HttpApi", [])),
+        polls=tuple(
+            Polled(_logical_id(event["Queue"]), event.get("BatchSize", 10)) for event in events.get("SQS", [])
+        ),
+        every_seconds=tuple(_seconds(event["Schedule"]) for event in events.get("Schedule", [])),
     )
+
+
+def _queue(name: str, properties: Mapping[str, Any]) -> Queue:
+    redrive = properties.get("RedrivePolicy", {})
+    return Queue(
+        name=name,
+        visible_after_seconds=properties.get("VisibilityTimeout", 30),
+        receives_max=redrive.get("maxReceiveCount"),
+        dead_letters=_logical_id(redrive["deadLetterTargetArn"]) if redrive else None,
+    )
+
+
+def _logical_id(arn: Mapping[str, str]) -> str:
+    """Return the resource whose ARN `!GetAtt X.Arn` takes."""
+    return arn["Fn::GetAtt"].partition(".")[0]
+
+
+def _refers_to(value: Any, resources: Mapping[str, Any]) -> bool:
+    return isinstance(value, dict) and value.get("Ref") in resources
+
+
+def _seconds(schedule: str) -> int:
+    found = re.fullmatch(r"rate\((\d+) (minute|hour|day)s?\)", schedule)
+    if found is None:
+        raise ValueError(f"a schedule must be a rate: {schedule}")
+    return int(found[1]) * SECONDS[found[2]]
 
 
 def _route(properties: Mapping[str, Any]) -> Route:

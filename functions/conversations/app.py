@@ -1,4 +1,4 @@
-"""Create, fork, read, list and change conversations; health; and whatever no route names."""
+"""Create, fork, read, list, change and delete conversations; health; and whatever no route names."""
 
 from typing import Any
 

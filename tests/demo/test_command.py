@@ -196,3 +196,30 @@ def test_parallel_work_gives_results_in_order_and_stops_at_the_first_error() -> 
     with pytest.raises(ValueError, match="7"):
         map_parallel(halve, [0, 7, *range(0, 1000, 2)], threads=1, stop=lambda: stops.append("stop"))
     assert stops == ["stop"]
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "server"),
+    [
+        (None, None, "http://127.0.0.1:8080"),
+        ("localhost", "9000", "http://localhost:9000"),
+        ("0.0.0.0", "81", "http://127.0.0.1:81"),
+        ("::1", "81", "http://[::1]:81"),
+    ],
+)
+def test_it_looks_where_make_run_serves(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    host: str | None,
+    port: str | None,
+    server: str,
+) -> None:
+    for name, value in (("HOST", host), ("PORT", port)):
+        monkeypatch.delenv(name, raising=False)
+        if value is not None:
+            monkeypatch.setenv(name, value)
+
+    with pytest.raises(SystemExit):
+        main(["--help"])
+
+    assert f"({server})" in " ".join(capsys.readouterr().out.split())

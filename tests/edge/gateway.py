@@ -11,7 +11,7 @@ from unittest import mock
 
 from moto.dynamodb.models import dynamodb_backends
 
-from forklore.edge.wiring import open_table
+from forklore.edge.wiring import open_queue, open_table
 from local_server.asgi import Scope
 from local_server.embedded import open_database
 from local_server.identity import read_authorizer
@@ -55,11 +55,12 @@ def credentials(user: str | None, agent: str | None = None) -> list[tuple[str, s
 class Gateway:
     """Sends requests to the handlers that `template` names, one at a time, in this thread."""
 
-    def __init__(self, template: Template) -> None:
+    def __init__(self, template: Template, **roles: str) -> None:
+        """roles: user ids by the authorizer's own setting, such as FORKLORE_ADMINS."""
         self._functions = template.functions
         self._handlers = {function.name: load_handler(function) for function in template.functions}
         keys = ",".join(f"{key}={client}" for client, key in AGENTS.items())
-        self._authorize = read_authorizer({"FORKLORE_API_KEYS": keys})
+        self._authorize = read_authorizer({"FORKLORE_API_KEYS": keys, **roles})
 
     def event(
         self, method: str, path: str, *, query: str = "", body: bytes = b"", headers: Pairs = ()
@@ -156,10 +157,12 @@ def table_on_moto() -> Iterator[Template]:
         started = open_database(template.table)
         assert started is not None, "moto, as no endpoint is set"
         open_table.cache_clear()
+        open_queue.cache_clear()
         try:
             yield template
         finally:
             open_table.cache_clear()
+            open_queue.cache_clear()
             started.stop()
 
 

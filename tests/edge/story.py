@@ -108,6 +108,10 @@ STORY = [
     Step("removeMembership", at(ROOT, userId="bob")),
     Step("removeMembership", at(ROOT, userId="ann")),
     Step("removeMembership", at(ROOT, userId="ann")),
+    Step("deleteConversation", at(FORK)),
+    Step("deleteConversation", at(FORK), user="bob"),
+    Step("deleteConversation", at(FORK), user="bob"),
+    Step("deleteConversation", at("x")),
 ]
 
 Ask = Callable[[Step], tuple[int, Any]]

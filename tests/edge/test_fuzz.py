@@ -121,6 +121,8 @@ BODIES: dict[str, list[Fields]] = {
     "appendEntry": [*ENTRIES, FORKS],
     "syncContext": [{**PART, "channel": as_text("context", "Context", None)}],
 }
+ENDS = {"deleteConversation"}
+"""Operations after whose success little is left to ask for."""
 NEEDED = {"contentType", "content", "channel", "forkedAtConversationId"}
 FIELDS = sorted({name for kinds in BODIES.values() for fields in kinds for name in fields})
 
@@ -327,7 +329,8 @@ def test_random_requests_are_refused_properly_or_done_exactly(
         counts = dict(sorted(statuses.items()))
         sys.stdout.write(f"\nfuzz {operation.name}: {statuses.total()} requests, {counts} ")
     assert statuses.total() >= CASES
-    assert statuses[operation.status] >= CASES // 5, "too few are accepted for this to say much"
+    least = 1 if operation.name in ENDS else CASES // 5
+    assert statuses[operation.status] >= least, "too few are accepted for this to say much"
     assert statuses.keys() - {operation.status}, "none is refused"
 
 

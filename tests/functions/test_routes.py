@@ -9,7 +9,7 @@ from local_server.template import Function, read_template
 from tests.edge.gateway import PROJECT, Answer, Gateway
 from tests.functions.conftest import read_event
 
-FUNCTIONS = [f for f in read_template(PROJECT / "template.yaml").functions if f.routes]
+FUNCTIONS = [one for one in read_template(PROJECT / "template.yaml").functions if one.routes]
 DEFAULT = "$default"
 BY_ROUTE = {f"{operation.method} {operation.path}": operation for operation in operations.ALL}
 

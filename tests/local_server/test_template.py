@@ -20,6 +20,7 @@ def test_a_function_has_its_own_properties_then_the_globals_then_lambdas_default
         timeout_seconds=1,
         memory_mb=256,
         routes=(Route("POST", "/v1/conversations"), Route("ANY", "/echo/{name}")),
+        every_seconds=(300,),
     )
     assert (odd.timeout_seconds, odd.memory_mb) == (29, 128)
 

@@ -6,9 +6,11 @@ import pytest
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Listed
 from forklore.domain.model import Caller, Conversation, Head, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.storage import items
+from forklore.storage.connection import Item
 from forklore.storage.table import Table
 from forklore.usecases import lists
 from forklore.usecases.conversations import Change, update_conversation
@@ -300,6 +302,30 @@ def test_a_page_reads_no_more_trees_than_it_has_room_for(store: Store, table: Ta
         len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if "RequestItems" in r.body
     ]
     assert asked == [4 * 6]
+
+
+def test_a_page_costs_the_page_for_a_user_of_10_000_trees(store: Store, table: Table) -> None:
+    def cost(place: Place | None) -> tuple[list[str], int]:
+        """Return the requests for a page from there on, and how many keys they name or rows they allow."""
+        process = store.process()
+        wire = Wire.of(process)
+        one_page(process, after=place)
+        rows = sum(r.body.get("Limit", 0) for r in wire.requests)
+        return [r.operation for r in wire.requests], rows
+
+    def row(number: int) -> Item:
+        root_id = conversation(number)
+        return mine_of(Conversation(root_id, root_id, ids.timestamp(START_MS + number * HOUR_MS)), "ann")
+
+    for number in [*range(30), *range(5_000, 5_030)]:
+        plant_tree(store, number)
+    few = cost(None)
+    store.put(*(row(number) for number in range(10_000) if number % 5_000 >= 30))
+    for number in range(9_970, 10_000):
+        plant_tree(store, number)
+    middle = Place(Listed(ids.timestamp(START_MS + 5_030 * HOUR_MS), conversation(5_030)))
+
+    assert cost(None) == cost(middle) == few
 
 
 def test_a_query_that_matches_nothing_in_a_wide_tree_asks_a_bounded_number_of_times(

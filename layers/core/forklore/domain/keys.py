@@ -66,6 +66,16 @@ def entry(group_id: str, entry_id: EntryId) -> Key:
     return Key(group_id, position(entry_id))
 
 
+def entries_range(group_id: str) -> SortRange:
+    """Return the range of every entry of a tree."""
+    return SortRange(group_id, "0", ":")
+
+
+def others_range(group_id: str) -> SortRange:
+    """Return the range of everything in a tree's partition that is no entry, whatever its kind."""
+    return SortRange(group_id, ":", "\U0010ffff")
+
+
 def blob(group_id: str, entry_id: EntryId, chunk: int) -> Key:
     return Key(f"BLOB#{group_id}#{entry_id}", f"{chunk:04}")
 
@@ -222,6 +232,16 @@ _JOB = "JOB"
 def job(kind: str, group_id: str) -> Key:
     """Return the key of work in progress on a tree: what the sweeper looks for."""
     return Key(_JOB, f"{kind}#{group_id}")
+
+
+def in_job(sort_key: str) -> tuple[str, str]:
+    """Return the kind and the group id that a JOB item's sort key names.
+
+    >>> in_job(job("delete", "g").sort)
+    ('delete', 'g')
+    """
+    kind, _, group_id = sort_key.partition("#")
+    return kind, group_id
 
 
 def jobs_range() -> SortRange:

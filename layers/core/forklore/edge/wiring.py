@@ -1,4 +1,4 @@
-"""Settings from the environment, and the table, opened once for each process."""
+"""Settings from the environment; the table and the queue, opened once for each process."""
 
 import os
 from dataclasses import dataclass
@@ -6,32 +6,45 @@ from functools import cache
 
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection, make_client
+from forklore.storage.queue import DELAY_SECONDS_MAX, Queue, make_queue_client
 from forklore.storage.table import Table
 
-__all__ = ["Settings", "Table", "open_table"]
+__all__ = ["Queue", "Settings", "Table", "open_queue", "open_table"]
+
+DELETE_WAIT_SECONDS = 35
+"""No request lives longer (design, section 3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a deployment decides. dynamodb_endpoint None: AWS's own.
+    """What a deployment decides.
 
-    direct_roles: whether a direct invocation may name roles. justification_required: of administration.
+    dynamodb_endpoint None: AWS's own. queue_url None: deletions are announced to nobody, and swept.
+    delete_wait_s: how long after its tombstone a tree's items are kept. direct_roles: whether a direct
+    invocation may name roles. justification_required: of administration.
     """
 
     table_name: str
     dynamodb_endpoint: str | None = None
+    queue_url: str | None = None
+    delete_wait_s: int = DELETE_WAIT_SECONDS
     direct_roles: bool = False
     justification_required: bool = False
 
     @classmethod
     def from_environment(cls) -> "Settings":
-        """Return the settings. Raises RuntimeError, which says what to set, when one is missing."""
+        """Return the settings. Raises RuntimeError, which says what to set, for one missing or wrong."""
         table_name = os.environ.get("FORKLORE_TABLE")
         if not table_name:
             raise RuntimeError("set FORKLORE_TABLE to the name of the DynamoDB table")
+        wait = os.environ.get("FORKLORE_DELETE_WAIT_SECONDS") or str(DELETE_WAIT_SECONDS)
+        if not (wait.isascii() and wait.isdigit() and int(wait) < DELAY_SECONDS_MAX):
+            raise RuntimeError(f"set FORKLORE_DELETE_WAIT_SECONDS to seconds below {DELAY_SECONDS_MAX}")
         return cls(
             table_name,
             os.environ.get("FORKLORE_DYNAMODB_ENDPOINT") or None,
+            os.environ.get("FORKLORE_QUEUE") or None,
+            int(wait),
             direct_roles=_chosen("FORKLORE_DIRECT_ROLES", no="refused", yes="allowed"),
             justification_required=_chosen("FORKLORE_JUSTIFICATION_REQUIRED", no="false", yes="true"),
         )
@@ -50,3 +63,10 @@ def open_table() -> Table:
     """Return this process's table."""
     settings = Settings.from_environment()
     return Table(Connection(make_client(settings.dynamodb_endpoint), settings.table_name, Clock()))
+
+
+@cache
+def open_queue() -> Queue:
+    """Return this process's queue of deletions."""
+    url = Settings.from_environment().queue_url
+    return Queue(make_queue_client() if url else None, url)

@@ -40,7 +40,7 @@ _RETRIED = {
     "TransactionConflictException",
     "TransactionInProgressException",
 }
-_ANSWERED = {"batch_get_item": "Responses", "query": "Items"}
+_ANSWERED = {"batch_get_item": "Responses", "batch_write_item": "UnprocessedItems", "query": "Items"}
 _RETRIED_REASONS = {"None", "TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError"}
 
 

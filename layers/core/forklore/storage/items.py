@@ -73,6 +73,11 @@ def key_of(key: Key) -> Item:
     return {"PK": text(key.partition), "SK": text(key.sort)}
 
 
+def key(item: Item) -> Key:
+    """Return where an item lies."""
+    return Key(item["PK"]["S"], item["SK"]["S"])
+
+
 def plain(item: Item) -> dict[str, Any]:
     """Return an item's attributes as Python values; absent ones are simply absent."""
     return {name: _plain(value) for name, value in item.items()}
@@ -97,7 +102,8 @@ class Group:
 
     members_version: moves with every change of members. rewriting: the owner before, while HEADs may still
     name them. kid: where a started child stands in the list of its parent's. nonce: of the request that makes
-    it. deleted_at: when it got its tombstone.
+    it. deleted_at: when it got its tombstone. unborn: it got that before it was ever live, so that its id may
+    be used again at once.
     """
 
     group_id: str
@@ -111,6 +117,7 @@ class Group:
     kid: Key | None = None
     nonce: str | None = None
     deleted_at: str | None = None
+    unborn: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -163,6 +170,7 @@ def group(item: Item) -> Group:
         kid=Key(a["parent"], a["kid"]) if "kid" in a else None,
         nonce=a.get("nonce"),
         deleted_at=a.get("deletedAt"),
+        unborn=a.get("unborn", False),
     )
 
 
@@ -348,6 +356,16 @@ def pointer_item(conversation: Conversation, nonce: str) -> Item:
     )
 
 
+def gone_item(conversation_id: str, *, ttl_s: int) -> Item:
+    """Return what stands in a pointer's place until its id may be used again."""
+    return key_of(keys.pointer(conversation_id)) | present({"gone": True, "ttl": ttl_s})
+
+
+def job_item(kind: str, group_id: str) -> Item:
+    """Return the mark of work in progress on a tree."""
+    return key_of(keys.job(kind, group_id))
+
+
 def nonce(item: Item) -> str | None:
     """Return the mark of the request that wrote the item."""
     return item["nonce"]["S"] if "nonce" in item else None
@@ -366,6 +384,11 @@ def pointer(item: Item, *, now_s: int) -> Pointer | None:
     if a.get("gone") and a["ttl"] < now_s:
         return None
     return Pointer(a.get("group"))
+
+
+def chunks(item: Item) -> int:
+    """Return how many BLOB items hold an entry's body."""
+    return int(item["chunks"]["N"]) if "chunks" in item else 0
 
 
 def epoch(item: Item) -> Epoch:
@@ -396,7 +419,7 @@ class StoredEntry:
 def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> tuple[Item, list[Item]]:
     """Return the entry's item and those of its chunks."""
     body = bodies.encode(entry.content)
-    chunks = bodies.chunks(body)
+    cut = bodies.chunks(body)
     item = key_of(keys.entry(group_id, entry.entry_id)) | present(
         {
             "L1": keys.by_conversation(entry.conversation_id, entry.channel, entry.entry_id),
@@ -406,15 +429,15 @@ def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) 
             "epoch": entry.epoch,
             "contentType": entry.content_type,
             "usage": entry.usage_json,
-            "body": None if chunks else body,
-            "chunks": len(chunks) or None,
+            "body": None if cut else body,
+            "chunks": len(cut) or None,
             "size": escaped_bytes,
             "nonce": nonce,
         }
     )
     blobs = [
         key_of(keys.blob(group_id, entry.entry_id, at)) | {"data": binary(chunk)}
-        for at, chunk in enumerate(chunks)
+        for at, chunk in enumerate(cut)
     ]
     return item, blobs
 

@@ -20,6 +20,8 @@ from forklore.storage.writes import Writer
 
 BATCH_KEYS_MAX = 100
 """DynamoDB's own limit for BatchGetItem."""
+BATCH_DELETES_MAX = 25
+"""DynamoDB's own limit for BatchWriteItem."""
 BLOBS_AT_ONCE = 40
 """Chunks of at most 350 KB in one BatchGetItem answer of at most 16 MB."""
 GROUP_GIGABYTES_MAX = 9.0
@@ -112,6 +114,28 @@ class Table:
         if self.known.is_full(group_id):
             raise GroupFullError("this fork tree is full")
 
+    def delete(self, unwanted: Iterable[Key]) -> None:
+        """Delete items, whether they are there or not; any number, in no order. Raises UnavailableError."""
+        left = list(dict.fromkeys(unwanted))
+        batches = [left[at : at + BATCH_DELETES_MAX] for at in range(0, len(left), BATCH_DELETES_MAX)]
+        for _ in self.side_by_side(self._delete_batch, batches):
+            pass
+
+    def _delete_batch(self, unwanted: Sequence[Key]) -> None:
+        name, until = self.connection.table_name, self._until()
+        left = [{"DeleteRequest": {"Key": key_of(key)}} for key in unwanted]
+        for attempt in range(ATTEMPTS_MAX):
+            if not left or not self.connection.pause(attempt, until):
+                break
+            answer = self.connection.call("batch_write_item", until, RequestItems={name: left})
+            left = answer["UnprocessedItems"].get(name, [])
+        if left:
+            raise UnavailableError("the store is busy; try again")
+
+    def has_time(self) -> bool:
+        """Tell whether the request may still start anything."""
+        return self._until().allows(0)
+
     def pause(self, attempt: int) -> None:
         """Sleep a little before the attempt, the first of which is 0.
 
@@ -148,12 +172,15 @@ class Table:
         backward: bool = False,
         limit: int | None = None,
         page: int | None = None,
+        only: Sequence[str] | None = None,
     ) -> Iterator[Item]:
         """Yield the items of a range in key order, or backward.
 
         limit: how many at the most. page: how many DynamoDB reads at a time, where fewer may be enough.
+        only: the attributes wanted beside the key; None: all.
         """
         start: Item | None = None
+        wanted = {} if only is None else {f"#{at}": name for at, name in enumerate(["PK", "SK", *only])}
         while True:
             at_once = min((n for n in (page, limit) if n is not None), default=None)
             answer = self._query(
@@ -165,6 +192,11 @@ class Table:
                     ":last": text(of.last),
                 },
                 ScanIndexForward=not backward,
+                **(
+                    {"ProjectionExpression": ", ".join(wanted), "ExpressionAttributeNames": wanted}
+                    if wanted
+                    else {}
+                ),
                 **({"Limit": at_once} if at_once else {}),
                 **({"ExclusiveStartKey": start} if start else {}),
             )

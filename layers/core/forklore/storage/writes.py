@@ -14,6 +14,8 @@ from forklore.storage.connection import Item, Write
 from forklore.storage.items import Group, Member, State, key_of, number, text
 
 IDEMPOTENCY_SECONDS = 24 * 3600
+GONE_SECONDS = 30 * 24 * 3600
+"""How long the ids of a deleted tree may not be used again."""
 
 IDEMPOTENCY = "idempotency"
 ENTRY = "entry"
@@ -23,6 +25,7 @@ CONTEXT = "context"
 POINTER = "pointer"
 GROUP = "group"
 TARGET = "target"
+JOB = "job"
 TRANSFER = "transfer"
 PARENT = "parent"
 MAKING = "making"
@@ -547,6 +550,116 @@ class Writer:
             self.put_new(HEAD, items.head_item(conversation, head)),
             self.put_new("tree", items.tree_item(conversation)),
         ]
+
+    # Deleting
+
+    def bury(
+        self,
+        name: str,
+        group_id: str,
+        *,
+        at: str,
+        states: Sequence[State] = (State.LIVE,),
+        owner: str | None = None,
+    ) -> Write:
+        """Set a tree's tombstone and take it off the list of all trees.
+
+        states: those it may be in. With `owner` only while that is the owner.
+        """
+        n = Names()
+        allowed = ", ".join(n.value(state.name, text(state)) for state in states)
+        conditions = [f"{n.name('state')} IN ({allowed})"]
+        if owner is not None:
+            conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+        return self._tombstone(name, group_id, n, at=at, conditions=conditions)
+
+    def bury_unborn(self, group_id: str, *, at: str, nonce: str | None) -> Write:
+        """Set the tombstone of a tree that never came alive, if it is still the creation that was read."""
+        n = Names()
+        n.value("unborn", {"BOOL": True})
+        conditions = [
+            f"{n.name('state')} = {n.value('creating', text(State.CREATING))}",
+            self._made(n, nonce),
+        ]
+        return self._tombstone(GROUP, group_id, n, at=at, conditions=conditions)
+
+    def _tombstone(self, name: str, group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -> Write:
+        sets = [
+            f"{n.name('state')} = {n.value('dying', text(State.DELETING))}",
+            f"{n.name('deletedAt')} = {n.value('at', text(at))}",
+            *([f"{n.name('unborn')} = :unborn"] if ":unborn" in n.values else []),
+        ]
+        return self._write(
+            name,
+            "Update",
+            Key=key_of(keys.group(group_id)),
+            UpdateExpression=f"SET {', '.join(sets)} REMOVE {n.name('G1')}, {n.name('G1S')}",
+            ConditionExpression=" AND ".join(conditions),
+            **n.parts(),
+        )
+
+    def _made(self, n: Names, nonce: str | None) -> str:
+        """Return the condition that GROUP is of the request with this mark."""
+        named = n.name("nonce")
+        return (
+            f"attribute_not_exists({named})" if nonce is None else f"{named} = {n.value('made', text(nonce))}"
+        )
+
+    def put_job(self, name: str, kind: str, group_id: str) -> Write:
+        """Note work in progress on a tree, whether it is noted already or not."""
+        return self._write(name, "Put", Item=items.job_item(kind, group_id))
+
+    def put_gone(self, name: str, group_id: str, conversation_id: str, *, now_s: int) -> Write:
+        """Replace a pointer to the tree by what keeps its id from being used again for 30 days."""
+        return self._write(
+            name,
+            "Put",
+            Item=items.gone_item(conversation_id, ttl_s=now_s + GONE_SECONDS),
+            ConditionExpression="#group = :group",
+            ExpressionAttributeNames={"#group": "group"},
+            ExpressionAttributeValues={":group": text(group_id)},
+        )
+
+    def delete_pointer(self, group_id: str, conversation_id: str) -> Write:
+        """Free an id that points to the tree; one that points nowhere is free already."""
+        return self._write(
+            POINTER,
+            "Delete",
+            Key=key_of(keys.pointer(conversation_id)),
+            ConditionExpression="attribute_not_exists(PK) OR #group = :group",
+            ExpressionAttributeNames={"#group": "group"},
+            ExpressionAttributeValues={":group": text(group_id)},
+        )
+
+    def check_dying(self, group: Group) -> Write:
+        """Hold what is deleted to the tree that was read: still this one, still dead."""
+        return self._of_dying("ConditionCheck", group)
+
+    def delete_group(self, group: Group) -> Write:
+        """Delete a tree's own item: still this one, still dead."""
+        return self._of_dying("Delete", group)
+
+    def _of_dying(self, verb: str, group: Group) -> Write:
+        n = Names()
+        condition = (
+            f"{n.name('state')} = {n.value('dying', text(State.DELETING))} AND {self._made(n, group.nonce)}"
+        )
+        key = key_of(keys.group(group.group_id))
+        return self._write(GROUP, verb, Key=key, ConditionExpression=condition, **n.parts())
+
+    def check_no_group(self, group_id: str, *, but: State | None = None) -> Write:
+        """Hold that there is no such tree; with `but`, none in that state."""
+        n = Names()
+        conditions = ["attribute_not_exists(PK)"]
+        if but is not None:
+            conditions.append(f"{n.name('state')} <> {n.value('but', text(but))}")
+        return self._write(
+            GROUP,
+            "ConditionCheck",
+            Key=key_of(keys.group(group_id)),
+            ConditionExpression=" OR ".join(conditions),
+            **n.parts(),
+        )
 
     def _write(self, name: str, verb: str, **request: Any) -> Write:
         if "ConditionExpression" in request:

@@ -1,4 +1,4 @@
-"""Create, fork, read, list and change conversations; health."""
+"""Create, fork, read, list, change and delete conversations; health."""
 
 import json
 from collections.abc import Mapping
@@ -7,8 +7,9 @@ from typing import Any
 from forklore.domain.ids import EntryId
 from forklore.domain.model import ForkPosition
 from forklore.edge import answers, cursors, requests, results
-from forklore.edge.operation import Call, Operation
-from forklore.usecases import children, conversations, forks, lists
+from forklore.edge.operation import Answer, Call, Operation
+from forklore.edge.wiring import Settings, open_queue
+from forklore.usecases import children, conversations, deletion, forks, lists
 
 
 def check_health(_call: Call) -> Mapping[str, Any]:
@@ -58,6 +59,18 @@ def update_conversation(call: Call) -> Mapping[str, Any]:
         ),
     )
     return answers.conversation(shown)
+
+
+def delete_conversation(call: Call) -> Answer:
+    """Delete the conversation's whole fork tree, and every tree started from it."""
+    is_closed = deletion.delete_conversation(
+        call.table,
+        open_queue(),
+        caller=call.caller,
+        conversation_id=call.conversation_id,
+        wait_s=Settings.from_environment().delete_wait_s,
+    )
+    return Answer(204 if is_closed else 202, None)
 
 
 def list_conversations(call: Call) -> Mapping[str, Any]:
@@ -173,6 +186,16 @@ OPERATIONS = (
         update_conversation,
         results.Conversation,
         body=requests.UpdateConversation,
+        errors=(403, 404),
+    ),
+    Operation(
+        "deleteConversation",
+        "DELETE",
+        _ONE,
+        delete_conversation,
+        None,
+        status=204,
+        also=(202,),
         errors=(403, 404),
     ),
     Operation(

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Delete a conversation, and with it its whole fork tree and whatever was started from it.
+. "$(dirname "$0")/client.sh"
+root=$(new_id) task=$(new_id)
+
+call alice POST "/conversations/$root/entries" "$(message USER 'Forget this.')" > /dev/null
+fork=$(call alice POST "/conversations/$root/fork" '{}' | field id)
+by=', "startedByConversationId": "'$root'"'
+call alice POST "/conversations/$task/entries" "$(message USER 'And this.' "$by")" > /dev/null
+
+# Any conversation of the tree may be named; it cannot be undone.
+echo "delete: $(status alice DELETE "/conversations/$fork")"
+for each in "$root" "$fork" "$task"; do
+  echo "read: $(status alice GET "/conversations/$each/entries")"
+done
+echo "the same id again: $(status alice POST /conversations '{"id": "'"$root"'"}')"

@@ -1,0 +1,18 @@
+"""Delete fork trees, one message of the queue at a time; each is as long a step as time allows."""
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from forklore.edge import jobs
+
+
+def handler(event: dict[str, Any], context: Any) -> Any:
+    """Return which messages failed; they come again, the others do not."""
+
+    def delete_group(record: SQSRecord) -> None:
+        jobs.delete_group(record.body, context)
+
+    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
+    return process_partial_response(event, delete_group, processor, context)

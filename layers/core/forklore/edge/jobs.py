@@ -1,0 +1,64 @@
+"""Work that no caller waits for: messages of the queue, one tree each, and the sweep."""
+
+import json
+import logging
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forklore.domain import ids
+from forklore.edge.wiring import Settings, Table, open_queue, open_table
+from forklore.usecases import deletion, transfers
+
+SPARE_SECONDS = 10.0
+"""What is kept of a function's time: for the request that runs when time is up, and to announce the rest."""
+OTHER_JOBS: Mapping[str, Callable[[Table, str], object]] = {"transfer": transfers.finish_rewriting}
+"""By kind, what finishes a JOB that is no deletion and no creation; given the table and the tree's id."""
+_log = logging.getLogger("forklore")
+
+
+def delete_group(body: str, context: Any) -> None:
+    """Go on with the deletion that a message names, for as long as the function's time allows.
+
+    Raises ValueError for a message that is none of ours. Whatever is raised is logged without content.
+    """
+    try:
+        group_id = _group_id(body)
+        table = open_table().within(_seconds_left(context))
+        wait_s = Settings.from_environment().delete_wait_s
+        deletion.run_deletion(table, open_queue(), group_id, wait_s=wait_s)
+    except Exception as error:
+        _log_failure("delete", error)
+        raise
+
+
+def sweep(context: Any) -> None:
+    """Find the work in progress that no message announced."""
+    try:
+        deletion.sweep(open_table().within(_seconds_left(context)), open_queue(), others=OTHER_JOBS)
+    except Exception as error:
+        _log_failure("sweep", error)
+        raise
+
+
+def _group_id(body: str) -> str:
+    """Return the tree that a message names: `{"groupId": "<uuid>"}`. Raises ValueError for anything else."""
+    try:
+        message = json.loads(body)
+    except RecursionError as error:
+        raise ValueError("a message nests too deep") from error
+    group_id = message.get("groupId") if isinstance(message, dict) else None
+    if not isinstance(group_id, str) or not ids.is_uuid(group_id):
+        raise ValueError("a message names no tree")
+    return group_id
+
+
+def _seconds_left(context: Any) -> float:
+    seconds: float = context.get_remaining_time_in_millis() / 1000 - SPARE_SECONDS
+    return seconds
+
+
+def _log_failure(job: str, error: Exception) -> None:
+    """Log where it failed, not on what: messages of exceptions may hold content."""
+    frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
+    _log.error(json.dumps({"level": "ERROR", "job": job, "type": type(error).__name__, "frames": frames}))

@@ -1,0 +1,54 @@
+"""The queue that tells the worker of deletions: a help, no guarantee. The sweep finds what it loses."""
+
+import json
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+BATCH_MESSAGES_MAX = 10
+"""SQS's own limit for SendMessageBatch."""
+DELAY_SECONDS_MAX = 900
+"""SQS's own limit for DelaySeconds."""
+ANNOUNCE_SECONDS = 1.5
+"""No batch is sent after that: a request must answer."""
+
+
+def make_queue_client() -> Any:
+    """Return an SQS client that gives up soon and never retries."""
+    config = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=1)
+    return boto3.client("sqs", config=config)
+
+
+class Queue:
+    """Where trees whose deletion is not done are announced. url None: nowhere."""
+
+    def __init__(self, client: Any, url: str | None) -> None:
+        self._client = client
+        self._url = url
+
+    def announce(
+        self, group_ids: Iterable[str], *, delay_s: int = 0, within_s: float = ANNOUNCE_SECONDS
+    ) -> None:
+        """Send a message for each tree, to be seen in `delay_s` seconds. It may fail without a word.
+
+        within_s: how long new batches are sent.
+        """
+        if self._url is None:
+            return
+        left = list(group_ids)
+        give_up_at = time.monotonic() + within_s
+        delay_s = min(max(delay_s, 0), DELAY_SECONDS_MAX)
+        while left and time.monotonic() < give_up_at:
+            now, left = left[:BATCH_MESSAGES_MAX], left[BATCH_MESSAGES_MAX:]
+            entries = [
+                {"Id": str(at), "MessageBody": json.dumps({"groupId": group_id}), "DelaySeconds": delay_s}
+                for at, group_id in enumerate(now)
+            ]
+            try:
+                self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
+            except (BotoCoreError, ClientError):
+                return

@@ -1,0 +1,371 @@
+"""Delete fork trees: the doors first, then what lies behind them, batch by batch (design, section 3).
+
+Every step finds its work by Query and can be done again: a killed or doubled worker only repeats. The JOB
+item, written with the tombstone and deleted with the tree, is the guarantee; the queue only makes it quick.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from forklore.domain import ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key
+from forklore.domain.model import Caller
+from forklore.errors import NotFoundError, UnavailableError, brief
+from forklore.storage import items
+from forklore.storage.connection import Item, Refused, Write
+from forklore.storage.items import Group, State
+from forklore.storage.queue import Queue
+from forklore.storage.table import Table
+from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, POINTER, TRANSFER
+from forklore.usecases.opening import Found, find
+
+WAIT_SECONDS = 35
+"""How long after the tombstone nothing is removed yet: no request that read the tree before lives longer."""
+CREATION_SECONDS_MAX = 300
+"""A tree that is still being made after that has been given up."""
+RETRY_SECONDS = 5
+ATTEMPTS_MAX = 8
+CLOSED_AT_ONCE = 20
+"""Conversations closed in one transaction: two writes for each, of DynamoDB's 100."""
+CHILDREN_AT_ONCE = 100
+ERASED_AT_ONCE = 500
+GUARDED_AT_ONCE = 50
+SWEPT_MAX = 10_000
+"""Jobs looked at in one sweep."""
+ANNOUNCE_ALL_SECONDS = 15.0
+DELETION = "delete"
+JOB_KINDS = (DELETION, CREATION, TRANSFER)
+"""Every kind of JOB that a tree may have; the end of its deletion is the end of them all."""
+
+T = TypeVar("T")
+
+
+# The request
+
+
+def delete_conversation(
+    table: Table, queue: Queue, *, caller: Caller, conversation_id: str, wait_s: int = WAIT_SECONDS
+) -> bool:
+    """Delete the conversation's whole fork tree, and every tree started from it.
+
+    True: nothing of the tree or of its direct children can be read or written any more. False: it can be
+    read no more, and the worker goes on closing it.
+    A tree whose deletion stopped half way is closed further for its owner.
+    Raises NotFoundError, ForbiddenError if the caller is not the owner.
+    """
+    group_id = _set_tombstone(table, caller, conversation_id)
+    table.known.forget(conversation_id)
+    try:
+        _close(table, queue, group_id, last=conversation_id, delay_s=wait_s + 1)
+    except UnavailableError:
+        queue.announce([group_id])
+        return False
+    queue.announce([group_id], delay_s=wait_s + 1)
+    return True
+
+
+def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> str:
+    """Return the id of the conversation's tree, which is refused to every reader from here on."""
+    for attempt in range(ATTEMPTS_MAX):
+        table.pause(attempt)
+        found = find(table, conversation_id, caller=caller)
+        if found.opened is None:
+            return _dying_group(found, caller, conversation_id)
+        group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
+        owner = None if caller.sees_all else caller.user_id
+        try:
+            table.commit(
+                [
+                    table.write.bury(GROUP, group_id, at=_now(table), owner=owner),
+                    table.write.put_job(JOB, DELETION, group_id),
+                ]
+            )
+        except Refused:  # it has another owner now, or its tombstone
+            continue
+        return group_id
+    raise UnavailableError("the conversation keeps changing; try again")
+
+
+def _dying_group(found: Found, caller: Caller, conversation_id: str) -> str:
+    """Return the id of the tree, if it has its tombstone and the caller may go on closing it.
+
+    The named conversation is closed last, so its HEAD tells that closing did not come to its end.
+    """
+    item = found.beside.get(keys.pointer(conversation_id))
+    group_id: str | None = item["group"]["S"] if item and "group" in item else None
+    if group_id is not None and keys.head(group_id, conversation_id) in found.beside:
+        group_item = found.beside.get(keys.group(group_id))
+        group = items.group(group_item) if group_item else None
+        if group and group.state is State.DELETING and (caller.sees_all or group.owner == caller.user_id):
+            return group_id
+    raise NotFoundError(f"no conversation {brief(conversation_id)}")
+
+
+# Closing
+
+
+def _close(
+    table: Table, queue: Queue, group_id: str, *, last: str, delay_s: int, has_pointer: bool = False
+) -> None:
+    """See to it that nothing can be written to a tree with a tombstone, nor to its direct children.
+
+    last: the conversation to close last. delay_s: after which the children are announced. has_pointer:
+    whether the tree's own id still points to it, even where there is no HEAD.
+    """
+    kids, heads = table.both(
+        lambda: [items.key(item) for item in table.query(keys.all_kids_range(group_id), only=())],
+        lambda: _heads(table, group_id),
+    )
+    for some in _in_parts(kids, CHILDREN_AT_ONCE):
+        _close_children(table, some)
+        queue.announce([keys.listed(kid.sort).conversation_id for kid in some], delay_s=delay_s)
+        table.delete(some)
+    if has_pointer and group_id not in heads:
+        heads = [group_id, *heads]
+    heads.sort(key=lambda conversation_id: conversation_id == last)
+    _close_conversations(table, [(group_id, conversation_id) for conversation_id in heads])
+
+
+def _close_children(table: Table, kids: Sequence[Key]) -> None:
+    """Set the tombstones of started trees, whoever owns them now, and close their conversations.
+
+    kids: their KID items, which are kept for as long as this must be found again.
+    """
+    at = _now(table)
+    children = [keys.listed(kid.sort).conversation_id for kid in kids]
+
+    def bury(child: str) -> None:
+        _commit_if_so(  # if not, it is dying or gone
+            table,
+            [
+                table.write.bury(GROUP, child, at=at, states=(State.LIVE, State.CREATING)),
+                table.write.put_job(JOB, DELETION, child),
+            ],
+        )
+
+    _all(table.side_by_side(bury, children))
+    heads = table.side_by_side(lambda child: [(child, one) for one in _heads(table, child)], children)
+    _close_conversations(table, [head for of_child in heads for head in of_child])
+
+
+def _heads(table: Table, group_id: str) -> list[str]:
+    """Return the ids of a tree's conversations that can still be appended to."""
+    return [keys.in_head(item["SK"]["S"]) for item in table.query(keys.heads_range(group_id), only=())]
+
+
+def _close_conversations(table: Table, heads: Sequence[tuple[str, str]]) -> None:
+    """Close conversations, given with their trees; those of the last transaction after all others."""
+    parts = list(_in_parts(heads, CLOSED_AT_ONCE))
+    _all(table.side_by_side(lambda some: _close_some(table, some), parts[:-1]))
+    for some in parts[-1:]:
+        _close_some(table, some)
+
+
+def _close_some(table: Table, heads: Sequence[tuple[str, str]]) -> None:
+    now_s = table.now_s()
+    writes: list[Write] = []
+    for at, (group_id, conversation_id) in enumerate(heads):
+        writes += [
+            table.write.put_gone(f"{POINTER}{at}", group_id, conversation_id, now_s=now_s),
+            table.write.delete(f"{HEAD}{at}", keys.head(group_id, conversation_id)),
+        ]
+    try:
+        table.commit(writes)
+    except Refused:
+        if len(heads) == 1:  # the pointer is not this tree's
+            table.commit([table.write.delete(HEAD, keys.head(*heads[0]))])
+        else:
+            for one in heads:
+                _close_some(table, [one])
+
+
+# The worker
+
+
+def run_deletion(table: Table, queue: Queue, group_id: str, *, wait_s: int = WAIT_SECONDS) -> bool:
+    """Go on with a tree's deletion until it is done or time is up; then the tree is announced again.
+
+    wait_s: how long after the tombstone to wait before anything is removed.
+    True: there is nothing left to do, because it is done or the tree is no dead one.
+    """
+    try:
+        left_s = _advance(table, queue, group_id, wait_s)
+    except UnavailableError:
+        left_s = RETRY_SECONDS if table.has_time() else 0
+    except Refused:  # an unborn tree is gone, and its id perhaps in use again
+        left_s = None
+    if left_s is None:
+        return True
+    queue.announce([group_id], delay_s=left_s)
+    return False
+
+
+def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | None:
+    """Do what can be done. Return in how many seconds to go on; None when nothing is left."""
+    job, pointer = keys.job(DELETION, group_id), keys.pointer(group_id)
+    found = table.get([keys.group(group_id), job, pointer])
+    item = found.get(keys.group(group_id))
+    if item is None:
+        if job in found:
+            _commit_if_so(table, [table.write.check_no_group(group_id), table.write.delete(JOB, job)])
+        return None
+    group = items.group(item)
+    if group.state is not State.DELETING:
+        return None
+    if not group.unborn:
+        has_pointer = pointer in found and found[pointer].get("group") == items.text(group_id)
+        _close(table, queue, group_id, last=group_id, delay_s=0, has_pointer=has_pointer)
+    left_s = _seconds_left(group, table.now_ms(), wait_s)
+    if left_s > 0:
+        return left_s
+    _erase_entries(table, group)
+    _erase_members(table, group)
+    _erase_transfer(table, group)
+    _erase_others(table, group)
+    _commit_if_so(
+        table,
+        [
+            table.write.delete_group(group),
+            *(table.write.delete(kind, keys.job(kind, group_id)) for kind in JOB_KINDS),
+            *([table.write.delete("kid", group.kid)] if group.kid else []),
+        ],
+    )
+    return None
+
+
+def _seconds_left(group: Group, now_ms: int, wait_s: int) -> int:
+    """Return how long to wait before anything of a dead tree is removed."""
+    if group.deleted_at is None:
+        return 0
+    return math.ceil((ids.milliseconds(group.deleted_at) - now_ms) / 1000 + wait_s)
+
+
+def _erase_entries(table: Table, group: Group) -> None:
+    """Remove the entries, and before each the chunks of its body, which only the entry can name."""
+    if group.unborn:
+        return  # a tree's first entry comes with its life
+    for some in _in_parts(table.query(keys.entries_range(group.group_id), only=("chunks",)), ERASED_AT_ONCE):
+        table.delete(_blobs(group.group_id, some))
+        table.delete(items.key(item) for item in some)
+
+
+def _blobs(group_id: str, entries: Iterable[Item]) -> Iterator[Key]:
+    for item in entries:
+        for at in range(items.chunks(item)):
+            yield keys.blob(group_id, keys.entry_id_of(item["SK"]["S"]), at)
+
+
+def _erase_members(table: Table, group: Group) -> None:
+    """Remove the members, and before each the row in the user's list, which only the member can name."""
+    of = keys.members_range(group.group_id)
+    for some in _in_parts(table.query(of, only=("userId",)), ERASED_AT_ONCE):
+        mine = [keys.mine(item["userId"]["S"], group.created_at, group.group_id) for item in some]
+        _erase(table, group, mine)
+        _erase(table, group, [items.key(item) for item in some])
+
+
+def _erase_transfer(table: Table, group: Group) -> None:
+    """Remove a pending transfer, and last the item that names all others."""
+    key = keys.transfer_of_group(group.group_id)
+    item = table.get([key]).get(key)
+    if item is not None:
+        only, *others = items.transfer_keys(items.transfer(item))
+        _erase(table, group, others)
+        _erase(table, group, [only])
+
+
+def _erase_others(table: Table, group: Group) -> None:
+    """Remove whatever else lies in the tree's partition, of whatever kind, except the tree's own item."""
+    own = keys.group(group.group_id)
+    for some in _in_parts(table.query(keys.others_range(group.group_id), only=()), ERASED_AT_ONCE):
+        _erase(table, group, [key for key in map(items.key, some) if key != own])
+
+
+def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
+    """Delete items of a dead tree.
+
+    The ids of one that was alive rest for 30 days, so what a slow worker deletes late is this tree's or
+    nothing. The id of an unborn one may be in use again: there each write holds that it is still this one.
+    Raises Refused if it is not.
+    """
+    if not group.unborn:
+        table.delete(unwanted)
+        return
+    for some in _in_parts(unwanted, GUARDED_AT_ONCE):
+        deletes = [table.write.delete(str(at), key) for at, key in enumerate(some)]
+        table.commit([table.write.check_dying(group), *deletes])
+
+
+# The sweep
+
+
+def sweep(
+    table: Table, queue: Queue, *, others: Mapping[str, Callable[[Table, str], object]] | None = None
+) -> None:
+    """Find work in progress that no message announced, and see that it goes on.
+
+    others: what finishes a job of another kind, given the table and the tree's id. A kind that nobody knows
+    is left alone.
+    """
+    jobs = [keys.in_job(item["SK"]["S"]) for item in table.query(keys.jobs_range(), limit=SWEPT_MAX, only=())]
+    queue.announce((group_id for kind, group_id in jobs if kind == DELETION), within_s=ANNOUNCE_ALL_SECONDS)
+    for kind, group_id in jobs:
+        if kind == CREATION and _give_up_creation(table, group_id):
+            queue.announce([group_id])
+    for kind, group_id in jobs:
+        if others and kind in others:
+            others[kind](table, group_id)
+
+
+def _give_up_creation(table: Table, group_id: str) -> bool:
+    """Turn a creation that nobody goes on with into a deletion; tell whether it was turned.
+
+    The id is freed, so that the same request can be sent again.
+    """
+    job = keys.job(CREATION, group_id)
+    item = table.get([keys.group(group_id)]).get(keys.group(group_id))
+    group = items.group(item) if item else None
+    if group is None or group.state is not State.CREATING:
+        still = table.write.check_no_group(group_id, but=State.CREATING)
+        _commit_if_so(table, [still, table.write.delete(JOB, job)])
+        return False
+    if table.now_ms() - ids.milliseconds(group.created_at) <= CREATION_SECONDS_MAX * 1000:
+        return False
+    return _commit_if_so(
+        table,
+        [
+            table.write.bury_unborn(group_id, at=_now(table), nonce=group.nonce),
+            table.write.delete_pointer(group_id, group_id),
+            table.write.delete(CREATION, job),
+            table.write.put_job(JOB, DELETION, group_id),
+        ],
+    )
+
+
+def _now(table: Table) -> str:
+    return ids.timestamp(table.now_ms())
+
+
+def _commit_if_so(table: Table, writes: Sequence[Write]) -> bool:
+    """Write all if every condition holds; tell whether it did."""
+    try:
+        table.commit(writes)
+    except Refused:
+        return False
+    return True
+
+
+def _in_parts(all_of_them: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield lists of `size` items, the last one perhaps shorter."""
+    left = iter(all_of_them)
+    while part := list(islice(left, size)):
+        yield part
+
+
+def _all(results: Iterable[object]) -> None:
+    """Wait for every call; raise what the first that failed raised."""
+    for _ in results:
+        pass

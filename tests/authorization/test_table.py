@@ -1,0 +1,202 @@
+"""Who may do what: every route by every kind of caller, for a live and a deleted conversation."""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forklore.edge import operations
+from tests.edge.gateway import Answer, Gateway, table_on_moto
+
+TABLE = Path(__file__).with_name("table.txt")
+USERS = {
+    "stranger": "stan",
+    "reader": "rita",
+    "writer": "will",
+    "manager": "mia",
+    "owner": "ann",
+    "former": "fred",
+    "parent-only": "paul",
+    "other-client": "otto",
+    "auditor": "aude",
+    "admin": "adam",
+}
+"""The callers with good credentials, by kind."""
+LEVELS = {"rita": "reader", "will": "writer", "mia": "manager", "fred": "writer", "otto": "writer"}
+BOUND, OTHER = "planner", "coder"
+SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}
+numbers = itertools.count(1)
+
+
+def fresh() -> str:
+    """Return an id that no conversation has."""
+    return f"{next(numbers):08x}-0000-4000-8000-000000000000"
+
+
+def read_table() -> tuple[list[str], dict[str, dict[str, tuple[int, int]]]]:
+    """Return the kinds of callers, and for each operation and kind the statuses: live, deleted."""
+    lines = [line.split() for line in TABLE.read_text().splitlines() if line and line[0] != "#"]
+    kinds = lines[0][1:]
+    rows: dict[str, dict[str, tuple[int, int]]] = {}
+    for name, *cells in lines[1:]:
+        assert name not in rows, f"{name} twice"
+        statuses = [cell.split("/") for cell in cells]
+        rows[name] = dict(zip(kinds, ((int(live), int(gone)) for live, gone in statuses), strict=True))
+    return kinds, rows
+
+
+KINDS, ROWS = read_table()
+BY_NAME = {operation.name: operation for operation in operations.ALL}
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A child with members of every kind. transfer: the pending one's id, if there is one."""
+
+    conversation: str
+    transfer: str
+
+    def path_of(self, operation: str) -> str:
+        names = {
+            "conversationId": self.conversation,
+            "userId": "tess",
+            "transferId": self.transfer,
+        }
+        return BY_NAME[operation].path.format(**names)
+
+    def body_of(self, operation: str) -> Any:
+        plain: Mapping[str, Any] = {
+            "createConversation": {"id": self.conversation},
+            "updateConversation": {"title": "new"},
+            "appendEntry": SAID,
+            "syncContext": {"contentType": "x", "content": [next(numbers)]},
+            "forkConversation": {},
+            "shareConversation": {"userId": "nora", "accessLevel": "reader"},
+            "updateMembership": {"accessLevel": "writer"},
+            "requestTransfer": {"conversationId": self.conversation, "newOwnerUserId": "mia"},
+        }
+        return plain.get(operation)
+
+
+class World:
+    """The service with a table of its own."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    def send(self, method: str, path: str, **what: Any) -> Answer:
+        return self._gateway.send(method, path, **what)
+
+    def made(self, method: str, path: str, **what: Any) -> Answer:
+        answer = self.send(method, path, **what)
+        assert answer.status < 300, answer.text
+        return answer
+
+    def plant(self, *, with_transfer: bool) -> Tree:
+        """Make a tree whose conversation was started by another, with members of every kind."""
+        parent, child = fresh(), fresh()
+        self.made("POST", "/v1/conversations", body={"id": parent}, agent=BOUND)
+        for user, level in {**LEVELS, "tess": "reader"}.items():
+            self._share(parent, user, level)
+        started = {**SAID, "startedByConversationId": parent}
+        self.made("POST", f"/v1/conversations/{child}/entries", body=started, agent=BOUND)
+        self.made("DELETE", f"/v1/conversations/{child}/memberships/fred")
+        self._share(parent, "paul", "manager")
+        if not with_transfer:
+            return Tree(child, fresh())
+        offer = {"conversationId": child, "newOwnerUserId": "mia"}
+        return Tree(child, self.made("POST", "/v1/ownership-transfers", body=offer).json["id"])
+
+    def _share(self, conversation: str, user: str, level: str) -> None:
+        body = {"userId": user, "accessLevel": level}
+        self.made("POST", f"/v1/conversations/{conversation}/memberships", body=body)
+
+    def call(self, operation: str, kind: str, tree: Tree) -> Answer:
+        """Send the operation's request as a caller of that kind."""
+        agent = BOUND if operation == "syncContext" else None
+        agent = OTHER if kind == "other-client" else agent
+        headers = [("Authorization", "Bearer ")] if kind == "bad-token" else []
+        return self.send(
+            BY_NAME[operation].method,
+            tree.path_of(operation),
+            user=USERS.get(kind),
+            agent=agent,
+            body=tree.body_of(operation),
+            headers=headers,
+        )
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with table_on_moto() as template:
+        yield World(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude"))
+
+
+@pytest.fixture(scope="module")
+def live(world: World) -> Callable[[str], Tree]:
+    """Return a live tree that no request has changed yet, for an operation."""
+    kept: dict[bool, Tree] = {}
+
+    def tree_for(operation: str, *, spoilt: bool = False) -> Tree:
+        with_transfer = operation in ("getTransfer", "deleteTransfer", "acceptTransfer")
+        if spoilt or with_transfer not in kept:
+            kept[with_transfer] = world.plant(with_transfer=with_transfer)
+        return kept[with_transfer]
+
+    return tree_for
+
+
+@pytest.fixture(scope="module")
+def deleted(world: World) -> Tree:
+    """A deleted tree that had a pending transfer."""
+    tree = world.plant(with_transfer=True)
+    world.made("DELETE", f"/v1/conversations/{tree.conversation}")
+    return tree
+
+
+def test_the_table_has_every_route_and_every_kind_of_caller() -> None:
+    assert ROWS.keys() == BY_NAME.keys()
+    assert ["anonymous", "bad-token", *USERS] == KINDS
+
+
+@pytest.mark.parametrize("operation", BY_NAME)
+def test_a_live_conversation_answers_each_kind_of_caller_as_the_table_says(
+    world: World, live: Callable[..., Tree], operation: str
+) -> None:
+    answered, spoilt = {}, True
+    for kind in KINDS:
+        tree = live(operation, spoilt=spoilt)
+        if operation == "createConversation":
+            tree = Tree(fresh(), fresh())
+        answer = world.call(operation, kind, tree)
+        answered[kind] = answer.status
+        spoilt = answer.status < 300 and BY_NAME[operation].method != "GET"
+
+    assert answered == {kind: statuses[0] for kind, statuses in ROWS[operation].items()}
+
+
+@pytest.mark.parametrize("operation", BY_NAME)
+def test_a_deleted_conversation_answers_each_kind_of_caller_as_the_table_says(
+    world: World, deleted: Tree, operation: str
+) -> None:
+    answered = {kind: world.call(operation, kind, deleted).status for kind in KINDS}
+
+    assert answered == {kind: statuses[1] for kind, statuses in ROWS[operation].items()}
+
+
+@pytest.mark.parametrize("kind", ["stranger", "former", "parent-only"])
+def test_a_refusal_says_nothing_of_the_conversation(
+    world: World, live: Callable[..., Tree], kind: str
+) -> None:
+    tree = live("getConversation")
+    texts = [
+        answer.text
+        for answer in (world.call(operation, kind, tree) for operation in BY_NAME)
+        if answer.status in (403, 404)
+    ]
+
+    assert texts
+    assert not any("ann" in text or "hello" in text or "planner" in text for text in texts)

@@ -1,0 +1,52 @@
+"""The recipes: each script does what the page shows, to the letter."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.embedded_server import ROOT, embedded_server, environment
+
+PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+BLOCKS = re.compile(r"`examples/(\w+)\.sh`: .*?```sh\n(.*?)```.*?```text\n(.*?)```", re.DOTALL)
+RECIPES = {name: (script, output) for name, script, output in BLOCKS.findall(PAGE)}
+"""The script and its output as the page shows them."""
+SCRIPTS = {path.stem for path in (ROOT / "examples").glob("*.sh")}
+RUN_S = 60
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The address of a server that the recipes share."""
+    with embedded_server() as address:
+        yield address
+
+
+def test_the_page_has_every_script_and_the_readme_names_the_page() -> None:
+    assert RECIPES.keys() == SCRIPTS - {"client"}
+    assert "docs/recipes.md" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_page_shows_the_script_as_it_is(name: str) -> None:
+    script = (ROOT / "examples" / f"{name}.sh").read_text(encoding="utf-8")
+
+    assert script.endswith(f'. "$(dirname "$0")/client.sh"\n{RECIPES[name][0]}')
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="NOT TESTED: the recipes want curl")
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_prints_what_the_page_says(url: str, name: str) -> None:
+    done = subprocess.run(
+        ["bash", f"examples/{name}.sh"],
+        cwd=ROOT,
+        env=environment(FORKLORE_URL=url),
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", RECIPES[name][1])

@@ -1,0 +1,891 @@
+"""Deletion as a whole: what remains of a tree, what is refused meanwhile, and that the rest is untouched."""
+
+import copy
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from moto.backends import get_backend
+from moto.core.models import DEFAULT_ACCOUNT_ID
+
+from forklore.domain import ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key, Listed
+from forklore.domain.model import Caller, Conversation
+from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
+from forklore.storage import items
+from forklore.storage.connection import Item
+from forklore.storage.items import State
+from forklore.storage.known import Facts
+from forklore.storage.table import Table
+from forklore.usecases import deletion, entries, transfers
+from forklore.usecases.deletion import delete_conversation, run_deletion, sweep
+from forklore.usecases.entries import Append, Start
+from tests.support.mailbox import Mailbox, Message
+from tests.support.tables import DAY_S, Request, Store, Wire, fresh_store
+from tests.usecases.builders import (
+    ANN,
+    BOB,
+    EVE,
+    FORK,
+    OTHER,
+    PLANNER,
+    ROOT,
+    TWIG,
+    append,
+    conversation,
+    create,
+    fork,
+    once,
+    read,
+    said,
+    say,
+    show,
+    thought,
+)
+
+CHILD, SIBLING, GRANDCHILD, GREAT = (conversation(number) for number in range(11, 15))
+CHILDS_FORK = conversation(15)
+UNBORN = conversation(16)
+TREES = {ROOT, CHILD, SIBLING, GRANDCHILD, GREAT}
+"""The tree that is deleted, and those started from it."""
+DOOMED = {ROOT: ROOT, FORK: ROOT, TWIG: ROOT, CHILDS_FORK: CHILD} | {tree: tree for tree in TREES}
+"""Every conversation that goes with it, and its tree."""
+ADMIN = Caller("root", sees_all=True)
+
+
+class Killed(BaseException):
+    """The process is gone, in the middle of whatever it did."""
+
+
+def start(table: Table, parent: str, child: str, *, by: Caller = ANN) -> None:
+    request = Append(child, [said("go")], start=Start(parent, None))
+    entries.append_entries(table, caller=by, request=request)
+
+
+def plant(store: Store) -> None:
+    """Fill the table: a tree with all that a tree can have, three levels of children, and other trees."""
+    table = store.process()
+    _, anchor = say(table, ROOT, "a", "b")
+    append(table, ROOT, thought("c"), by=PLANNER)
+    append(table, ROOT, said(random.Random(1).randbytes(60_000).hex()))  # does not fit into its entry
+    fork(table, ROOT, FORK, anchor)
+    fork(table, FORK, TWIG)
+    append(table, TWIG, "d", once=once())
+    for user in ("bob", "eve"):
+        store.add_member(ROOT, user)
+    start(table, ROOT, CHILD, by=BOB)
+    start(table, TWIG, SIBLING)
+    fork(table, CHILD, CHILDS_FORK)
+    start(table, CHILDS_FORK, GRANDCHILD)
+    start(table, GRANDCHILD, GREAT)
+    offer = transfers.request_transfer(table, caller=ANN, conversation_id=CHILD, new_owner="bob")
+    transfers.accept_transfer(table, caller=BOB, transfer_id=offer.transfer_id)
+    transfers.request_transfer(table, caller=ANN, conversation_id=ROOT, new_owner="eve")
+    say(table, OTHER, "x", "y")
+    store.add_member(OTHER, "bob")
+    transfers.request_transfer(table, caller=ANN, conversation_id=OTHER, new_owner="bob")
+    create(table, conversation(21), by=BOB)
+    start(table, OTHER, conversation(22))
+
+
+@dataclass
+class World:
+    """The planted table. It can be set back to that."""
+
+    store: Store
+    before: dict[Key, Item] = field(init=False)
+
+    def __post_init__(self) -> None:
+        plant(self.store)
+        self.before = self.store.contents()
+        self._tables = get_backend("dynamodb")[DEFAULT_ACCOUNT_ID]["us-east-1"].tables
+        self._saved = copy.deepcopy(self._tables[self.store.name])
+
+    def set_back(self) -> "World":
+        self._tables[self.store.name] = copy.deepcopy(self._saved)
+        return self
+
+
+@pytest.fixture(scope="module")
+def planted(moto: None) -> Iterator[World]:
+    with fresh_store("deletion") as store:
+        yield World(store)
+
+
+@pytest.fixture
+def world(planted: World) -> World:
+    """The planted table, as if new."""
+    return planted.set_back()
+
+
+def belongs(key: Key, item: Item) -> bool:
+    """Tell whether an item is of the tree that is deleted, or of one started from it."""
+    return (
+        key.partition in TREES
+        or (key.partition.startswith("BLOB#") and key.partition.split("#")[1] in TREES)
+        or (key.partition == "JOB" and key.sort.split("#")[1] in TREES)
+        or (key.partition.startswith("PTR#") and item.get("group", {}).get("S") in TREES)
+        or (key.partition.startswith("USER#") and key.sort.split("#")[-1] in TREES)
+        or (key.partition.startswith(("XFER#", "USER#")) and item.get("group", {}).get("S") in TREES)
+    )
+
+
+def remains(before: dict[Key, Item]) -> dict[Key, Item]:
+    """Return what must be left in the end: what is not of the trees, and a `gone` pointer for each id."""
+    left = {key: item for key, item in before.items() if not belongs(key, item)}
+    return left | {keys.pointer(one): items.gone_item(one, ttl_s=0) for one in DOOMED}
+
+
+def left(store: Store) -> dict[Key, Item]:
+    """Return every item; the time until which an id rests must be 30 days from now, and is told as 0."""
+    now_s, found = store.process().now_s(), store.contents()
+    for item in found.values():
+        if "gone" in item:
+            assert abs(int(item["ttl"]["N"]) - now_s - 30 * DAY_S) < 60
+            item["ttl"] = items.number(0)
+    return found
+
+
+def drain(store: Store, mailbox: Mailbox) -> None:
+    """Deliver the messages to workers until none is left, as if the time to wait had passed."""
+    for _ in range(100):
+        messages = mailbox.take()
+        if not messages:
+            return
+        for message in messages:
+            run_deletion(store.process(), mailbox.queue, message.group_id, wait_s=0)
+    raise AssertionError("the messages never end")
+
+
+def delete(
+    store: Store, conversation_id: str = ROOT, *, by: Caller = ANN, mailbox: Mailbox | None = None
+) -> bool:
+    queue = (mailbox or Mailbox()).queue
+    return delete_conversation(store.process(), queue, caller=by, conversation_id=conversation_id)
+
+
+# What remains
+
+
+@pytest.mark.parametrize("named", [ROOT, FORK, TWIG])
+def test_in_the_end_only_gone_pointers_remain_whichever_conversation_was_named(
+    world: World, named: str
+) -> None:
+    mailbox = Mailbox()
+
+    assert delete(world.store, named, mailbox=mailbox)
+    drain(world.store, mailbox)
+
+    assert left(world.store) == remains(world.before)
+
+
+def test_without_any_message_the_sweep_brings_it_to_the_same_end(world: World) -> None:
+    delete(world.store, mailbox=Mailbox(is_down=True))
+
+    for _ in range(4):  # level by level
+        mailbox = Mailbox()
+        sweep(world.store.process(), mailbox.queue)
+        for message in mailbox.take():
+            run_deletion(world.store.process(), Mailbox(is_down=True).queue, message.group_id, wait_s=0)
+
+    assert left(world.store) == remains(world.before)
+
+
+def test_a_failed_queue_fails_no_request(world: World) -> None:
+    assert delete(world.store, mailbox=Mailbox(is_down=True))
+
+
+def test_the_tree_and_its_children_are_announced_for_when_the_wait_is_over(world: World) -> None:
+    mailbox = Mailbox()
+    queue = mailbox.queue
+
+    delete_conversation(world.store.process(), queue, caller=ANN, conversation_id=ROOT, wait_s=7)
+
+    assert mailbox.messages == [Message(CHILD, 8), Message(SIBLING, 8), Message(ROOT, 8)]
+
+
+def test_a_started_tree_is_deleted_alone_and_leaves_the_list_of_its_parents_children(world: World) -> None:
+    mailbox = Mailbox()
+    assert delete(world.store, SIBLING, by=ANN, mailbox=mailbox)
+    drain(world.store, mailbox)
+
+    child = world.before[keys.group(SIBLING)]
+    gone = {keys.pointer(SIBLING): items.gone_item(SIBLING, ttl_s=0)}
+    kid = Key(child["parent"]["S"], child["kid"]["S"])
+    of_sibling = {key for key in world.before if key.partition == SIBLING or key.sort.endswith(f"#{SIBLING}")}
+    assert kid in of_sibling
+    assert left(world.store) == {k: v for k, v in world.before.items() if k not in of_sibling} | gone
+
+
+# What is refused
+
+
+def shut(store: Store, conversation_id: str, *, by: Caller = ANN) -> None:
+    """Hold that nobody gets anything of the conversation, nor into it, on any way."""
+
+    def remove(table: Table) -> bool:
+        return delete_conversation(table, Mailbox().queue, caller=by, conversation_id=conversation_id)
+
+    asks: list[Callable[[Table], object]] = [
+        lambda table: show(table, conversation_id, by=by),
+        lambda table: read(table, conversation_id, by=by),
+        lambda table: append(table, conversation_id, "late", by=by),
+        lambda table: fork(table, conversation_id, conversation(30), by=by),
+        lambda table: append(table, conversation(30), "late", fork=(conversation_id, None), by=by),
+        lambda table: start(table, conversation_id, conversation(30), by=by),
+        remove,
+    ]
+    with store.unchanged():
+        for ask in asks:
+            with pytest.raises(NotFoundError):
+                ask(store.process())
+        with pytest.raises(ConflictError):
+            create(store.process(), conversation_id, by=EVE)
+
+
+def test_after_the_204_the_tree_and_its_direct_children_are_gone_for_everybody(world: World) -> None:
+    delete(world.store)
+
+    for conversation_id in (ROOT, FORK, TWIG, CHILD, CHILDS_FORK, SIBLING):
+        shut(world.store, conversation_id)
+        shut(world.store, conversation_id, by=ADMIN)
+
+
+def knows(store: Store, conversation_id: str, group_id: str, owner: str) -> Table:
+    """Return a process that knows the conversation, and appends to it by its HEAD alone."""
+    table = store.process()
+    last = items.head(store.item(keys.head(group_id, conversation_id))).last
+    table.known.put(conversation_id, Facts(group_id, None, owner, last, titled=True))
+    return table
+
+
+@pytest.mark.parametrize("conversation_id", [ROOT, FORK, TWIG, CHILD, CHILDS_FORK, SIBLING])
+def test_after_the_204_no_process_appends_by_what_it_knows(world: World, conversation_id: str) -> None:
+    group_id = DOOMED[conversation_id]
+    owner = items.group(world.store.item(keys.group(group_id))).owner
+    before = knows(world.store, conversation_id, group_id, owner)
+    append(before, conversation_id, "in time", by=Caller(owner))
+    assert delete(world.store)
+
+    with world.store.refuses(NotFoundError):
+        append(before, conversation_id, "late", by=Caller(owner))
+
+
+def test_a_worker_closes_the_grandchildren_and_announces_them_at_once(world: World) -> None:
+    delete(world.store)
+    mailbox = Mailbox()
+    warm = knows(world.store, GRANDCHILD, GRANDCHILD, "bob")
+
+    run_deletion(world.store.process(), mailbox.queue, CHILD)
+
+    shut(world.store, GRANDCHILD)
+    with world.store.refuses(NotFoundError):
+        append(warm, GRANDCHILD, "late", by=BOB)
+    assert [mailbox.messages[0], mailbox.messages[1].group_id] == [Message(GRANDCHILD, 0), CHILD]
+    assert read(world.store.process(), GREAT) == ["go"]
+
+
+def test_the_ids_rest_for_30_days_and_are_free_after_that(world: World) -> None:
+    mailbox = Mailbox()
+    delete(world.store, mailbox=mailbox)
+    drain(world.store, mailbox)
+    for conversation_id in DOOMED:
+        shut(world.store, conversation_id)
+
+    now_s = world.store.process().now_s()
+    for conversation_id in DOOMED:
+        world.store.change(keys.pointer(conversation_id), ttl=items.number(now_s - 1))
+    say(world.store.process(), ROOT, "anew", by=EVE)
+    create(world.store.process(), FORK, by=BOB)
+
+    assert read(world.store.process(), ROOT, by=EVE) == ["anew"]
+    assert show(world.store.process(), FORK, by=BOB).owner == "bob"
+
+
+@pytest.mark.parametrize(
+    ("by", "conversation_id", "error"),
+    [
+        (BOB, ROOT, ForbiddenError),
+        (BOB, TWIG, ForbiddenError),
+        (Caller("stranger"), ROOT, ForbiddenError),
+        (ANN, CHILD, ForbiddenError),  # it was bob's by then
+        (ANN, conversation(99), NotFoundError),
+        (ADMIN, conversation(99), NotFoundError),
+    ],
+)
+def test_only_the_owner_deletes(
+    world: World, by: Caller, conversation_id: str, error: type[ForbiddenError] | type[NotFoundError]
+) -> None:
+    with world.store.refuses(error):
+        delete(world.store, conversation_id, by=by)
+
+
+def test_a_manager_does_not_delete(world: World) -> None:
+    world.store.change(keys.member(ROOT, "bob"), level=items.text(AccessLevel.MANAGER))
+
+    with world.store.refuses(ForbiddenError):
+        delete(world.store, by=BOB)
+
+
+def test_one_who_sees_all_deletes_whatever_tree(world: World) -> None:
+    mailbox = Mailbox()
+    assert delete(world.store, by=ADMIN, mailbox=mailbox)
+    drain(world.store, mailbox)
+
+    assert left(world.store) == remains(world.before)
+
+
+def test_a_second_delete_is_404(world: World) -> None:
+    delete(world.store)
+
+    for by in (ANN, BOB, Caller("stranger"), ADMIN):
+        with world.store.refuses(NotFoundError):
+            delete(world.store, by=by)
+
+
+def test_the_tombstone_is_set_only_while_the_caller_is_the_owner(world: World) -> None:
+    table = world.store.process()
+    offer = world.before[keys.transfer_of_group(ROOT)]["id"]["S"]
+    eve = Caller("eve")
+    Wire.of(table).just_before(
+        "TransactWriteItems",
+        lambda: transfers.accept_transfer(world.store.process(), caller=eve, transfer_id=offer),
+    )
+
+    with pytest.raises(ForbiddenError):
+        delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=ROOT)
+
+    assert show(world.store.process()).owner == "eve"
+
+
+def test_a_deleted_tree_leaves_the_list_of_all_trees_with_its_tombstone(world: World) -> None:
+    delete(world.store)
+
+    for group_id in (ROOT, CHILD, SIBLING):
+        assert {"G1", "G1S"} & world.store.item(keys.group(group_id)).keys() == set()
+        assert items.group(world.store.item(keys.group(group_id))).state is State.DELETING
+
+
+def test_what_is_appended_between_tombstone_and_closing_goes_with_the_tree(world: World) -> None:
+    table, mailbox = world.store.process(), Mailbox()
+    warm = knows(world.store, ROOT, ROOT, "ann")
+    Wire.of(table).just_before(
+        "TransactWriteItems", lambda: append(warm, ROOT, "just in time"), nth=len(["tombstone", "closing"])
+    )
+
+    assert delete_conversation(table, mailbox.queue, caller=ANN, conversation_id=ROOT)
+    drain(world.store, mailbox)
+
+    assert left(world.store) == remains(world.before)
+
+
+def test_a_pointer_that_is_another_trees_is_left_alone(world: World) -> None:
+    mailbox = Mailbox()
+    other = {"group": items.text(OTHER), "nonce": items.text("n")}
+    world.store.put(items.key_of(keys.pointer(TWIG)) | other)
+
+    assert delete(world.store, mailbox=mailbox)
+    drain(world.store, mailbox)
+
+    expected = remains(world.before) | {keys.pointer(TWIG): items.key_of(keys.pointer(TWIG)) | other}
+    assert left(world.store) == expected
+
+
+# A wide tree
+
+
+def plant_forks(store: Store, count: int) -> None:
+    """Plant forks of the root, as items."""
+    at = items.group(store.item(keys.group(ROOT))).created_at
+    head = store.item(keys.head(ROOT, ROOT))
+    for number in range(count):
+        one = Conversation(conversation(1000 + number), ROOT, at)
+        store.put(
+            items.conversation_item(one),
+            items.tree_item(one),
+            items.pointer_item(one, "n"),
+            head | items.key_of(keys.head(ROOT, one.conversation_id)),
+        )
+
+
+def test_a_tree_too_wide_for_the_request_is_202_and_goes_on_behind_it(world: World) -> None:
+    plant_forks(world.store, 90)
+    table, mailbox = world.store.process(), Mailbox()
+    wire = Wire.of(table)
+    end_time_after(wire, 5)
+
+    assert not delete_conversation(table, mailbox.queue, caller=ANN, conversation_id=ROOT)
+    assert mailbox.messages[-1] == Message(ROOT, 0)
+    with world.store.refuses(NotFoundError):
+        show(world.store.process())
+    drain(world.store, mailbox)
+
+    gone = {keys.pointer(conversation(1000 + number)) for number in range(90)}
+    expected = remains(world.before) | {key: items.gone_item(key.partition[4:], ttl_s=0) for key in gone}
+    assert left(world.store) == expected
+
+
+def end_time_after(wire: Wire, requests: int) -> None:
+    """Let a process have no time left after so many requests."""
+
+    def refuse(request: Request) -> None:
+        if request.number > requests:
+            raise UnavailableError("there is no time left for this request")
+
+    wire.before(refuse)
+
+
+def test_deleting_a_tree_again_goes_on_until_every_head_is_closed(world: World) -> None:
+    plant_forks(world.store, 90)
+    answers = []
+    for requests in range(3, 12):
+        table = world.store.process()
+        end_time_after(Wire.of(table), requests)
+        try:
+            answers.append(delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=TWIG))
+        except NotFoundError:
+            break
+    heads = [key for key in world.store.contents() if key.partition == ROOT and key.sort.startswith("HEAD#")]
+
+    assert (answers[0], answers[-1], heads) == (False, True, [])
+
+
+@pytest.mark.parametrize("by", [BOB, EVE, Caller("stranger")])
+def test_only_the_owner_goes_on_closing(world: World, by: Caller) -> None:
+    table = world.store.process()
+    end_time_after(Wire.of(table), 2)
+    assert not delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=ROOT)
+
+    with world.store.refuses(NotFoundError):
+        delete(world.store, by=by)
+    assert delete(world.store)
+
+
+def test_a_root_of_one_conversation_costs_at_most_5_requests_after_one_another(store: Store) -> None:
+    say(store.process(), ROOT, "a")
+    table = store.process()
+    table.now_ms()
+    wire = Wire.of(table)
+    delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=ROOT)
+
+    assert wire.rounds <= 5
+
+
+# Kills
+
+
+def dies_before(wire: Wire, k: int) -> None:
+    """The process is killed before its k-th request leaves."""
+
+    def kill(request: Request) -> None:
+        if request.number >= k:
+            raise Killed
+
+    wire.before(kill)
+
+
+def dies_after(wire: Wire, k: int) -> None:
+    """The process is killed when its k-th request was done."""
+
+    def kill(request: Request, _answer: object) -> None:
+        if request.number >= k:
+            raise Killed
+
+    wire.after(kill)
+    dies_before(wire, k + 1)
+
+
+ENDS = [dies_before, dies_after]
+
+
+def killed(store: Store, end: Callable[[Wire, int], None], k: int, act: Callable[[Table], object]) -> bool:
+    """Run a process that is killed at its k-th request; tell whether it was."""
+    table = store.process()
+    end(Wire.of(table), k)
+    try:
+        act(table)
+    except Killed:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
+def test_a_request_killed_anywhere_is_completed_by_the_same_request(
+    planted: World, end: Callable[[Wire, int], None]
+) -> None:
+    expected, k = remains(planted.before), 1
+    while True:
+        store = planted.set_back().store
+        ended = not killed(
+            store,
+            end,
+            k,
+            lambda table: delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=TWIG),
+        )
+        mailbox = Mailbox()
+        try:
+            assert delete(store, TWIG, mailbox=mailbox), k
+        except NotFoundError:  # it was done, and nobody was told
+            sweep(store.process(), mailbox.queue)
+        open_heads = [
+            key
+            for key in store.contents()
+            if key.partition in (ROOT, CHILD, SIBLING) and key.sort.startswith("HEAD#")
+        ]
+        assert open_heads == [], k
+        drain(store, mailbox)
+        sweep(store.process(), mailbox.queue)
+        drain(store, mailbox)
+        assert left(store) == expected, k
+        if ended:
+            break
+        k += 1
+    assert k > 10
+
+
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
+def test_a_request_killed_anywhere_is_completed_by_the_sweep(
+    planted: World, end: Callable[[Wire, int], None]
+) -> None:
+    expected, k = remains(planted.before), 1
+    while killed(
+        planted.set_back().store,
+        end,
+        k,
+        lambda table: delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=ROOT),
+    ):
+        has_tombstone = items.group(planted.store.item(keys.group(ROOT))).state is State.DELETING
+        mailbox = Mailbox()
+        for _ in range(2):
+            sweep(planted.store.process(), mailbox.queue)
+            drain(planted.store, mailbox)
+        if has_tombstone:
+            assert left(planted.store) == expected, k
+        else:
+            assert planted.store.contents() == planted.before, k
+        k += 1
+    assert k > 10
+
+
+@pytest.mark.parametrize("tree", [ROOT, CHILD])
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
+def test_a_worker_killed_anywhere_is_followed_by_one_that_comes_to_the_same_end(
+    planted: World, end: Callable[[Wire, int], None], tree: str
+) -> None:
+    expected, k = remains(planted.before), 1
+    planted.set_back()
+    delete(planted.store)
+    dead = copy.deepcopy(planted._tables[planted.store.name])
+    while killed(
+        planted.store,
+        end,
+        k,
+        lambda table: run_deletion(table, Mailbox().queue, tree, wait_s=0),
+    ):
+        mailbox = Mailbox()
+        for _ in range(3):
+            sweep(planted.store.process(), mailbox.queue)
+            drain(planted.store, mailbox)
+        assert left(planted.store) == expected, k
+        planted._tables[planted.store.name] = copy.deepcopy(dead)
+        k += 1
+    assert k > 10
+
+
+def test_workers_killed_again_and_again_still_come_to_the_end(world: World) -> None:
+    delete(world.store)
+    kills, dice = 0, random.Random(7)
+    for _ in range(500):
+        mailbox = Mailbox()
+        sweep(world.store.process(), mailbox.queue)
+        messages = mailbox.take()
+        if not messages:
+            break
+        for message in messages:
+            end, k = dice.choice(ENDS), dice.randint(1, 12)
+            kills += killed(
+                world.store,
+                end,
+                k,
+                lambda table, g=message.group_id: run_deletion(table, Mailbox().queue, g, wait_s=0),  # type: ignore[misc]
+            )
+
+    assert left(world.store) == remains(world.before)
+    assert kills > 5
+
+
+# Messages doubled, late, wrong
+
+
+def test_two_workers_at_the_same_step_come_to_the_same_end(planted: World) -> None:
+    """One worker runs as a whole inside the other, before each of its requests in turn."""
+    k, expected = 1, remains(planted.before)
+    while True:
+        store = planted.set_back().store
+        mailbox = Mailbox()
+        delete(store)
+        table = store.process()
+        wire = Wire.of(table)
+        ran: list[int] = []
+
+        def whole(request: Request, k: int = k, store: Store = store, ran: list[int] = ran) -> None:
+            if request.number == k and not ran:
+                ran.append(k)
+                run_deletion(store.process(), Mailbox().queue, ROOT, wait_s=0)
+
+        wire.before(whole)
+        assert run_deletion(table, mailbox.queue, ROOT, wait_s=0)
+        if not ran:
+            break
+        for _ in range(3):
+            sweep(store.process(), mailbox.queue)
+            drain(store, mailbox)
+        assert left(store) == expected, k
+        k += 1
+    assert k > 10
+
+
+def test_a_late_message_of_a_finished_deletion_does_nothing(world: World) -> None:
+    mailbox = Mailbox()
+    delete(world.store, mailbox=mailbox)
+    drain(world.store, mailbox)
+
+    with world.store.unchanged():
+        for group_id in TREES:
+            assert run_deletion(world.store.process(), mailbox.queue, group_id)
+    assert mailbox.messages == []
+
+
+def test_a_late_message_does_nothing_to_a_tree_that_has_the_id_after_30_days(world: World) -> None:
+    mailbox = Mailbox()
+    delete(world.store, mailbox=mailbox)
+    drain(world.store, mailbox)
+    world.store.change(keys.pointer(ROOT), ttl=items.number(1))
+    say(world.store.process(), ROOT, "anew")
+
+    with world.store.unchanged():
+        assert run_deletion(world.store.process(), mailbox.queue, ROOT, wait_s=0)
+
+
+@pytest.mark.parametrize("group_id", [ROOT, OTHER, CHILD, FORK, conversation(99)])
+def test_a_worker_never_touches_a_tree_without_a_tombstone(world: World, group_id: str) -> None:
+    with world.store.unchanged():
+        assert run_deletion(world.store.process(), Mailbox().queue, group_id, wait_s=0)
+
+
+def test_a_worker_never_touches_a_tree_that_is_being_made(world: World) -> None:
+    world.store.change(keys.group(OTHER), state=items.text(State.CREATING))
+
+    with world.store.unchanged():
+        assert run_deletion(world.store.process(), Mailbox().queue, OTHER, wait_s=0)
+
+
+def test_a_job_without_a_tree_is_dropped(world: World) -> None:
+    world.store.put(items.job_item("delete", conversation(99)))
+
+    assert run_deletion(world.store.process(), Mailbox().queue, conversation(99))
+    assert world.store.contents() == world.before
+
+
+def test_nothing_is_removed_before_the_wait_is_over(world: World) -> None:
+    delete(world.store)
+    mailbox = Mailbox()
+    closed = world.store.contents()
+
+    assert not run_deletion(world.store.process(), mailbox.queue, SIBLING, wait_s=35)
+
+    assert world.store.contents() == closed
+    [message] = mailbox.messages
+    assert message.group_id == SIBLING
+    assert 30 <= message.delay_s <= 35
+
+
+def test_a_worker_without_time_hands_the_tree_on_at_once(world: World) -> None:
+    delete(world.store)
+    mailbox = Mailbox()
+
+    with world.store.unchanged():
+        table = world.store.process(seconds=0)
+        assert not run_deletion(table, mailbox.queue, ROOT, wait_s=0)
+    assert mailbox.messages == [Message(ROOT, 0)]
+
+
+def test_a_worker_that_the_store_refuses_comes_again_a_little_later(world: World) -> None:
+    delete(world.store)
+    table, mailbox = world.store.process(), Mailbox()
+    end_time_after(Wire.of(table), 6)
+
+    assert not run_deletion(table, mailbox.queue, ROOT, wait_s=0)
+    assert mailbox.messages == [Message(ROOT, deletion.RETRY_SECONDS)]
+    drain(world.store, mailbox)
+    assert keys.group(ROOT) not in world.store.contents()
+
+
+def test_an_item_of_an_unknown_kind_goes_with_its_tree(world: World) -> None:
+    mailbox = Mailbox()
+    for sort in ("NEW#x", "zz", "GROUP#2", "A"):
+        world.store.put(items.key_of(Key(ROOT, sort)))
+    delete(world.store, mailbox=mailbox)
+    drain(world.store, mailbox)
+
+    assert left(world.store) == remains(world.before)
+
+
+def test_more_entries_than_one_batch_are_removed_blobs_first(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "ERASED_AT_ONCE", 3)
+    table = world.store.process()
+    for number in range(4):
+        say(table, ROOT, "small", random.Random(number).randbytes(40_000 + 400_000 * (number == 0)).hex())
+    delete(world.store)
+    mailbox = Mailbox()
+    erased: list[str] = []
+    worker = world.store.process()
+
+    def look(request: Request) -> None:
+        if request.operation == "BatchWriteItem":
+            wanted = request.body["RequestItems"][world.store.name]
+            gone = [items.key(one["DeleteRequest"]["Key"]) for one in wanted]
+            erased.extend(key.partition if key.partition != ROOT else key.sort for key in gone)
+
+    Wire.of(worker).before(look)
+    assert run_deletion(worker, mailbox.queue, ROOT, wait_s=0)
+    for _ in range(3):
+        sweep(world.store.process(), mailbox.queue)
+        drain(world.store, mailbox)
+
+    assert left(world.store) == remains(world.before)
+    of_blobs = [name for name in erased if name.startswith("BLOB#")]
+    assert len(of_blobs) > 3
+    for name in of_blobs:
+        [of_entry] = [sort for sort in erased if sort.endswith(name[-36:]) and sort[0].isdigit()]
+        assert erased.index(name) < erased.index(of_entry)
+
+
+# The sweep
+
+
+def plant_unborn(store: Store, *, seconds_ago: int) -> None:
+    """Plant a child that somebody has begun to make."""
+    table = store.process()
+    made = ids.timestamp(table.now_ms() - seconds_ago * 1000)
+    unborn = Conversation(UNBORN, UNBORN, made)
+    kid = keys.kid(OTHER, OTHER, Listed(made, UNBORN))
+    group = items.group_item(unborn, owner="ann", kid=kid, state=State.CREATING, nonce="n")
+    store.put(group, items.pointer_item(unborn, "n"), items.job_item("create", UNBORN))
+    for user in ("ann", "bob"):
+        member = items.Member(user, AccessLevel.WRITER, made)
+        store.put(
+            items.member_item(UNBORN, member),
+            items.mine_item(UNBORN, user, created_at=made, is_child=True),
+        )
+
+
+def test_a_creation_given_up_is_swept_and_its_id_is_free(world: World) -> None:
+    plant_unborn(world.store, seconds_ago=301)
+    mailbox = Mailbox()
+
+    sweep(world.store.process(), mailbox.queue)
+    assert mailbox.messages == [Message(UNBORN, 0)]
+    drain(world.store, mailbox)
+
+    assert world.store.contents() == world.before
+    start(world.store.process(), OTHER, UNBORN)
+
+
+def test_a_creation_in_progress_is_left_alone(world: World) -> None:
+    plant_unborn(world.store, seconds_ago=290)
+
+    with world.store.unchanged():
+        sweep(world.store.process(), Mailbox().queue)
+
+
+@pytest.mark.parametrize("state", [State.LIVE, State.DELETING])
+def test_the_job_of_a_creation_that_ended_is_dropped(world: World, state: State) -> None:
+    plant_unborn(world.store, seconds_ago=301)
+    world.store.change(keys.group(UNBORN), state=items.text(state))
+    before = world.store.contents()
+
+    sweep(world.store.process(), Mailbox().queue)
+
+    del before[keys.job("create", UNBORN)]
+    assert world.store.contents() == before
+
+
+def test_the_job_of_a_creation_without_a_tree_is_dropped(world: World) -> None:
+    world.store.put(items.job_item("create", UNBORN))
+
+    sweep(world.store.process(), Mailbox().queue)
+
+    assert world.store.contents() == world.before
+
+
+def test_a_creation_that_is_taken_over_while_it_is_swept_goes_on(world: World) -> None:
+    plant_unborn(world.store, seconds_ago=301)
+    table = world.store.process()
+    Wire.of(table).just_before(
+        "TransactWriteItems", lambda: world.store.change(keys.group(UNBORN), nonce=items.text("m"))
+    )
+    before = world.store.contents()
+
+    sweep(table, Mailbox().queue)
+
+    assert world.store.contents() == before | {
+        keys.group(UNBORN): before[keys.group(UNBORN)] | {"nonce": items.text("m")}
+    }
+
+
+def test_a_slow_worker_of_a_swept_creation_leaves_the_tree_alone_that_has_its_id_now(planted: World) -> None:
+    """The tree is removed by another worker and made anew, before each request of the slow one in turn."""
+    k = 1
+    while True:
+        store = planted.set_back().store
+        plant_unborn(store, seconds_ago=301)
+        sweep(store.process(), Mailbox().queue)
+        table = store.process()
+        anew: list[dict[Key, Item]] = []
+
+        def again(
+            request: Request, k: int = k, store: Store = store, anew: list[dict[Key, Item]] = anew
+        ) -> None:
+            if request.number == k and not anew:
+                run_deletion(store.process(), Mailbox().queue, UNBORN, wait_s=0)
+                start(store.process(), OTHER, UNBORN)
+                anew.append(store.contents())
+
+        Wire.of(table).before(again)
+        assert run_deletion(table, Mailbox().queue, UNBORN, wait_s=0)
+        if not anew:
+            break
+        assert store.contents() == anew[0], k
+        k += 1
+    assert k > 4
+
+
+def test_jobs_of_other_kinds_go_to_what_finishes_them_and_else_are_left_alone(world: World) -> None:
+    world.store.put(items.job_item("transfer", OTHER), items.job_item("unheard", OTHER))
+    seen: list[str] = []
+
+    with world.store.unchanged():
+        sweep(world.store.process(), Mailbox().queue)
+        sweep(
+            world.store.process(),
+            Mailbox().queue,
+            others={"transfer": lambda _table, group_id: seen.append(group_id)},
+        )
+
+    assert seen == [OTHER]
+
+
+def test_jobs_are_announced_in_batches_of_10(world: World) -> None:
+    trees = [conversation(500 + number) for number in range(23)]
+    world.store.put(*(items.job_item("delete", tree) for tree in trees))
+    mailbox = Mailbox()
+
+    sweep(world.store.process(), mailbox.queue)
+
+    assert mailbox.messages == [Message(tree, 0) for tree in trees]
+    assert mailbox.batches == [10, 10, 3]
