@@ -27,6 +27,8 @@ GATEWAY_TIMEOUT_SECONDS = 30.0  # HTTP API quotas: maximum integration timeout
 class Gateway:
     """Serves the routes of `functions`, whose handlers are imported now and run in threads.
 
+    A function without routes is left alone: nothing that comes by HTTP is for it.
+
     authorize: returns the authorizer's context for a request's headers.
     verbose: a line per request on standard error: method, route key, status, milliseconds.
     """
@@ -40,7 +42,7 @@ class Gateway:
         timeout_seconds: float = GATEWAY_TIMEOUT_SECONDS,
     ) -> None:
         self._functions = functions
-        self._handlers = {function.name: load_handler(function) for function in functions}
+        self._handlers = {function.name: load_handler(function) for function in functions if function.routes}
         self._authorize = authorize
         self._verbose = verbose
         self._timeout_seconds = timeout_seconds

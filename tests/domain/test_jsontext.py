@@ -490,6 +490,33 @@ def test_a_value_that_json_cannot_spell_is_refused(value: Any) -> None:
         jsontext.text_of(value)
 
 
+@pytest.mark.parametrize("inner", [[], {}, 0])
+def test_a_value_read_elsewhere_may_nest_as_deep_as_a_body_and_no_deeper(inner: Any) -> None:
+    def nested(levels: int) -> Any:
+        value = inner
+        for level in range(levels - (inner != 0)):
+            value = {"a": value} if level % 2 else [value, 1]
+        return value
+
+    assert jsontext.text_of(nested(jsontext.DEPTH_MAX)).value == nested(jsontext.DEPTH_MAX)
+    for levels in (jsontext.DEPTH_MAX + 1, 100_000):
+        with pytest.raises(ValidationError):
+            jsontext.text_of(nested(levels))
+
+
+@pytest.mark.parametrize("text", [" [1.0, 2] ", "{}", "null", '"a"', "5"])
+def test_a_value_alone_is_kept_as_it_is_spelled(text: str) -> None:
+    assert jsontext.check_value(text).text == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "[],", "[]]", '[],"a":1', "[] []", "NaN", '{"a":1,"a":1}', "[" * 100_000]
+)
+def test_what_is_no_value_alone_is_refused(text: str) -> None:
+    with pytest.raises(ValidationError):
+        jsontext.check_value(text)
+
+
 @pytest.mark.parametrize(
     ("text", "size"),
     [

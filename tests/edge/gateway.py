@@ -94,6 +94,10 @@ class Gateway:
         response = read_answer(self._handlers[function.name](event, LambdaContext(function)))
         return Answer(response.status, dict(response.headers), response.body.decode())
 
+    def raw(self, function: Function, event: Any) -> Any:
+        """Return what the function answers to Lambda, whatever the event is."""
+        return invoke(function, self._handlers[function.name], event)
+
     def deliver(self, event: dict[str, Any]) -> Answer:
         """Return the answer to an event of the function whose route it names."""
         key = event["routeKey"]

@@ -38,6 +38,8 @@ STORY = {
 
 JOBS = ("deleteGroup", "sweep")
 """The sample events that are no requests: a batch of the queue, and the schedule."""
+DIRECT = ("agentAppendEntry", "agentEventBridge")
+"""The sample events of the function for direct invocation; one with EventBridge's envelope."""
 SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 """What the sample events call the transfer, whose id is made by the service."""
 

@@ -74,14 +74,28 @@ def elements_of(array: JsonText, start: int) -> JsonText:
 def text_of(value: Any) -> JsonText:
     """Return a value that was read elsewhere as JSON text, without spaces, and what that means.
 
-    Raises ValidationError for NaN, the infinities and lone surrogates, which JSON cannot spell.
+    Raises ValidationError for a nesting deeper than DEPTH_MAX, and for NaN, the infinities and lone
+    surrogates, which JSON cannot spell.
     """
+    _check_levels(value)
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         text.encode()
     except ValueError as error:
         raise ValidationError("the value cannot be written as JSON") from error
     return JsonText(text, read_value(text))
+
+
+def check_value(text: str) -> JsonText:
+    """Return JSON text, any value, with what it means; `read_object` checks the surrogates of the whole.
+
+    Raises ValidationError for anything that `read_object` would refuse as a member's value.
+    """
+    _check_depth(text)
+    try:
+        return JsonText(text, _DECODER.decode(text))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValidationError(f"the text is not JSON: {_where(error)}") from error
 
 
 def escaped_size(text: str) -> int:
@@ -99,6 +113,22 @@ def _check_depth(text: str) -> None:
                 raise ValidationError(f"the body nests deeper than {DEPTH_MAX} levels")
         elif bracket in "]}":
             depth -= 1
+
+
+def _check_levels(value: Any) -> None:
+    level = _containers([value])
+    for _ in range(DEPTH_MAX):
+        level = _containers(inner for outer in level for inner in _held(outer))
+    if level:
+        raise ValidationError(f"the value nests deeper than {DEPTH_MAX} levels")
+
+
+def _containers(values: Iterable[Any]) -> list[Any]:
+    return [value for value in values if isinstance(value, dict | list)]
+
+
+def _held(container: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return container.values() if isinstance(container, dict) else container
 
 
 def _where(error: Exception) -> str:

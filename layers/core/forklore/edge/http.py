@@ -2,26 +2,28 @@
 
 import base64
 import contextvars
-import json
-import logging
 import re
-import traceback
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import parse_qsl
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response, content_types
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from forklore.domain.jsontext import read_object
-from forklore.domain.model import Caller
 from forklore.edge import operations
+from forklore.edge.answering import (
+    BODY_CHARACTERS_MAX,
+    NOBODY,
+    Answered,
+    answer,
+    refusal,
+    table_for,
+)
 from forklore.edge.identity import caller_of
 from forklore.edge.operation import Asked, Operation
 from forklore.edge.requests import KEPT_AS_TEXT
-from forklore.edge.wiring import open_table
 from forklore.errors import (
     ForkloreError,
     MethodNotAllowedError,
@@ -33,15 +35,10 @@ from forklore.errors import (
     ValidationError,
 )
 
-ANSWER_SECONDS = 3.0
-"""What is kept of a request's time for the answer (reliability, F22)."""
 RETRY_AFTER_SECONDS = 1
-BODY_CHARACTERS_MAX = 5_500_000
-"""More could not be answered: content is at most 5 MB. It is refused before it is read."""
 JSON_BLANKS = " \t\r\n"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:=+/-]{1,128}")
-_NOBODY = Caller("")
-_log = logging.getLogger("forklore")
+_TEXTS, _MEMBERS = ("rawPath", "rawQueryString", "body"), ("headers", "pathParameters")
 
 Event = Mapping[str, Any]
 
@@ -75,12 +72,57 @@ class Resolver(APIGatewayHttpResolver):
         """Powertools sets an empty one when it is made; ours comes with each request."""
 
     def resolve(self, event: Event, context: Any) -> dict[str, Any]:
+        if not _is_of_http_api(event):
+            return _refuse_event()
         routed = {**event, "rawPath": _pattern(event["routeKey"])}
         token = self._request.set({"event": routed, "lambda_context": context, "context": {}})
         try:
             return super().resolve(routed, context)
         finally:
             self._request.reset(token)
+
+
+def _is_of_http_api(event: object) -> TypeGuard[Event]:
+    """Tell whether this is an event of an HTTP API, payload format 2.0, part by part as it is read here.
+
+    Another one, such as a forged or misdirected invocation, must find no default that it could run on.
+    """
+    if not isinstance(event, Mapping) or event.get("version") != "2.0":
+        return False
+    context = event.get("requestContext")
+    return (
+        isinstance(context, Mapping)
+        and isinstance(event.get("routeKey"), str)
+        and all(isinstance(event.get(name), str | None) for name in _TEXTS)
+        and all(_is_texts(event.get(name)) for name in _MEMBERS)
+        and all(isinstance(_part(context, "http").get(name), str) for name in ("method", "path"))
+        and isinstance(context.get("authorizer"), Mapping | None)
+        and isinstance(_part(context, "authorizer").get("lambda"), Mapping | None)
+    )
+
+
+def _part(context: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = context.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _is_texts(value: object) -> bool:
+    return value is None or (isinstance(value, Mapping) and all(isinstance(v, str) for v in value.values()))
+
+
+def _no_event_of_ours() -> ValidationError:
+    return ValidationError("this is no event of an HTTP API")
+
+
+def _refuse_event() -> dict[str, Any]:
+    request_id = str(uuid.uuid4())
+    refused = refusal(_no_event_of_ours(), request_id)
+    return {
+        "statusCode": refused.status,
+        "headers": {"Content-Type": content_types.APPLICATION_JSON, "X-Request-Id": request_id},
+        "body": refused.text,
+        "isBase64Encoded": False,
+    }
 
 
 def _pattern(route_key: str) -> str:
@@ -97,10 +139,10 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
     app = Resolver()
 
     def route(operation: Operation) -> Callable[..., Response[str]]:
-        def answer(**_names: str) -> Response[str]:
+        def respond(**_names: str) -> Response[str]:
             return _respond(app, lambda event: _run(app, operation, event))
 
-        return answer
+        return respond
 
     for operation in served:
         rule = re.sub(r"\{(\w+)\}", r"<\1>", operation.path)
@@ -119,20 +161,20 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
 
 
 def _run(app: Resolver, operation: Operation, event: Event) -> tuple[int, str]:
-    caller = _NOBODY if operation.is_public else caller_of(event)
+    caller = NOBODY if operation.is_public else caller_of(event)
+    path = event.get("pathParameters") or {}
+    if not path.keys() >= set(operation.path_names):
+        raise _no_event_of_ours()
     headers = app.current_event.headers
     asked = Asked(
         caller=caller,
-        path=event.get("pathParameters") or {},
+        path=path,
         query=read_query(event.get("rawQueryString") or ""),
         body=read_body(event, headers) if operation.body else {},
         idempotency_key=headers.get("idempotency-key"),
         if_match=headers.get("if-match"),
     )
-    seconds = app.lambda_context.get_remaining_time_in_millis() / 1000 - ANSWER_SECONDS
-    if seconds <= 0:
-        raise UnavailableError("there is no time left for this request")
-    return operation(open_table().within(seconds), asked)
+    return operation(table_for(app.lambda_context), asked)
 
 
 def read_query(raw: str) -> dict[str, str]:
@@ -179,44 +221,23 @@ def _rule(path: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)))
 
 
-def _respond(app: Resolver, answer: Callable[[Event], tuple[int, str]]) -> Response[str]:
+def _respond(app: Resolver, run: Callable[[Event], tuple[int, str]]) -> Response[str]:
     """Return the answer, or the error in its place, with the request's id."""
     event = app.current_event.raw_event
     request_id = _request_id(app.current_event.headers)
-    headers = {"X-Request-Id": request_id, "Cache-Control": "no-store"}
-    try:
-        status, body = answer(event)
-    except ForkloreError as error:
-        status, body = error.status, error_body(error, request_id)
-        headers |= _headers_of(error)
-        if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-            _log_bug(error, request_id)
-    except Exception as error:  # noqa: BLE001 (whatever it is: a bug, logged and answered)
-        status, body = 500, error_body(ForkloreError("an error of ours; it is logged"), request_id)
-        _log_bug(error, request_id)
-    return Response(status, content_types.APPLICATION_JSON if body else None, body, headers)
+    answered = answer(lambda: run(event), request_id)
+    headers = {"X-Request-Id": request_id, "Cache-Control": "no-store", **_headers_of(answered)}
+    body = answered.text
+    return Response(answered.status, content_types.APPLICATION_JSON if body else None, body, headers)
 
 
-def error_body(error: ForkloreError, request_id: str) -> str:
-    """Return an error in the one shape that callers see."""
-    return json.dumps(
-        {
-            "code": error.code,
-            "error": HTTPStatus(error.status).phrase,
-            "requestId": request_id,
-            "details": dict(error.details),
-        },
-        ensure_ascii=False,
-    )
-
-
-def _headers_of(error: ForkloreError) -> dict[str, str]:
-    match error:
+def _headers_of(answered: Answered) -> dict[str, str]:
+    match answered.error:
         case UnauthorizedError():
             return {"WWW-Authenticate": "Bearer"}
         case UnavailableError():
             return {"Retry-After": str(RETRY_AFTER_SECONDS)}
-        case MethodNotAllowedError():
+        case MethodNotAllowedError() as error:
             return {"Allow": str(error.details["allow"])}
         case _:
             return {}
@@ -225,10 +246,3 @@ def _headers_of(error: ForkloreError) -> dict[str, str]:
 def _request_id(headers: Mapping[str, str]) -> str:
     sent = headers.get("x-request-id") or ""
     return sent if _REQUEST_ID.fullmatch(sent) else str(uuid.uuid4())
-
-
-def _log_bug(error: Exception, request_id: str) -> None:
-    """Log where a bug is, not what it was working on: messages of exceptions may hold content."""
-    frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
-    line = {"level": "ERROR", "requestId": request_id, "type": type(error).__name__, "frames": frames}
-    _log.error(json.dumps(line))

@@ -1,4 +1,4 @@
-"""Who is calling, as the authorizer has found out. Nothing else in a request names an identity."""
+"""Who is calling: as the authorizer has found out, or as whoever may invoke a function directly says."""
 
 from collections.abc import Mapping
 from typing import Any, TypeGuard
@@ -9,6 +9,10 @@ from forklore.errors import UnauthorizedError
 USER_BYTES_MAX = 255
 
 
+ROLES = frozenset({"admin", "auditor", "indexer"})
+_NAMED = {"userId", "clientId", "roles"}
+
+
 def caller_of(event: Mapping[str, Any]) -> Caller:
     """Return the caller that the authorizer put into the event's request context.
 
@@ -16,11 +20,29 @@ def caller_of(event: Mapping[str, Any]) -> Caller:
     context, the credentials were missing or bad. Raises UnauthorizedError then: it fails closed.
     """
     authorizer = event.get("requestContext", {}).get("authorizer") or {}
-    context = authorizer.get("lambda") or {}
-    user_id, client_id = context.get("userId"), context.get("clientId")
-    if not is_user_id(user_id) or not (client_id is None or (isinstance(client_id, str) and client_id)):
+    return _caller(authorizer.get("lambda") or {})
+
+
+def caller_named(caller: object) -> Caller:
+    """Return the caller that a direct invocation names; its members are those of the authorizer's context.
+
+    Raises UnauthorizedError for anything else, also for a member or a role that does not exist.
+    """
+    if not isinstance(caller, Mapping) or not set(caller) <= _NAMED:
         raise UnauthorizedError
-    return Caller(user_id, client_id, frozenset(context.get("roles") or ()))
+    named = _caller(caller)
+    if not named.roles <= ROLES:
+        raise UnauthorizedError
+    return named
+
+
+def _caller(context: Mapping[str, Any]) -> Caller:
+    user_id, client_id, roles = context.get("userId"), context.get("clientId"), context.get("roles")
+    if not is_user_id(user_id) or not (client_id is None or is_user_id(client_id)):
+        raise UnauthorizedError
+    if not isinstance(roles, list | None) or not all(isinstance(role, str) for role in roles or ()):
+        raise UnauthorizedError
+    return Caller(user_id, client_id, frozenset(roles or ()))
 
 
 def is_user_id(value: object) -> TypeGuard[str]:

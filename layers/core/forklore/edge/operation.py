@@ -6,6 +6,7 @@ validation. This module knows nothing of either.
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -105,6 +106,15 @@ class Operation:
     takes_if_match: bool = False
     is_public: bool = False
 
+    @property
+    def path_names(self) -> list[str]:
+        """The names in the path's braces."""
+        return re.findall(r"\{(\w+)\}", self.path)
+
+    @property
+    def takes_idempotency_key(self) -> bool:
+        return self.method == "POST"
+
     def __call__(self, table: Table, asked: Asked) -> tuple[int, str]:
         """Return the answer's status and JSON text, empty without a body.
 
@@ -138,7 +148,7 @@ class Operation:
         return value[1:-1]
 
     def _once_key(self, asked: Asked) -> tuple[keys.Key, str] | None:
-        key = asked.idempotency_key if self.method == "POST" else None
+        key = asked.idempotency_key if self.takes_idempotency_key else None
         if key is None:
             return None
         if not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX or not (key.isascii() and key.isprintable()):

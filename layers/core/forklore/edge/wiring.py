@@ -20,13 +20,16 @@ class Settings:
     """What a deployment decides.
 
     dynamodb_endpoint None: AWS's own. queue_url None: deletions are announced to nobody, and swept.
-    delete_wait_s: how long after its tombstone a tree's items are kept.
+    delete_wait_s: how long after its tombstone a tree's items are kept. direct_roles: whether a direct
+    invocation may name roles. justification_required: of administration.
     """
 
     table_name: str
     dynamodb_endpoint: str | None = None
     queue_url: str | None = None
     delete_wait_s: int = DELETE_WAIT_SECONDS
+    direct_roles: bool = False
+    justification_required: bool = False
 
     @classmethod
     def from_environment(cls) -> "Settings":
@@ -42,7 +45,17 @@ class Settings:
             os.environ.get("FORKLORE_DYNAMODB_ENDPOINT") or None,
             os.environ.get("FORKLORE_QUEUE") or None,
             int(wait),
+            direct_roles=_chosen("FORKLORE_DIRECT_ROLES", no="refused", yes="allowed"),
+            justification_required=_chosen("FORKLORE_JUSTIFICATION_REQUIRED", no="false", yes="true"),
         )
+
+
+def _chosen(name: str, *, no: str, yes: str) -> bool:
+    """Return whether a setting says `yes`; unset it says `no`. Raises RuntimeError for anything else."""
+    value = os.environ.get(name) or no
+    if value not in (no, yes):
+        raise RuntimeError(f"set {name} to {yes} or {no}")
+    return value == yes
 
 
 @cache

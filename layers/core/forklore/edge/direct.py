@@ -1,0 +1,215 @@
+"""Direct invocation: an operation, a caller and its input to a status and a body (contract, section 9).
+
+Who may invoke the function is decided by IAM; whom the request speaks for is a part of it. What the operation
+is given is read and checked by the very code that reads and checks the HTTP API's requests.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from forklore.domain.jsontext import JsonText, check_value, read_object, text_of
+from forklore.domain.model import Caller
+from forklore.edge import operations
+from forklore.edge.answering import BODY_CHARACTERS_MAX, NOBODY, Answered, answer, refusal, table_for
+from forklore.edge.answers import to_json
+from forklore.edge.identity import caller_named
+from forklore.edge.operation import Asked, Operation
+from forklore.edge.requests import KEPT_AS_TEXT
+from forklore.edge.wiring import Settings
+from forklore.errors import ForbiddenError, PayloadTooLargeError, ValidationError
+
+MEMBERS = frozenset({"operation", "caller", "input", "async", "bodyJson"})
+"""What a request may hold."""
+ENVELOPE = frozenset(
+    "version id detail-type source account time region resources detail replay-name".split()  # noqa: SIM905
+)
+"""What EventBridge puts around a request (EventBridge user guide, "AWS service event structure")."""
+KEY, MATCH, SPELLED = "idempotencyKey", "ifMatch", "contentJson"
+INTEGER_DIGITS_MAX = 40
+_log = logging.getLogger("forklore")
+
+
+class AgainError(Exception):
+    """An asynchronous request that is to be sent again; the text holds nothing of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request whose own members are right. caller, input: not yet checked."""
+
+    operation: Operation
+    caller: object
+    input: object
+    as_text: bool
+
+
+def handle(event: object, context: Any) -> dict[str, Any]:
+    """Return {"status", "body"}, or with `"bodyJson": true` {"status", "bodyJson"}; null without a body.
+
+    Raises AgainError where an asynchronous request got a 500 or 503, so that Lambda sends it again.
+    """
+    request_id = str(context.aws_request_id)
+    request: _Request | None = None
+    try:
+        request = _read(event)
+    except ValidationError as error:
+        answered = refusal(error, request_id)
+    else:
+        answered = answer(_Run(request, context), request_id)
+    if _is_asynchronous(event):
+        _settle(answered, request.operation.name if request else None, request_id)
+    return _shown(answered, as_text=request is not None and request.as_text)
+
+
+def _is_of_bus(event: object) -> bool:
+    return isinstance(event, Mapping) and "detail-type" in event
+
+
+def _is_asynchronous(event: object) -> bool:
+    return isinstance(event, Mapping) and (_is_of_bus(event) or event.get("async") is True)
+
+
+def _read(event: object) -> _Request:
+    """Return the request that `event` is, or that an event of EventBridge holds. Raises ValidationError."""
+    if not isinstance(event, Mapping):
+        raise ValidationError("a request is an object")
+    if _is_of_bus(event):
+        if not set(event) <= ENVELOPE or not isinstance(event.get("source"), str):
+            raise ValidationError("this is no event of EventBridge")
+        event = event.get("detail")
+        if not isinstance(event, Mapping):
+            raise ValidationError("a request is an object", field="detail")
+    if not set(event) <= MEMBERS:
+        raise ValidationError(f"a request holds nothing but {', '.join(sorted(MEMBERS))}")
+    for name in ("async", "bodyJson"):
+        if not isinstance(event.get(name, False), bool):
+            raise ValidationError("must be true or false", field=name)
+    for operation in operations.ALL:
+        if operation.name == event.get("operation"):
+            return _Request(operation, event.get("caller"), event.get("input"), event.get("bodyJson", False))
+    raise ValidationError("there is no such operation", field="operation")
+
+
+class _Run:
+    """One request on its way through its operation."""
+
+    def __init__(self, request: _Request, context: Any) -> None:
+        self._request = request
+        self._context = context
+
+    def __call__(self) -> tuple[int, str]:
+        """Return the answer's status and text. Raises a ForkloreError for what the caller is told instead."""
+        operation = self._request.operation
+        caller = NOBODY if operation.is_public else _caller_of(self._request)
+        asked = _asked(operation, caller, self._request.input)
+        return operation(table_for(self._context), asked)
+
+
+def _caller_of(request: _Request) -> Caller:
+    """Return the caller. Raises UnauthorizedError, ForbiddenError for roles that nobody allowed."""
+    caller = caller_named(request.caller)
+    if caller.roles and not Settings.from_environment().direct_roles:
+        raise ForbiddenError("this deployment lets no direct invocation name roles")
+    return caller
+
+
+def _asked(operation: Operation, caller: Caller, given: object) -> Asked:
+    """Return the request that `input` makes: the path's names, the query's, and all others for the body.
+
+    An operation without a body has them in its query, where they are unknown.
+
+    Raises ValidationError, PayloadTooLargeError.
+    """
+    if not isinstance(given, Mapping | None):
+        raise ValidationError("must be an object", field="input")
+    fields = dict(given or {})
+    key = _taken(fields, KEY) if operation.takes_idempotency_key else None
+    match = _taken(fields, MATCH) if operation.takes_if_match else None
+    text = to_json(_spelled(fields))
+    if len(text) > BODY_CHARACTERS_MAX:
+        raise PayloadTooLargeError(f"an input is at most {BODY_CHARACTERS_MAX} characters of JSON")
+    body = read_object(text, kept=KEPT_AS_TEXT)
+    path = {name: _named(body.pop(name, None), name) for name in operation.path_names}
+    known = {field.alias for field in operation.query.model_fields.values()}
+    query = {name: body.pop(name) for name in list(body) if operation.body is None or name in known}
+    return Asked(
+        caller=caller,
+        path=path,
+        query={name: held for name, held in query.items() if held is not None or name not in known},
+        body=body,
+        idempotency_key=key,
+        if_match=match if match is None or match.startswith('"') else f'"{match}"',
+    )
+
+
+def _taken(fields: dict[str, Any], name: str) -> str | None:
+    value = fields.pop(name, None)
+    if not isinstance(value, str | None):
+        raise ValidationError("must be text", field=name)
+    return value
+
+
+def _named(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise ValidationError("must be text", field=name)
+    return value
+
+
+def _spelled(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the input's members as JSON text, with `contentJson` as the `content` that it spells."""
+    spelled: dict[str, Any] = _with_content(fields)
+    entries = fields.get("entries")
+    if isinstance(entries, list):
+        spelled["entries"] = [_with_content(e) if isinstance(e, Mapping) else text_of(e) for e in entries]
+    return spelled
+
+
+def _with_content(fields: Mapping[str, Any]) -> dict[str, JsonText]:
+    texts = {name: text_of(held) for name, held in fields.items() if name != SPELLED}
+    content = fields.get(SPELLED)
+    if content is None:
+        return texts
+    if not isinstance(content, str):
+        raise ValidationError("must be text", field=SPELLED)
+    if fields.get("content") is not None:
+        raise ValidationError("content and contentJson exclude each other", field=SPELLED)
+    # Read alone first: what is no JSON by itself could end its place in the object and begin another member.
+    return {**texts, "content": check_value(content)}
+
+
+def _settle(answered: Answered, operation: str | None, request_id: str) -> None:
+    """Log what nobody is told. Raises AgainError for what Lambda is to send again."""
+    if answered.error is None:
+        return
+    status, code = answered.status, answered.error.code
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise AgainError(f"{operation}: {status} {code}, request {request_id}")
+    line = {"level": "WARNING", "requestId": request_id, "operation": operation}
+    _log.warning(json.dumps({**line, "status": status, "code": code}))
+
+
+def _shown(answered: Answered, *, as_text: bool) -> dict[str, Any]:
+    """Return what the function answers; text where a number of the body is beyond a double."""
+    if not answered.text or as_text:
+        return {"status": answered.status, "bodyJson" if as_text else "body": answered.text or None}
+    try:
+        body = json.loads(answered.text, parse_float=_double, parse_int=_integer)
+    except OverflowError:
+        return {"status": answered.status, "bodyJson": answered.text}
+    return {"status": answered.status, "body": body}
+
+
+def _double(digits: str) -> float:
+    """Return the nearest double. Raises OverflowError where there is none."""
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise OverflowError
+    return number
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= INTEGER_DIGITS_MAX else _double(digits)
