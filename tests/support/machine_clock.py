@@ -47,12 +47,10 @@ def set_machine_clock(clock: MachineClock) -> None:
 
 
 def _hide_date() -> None:
-    """Strip the header from what every client made by `boto3.client` gets back, errors included."""
-    import boto3
+    """Strip the header from what every client made from now on gets back, errors included."""
+    from botocore import handlers
 
-    boto3.setup_default_session()
-    assert boto3.DEFAULT_SESSION
-    boto3.DEFAULT_SESSION.events.register("after-call.dynamodb", _strip_date)
+    handlers.BUILTIN_HANDLERS.append(("after-call.dynamodb", _strip_date))
 
 
 def _strip_date(parsed: Any, **_: Any) -> None:
