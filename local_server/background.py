@@ -16,6 +16,7 @@ from local_server.template import Function, Polled, Queue, Template
 
 POLL_SECONDS = 1.0
 """How long a queue that was empty is left alone: the service's own long polling would keep moto busy."""
+STOP_SECONDS = 0.5
 BATCH_SIZE_MAX = 10
 
 
@@ -79,8 +80,11 @@ class Background:
             thread.start()
 
     def stop(self) -> None:
-        """Let nothing new begin. What is running is left alone, as it is when Lambda ends a process."""
+        """Let nothing new begin. What does not end soon is left alone, as when Lambda ends a process."""
         self._stopped.set()
+        give_up_at = time.monotonic() + STOP_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, give_up_at - time.monotonic()))
 
     def _poll(self, function: Function, polled: Polled, url: str) -> None:
         client, handler = boto3.client("sqs"), load_handler(function)

@@ -18,7 +18,26 @@ from forklore.edge.operation import Operation
 from forklore.edge.results import Error
 from tests.domain.builders import examples
 from tests.edge.gateway import Answer, Gateway, table_on_moto
-from tests.edge.world import FRESH, ROOT, SAID, Ask, World, entries, show
+from tests.edge.world import (
+    FOREIGN,
+    FORK,
+    FRESH,
+    ROOT,
+    SAID,
+    Ask,
+    World,
+    append,
+    children,
+    conversation_id,
+    end_transfer,
+    entries,
+    memberships,
+    offer,
+    share,
+    show,
+    show_transfer,
+    transfers,
+)
 
 CASES = 250
 """Random requests for each route; the same ones in every run."""
@@ -107,6 +126,14 @@ FORKS: Fields = {
     "forkedAtConversationId": as_text(ROOT, ROOT, FRESH),
     "forkedAtEntryId": as_text("<first>", "<second>", "<noted>"),
 }
+STARTS: Fields = {
+    **PART,
+    **SAYS,
+    "startedByConversationId": as_text(ROOT, ROOT, FORK, FRESH),
+    "startedByEntryId": as_text("<first>", "<second>", "<noted>", "<of fork>", None),
+}
+PEOPLE = ["will", "rita", "bob", "a b", "a/b", "a#b", "a%b", "é", "😀" * 63, "x" * 256, " ", "\x00"]
+GIVEN = as_text(*["manager", "writer", "reader"] * 4, "owner", "Reader")
 BODIES: dict[str, list[Fields]] = {
     "createConversation": [MADE],
     "updateConversation": [DESCRIPTION],
@@ -118,12 +145,23 @@ BODIES: dict[str, list[Fields]] = {
             "resetMetrics": as_text(True, False),
         }
     ],
-    "appendEntry": [*ENTRIES, FORKS],
+    "appendEntry": [*ENTRIES, FORKS, STARTS],
     "syncContext": [{**PART, "channel": as_text("context", "Context", None)}],
+    "shareConversation": [{"userId": as_text(*["<guest>"] * 30, *PEOPLE), "accessLevel": GIVEN}],
+    "updateMembership": [{"accessLevel": GIVEN}],
+    "requestTransfer": [
+        {
+            "conversationId": as_text(*[ROOT, FORK] * 4, FRESH, FOREIGN),
+            "newOwnerUserId": as_text(*["will", "rita"] * 4, "ann", "bob"),
+        }
+    ],
+}
+NEEDED = {
+    *("contentType", "content", "channel", "forkedAtConversationId", "startedByConversationId"),
+    *("accessLevel", "conversationId", "newOwnerUserId"),
 }
 ENDS = {"deleteConversation"}
 """Operations after whose success little is left to ask for."""
-NEEDED = {"contentType", "content", "channel", "forkedAtConversationId"}
 FIELDS = sorted({name for kinds in BODIES.values() for fields in kinds for name in fields})
 
 
@@ -134,7 +172,8 @@ def seldom(draw: st.DrawFn, one_in: int) -> bool:
 @st.composite
 def near_valid(draw: st.DrawFn, fields: Fields) -> str:
     """Return the text of a body that is valid but for what one or two changes may do to it."""
-    chosen = [name for name in fields if name in NEEDED or seldom(draw, 2)]
+    needed = NEEDED | ({"userId"} if "accessLevel" in fields else set())
+    chosen = [name for name in fields if name in needed or seldom(draw, 2)]
     members = [(name, draw(fields[name])) for name in chosen]
     for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
         name = draw(st.sampled_from(FIELDS) | st.text(max_size=8))
@@ -167,7 +206,16 @@ def body_of(draw: st.DrawFn, operation: Operation) -> str | bytes | None:
 
 PARAMETERS = {
     "limit": ["1", "50", "200", "7", "0", "-1", "1e2", "05", "201"],
-    "afterCursor": ["<first>", "<noted>", "<conversations>", "<forks>", "<foreign>", "", "AAAA"],
+    "afterCursor": [
+        "<first>",
+        "<noted>",
+        "<conversations>",
+        "<forks>",
+        "<children>",
+        "<foreign>",
+        "",
+        "AAAA",
+    ],
     "beforeCursor": ["<second>", "<second>", "<of fork>", ROOT],
     "tail": ["true", "false", "TRUE"],
     "upToEntryId": ["<second>", "<noted>", "<foreign>"],
@@ -178,6 +226,7 @@ PARAMETERS = {
     "mode": ["all", "roots", "latest-fork", "ALL"],
     "ancestry": ["all", "roots", "children"],
     "query": ["Ann", "", "\x00", "é"],
+    "role": ["sender", "recipient", "all", "Sender"],
 }
 ODD_QUERIES = ["%ff", "&", "=", "a;b", "%zz", "+", "limit=1&limit=1"]
 
@@ -217,6 +266,10 @@ CALLERS: list[tuple[str | None, str | None]] = [
 ]
 
 
+TRANSFERS = ["<transfer>"] * 9 + [ROOT, FRESH, "x", "<first>", "a/b"]
+MEMBERS = [*["will", "rita"] * 6, "ann", "bob", "", " ", "x" * 2000, "a/b", "\x00", "é"]
+
+
 @st.composite
 def path_of(draw: st.DrawFn, operation: Operation) -> str:
     made = ROOT
@@ -224,7 +277,24 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
         made = str(draw(st.uuids()))
     elif seldom(draw, 8):
         made = draw(st.just(FRESH) | st.text(max_size=8))
-    return operation.path.replace("{conversationId}", quote(made, safe=""))
+    elif operation.name in ("updateMembership", "removeMembership"):
+        made = draw(st.sampled_from([ROOT, ROOT, FORK]))
+    member = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(MEMBERS))
+    transfer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(TRANSFERS))
+    return (
+        operation.path.replace("{conversationId}", quote(made, safe=""))
+        .replace("{userId}", quote(member, safe=""))
+        .replace("{transferId}", quote(transfer, safe="<>"))
+    )
+
+
+MOSTLY = {
+    "acceptTransfer": ["<heir>"] * 4 + ["<owner>", "rita"],
+    "deleteTransfer": ["<owner>", "<heir>", "rita"],
+    "getTransfer": ["<owner>", "<heir>", "rita"],
+    "removeMembership": ["ann", "ann", "will", "rita"],
+}
+"""Who sends the requests of an operation, where it is not Ann alone."""
 
 
 @st.composite
@@ -232,6 +302,8 @@ def request_of(draw: st.DrawFn, operation: Operation) -> Ask:
     user, agent = draw(st.sampled_from(CALLERS))
     if operation.name == "syncContext" and not seldom(draw, 6):
         agent = "planner"
+    elif operation.name in MOSTLY and user == "ann":
+        user = draw(st.sampled_from(MOSTLY[operation.name]))
     return Ask(
         operation.method,
         draw(path_of(operation)),
@@ -261,6 +333,15 @@ def assert_kept(sent: Mapping[str, Any], shown: Mapping[str, Any], *names: str) 
 def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
     """Read what a request has made or changed, and compare it with what was sent."""
     sent, made = exact(world.named(ask.body) or "{}"), exact(answer.text)
+    if "/memberships" in ask.path:
+        assert made in members_of(world, ask)
+        assert_kept(sent, made, "userId", "accessLevel")
+        return
+    if "/ownership-transfers" in ask.path:
+        assert exact(world.send(show_transfer(made["id"], user=ask.user)).text) == made
+        assert_kept(sent, made, "conversationId")
+        assert made["toUserId"] == sent["newOwnerUserId"]
+        return
     if "/entries" not in ask.path:
         shown = exact(world.send(show(made["id"], user=ask.user)).text)
         assert shown == made
@@ -278,6 +359,17 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
         assert_kept(part, shown, "content", "contentType", "agentId", "usage")
 
 
+def members_of(world: World, ask: Ask) -> list[Any]:
+    """Return every membership of the conversation that the request named."""
+    conversation, found, query = ask.path.split("/")[3], [], "limit=200"
+    while True:
+        page = world.send(memberships(query, of=conversation, user=ask.user)).json
+        found += page["data"]
+        if page["afterCursor"] is None:
+            return found
+        query = f"limit=200&afterCursor={page['afterCursor']}"
+
+
 def assert_is_the_context(world: World, ask: Ask, synced: Mapping[str, Any]) -> None:
     """Read the latest epoch after a sync: it equals what was sent, and ends with the entry made."""
     conversation = ask.path.split("/")[3]
@@ -290,7 +382,45 @@ def assert_is_the_context(world: World, ask: Ask, synced: Mapping[str, Any]) -> 
         assert exact(listed)["data"][-1] == synced["entry"]
 
 
+def let_members_be(world: World) -> None:
+    """Let Will be a writer and Rita a reader, and Ann the owner, whatever came before."""
+    for user, level in (("will", "writer"), ("rita", "reader")):
+        world.send(share({"userId": user, "accessLevel": level}))
+
+
+def let_somebody_new_come(world: World) -> None:
+    number = int(world.made.get("guest", "0").partition(" ")[0])
+    world.made["guest"] = f"{number + 1} #/%é 😀"
+
+
+def let_none_be_pending(world: World) -> None:
+    for transfer in world.send(transfers()).json["data"]:
+        assert world.send(end_transfer(transfer["id"])).status == 204
+
+
+def let_one_be_pending(world: World) -> None:
+    """Let the owner, Ann or Will, offer that to the other."""
+    if not world.send(transfers()).json["data"]:
+        owner = world.send(show(ROOT)).json["ownerUserId"]
+        heir = "will" if owner == "ann" else "ann"
+        made = world.send(offer({"conversationId": ROOT, "newOwnerUserId": heir}, user=owner)).json["id"]
+        world.made |= {"owner": owner, "heir": heir, "transfer": made}
+
+
+PREPARED: Mapping[str, Callable[[World], None]] = {
+    "shareConversation": let_somebody_new_come,
+    "removeMembership": let_members_be,
+    "requestTransfer": let_none_be_pending,
+    "getTransfer": let_one_be_pending,
+    "deleteTransfer": let_one_be_pending,
+    "acceptTransfer": let_one_be_pending,
+}
+"""What must be there before each request of an operation, as the one before may have ended it."""
+
+
 def check(world: World, operation: Operation, ask: Ask) -> int:
+    if operation.name in PREPARED:
+        PREPARED[operation.name](world)
     answer = world.send(ask)
     if answer.status == operation.status:
         if operation.result is None:
@@ -310,7 +440,11 @@ def check(world: World, operation: Operation, ask: Ask) -> int:
 def fresh_world() -> Iterator[World]:
     """The world on a table of its own, which the requests of one route fill."""
     with table_on_moto() as template:
-        yield World(Gateway(template))
+        world = World(Gateway(template))
+        for number in (7, 8):
+            world.send(append({**SAID, "startedByConversationId": ROOT}, to=conversation_id(number)))
+        world.made["children"] = world.send(children("limit=1")).json["afterCursor"]
+        yield world
 
 
 @pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)

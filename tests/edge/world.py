@@ -1,17 +1,13 @@
 """A few conversations of several people, for requests that go wrong in every way."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import boto3
-
-from forklore.domain.access import AccessLevel
-from forklore.storage.items import Member, member_item
 from tests.edge.gateway import Answer, Gateway, Pairs
 
 CONVERSATIONS = "/v1/conversations"
+TRANSFERS = "/v1/ownership-transfers"
 JSON = "application/json"
 
 
@@ -82,6 +78,34 @@ def forks(query: str = "", *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("GET", f"{path_of(of)}/forks", query=query, **more)
 
 
+def children(query: str = "", *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("GET", f"{path_of(of)}/children", query=query, **more)
+
+
+def memberships(query: str = "", *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("GET", f"{path_of(of)}/memberships", query=query, **more)
+
+
+def share(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("POST", f"{path_of(of)}/memberships", body, **more)
+
+
+def offer(body: Any, **more: Any) -> Ask:
+    return Ask("POST", TRANSFERS, body, **more)
+
+
+def transfers(query: str = "", **more: Any) -> Ask:
+    return Ask("GET", TRANSFERS, query=query, **more)
+
+
+def show_transfer(transfer: str, **more: Any) -> Ask:
+    return Ask("GET", f"{TRANSFERS}/{transfer}", **more)
+
+
+def end_transfer(transfer: str, **more: Any) -> Ask:
+    return Ask("DELETE", f"{TRANSFERS}/{transfer}", **more)
+
+
 def nested(levels: int) -> str:
     """Return a body of an append that nests `levels` deep."""
     inner = levels - 2
@@ -125,8 +149,8 @@ class World:
         self.send(create({"id": FOREIGN}, user="bob"))
         self.made["foreign"] = self._id_of(append(SAID, to=FOREIGN, user="bob"))
         self.send(create({"id": BOUND}, agent="planner"))
-        self.join(ROOT, "will", AccessLevel.WRITER)
-        self.join(ROOT, "rita", AccessLevel.READER)
+        self.send(share({"userId": "will", "accessLevel": "writer"}))
+        self.send(share({"userId": "rita", "accessLevel": "reader"}))
         self.made["forks"] = self.send(forks("limit=1")).json["afterCursor"]
         self.made["forks of fork"] = self.send(forks("limit=1", of=FORK)).json["afterCursor"]
         self.made["conversations"] = self.send(conversations("limit=1")).json["afterCursor"]
@@ -140,18 +164,13 @@ class World:
         """Return the answer to a request of this world."""
         return self._gateway.send(
             ask.method,
-            ask.path,
+            self.named(ask.path),
             body=self.named(ask.body),
             query=self.named(ask.query),
             headers=[(name, self.named(text)) for name, text in ask.headers],
-            user=ask.user,
+            user=self.named(ask.user),
             agent=ask.agent,
         )
-
-    def join(self, group: str, user: str, level: AccessLevel) -> None:
-        """Make a user a member of a tree."""
-        item = member_item(group, Member(user, level, "2026-01-01T00:00:00.000Z"))
-        boto3.client("dynamodb").put_item(TableName=os.environ["FORKLORE_TABLE"], Item=item)
 
     def _id_of(self, ask: Ask) -> str:
         made: str = self.send(ask).json["id"]

@@ -105,6 +105,8 @@ class History:
         anchor, is_good = self._anchor(source)
         if anchor is not None and self._chance(0.8):
             body["atEntryId"] = anchor
+        else:
+            body.pop("position", None)
         if self._chance(0.5):
             body["id"] = self._new_id()
         elif is_good and self._chance(0.1):

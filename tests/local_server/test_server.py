@@ -223,3 +223,31 @@ def test_with_an_endpoint_the_data_outlives_the_server(tmp_path: Path) -> None:
         assert client.get_item(TableName="forklore", Key={"PK": {"S": "x"}})["Item"]["n"] == {"N": "2"}
         client.close()
         assert store.stop(signal.SIGTERM) == (0, "")
+
+
+def test_a_deleted_tree_is_removed_in_the_background_also_with_an_endpoint() -> None:
+    made = "00000001-0000-4000-8000-000000000000"
+    ann = {"Authorization": "Bearer ann"}
+    with running(module="local_server.dynamodb", last_line="listening on") as store:
+        client = boto3.client(
+            "dynamodb",
+            endpoint_url=store.url,
+            region_name="us-east-1",
+            aws_access_key_id="any",
+            aws_secret_access_key="any",
+        )
+        environ = {"FORKLORE_DYNAMODB_ENDPOINT": store.url, "FORKLORE_DELETE_WAIT_SECONDS": "0"}
+        with running("--port", "0", last_line="Ctrl+C", **environ) as local:
+            conversations = f"{local.url}/v1/conversations"
+            assert httpx.post(conversations, json={"id": made}, headers=ann).status_code == 201
+            deleted = httpx.delete(f"{conversations}/{made}", headers=ann)
+            assert (deleted.status_code, deleted.content) == (204, b"")
+            assert httpx.delete(f"{conversations}/{made}", headers=ann).status_code == 404
+            give_up_at = time.monotonic() + 15
+            while len(left := client.scan(TableName="forklore")["Items"]) > 1:
+                assert time.monotonic() < give_up_at, [item["SK"] for item in left]
+                time.sleep(0.1)
+            assert local.stop() == (0, "")
+        client.close()
+
+    assert [item["PK"]["S"] for item in left] == [f"PTR#{made}"]

@@ -11,9 +11,9 @@ from forklore.domain.model import Channel, Entry
 from forklore.domain.paging import RangeRead, Window
 from forklore.errors import GroupFullError, UnavailableError
 from forklore.storage import bodies, items
-from forklore.storage.connection import Item, Write
+from forklore.storage.connection import ATTEMPTS_MAX, Item, Write
 from forklore.storage.items import number, text
-from forklore.storage.table import BATCH_KEYS_MAX, BLOBS_AT_ONCE, LOOKS_MAX, Table
+from forklore.storage.table import BATCH_DELETES_MAX, BATCH_KEYS_MAX, BLOBS_AT_ONCE, LOOKS_MAX, Table
 from tests.support.tables import NAME, Answer, Request, Store, Wire, failure, success
 
 GROUP = "00000001-0000-4000-8000-000000000000"
@@ -44,6 +44,87 @@ def entry(millisecond: int, content: str = "[]", channel: Channel = Channel.HIST
 def keys_sent(wire: Wire) -> list[int]:
     """Return how many keys each BatchGetItem asked for."""
     return [len(request.body["RequestItems"][NAME]["Keys"]) for request in wire.requests]
+
+
+# Deleting items by key
+
+
+def deletes_sent(wire: Wire) -> list[int]:
+    """Return how many items each BatchWriteItem was to delete, the largest first: they go side by side."""
+    sent = [len(r.body["RequestItems"][NAME]) for r in wire.requests if r.operation == "BatchWriteItem"]
+    return sorted(sent, reverse=True)
+
+
+def test_any_number_of_items_is_deleted_25_at_a_time_whether_they_exist_or_not(
+    store: Store, table: Table
+) -> None:
+    store.put(*rows(60), row("kept"))
+    wire = Wire.of(table)
+
+    table.delete([*(Key("p", f"{at:04}") for at in range(70)), Key("p", "0001")])
+
+    assert list(store.contents()) == [Key("p", "kept")]
+    assert deletes_sent(wire) == [BATCH_DELETES_MAX, BATCH_DELETES_MAX, 20]
+
+
+def test_deleting_nothing_asks_nothing(table: Table) -> None:
+    wire = Wire.of(table)
+
+    table.delete([])
+
+    assert wire.requests == []
+
+
+def leave_unprocessed(wire: Wire, of: Callable[[list[Any]], list[Any]]) -> None:
+    """Let DynamoDB leave out some of each batch, as it may when it is busy. of: which ones."""
+
+    def answer(request: Request) -> Answer | None:
+        if request.operation != "BatchWriteItem":
+            return None
+        wanted = request.body["RequestItems"][NAME]
+        left = of(wanted)
+        request.scratch["left"] = left
+        return success(UnprocessedItems={NAME: left} if left else {})
+
+    wire.before(answer)
+
+
+def test_what_a_batch_left_unprocessed_is_sent_again_and_nothing_else(store: Store, table: Table) -> None:
+    wire = Wire.of(table)
+    leave_unprocessed(wire, lambda wanted: wanted[: len(wanted) // 2])
+
+    table.delete(Key("p", f"{at:04}") for at in range(20))
+
+    sent = [request.body["RequestItems"][NAME] for request in wire.requests]
+    assert [len(batch) for batch in sent] == [20, 10, 5, 2, 1]
+    assert sent[1] == sent[0][:10]
+
+
+def test_a_batch_that_stays_unprocessed_is_given_up_after_8_attempts(store: Store, table: Table) -> None:
+    wire = Wire.of(table)
+    leave_unprocessed(wire, lambda wanted: wanted)
+
+    with pytest.raises(UnavailableError):
+        table.delete([Key("p", "0001")])
+
+    assert len(wire.requests) == ATTEMPTS_MAX
+
+
+def test_a_throttled_batch_is_sent_again(store: Store, table: Table) -> None:
+    store.put(*rows(3))
+    wire = Wire.of(table)
+    wire.before(lambda request: failure("ThrottlingException") if request.number < 3 else None)
+
+    table.delete([Key("p", "0000"), Key("p", "0002")])
+
+    assert list(store.contents()) == [Key("p", "0001")]
+
+
+def test_a_query_can_ask_for_the_keys_and_some_attributes_only(store: Store, table: Table) -> None:
+    store.put(row("1") | {"chunks": number(2), "body": text("large")}, row("2") | {"body": text("large")})
+
+    assert list(table.query(ALL, only=("chunks",))) == [row("1") | {"chunks": number(2)}, row("2")]
+    assert list(table.query(ALL, only=())) == [row("1"), row("2")]
 
 
 # Reading items by key

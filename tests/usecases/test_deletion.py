@@ -19,7 +19,7 @@ from forklore.storage.connection import Item
 from forklore.storage.items import State
 from forklore.storage.known import Facts
 from forklore.storage.table import Table
-from forklore.usecases import deletion, entries, transfers
+from forklore.usecases import deletion, entries, sharing, transfers
 from forklore.usecases.deletion import delete_conversation, run_deletion, sweep
 from forklore.usecases.entries import Append, Start
 from tests.support.mailbox import Mailbox, Message
@@ -889,3 +889,102 @@ def test_jobs_are_announced_in_batches_of_10(world: World) -> None:
 
     assert mailbox.messages == [Message(tree, 0) for tree in trees]
     assert mailbox.batches == [10, 10, 3]
+
+
+# Races: whichever comes first, nothing is left over
+
+NEW = conversation(30)
+WRITES: dict[str, Callable[[Table], object]] = {
+    "append": lambda table: append(table, ROOT, "x"),
+    "append as a member": lambda table: append(table, FORK, "x", by=BOB),
+    "append context": lambda table: append(table, ROOT, thought("x"), by=PLANNER),
+    "fork": lambda table: fork(table, TWIG, NEW),
+    "append and fork": lambda table: append(table, NEW, "x", fork=(ROOT, None)),
+    "start a child": lambda table: start(table, ROOT, NEW),
+    "start a grandchild": lambda table: start(table, CHILD, NEW, by=BOB),
+    "share": lambda table: sharing.share_conversation(
+        table, caller=ANN, conversation_id=ROOT, user_id="dan", level=AccessLevel.READER
+    ),
+    "accept": lambda table: transfers.accept_transfer(
+        table,
+        caller=EVE,
+        transfer_id=transfers.list_transfers(
+            table, caller=EVE, role=transfers.Role.RECIPIENT, after=None, limit=1
+        )
+        .transfers[0]
+        .transfer_id,
+    ),
+}
+
+
+def attempted(write: Callable[[Table], object], table: Table) -> bool:
+    """Do it, and tell whether it was done; being refused because the tree is gone is the other way to end."""
+    try:
+        write(table)
+    except (NotFoundError, IndexError):
+        return False
+    return True
+
+
+def end(store: Store, expected: dict[Key, Item], mailbox: Mailbox) -> None:
+    """Let workers and sweeps come to the end, and hold that nothing is left over."""
+    drain(store, mailbox)
+    sweep(store.process(), mailbox.queue)
+    drain(store, mailbox)
+    found = left(store)
+    found.pop(keys.pointer(NEW), None)  # gone, like every other, where it was made at all
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_deletion_in_the_middle_of_a_write_leaves_nothing_over(planted: World, name: str) -> None:
+    k, expected = 1, remains(planted.before)
+    while True:
+        store, mailbox = planted.set_back().store, Mailbox()
+        table = store.process()
+        deleted: list[bool] = []
+
+        def remove(
+            request: Request,
+            k: int = k,
+            store: Store = store,
+            mailbox: Mailbox = mailbox,
+            deleted: list[bool] = deleted,
+        ) -> None:
+            if request.number == k and not deleted:
+                deleted.append(delete(store, by=ADMIN, mailbox=mailbox))
+
+        Wire.of(table).before(remove)
+        was_done = attempted(WRITES[name], table)
+        if not deleted:
+            assert was_done
+            break
+        assert not was_done or name == "accept", k  # which has rewriting to do after its transaction
+        end(store, expected, mailbox)
+        k += 1
+    assert k > 2
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_in_the_middle_of_a_deletion_leaves_nothing_over(planted: World, name: str) -> None:
+    k, expected = 1, remains(planted.before)
+    while True:
+        store, mailbox = planted.set_back().store, Mailbox()
+        table = store.process()
+        done: list[bool] = []
+
+        def write(request: Request, k: int = k, store: Store = store, done: list[bool] = done) -> None:
+            if request.number == k and not done:
+                done.append(attempted(WRITES[name], store.process()))
+
+        Wire.of(table).before(write)
+        try:
+            delete_conversation(table, mailbox.queue, caller=ANN, conversation_id=TWIG)
+        except ForbiddenError:  # it was eve's by then
+            assert name == "accept"
+            delete(store, by=EVE, mailbox=mailbox)
+        if not done:
+            break
+        end(store, expected, mailbox)
+        k += 1
+    assert k > 5

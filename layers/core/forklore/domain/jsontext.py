@@ -72,7 +72,7 @@ def elements_of(array: JsonText, start: int) -> JsonText:
 
 
 def text_of(value: Any) -> JsonText:
-    """Return a value that was read elsewhere as JSON text, without spaces.
+    """Return a value that was read elsewhere as JSON text, without spaces, and what that means.
 
     Raises ValidationError for a nesting deeper than DEPTH_MAX, and for NaN, the infinities and lone
     surrogates, which JSON cannot spell.
@@ -83,7 +83,7 @@ def text_of(value: Any) -> JsonText:
         text.encode()
     except ValueError as error:
         raise ValidationError("the value cannot be written as JSON") from error
-    return JsonText(text, value)
+    return JsonText(text, read_value(text))
 
 
 def check_value(text: str) -> JsonText:

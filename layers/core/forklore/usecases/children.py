@@ -165,7 +165,7 @@ def _stage(table: Table, seen: _Seen, root: Root, kid: Key, nonce: str) -> None:
         for user_id, member in wanted.items():
             if user_id not in there or there[user_id].level is not member.level:
                 writes += table.write.copy_member(conversation, member)
-        at_once = TRANSACTION_WRITES_MAX - 1
+        at_once = TRANSACTION_WRITES_MAX - 2  # a membership and its row in the list go together
         for at in range(0, len(writes), at_once):
             making = table.write.check_making(group_id, nonce=nonce)
             table.commit([making, *writes[at : at + at_once]])

@@ -4,6 +4,7 @@ Every step finds its work by Query and can be done again: a killed or doubled wo
 item, written with the tombstone and deleted with the tree, is the guarantee; the queue only makes it quick.
 """
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -317,7 +318,8 @@ def sweep(
             queue.announce([group_id])
     for kind, group_id in jobs:
         if others and kind in others:
-            others[kind](table, group_id)
+            with contextlib.suppress(UnavailableError):  # the next sweep comes to it again
+                others[kind](table, group_id)
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:

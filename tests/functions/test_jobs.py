@@ -1,0 +1,191 @@
+"""The functions that no request calls: the worker of the queue and the sweep, as Lambda calls them."""
+
+import json
+import time
+import uuid
+from typing import Any
+from unittest import mock
+
+import boto3
+import pytest
+
+from forklore.domain import keys
+from forklore.edge.wiring import open_queue, open_table
+from forklore.storage import items
+from local_server.background import open_queues
+from local_server.invocation import LambdaContext, invoke, load_handler
+from local_server.template import Function, read_template
+from tests.edge.gateway import PROJECT, Gateway
+from tests.functions.conftest import read_event
+
+TEMPLATE = read_template(PROJECT / "template.yaml")
+SAMPLE = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
+"""The tree that the sample message names."""
+POISON = [
+    "",
+    "no JSON",
+    "null",
+    "[]",
+    '"019a5c1f-0d68-7a92-8b14-c06e95d37f2a"',
+    "{}",
+    '{"groupId": null}',
+    '{"groupId": 1}',
+    '{"groupId": "JOB"}',
+    '{"groupId": "019A5C1F-0D68-7A92-8B14-C06E95D37F2A"}',
+    "[" * 100_000,
+]
+
+
+def function(name: str) -> Function:
+    return next(one for one in TEMPLATE.functions if one.name == name)
+
+
+WORKER, SWEEP = function("DeleteGroupFunction"), function("SweepFunction")
+
+
+def batch(*bodies: str) -> dict[str, Any]:
+    """Return the sample event with these messages, whose ids are their places."""
+    [record] = read_event("deleteGroup")["Records"]
+    return {"Records": [record | {"messageId": str(at), "body": body} for at, body in enumerate(bodies)]}
+
+
+def work(event: dict[str, Any]) -> Any:
+    return invoke(WORKER, load_handler(WORKER), event)
+
+
+def message(group_id: str) -> str:
+    return json.dumps({"groupId": group_id})
+
+
+@pytest.fixture
+def dead(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return three trees that were deleted, and whose wait is over."""
+    monkeypatch.setenv("FORKLORE_DELETE_WAIT_SECONDS", "0")
+    made = [gateway.send("POST", "/v1/conversations", body={}).json["id"] for _ in range(3)]
+    for conversation_id in made:
+        answer = gateway.send("DELETE", f"/v1/conversations/{conversation_id}")
+        assert (answer.status, answer.text) == (204, "")
+    return made
+
+
+def is_left(group_id: str) -> bool:
+    return bool(open_table().get([keys.group(group_id), keys.job("delete", group_id)]))
+
+
+def test_the_sample_message_names_a_tree_and_is_no_failure(gateway: Gateway) -> None:
+    [record] = read_event("deleteGroup")["Records"]
+
+    assert json.loads(record["body"]) == {"groupId": SAMPLE}
+    assert work(read_event("deleteGroup")) == {"batchItemFailures": []}
+
+
+def test_a_worker_deletes_the_trees_of_its_messages(dead: list[str]) -> None:
+    assert work(batch(*map(message, dead))) == {"batchItemFailures": []}
+    assert [is_left(group_id) for group_id in dead] == [False] * 3
+
+
+@pytest.mark.parametrize("poison", POISON, ids=lambda poison: poison[:30] or "empty")
+def test_a_poison_message_fails_alone(dead: list[str], poison: str, caplog: pytest.LogCaptureFixture) -> None:
+    answer = work(batch(message(dead[0]), poison, message(dead[1])))
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "1"}]}
+    assert [is_left(group_id) for group_id in dead] == [False, False, True]
+    [record] = [record for record in caplog.records if record.name == "forklore"]
+    line = json.loads(record.getMessage())
+    assert (line["level"], line["job"]) == ("ERROR", "delete")
+    assert line.keys() == {"level", "job", "type", "frames"}
+    assert poison[:30] == "" or poison not in record.getMessage()
+
+
+def test_a_batch_of_nothing_but_poison_fails_message_by_message(gateway: Gateway) -> None:
+    answer = work(batch("x", "y"))
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "0"}, {"itemIdentifier": "1"}]}
+
+
+def test_a_worker_without_time_hands_its_messages_on(
+    dead: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urls = announced(monkeypatch)
+    context = LambdaContext(WORKER)
+    monkeypatch.setattr(context, "get_remaining_time_in_millis", lambda: 9_000)
+
+    answer = load_handler(WORKER)(batch(*map(message, dead)), context)
+
+    assert answer == {"batchItemFailures": []}
+    assert [is_left(group_id) for group_id in dead] == [True] * 3
+    assert received(urls) == dead
+
+
+def announced(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Make a queue on moto, and return the URL to which the functions announce now."""
+    made: Any = boto3.client("sqs").create_queue(QueueName=f"jobs-{uuid.uuid4()}")
+    monkeypatch.setenv("FORKLORE_QUEUE", made["QueueUrl"])
+    open_queue.cache_clear()
+    return str(made["QueueUrl"])
+
+
+def received(url: str) -> list[str]:
+    """Return the trees that can be received now; they stay in flight."""
+    client, found = boto3.client("sqs"), list[str]()
+    while messages := client.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
+        found += [json.loads(message["Body"])["groupId"] for message in messages]
+    return found
+
+
+@pytest.fixture(autouse=True)
+def no_queue_afterwards() -> Any:
+    yield
+    open_queue.cache_clear()
+
+
+def test_the_sweep_announces_what_no_message_did(dead: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    url = announced(monkeypatch)
+
+    assert invoke(SWEEP, load_handler(SWEEP), read_event("sweep")) is None
+
+    assert set(dead) <= set(received(url))
+
+
+def test_the_sweep_finishes_transfers(gateway: Gateway) -> None:
+    made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
+    table = open_table()
+    table.commit([table.write.put_job("job", "transfer", made)])
+
+    invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+
+    assert table.get([keys.job("transfer", made)]) == {}
+    assert items.group(table.get([keys.group(made)])[keys.group(made)]).rewriting is None
+
+
+def test_a_deletion_is_announced_for_when_its_wait_is_over(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = announced(monkeypatch)
+    made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
+    gateway.send("DELETE", f"/v1/conversations/{made}")
+    assert received(url) == []
+
+    monkeypatch.setenv("FORKLORE_DELETE_WAIT_SECONDS", "0")
+    made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
+    gateway.send("DELETE", f"/v1/conversations/{made}")
+    time.sleep(1.1)
+    assert received(url) == [made]
+
+
+def test_the_template_s_queue_gives_up_a_message_after_5_receives(gateway: Gateway) -> None:
+    with mock.patch.dict("os.environ"):
+        url = open_queues(TEMPLATE)["JobsQueue"]
+    found: Any = boto3.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])
+
+    assert found["Attributes"]["VisibilityTimeout"] == "1800"
+    assert json.loads(found["Attributes"]["RedrivePolicy"])["maxReceiveCount"] == 5
+
+
+def test_a_message_comes_again_after_six_times_the_functions_timeout_at_the_earliest() -> None:
+    queues = {queue.name: queue for queue in TEMPLATE.queues}
+    [polled] = WORKER.polls
+
+    assert queues[polled.queue].visible_after_seconds >= 6 * WORKER.timeout_seconds
+    assert polled.batch_size == 10
+    assert SWEEP.every_seconds == (300,)

@@ -1,0 +1,787 @@
+"""Epochs of contexts along views, and syncs (contract, section 4)."""
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ReadTimeoutError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forklore.domain import ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.ids import EntryId
+from forklore.domain.jsontext import JsonText, read_value, text_of
+from forklore.domain.model import Caller, Channel
+from forklore.errors import ConflictError, ForbiddenError, NotFoundError, PayloadTooLargeError
+from forklore.storage import items
+from forklore.storage.table import Table
+from forklore.usecases import context
+from forklore.usecases.context import Synced
+from forklore.usecases.drafts import Draft
+from forklore.usecases.idempotency import Once
+from tests.domain.builders import examples
+from tests.support.tables import Request, Store, Wire, fresh_store
+from tests.usecases.builders import (
+    AFTER,
+    ANN,
+    BOB,
+    CODER,
+    FORK,
+    OTHER,
+    PLANNER,
+    ROOT,
+    TWIG,
+    C,
+    append,
+    conversation,
+    create,
+    fork,
+    once,
+    page,
+    read,
+    say,
+    show,
+    texts,
+    thought,
+)
+
+WRITE = "TransactWriteItems"
+BOBS_PLANNER = Caller("bob", "planner")
+
+
+def sync(
+    table: Table,
+    *content: Any,
+    to: str = ROOT,
+    by: Caller = PLANNER,
+    text: JsonText | None = None,
+    once: Once | None = None,
+) -> Synced:
+    """Sync a context to these elements, or to the JSON text."""
+    draft = Draft(C, "application/json", text or text_of(list(content)))
+    return context.sync_context(table, caller=by, conversation_id=to, draft=draft, once=once)
+
+
+def known(table: Table, conversation_id: str = ROOT, *, by: Caller = PLANNER, **what: Any) -> list[Any]:
+    """Return the client's latest context: its elements."""
+    found = page(table, conversation_id, by=by, channel=C, **what).entries
+    return [element for entry in found for element in json.loads(entry.content)]
+
+
+def told(synced: Synced) -> tuple[int | None, str | None]:
+    """Return the epoch and the content written."""
+    return synced.epoch, synced.entry.content if synced.entry else None
+
+
+def note(table: Table, conversation_id: str, text: str, epoch: int | None = None, *, by: Caller) -> EntryId:
+    [entry] = append(table, conversation_id, thought(text, epoch), by=by)
+    return entry.entry_id
+
+
+# Epochs along views
+
+
+def lettered(table: Table, *, creator: Caller = ANN) -> dict[str, EntryId]:
+    """Make the root of the specification's table: history A, C, D; context B, E, F of epoch 1."""
+    create(table, by=creator)
+    made = {}
+    for letter in "ABCDEF":
+        if letter in "BEF":
+            made[letter] = note(table, ROOT, letter, 1, by=PLANNER)
+        else:
+            [made[letter]] = say(table, ROOT, letter)
+    return made
+
+
+@pytest.mark.parametrize("creator", [ANN, PLANNER], ids=["a user's", "the client's"])
+def test_epoch_one_of_a_fork_continues_the_one_inherited_up_to_the_fork_point(
+    table: Table, creator: Caller
+) -> None:
+    made = lettered(table, creator=creator)
+    fork(table, anchor=made["C"], by=creator)
+    note(table, FORK, "I", 1, by=PLANNER)
+
+    assert known(table) == ["B", "E", "F"]
+    assert known(table, FORK) == ["B", "I"]
+
+
+def test_a_higher_epoch_in_a_fork_drops_all_that_it_inherits_and_nothing_of_others(table: Table) -> None:
+    made = lettered(table)
+    fork(table, anchor=made["C"])
+    fork(table, ROOT, TWIG, made["C"])
+    note(table, FORK, "I", 1, by=PLANNER)
+    note(table, FORK, "J", 2, by=PLANNER)
+    fork(table, FORK, OTHER)
+
+    assert known(table) == ["B", "E", "F"]
+    assert known(table, FORK) == ["J"]
+    assert known(table, TWIG) == ["B"]
+    assert known(table, OTHER) == ["J"]
+    assert known(table, FORK, epoch="all") == ["B", "I", "J"]
+    assert known(table, FORK, epoch=1) == ["B", "I"]
+
+
+def test_each_level_of_forks_has_epochs_of_its_own(table: Table) -> None:
+    create(table)
+    note(table, ROOT, "a", 1, by=PLANNER)
+    say(table, ROOT, "x")
+    fork(table)
+    note(table, FORK, "b", 4, by=PLANNER)
+    say(table, FORK, "y")
+    fork(table, FORK, TWIG)
+    note(table, TWIG, "c", 4, by=PLANNER)
+    note(table, TWIG, "d", 9, by=PLANNER)
+    note(table, FORK, "e", 5, by=PLANNER)
+    note(table, ROOT, "f", 9, by=PLANNER)
+    fork(table, TWIG, OTHER)
+
+    assert known(table) == ["f"]
+    assert known(table, FORK) == ["e"]
+    assert known(table, TWIG) == ["d"]
+    assert known(table, TWIG, epoch=4) == ["b", "c"]
+    note(table, OTHER, "g", by=PLANNER)
+    assert known(table, OTHER) == ["d", "g"]
+
+
+def test_two_clients_have_epochs_of_their_own(table: Table) -> None:
+    create(table)
+    for epoch, text in ((1, "p1"), (7, "p7")):
+        note(table, ROOT, text, epoch, by=PLANNER)
+    note(table, ROOT, "c1", by=CODER)
+    fork(table)
+    note(table, FORK, "c2", 2, by=CODER)
+    note(table, FORK, "p7 too", by=PLANNER)
+
+    assert (known(table), known(table, by=CODER)) == (["p7"], ["c1"])
+    assert known(table, FORK) == ["p7", "p7 too"]
+    assert known(table, FORK, by=CODER) == ["c2"]
+
+
+# The same, by the definition
+
+Step = tuple[str, int, int, int]
+
+
+def by_definition(
+    parents: dict[int, tuple[int, int] | None], log: list[tuple[int, Caller | None, int, str]], of: int
+) -> list[tuple[Caller | None, int, str]]:
+    """Return what a conversation shows, as the contract has it: its parent's up to the fork, then its own."""
+    parent = parents[of]
+    own = [(by, epoch, text) for at, by, epoch, text in log if at == of]
+    if parent is None:
+        return own
+    source, shown = parent
+    return by_definition(parents, log, source)[:shown] + own
+
+
+def latest_by_definition(view: list[tuple[Caller | None, int, str]], client: Caller) -> list[str]:
+    """Keep those of the highest epoch seen; a higher one drops all before it."""
+    kept: list[str] = []
+    highest = 0
+    for by, epoch, text in view:
+        if by != client or epoch < highest:
+            continue
+        if epoch > highest:
+            highest, kept = epoch, []
+        kept.append(text)
+    return kept
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["say", "note", "note", "raise", "raise", "sync", "fork", "fork"]),
+        st.integers(0, 9),
+        st.integers(0, 9),
+        st.integers(1, 3),
+    ),
+    min_size=3,
+    max_size=16,
+)
+
+
+def test_the_latest_epoch_is_what_the_definition_says_on_random_trees(moto: None) -> None:
+    @given(STEPS, st.booleans())
+    @examples(60)
+    def run(steps: list[Step], cold: bool) -> None:
+        with fresh_store("epochs") as store:
+            _compare(store, steps, cold)
+
+    run()
+
+
+def _compare(store: Store, steps: list[Step], cold: bool) -> None:
+    table = store.process()
+    create(table, conversation(100))
+    parents: dict[int, tuple[int, int] | None] = {0: None}
+    log: list[tuple[int, Caller | None, int, str]] = []
+    entry_ids: dict[str, EntryId] = {}
+
+    def latest(of: int, client: Caller) -> tuple[int, list[str]]:
+        view = by_definition(parents, log, of)
+        return max([e for by, e, _ in view if by == client], default=0), latest_by_definition(view, client)
+
+    for number, (kind, which, where, up) in enumerate(steps):
+        if cold:
+            forget(table, parents)
+        at, client, text = which % len(parents), (PLANNER, CODER)[where % 2], f"{number}"
+        epoch, held = latest(at, client)
+        match kind:
+            case "say":
+                [entry_ids[text]] = say(table, conversation(100 + at), text)
+                log.append((at, None, 0, text))
+            case "note" | "raise":
+                wanted = max(epoch, 1) if kind == "note" else epoch + up
+                given_epoch = None if kind == "note" else wanted
+                entry_ids[text] = note(table, conversation(100 + at), text, given_epoch, by=client)
+                log.append((at, client, wanted, text))
+            case "sync":
+                sent = [text] if up == 1 else [*held, text]
+                done = sync(table, *sent, to=conversation(100 + at), by=client)
+                assert done.entry is not None
+                assert done.epoch_incremented == (up == 1 or not epoch)
+                assert done.epoch == epoch + 1 if done.epoch_incremented else epoch
+                written = json.loads(done.entry.content)
+                assert written == [text]
+                entry_ids[text] = done.entry.entry_id
+                log.append((at, client, done.epoch or 0, text))
+            case _:
+                view = by_definition(parents, log, at)
+                anchors = [place for place, (by, _, _) in enumerate(view) if by is None]
+                new = len(parents)
+                if anchors:
+                    place = anchors[where % len(anchors)]
+                    anchor = entry_ids[view[place][2]]
+                    fork(
+                        table,
+                        conversation(100 + at),
+                        conversation(100 + new),
+                        anchor,
+                        AFTER if up == 1 else None,
+                    )
+                    parents[new] = (at, place + (up == 1))
+                else:
+                    fork(table, conversation(100 + at), conversation(100 + new))
+                    parents[new] = (at, len(view))
+    forget(table, parents)
+    for at in parents:
+        for client in (PLANNER, CODER):
+            assert known(table, conversation(100 + at), by=client) == latest(at, client)[1]
+            assert walked(table, conversation(100 + at), client) == latest(at, client)[1]
+
+
+def forget(table: Table, numbers: Iterable[int]) -> None:
+    """Make the process one that knows nothing of the conversations."""
+    for number in numbers:
+        table.known.forget(conversation(100 + number))
+
+
+def walked(table: Table, conversation_id: str, client: Caller) -> list[str]:
+    """Return the latest context, read backward two at a time."""
+    found: list[str] = []
+    one = page(table, conversation_id, by=client, channel=C, tail=True, limit=2)
+    while True:
+        found = texts(one.entries) + found
+        if one.before is None:
+            return found
+        one = page(table, conversation_id, by=client, channel=C, before=one.before, limit=2)
+
+
+# What a sync writes
+
+
+def test_a_sync_writes_the_rest_nothing_or_a_new_epoch(store: Store, table: Table) -> None:
+    create(table)
+    assert told(sync(table, "a")) == (1, '["a"]')
+    assert told(sync(table, "a", "b", {"c": [1, None]})) == (1, '["b",{"c":[1,null]}]')
+    with store.unchanged():
+        again = sync(table, "a", "b", {"c": [1.0, None]})
+    assert (again.epoch, again.entry, again.no_op, again.epoch_incremented) == (1, None, True, False)
+    anew = sync(table, "a", "x")
+    assert (told(anew), anew.no_op, anew.epoch_incremented) == ((2, '["a","x"]'), False, True)
+    assert told(sync(table)) == (3, "[]")
+    with store.unchanged():
+        assert told(sync(table)) == (3, None)
+    assert told(sync(table, "y")) == (3, '["y"]')
+    assert known(table) == ["y"]
+    assert known(table, epoch="all") == ["a", "b", {"c": [1, None]}, "a", "x", "y"]
+
+
+def test_a_sync_moves_head_and_metrics_as_an_append_does(table: Table) -> None:
+    create(table)
+    done = sync(table, "a")
+
+    head = show(table).head
+    assert done.entry is not None
+    assert (head.last, head.last_history, head.history, head.context) == (done.entry.entry_id, None, 0, 1)
+    assert head.metrics.entries == 1
+    assert head.updated_at == ids.created_at(done.entry.entry_id)
+    assert show(table).conversation.title is None
+    say(table, ROOT, "first text")
+    assert show(table).conversation.title == "first text"
+
+
+def test_what_is_written_comes_back_as_it_was_spelled(table: Table) -> None:
+    create(table)
+    sync(table, text=JsonText('[ 1.0 , {"b":1e0, "a": 0.10} ]', read_value('[1.0,{"b":1e0,"a":0.10}]')))
+    more = ' [1, {"a":1e-1,"b":1 } ,  -0.0 , "\\u00e9" ]'
+    done = sync(table, text=JsonText(more, read_value(more.strip())))
+
+    assert done.entry is not None
+    assert json.loads(done.entry.content, parse_float=str) == ["-0.0", "é"]
+    assert page(table, by=PLANNER, channel=C).entries[-1] == done.entry
+    assert done.entry.content == '[-0.0,"\\u00e9"]'
+
+
+def test_a_context_from_elsewhere_with_fractions_is_the_same_when_it_comes_again(table: Table) -> None:
+    sync(table, 0.1, {"a": 1e300})
+
+    assert sync(table, 0.1, {"a": 1e300}).no_op
+    assert told(sync(table, 0.1, {"a": 1e300}, 2.5)) == (1, "[2.5]")
+
+
+def test_a_sync_extends_what_was_appended_in_parts(table: Table) -> None:
+    create(table)
+    append(table, ROOT, thought("a", 5), "said", thought("b"), thought("c"), by=PLANNER)
+
+    assert told(sync(table, "a", "b", "c", "d")) == (5, '["d"]')
+    assert sync(table, "a", "b", "c", "d").no_op
+    assert told(sync(table, "a", "b")) == (6, '["a","b"]')
+    assert note(table, ROOT, "e", by=PLANNER)
+    assert known(table) == ["a", "b", "e"]
+
+
+def test_a_sync_in_a_fork_extends_what_is_inherited_and_writes_only_the_rest(table: Table) -> None:
+    create(table)
+    sync(table, "a", "b")
+    [anchor] = say(table, ROOT, "x")
+    sync(table, "a", "b", "later")
+    fork(table, anchor=anchor)
+    fork(table, ROOT, TWIG, anchor)
+
+    assert sync(table, "a", "b", to=FORK).no_op
+    assert told(sync(table, "a", "b", "own", to=FORK)) == (1, '["own"]')
+    assert told(sync(table, "else", to=TWIG)) == (2, '["else"]')
+    assert told(sync(table, "else", "more", to=TWIG)) == (2, '["more"]')
+    assert known(table, FORK) == ["a", "b", "own"]
+    assert known(table, TWIG) == ["else", "more"]
+    assert known(table) == ["a", "b", "later"]
+    assert told(sync(table, to=FORK)) == (2, "[]")
+    assert known(table, FORK) == []
+    assert sync(table, to=FORK).no_op
+
+
+def test_a_thousand_elements_are_synced(table: Table) -> None:
+    many = list(range(1_000))
+    create(table)
+    sync(table, *many[:400])
+
+    done = sync(table, *many)
+
+    assert told(done) == (1, json.dumps(many[400:], separators=(",", ":")))
+    assert sync(table, *many).no_op
+
+
+def test_each_client_syncs_a_context_of_its_own_with_a_plain_users_conversation(table: Table) -> None:
+    create(table)
+
+    assert told(sync(table, "p")) == (1, '["p"]')
+    assert told(sync(table, "c", by=CODER)) == (1, '["c"]')
+    assert told(sync(table, "p", "q")) == (1, '["q"]')
+    assert (known(table), known(table, by=CODER)) == (["p", "q"], ["c"])
+
+
+@pytest.mark.parametrize("client", ["a", "a#", "ab", "A", "a/b"])
+def test_clients_whose_names_begin_alike_do_not_meet(table: Table, client: str) -> None:
+    create(table)
+    for name in ("a", "a#", "ab", "A", "a/b"):
+        sync(table, name, by=Caller("ann", name))
+    sync(table, client, "more", by=Caller("ann", client))
+
+    for name in ("a", "a#", "ab", "A", "a/b"):
+        assert known(table, by=Caller("ann", name)) == ([name, "more"] if name == client else [name])
+
+
+def test_the_clients_context_is_one_for_all_its_users(store: Store, table: Table) -> None:
+    create(table)
+    sync(table, "a")
+    store.add_member(ROOT, "bob")
+
+    assert told(sync(table, "a", "b", by=BOBS_PLANNER)) == (1, '["b"]')
+    assert sync(table, "a", "b").no_op
+
+
+# A conversation that does not exist
+
+
+def test_a_sync_to_an_unknown_id_creates_the_conversation(store: Store, table: Table) -> None:
+    done = sync(table, "a", "b")
+
+    assert (told(done), done.epoch_incremented) == ((1, '["a","b"]'), True)
+    shown = show(table)
+    assert (shown.level, shown.conversation.client_id, shown.conversation.title) == ("owner", "planner", None)
+    assert known(table) == ["a", "b"]
+    assert len([key for key in store.contents() if key.sort.startswith("CTX#")]) == 1
+
+
+def test_nothing_known_and_nothing_sent_creates_nothing(store: Store, table: Table) -> None:
+    for key in (None, once(by=PLANNER)):
+        with store.unchanged():
+            done = sync(table, once=key)
+        assert (done.epoch, done.entry, done.no_op, done.epoch_incremented) == (None, None, True, False)
+    create(table)
+    with store.unchanged():
+        assert told(sync(table)) == (None, None)
+    with store.refuses(ForbiddenError):
+        sync(table, to=OTHER, by=ANN)
+
+
+def test_of_two_first_syncs_one_creates_and_the_other_is_decided_again(store: Store, table: Table) -> None:
+    Wire.of(table).just_before(WRITE, lambda: sync(store.process(), "a"))
+
+    done = sync(table, "a", "b")
+
+    assert (told(done), done.epoch_incremented) == ((1, '["b"]'), False)
+    assert known(table) == ["a", "b"]
+
+
+def test_a_sync_to_a_deleted_conversation_is_404(store: Store, table: Table) -> None:
+    sync(table, "a")
+    store.bury(ROOT)
+    for process in (table, store.process()):
+        with store.refuses(NotFoundError):
+            sync(process, "b")
+    store.remove_tree(ROOT)
+    for process in (table, store.process()):
+        with store.refuses(NotFoundError):
+            sync(process, "b")
+
+
+def test_a_sync_whose_conversation_is_deleted_meanwhile_is_404(store: Store, table: Table) -> None:
+    sync(table, "a")
+    Wire.of(table).just_before(WRITE, lambda: store.remove_tree(ROOT))
+
+    with pytest.raises(NotFoundError):
+        sync(table, "a", "b")
+    assert store.contents().keys() == {keys.pointer(ROOT)}
+
+
+# Who may sync
+
+
+@pytest.mark.parametrize("content", [["a"], ["a", "b"], []], ids=["the same", "more", "nothing"])
+@pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
+def test_who_has_no_context_here_may_not_sync_whatever_they_send(
+    store: Store, table: Table, content: list[str], knows: bool
+) -> None:
+    create(table, by=PLANNER)
+    sync(table, "a")
+    store.add_member(ROOT, "bob", AccessLevel.READER)
+    process = table if knows else store.process()
+
+    for caller in (ANN, CODER, BOB, BOBS_PLANNER, Caller("eve", "planner")):
+        with store.refuses(ForbiddenError):
+            sync(process, *content, by=caller)
+
+
+@pytest.mark.parametrize("level", [AccessLevel.READER, None], ids=["downgraded", "removed"])
+def test_a_writer_who_is_none_any_more_before_the_write_is_403(
+    store: Store, table: Table, level: AccessLevel | None
+) -> None:
+    create(table)
+    store.add_member(ROOT, "bob")
+    sync(table, "a", by=BOBS_PLANNER)
+
+    def revoke() -> None:
+        if level:
+            store.change(keys.member(ROOT, "bob"), level=items.text(level))
+        else:
+            store.remove_member(ROOT, "bob")
+
+    Wire.of(table).just_before(WRITE, revoke)
+    with pytest.raises(ForbiddenError):
+        sync(table, "a", "b", by=BOBS_PLANNER)
+    assert known(table) == ["a"]
+
+
+def test_a_sync_that_is_too_large_changes_nothing(store: Store, table: Table) -> None:
+    sync(table, "a")
+
+    with store.refuses(PayloadTooLargeError):
+        sync(table, "a", "x" * 2_600_000)
+
+
+# Replays
+
+
+@pytest.mark.parametrize("before", [None, ["a"], ["a", "b"], ["c"]], ids=["new", "rest", "no-op", "epoch"])
+def test_a_replay_of_a_sync_gets_the_same_answer_and_changes_nothing(
+    store: Store, table: Table, before: list[str] | None
+) -> None:
+    if before is not None:
+        sync(table, *before)
+    key = once(by=PLANNER)
+    first = sync(table, "a", "b", once=key)
+
+    for process in (table, store.process()):
+        with store.unchanged():
+            assert sync(process, "a", "b", once=key) == first
+    sync(table, "else")
+    for process in (table, store.process()):
+        with store.unchanged():
+            assert sync(process, "a", "b", once=key) == first
+
+
+def test_a_large_sync_is_replayed_and_remembered_in_a_small_record(store: Store, table: Table) -> None:
+    large = "".join(chr(0x4E00 + at % 20_000) for at in range(330_000))
+    key = once(by=PLANNER)
+    first = sync(table, "a", large, once=key)
+
+    assert sync(store.process(), "a", large, once=key) == first
+    assert first.entry is not None
+    assert known(store.process()) == ["a", large]
+    assert sync(store.process(), "a", large).no_op
+    assert sum(len(str(value)) for value in store.item(key.key).values()) < 1_000
+
+
+def test_of_two_syncs_with_one_key_at_the_same_time_one_is_done_and_both_get_its_answer(
+    store: Store, table: Table
+) -> None:
+    sync(table, "a")
+    rivals: list[Synced] = []
+    key = once(by=PLANNER)
+    Wire.of(table).just_before(WRITE, lambda: rivals.append(sync(store.process(), "a", "b", once=key)))
+
+    assert [sync(table, "a", "b", once=key)] == rivals
+    assert known(table) == ["a", "b"]
+
+
+def test_a_sync_knows_its_own_first_attempt_again(store: Store, table: Table) -> None:
+    sync(table, "a")
+    wire = Wire.of(table)
+
+    def lose(request: Request, _answer: dict[str, Any]) -> None:
+        if request.operation == WRITE and wire.operations.count(WRITE) == 1:
+            raise ReadTimeoutError(endpoint_url="https://dynamodb")
+
+    wire.after(lose)
+    done = sync(table, "a", "b")
+
+    assert (told(done), done.epoch_incremented) == ((1, '["b"]'), False)
+    assert known(table) == ["a", "b"]
+    assert show(table).head.context == 2
+    assert told(sync(table, "a", "b", "c")) == (1, '["c"]')
+
+
+# Races
+
+RIVALS: dict[str, tuple[Callable[[Table], object], tuple[int | None, str | None], list[str]]] = {
+    "sync that extends": (lambda t: sync(t, "a", "r"), (2, '["a","b"]'), ["a", "b"]),
+    "sync to the same": (lambda t: sync(t, "a", "b"), (1, None), ["a", "b"]),
+    "sync to more": (lambda t: sync(t, "a", "b", "c"), (2, '["a","b"]'), ["a", "b"]),
+    "sync to another": (lambda t: sync(t, "r"), (3, '["a","b"]'), ["a", "b"]),
+    "sync to nothing": (sync, (2, '["a","b"]'), ["a", "b"]),
+    "append": (lambda t: note(t, ROOT, "r", by=PLANNER), (2, '["a","b"]'), ["a", "b"]),
+    "append of the rest": (lambda t: note(t, ROOT, "b", by=PLANNER), (1, None), ["a", "b"]),
+    "append of an epoch": (lambda t: note(t, ROOT, "a", 9, by=PLANNER), (9, '["b"]'), ["a", "b"]),
+    "history": (lambda t: say(t, ROOT, "r"), (1, '["b"]'), ["a", "b"]),
+    "another client's": (lambda t: sync(t, "r", by=CODER), (1, '["b"]'), ["a", "b"]),
+}
+
+
+def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
+    """Run `act` right before the nth request; return a list that shows when it has run."""
+    ran: list[int] = []
+
+    def run(request: Request) -> None:
+        if request.number == nth:
+            ran.append(nth)
+            act()
+
+    Wire.of(table).before(run)
+    return ran
+
+
+@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("nth", [1, 2, 3])
+@pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
+def test_a_sync_that_races_is_decided_on_what_the_winner_left(
+    store: Store, table: Table, name: str, nth: int, knows: bool
+) -> None:
+    create(table)
+    sync(table, "a")
+    rival, expected, left = RIVALS[name]
+    process = table if knows else store.process()
+    ran = meanwhile(process, nth, lambda: rival(store.process()))
+
+    done = sync(process, "a", "b")
+
+    assert ran == [nth]
+    assert told(done) == expected
+    assert known(store.process()) == left
+    in_order = page(store.process(), by=PLANNER, channel=C, epoch="all").entries
+    epochs = [entry.epoch or 0 for entry in in_order]
+    assert epochs == sorted(epochs)
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+def test_a_sync_in_a_fork_that_races_for_its_first_context_is_decided_again(
+    store: Store, table: Table, nth: int
+) -> None:
+    create(table)
+    sync(table, "a")
+    fork(table)
+    process = store.process()
+    meanwhile(process, nth, lambda: sync(store.process(), "a", "r", to=FORK))
+
+    done = sync(process, "a", "b", to=FORK)
+
+    assert told(done) == (2, '["a","b"]')
+    assert known(table, FORK) == ["a", "b"]
+    assert known(table) == ["a"]
+
+
+def test_of_many_syncs_at_once_the_one_that_keeps_losing_is_decided_each_time_anew(
+    store: Store, table: Table
+) -> None:
+    create(table)
+    sync(table, "a")
+    wire = Wire.of(table)
+    for nth in range(1, 6):
+        wire.just_before(WRITE, lambda nth=nth: sync(store.process(), "a", str(nth)), nth=nth)  # type: ignore[misc]
+
+    done = sync(table, "mine")
+
+    assert told(done) == (6, '["mine"]')
+    assert known(table) == ["mine"]
+
+
+def test_an_append_whose_epoch_a_sync_has_just_ended_joins_the_new_one(store: Store, table: Table) -> None:
+    create(table)
+    sync(table, "a")
+    note(table, ROOT, "b", by=PLANNER)
+    Wire.of(table).just_before(WRITE, lambda: sync(store.process(), "else"))
+
+    note(table, ROOT, "c", by=PLANNER)
+
+    assert known(table) == ["else", "c"]
+    with store.refuses(ConflictError):
+        note(table, ROOT, "d", 1, by=PLANNER)
+
+
+# What a read of the latest epoch sees
+
+
+def torn(table: Table, store: Store, key: keys.Key, write: Callable[[], object]) -> None:
+    """Let the next look-up see `key` as `write` leaves it, and everything else as it was before."""
+    done: list[int] = []
+
+    def tear(request: Request, answer: dict[str, Any]) -> None:
+        if request.operation != "BatchGetItem" or done:
+            return
+        done.append(1)
+        write()
+        found = answer["Responses"][store.name]
+        rest = [one for one in found if (one["PK"]["S"], one["SK"]["S"]) != key]
+        answer["Responses"][store.name] = [*rest, store.item(key)]
+
+    Wire.of(table).after(tear)
+
+
+@pytest.mark.parametrize("newer", [keys.head(ROOT, ROOT), keys.context(ROOT, ROOT, "planner")])
+@pytest.mark.parametrize("text", [["a", "b"], ["x", "y"]], ids=["same epoch", "next epoch"])
+def test_a_look_up_between_two_states_shows_one_of_them(
+    store: Store, table: Table, newer: keys.Key, text: list[str]
+) -> None:
+    create(table)
+    sync(table, "a")
+    torn(table, store, newer, lambda: sync(store.process(), *text))
+
+    assert known(table) in (["a"], text)
+    assert known(table) == text
+
+
+def test_a_sync_on_a_look_up_between_two_states_is_decided_on_the_later(store: Store, table: Table) -> None:
+    create(table)
+    sync(table, "a")
+    for at, newer in enumerate((keys.head(ROOT, ROOT), keys.context(ROOT, ROOT, "planner"))):
+        process = store.process()
+        torn(process, store, newer, lambda at=at: sync(store.process(), "a", *range(at + 1)))  # type: ignore[misc]
+        assert told(sync(process, "a", *range(at + 1), "mine"))[1] == '["mine"]'
+        assert sync(process, "a", *range(at + 1), "mine").no_op
+        sync(process, "a")
+
+
+@pytest.fixture
+def long_history(store: Store, table: Table) -> Table:
+    """Three epochs of 300 entries, each behind as many history entries, and then one of three."""
+    create(table)
+    for epoch in range(1, 4):
+        for _ in range(6):
+            append(table, ROOT, *[thought("old", epoch)] * 25, *["said"] * 25, by=PLANNER)
+        for _ in range(3):
+            append(table, ROOT, *[thought("old", epoch)] * 50, by=PLANNER)
+    append(table, ROOT, thought("new", 4), thought("er"), thought("est"), by=PLANNER)
+    return table
+
+
+def read_items(wire: Wire) -> list[int]:
+    """Note how many items each query answers."""
+    counts: list[int] = []
+    wire.after(lambda r, a: counts.append(len(a["Items"])) if r.operation == "Query" else None)
+    return counts
+
+
+def test_reading_and_syncing_the_latest_epoch_cost_that_epoch_and_not_the_history(
+    store: Store, long_history: Table
+) -> None:
+    fork(long_history)
+    expected = ["new", "er", "est"]
+    for of, most in ((ROOT, 60), (FORK, 60)):
+        for knows in (True, False):
+            table = long_history if knows else store.process()
+            wire = Wire.of(table)
+            counts = read_items(wire)
+            assert known(table, of) == expected
+            assert len(wire.requests) <= 5, wire.operations
+            assert sum(counts) <= 2 * most, counts
+            wire.clear()
+            counts.clear()
+            assert sync(table, *expected, to=of).no_op
+            assert len(wire.requests) <= 4, wire.operations
+            assert sum(counts) <= most, counts
+    wire = Wire.of(long_history)
+    counts = read_items(wire)
+    assert known(long_history) == expected
+    assert counts == [3]
+
+
+def test_pages_of_the_latest_epoch_in_both_directions_make_the_whole(long_history: Table) -> None:
+    whole = page(long_history, by=PLANNER, channel=C).entries
+    assert texts(whole) == ["new", "er", "est"]
+
+    first = page(long_history, by=PLANNER, channel=C, limit=2)
+    second = page(long_history, by=PLANNER, channel=C, limit=2, after=first.after)
+    assert [*first.entries, *second.entries] == whole
+    assert second.after is None
+    assert walked(long_history, ROOT, PLANNER) == ["new", "er", "est"]
+
+
+def test_the_view_up_to_an_entry_has_the_latest_epoch_of_then(table: Table) -> None:
+    create(table)
+    steps = [("a", 1), ("b", 1), ("c", 2), (None, 0), ("d", 2), ("e", 5)]
+    made = [
+        note(table, ROOT, text, epoch, by=PLANNER) if text else say(table, ROOT, "said")[0]
+        for text, epoch in steps
+    ]
+    fork(table, anchor=made[3], position=AFTER)
+    note(table, FORK, "f", 3, by=PLANNER)
+
+    then = [known(table, up_to=entry_id) for entry_id in made]
+    assert then == [["a"], ["a", "b"], ["c"], ["c"], ["c", "d"], ["e"]]
+    assert [known(table, FORK, up_to=entry_id) for entry_id in made[:4]] == then[:4]
+    assert (
+        page(table, by=PLANNER, channel=C, up_to=made[4], limit=1, tail=True).entries[0].entry_id == made[4]
+    )
+    assert read(table, FORK, by=PLANNER, channel=Channel.CONTEXT) == ["f"]
