@@ -144,7 +144,7 @@ OPERATIONS = (
         sync_context,
         results.Synced,
         body=requests.SyncContext,
-        errors=(403, 404, 413),
+        errors=(403, 404, 409, 413),
     ),
     Operation(
         "listEntries",
