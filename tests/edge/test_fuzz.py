@@ -160,7 +160,7 @@ NEEDED = {
     *("contentType", "content", "channel", "forkedAtConversationId", "startedByConversationId"),
     *("accessLevel", "conversationId", "newOwnerUserId"),
 }
-ENDS = {"deleteConversation"}
+ENDS = {"deleteConversation", "adminDeleteConversation"}
 """Operations after whose success little is left to ask for."""
 FIELDS = sorted({name for kinds in BODIES.values() for fields in kinds for name in fields})
 
@@ -226,6 +226,8 @@ PARAMETERS = {
     "mode": ["all", "roots", "latest-fork", "ALL"],
     "ancestry": ["all", "roots", "children"],
     "query": ["Ann", "", "\x00", "é"],
+    "userId": ["ann", "bob", "nobody", "a#b", " "],
+    "justification": ["a ticket", "", "é\n", "x" * 1000, "x" * 1001],
     "role": ["sender", "recipient", "all", "Sender"],
 }
 ODD_QUERIES = ["%ff", "&", "=", "a;b", "%zz", "+", "limit=1&limit=1"]
@@ -302,6 +304,8 @@ def request_of(draw: st.DrawFn, operation: Operation) -> Ask:
     user, agent = draw(st.sampled_from(CALLERS))
     if operation.name == "syncContext" and not seldom(draw, 6):
         agent = "planner"
+    elif operation.role and user == "ann":
+        user = draw(st.sampled_from(["adam", "adam", "adam", "adam", "aude", "ann"]))
     elif operation.name in MOSTLY and user == "ann":
         user = draw(st.sampled_from(MOSTLY[operation.name]))
     return Ask(
@@ -440,7 +444,7 @@ def check(world: World, operation: Operation, ask: Ask) -> int:
 def fresh_world() -> Iterator[World]:
     """The world on a table of its own, which the requests of one route fill."""
     with table_on_moto() as template:
-        world = World(Gateway(template))
+        world = World(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude"))
         for number in (7, 8):
             world.send(append({**SAID, "startedByConversationId": ROOT}, to=conversation_id(number)))
         world.made["children"] = world.send(children("limit=1")).json["afterCursor"]
