@@ -10,7 +10,7 @@ pip := $(python) -m pip --quiet --disable-pip-version-check
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help run test demo fix lock clean
+.PHONY: help run test demo openapi fix lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 12
@@ -26,6 +26,9 @@ test: $(VENV)/ready ## check format, lint and types, then run the tests
 
 demo: $(VENV)/ready ## fork and show the conversations of FILE=… on a running local server
 	$(python) -m demo "$(FILE)"
+
+openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
+	$(python) -m local_server.openapi > docs/openapi.json
 
 fix: $(VENV)/ready ## format, and mend what the linter can
 	$(python) -m ruff check --fix-only

@@ -22,6 +22,10 @@ class Step:
     agent: str | None = None
     keep: str | None = None
 
+    @property
+    def roles(self) -> list[str]:
+        return {"aude": ["auditor"], "adam": ["admin", "auditor"]}.get(self.user, [])
+
 
 def at(conversation: str, **more: Any) -> dict[str, Any]:
     return {"conversationId": conversation, **more}
@@ -105,6 +109,25 @@ STORY = [
     Step("deleteTransfer", {"transferId": "<transfer>"}),
     Step("requestTransfer", {"conversationId": ROOT, "newOwnerUserId": "bob"}, keep="again"),
     Step("acceptTransfer", {"transferId": "<again>"}, user="bob"),
+    Step("adminListConversations", user="aude"),
+    Step("adminListConversations", {"userId": "bob", "mode": "all", "limit": 1}, user="aude"),
+    Step("adminListConversations", {"query": "x"}, user="aude"),
+    Step("adminListConversations", {"afterCursor": "x"}, user="aude"),
+    Step("adminListConversations"),
+    Step("adminGetConversation", at(ROOT, justification="a ticket"), user="aude"),
+    Step("adminGetConversation", at(ROOT, justification="x" * 1001), user="aude"),
+    Step("adminGetConversation", at(FRESH), user="aude"),
+    Step("adminGetConversation", at(FRESH)),
+    Step("adminListEntries", at(ROOT), user="aude"),
+    Step("adminListEntries", at(ROOT, channel="context", tail=True, limit=1), user="aude"),
+    Step("adminListEntries", at(ROOT, epoch="all"), user="aude"),
+    Step("adminListMemberships", at(ROOT), user="aude"),
+    Step("adminListForks", at(FORK, limit=1), user="aude"),
+    Step("adminListForks", at(FORK, limit=0), user="bob"),
+    Step("adminListChildren", at(ROOT), user="aude"),
+    Step("adminDeleteConversation", at(CHILD), user="aude"),
+    Step("adminDeleteConversation", at(CHILD), user="adam"),
+    Step("adminDeleteConversation", at(CHILD), user="adam"),
     Step("removeMembership", at(ROOT, userId="bob")),
     Step("removeMembership", at(ROOT, userId="ann")),
     Step("removeMembership", at(ROOT, userId="ann")),

@@ -49,7 +49,7 @@ def directly(direct: Direct, *, as_text: bool = False) -> Ask:
     """Return what sends a step as a direct invocation."""
 
     def ask(step: Step) -> tuple[int, Any]:
-        caller = {"userId": step.user, **({"clientId": step.agent} if step.agent else {})}
+        caller = {"userId": step.user, "clientId": step.agent, "roles": step.roles}
         request = {"operation": step.operation, "caller": caller, "input": step.given}
         if not as_text:
             answer = direct.send(request)
@@ -81,10 +81,13 @@ def test_the_story_asks_every_operation_well_and_badly() -> None:
 
 
 @pytest.mark.parametrize("way", ["direct", "text", "strings"])
-def test_every_operation_answers_the_same_by_http_and_by_direct_invocation(way: str) -> None:
+def test_every_operation_answers_the_same_by_http_and_by_direct_invocation(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
     with table_on_moto() as template:
-        http = tell(by_http(Gateway(template)))
+        http = tell(by_http(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")))
     with table_on_moto() as template:
+        monkeypatch.setenv("FORKLORE_DIRECT_ROLES", "allowed")
         direct = directly(Direct(template), as_text=way == "text")
         told = tell(query_as_text(direct) if way == "strings" else direct)
 

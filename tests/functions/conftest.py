@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from local_server.template import read_template
+from tests.edge.direct import Direct
 from tests.edge.gateway import PROJECT, Answer, Gateway, table_on_moto
 
 EVENTS = PROJECT / "events"
@@ -25,6 +27,13 @@ STORY = {
     "shareConversation": 201,
     "updateMembership": 200,
     "listMemberships": 200,
+    "adminListConversations": 200,
+    "adminGetConversation": 200,
+    "adminListEntries": 200,
+    "adminListMemberships": 200,
+    "adminListForks": 200,
+    "adminListChildren": 200,
+    "adminDeleteConversation": 204,
     "requestTransfer": 201,
     "listTransfers": 200,
     "getTransfer": 200,
@@ -40,6 +49,8 @@ JOBS = ("deleteGroup", "sweep")
 """The sample events that are no requests: a batch of the queue, and the schedule."""
 DIRECT = ("agentAppendEntry", "agentEventBridge")
 """The sample events of the function for direct invocation; one with EventBridge's envelope."""
+SAMPLE_OTHER = "019a5c22-4d10-7e36-a7c9-0b1f2e3d4c5a"
+"""The conversation that the sample event of an admin deletes."""
 SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 """What the sample events call the transfer, whose id is made by the service."""
 
@@ -54,7 +65,7 @@ def read_event(name: str) -> dict[str, Any]:
 def gateway() -> Iterator[Gateway]:
     """What sends events to the functions; their table begins empty."""
     with table_on_moto() as template:
-        yield Gateway(template)
+        yield Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")
 
 
 @pytest.fixture(scope="package")
@@ -66,6 +77,10 @@ def told(gateway: Gateway) -> dict[str, Answer]:
         if name in ("requestTransfer", "acceptTransfer"):  # the first one is cancelled
             answers["requestTransfer"] = gateway.deliver(read_event("requestTransfer"))
             transfer = answers["requestTransfer"].json["id"]
+        if name == "adminDeleteConversation":  # another one: the story goes on
+            to_another = read_event("agentAppendEntry")
+            to_another["input"] |= {"conversationId": SAMPLE_OTHER, "idempotencyKey": "another"}
+            assert Direct(read_template(PROJECT / "template.yaml")).send(to_another)["status"] == 201
         if name != "requestTransfer":
             event = json.loads(json.dumps(read_event(name)).replace(SAMPLE_TRANSFER, transfer))
             answers[name] = gateway.deliver(event)

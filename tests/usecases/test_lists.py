@@ -49,9 +49,10 @@ def plant_tree(
     created_at = ids.timestamp(START_MS + (number if hour is None else hour) * HOUR_MS)
     started = StartedBy(conversation(9999), None) if child else None
     root = Conversation(root_id, root_id, created_at, title=title or titled(number), started_by=started)
+    kid = keys.kid(conversation(9999), conversation(9999), Listed(created_at, root_id))
     store.put(
         items.pointer_item(root, "n"),
-        items.group_item(root, owner=user),
+        items.group_item(root, owner=user, kid=kid if child else None),
         items.conversation_item(root),
         items.head_item(root, Head(user, created_at)),
         items.tree_item(root),

@@ -149,7 +149,7 @@ class Listed(NamedTuple):
 
 
 def listed(sort_key: str) -> Listed:
-    """Return the place that the sort key of a TREE, MINE, KID or a user's XFER item names."""
+    """Return the place that the sort key of a TREE, MINE, KID, a user's XFER or a listed GROUP item names."""
     created_at, conversation_id = sort_key.split("#")[-2:]
     return Listed(created_at, conversation_id)
 
@@ -263,8 +263,11 @@ def mine(user_id: str, root_created_at: str, group_id: str) -> Key:
 
 def mine_range(user_id: str, *, before: Listed | None = None, through: Listed | None = None) -> SortRange:
     """Return the range of a user's trees, oldest first: those strictly before a place, or up to one."""
-    last = before.just_before if before else through.sort if through else ":"
-    return SortRange(_user(user_id), "0", last)
+    return SortRange(_user(user_id), "0", _last_of(before, through))
+
+
+def _last_of(before: Listed | None, through: Listed | None) -> str:
+    return before.just_before if before else through.sort if through else ":"
 
 
 def idempotency(scope: str) -> Key:
@@ -276,3 +279,12 @@ def all_trees(group_id: str, created_at: str) -> tuple[str, str]:
     """Return a tree's partition and sort key in the index of all trees, spread over TREE_SHARDS."""
     shard = hashlib.sha256(group_id.encode()).digest()[0] % TREE_SHARDS
     return f"TREES#{shard}", f"{created_at}#{group_id}"
+
+
+def all_trees_ranges(*, before: Listed | None = None, through: Listed | None = None) -> list[SortRange]:
+    """Return the ranges of all trees in the index, one for each shard: strictly before a place, or up to one.
+
+    Their sort keys name places: `listed` reads them.
+    """
+    last = _last_of(before, through)
+    return [SortRange(f"TREES#{shard}", "0", last) for shard in range(TREE_SHARDS)]

@@ -89,6 +89,11 @@ def _fork_point(point: ForkPoint | None) -> dict[str, Any]:
     )
 
 
+def administered(shown: Shown) -> dict[str, Any]:
+    """Return a conversation as an auditor sees it: with the client that its context is bound to."""
+    return {**conversation(shown), **_given(clientId=shown.conversation.client_id)}
+
+
 def conversation(shown: Shown) -> dict[str, Any]:
     """Return a conversation as its member sees it. No group id, no client id."""
     c, head = shown.conversation, shown.head

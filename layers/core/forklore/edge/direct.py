@@ -16,6 +16,7 @@ from forklore.domain.model import Caller
 from forklore.edge import operations
 from forklore.edge.answering import BODY_CHARACTERS_MAX, NOBODY, Answered, answer, refusal, table_for
 from forklore.edge.answers import to_json
+from forklore.edge.audit import Trail
 from forklore.edge.identity import caller_named
 from forklore.edge.operation import Asked, Operation
 from forklore.edge.requests import KEPT_AS_TEXT
@@ -59,7 +60,9 @@ def handle(event: object, context: Any) -> dict[str, Any]:
     except ValidationError as error:
         answered = refusal(error, request_id)
     else:
-        answered = answer(_Run(request, context), request_id)
+        trail = Trail(request.operation)
+        answered = answer(lambda: _run(request, context, trail), request_id)
+        trail.log(answered.status, request_id)
     if _is_asynchronous(event):
         _settle(answered, request.operation.name if request else None, request_id)
     return _shown(answered, as_text=request is not None and request.as_text)
@@ -94,27 +97,15 @@ def _read(event: object) -> _Request:
     raise ValidationError("there is no such operation", field="operation")
 
 
-class _Run:
-    """One request on its way through its operation."""
-
-    def __init__(self, request: _Request, context: Any) -> None:
-        self._request = request
-        self._context = context
-
-    def __call__(self) -> tuple[int, str]:
-        """Return the answer's status and text. Raises a ForkloreError for what the caller is told instead."""
-        operation = self._request.operation
-        caller = NOBODY if operation.is_public else _caller_of(self._request)
-        asked = _asked(operation, caller, self._request.input)
-        return operation(table_for(self._context), asked)
-
-
-def _caller_of(request: _Request) -> Caller:
-    """Return the caller. Raises UnauthorizedError, ForbiddenError for roles that nobody allowed."""
-    caller = caller_named(request.caller)
+def _run(request: _Request, context: Any, trail: Trail) -> tuple[int, str]:
+    """Return the answer's status and text. Raises a ForkloreError for what the caller is told instead."""
+    operation = request.operation
+    if isinstance(request.input, Mapping):
+        trail.path = trail.query = request.input
+    trail.caller = caller = NOBODY if operation.is_public else caller_named(request.caller)
     if caller.roles and not Settings.from_environment().direct_roles:
         raise ForbiddenError("this deployment lets no direct invocation name roles")
-    return caller
+    return operation(table_for(context), _asked(operation, caller, request.input))
 
 
 def _asked(operation: Operation, caller: Caller, given: object) -> Asked:

@@ -42,6 +42,13 @@ def _channel(value: Any) -> Any:
     return Channel(name)
 
 
+def in_any_case(*names: str) -> dict[str, Any]:
+    """Return the schema of text that is one of `names`, in upper case, lower case or both."""
+    patterns = ["".join(f"[{letter}{letter.upper()}]" for letter in name) for name in names]
+    told = " or ".join(f"`{name}`" for name in names)
+    return {"type": "string", "pattern": f"^({'|'.join(patterns)})$", "description": f"{told}, in any case."}
+
+
 def one_of(choices: type[StrEnum]) -> BeforeValidator:
     """Return the rule that a value names one of `choices`."""
 
@@ -91,12 +98,30 @@ def _user_id(value: str) -> str:
 UserId = Annotated[
     str,
     AfterValidator(_user_id),
-    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 255, "description": "At most 255 bytes."}),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "maxLength": 255,
+            "pattern": r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+            "description": "Not blank; at most 255 bytes; no control characters.",
+        }
+    ),
 ]
 Title = Annotated[str, Field(max_length=500)]
 AgentId = Annotated[str, Field(min_length=1, max_length=255)]
 TagName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
-Tags = Annotated[dict[TagName, Annotated[str, Field(max_length=256)]], Field(max_length=50)]
+Tags = Annotated[
+    dict[TagName, Annotated[str, Field(max_length=256)]],
+    Field(max_length=50),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "maxProperties": 50,
+            "propertyNames": {"pattern": "^[a-zA-Z0-9_.-]{1,64}$"},
+            "additionalProperties": {"type": "string", "maxLength": 256},
+        }
+    ),
+]
 Metadata = Annotated[
     JsonText,
     BeforeValidator(_json_object),
@@ -113,7 +138,7 @@ Truth = Annotated[bool, BeforeValidator(_truth)]
 ChannelName = Annotated[
     Channel,
     BeforeValidator(_channel),
-    WithJsonSchema({"type": "string", "enum": list(Channel), "description": "In any case."}),
+    WithJsonSchema(in_any_case(*Channel)),
 ]
 
 
@@ -123,7 +148,11 @@ def _context_only(value: Any) -> Any:
     return Channel.CONTEXT
 
 
-ContextOnly = Annotated[Literal[Channel.CONTEXT], BeforeValidator(_context_only)]
+ContextOnly = Annotated[
+    Literal[Channel.CONTEXT],
+    BeforeValidator(_context_only),
+    WithJsonSchema(in_any_case(Channel.CONTEXT)),
+]
 _WHOLE = BeforeValidator(_whole)
 Epoch = Annotated[int, Field(ge=1, le=INTEGER_MAX), _WHOLE]
 Limit200 = Annotated[int, Field(ge=1, le=200), BeforeValidator(_counted)]

@@ -21,6 +21,7 @@ from forklore.edge.answering import (
     refusal,
     table_for,
 )
+from forklore.edge.audit import Trail
 from forklore.edge.identity import caller_of
 from forklore.edge.operation import Asked, Operation
 from forklore.edge.requests import KEPT_AS_TEXT
@@ -140,7 +141,8 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
 
     def route(operation: Operation) -> Callable[..., Response[str]]:
         def respond(**_names: str) -> Response[str]:
-            return _respond(app, lambda event: _run(app, operation, event))
+            trail = Trail(operation)
+            return _respond(app, lambda event: _run(app, event, trail), trail)
 
         return respond
 
@@ -160,16 +162,18 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
     return app
 
 
-def _run(app: Resolver, operation: Operation, event: Event) -> tuple[int, str]:
-    caller = NOBODY if operation.is_public else caller_of(event)
-    path = event.get("pathParameters") or {}
+def _run(app: Resolver, event: Event, trail: Trail) -> tuple[int, str]:
+    operation = trail.operation
+    trail.path = path = event.get("pathParameters") or {}
+    trail.caller = caller = NOBODY if operation.is_public else caller_of(event)
     if not path.keys() >= set(operation.path_names):
         raise _no_event_of_ours()
     headers = app.current_event.headers
+    trail.query = query = read_query(event.get("rawQueryString") or "")
     asked = Asked(
         caller=caller,
         path=path,
-        query=read_query(event.get("rawQueryString") or ""),
+        query=query,
         body=read_body(event, headers) if operation.body else {},
         idempotency_key=headers.get("idempotency-key"),
         if_match=headers.get("if-match"),
@@ -221,11 +225,15 @@ def _rule(path: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)))
 
 
-def _respond(app: Resolver, run: Callable[[Event], tuple[int, str]]) -> Response[str]:
+def _respond(
+    app: Resolver, run: Callable[[Event], tuple[int, str]], trail: Trail | None = None
+) -> Response[str]:
     """Return the answer, or the error in its place, with the request's id."""
     event = app.current_event.raw_event
     request_id = _request_id(app.current_event.headers)
     answered = answer(lambda: run(event), request_id)
+    if trail is not None:
+        trail.log(answered.status, request_id)
     headers = {"X-Request-Id": request_id, "Cache-Control": "no-store", **_headers_of(answered)}
     body = answered.text
     return Response(answered.status, content_types.APPLICATION_JSON if body else None, body, headers)

@@ -91,6 +91,7 @@ class Operation:
     members; None for an answer without a body. query, body: what the request may hold. result: what the
     answer holds, for the documentation; None without a body. also: statuses of success beside `status`.
     errors: the statuses of its own, beside those that every operation has. is_public: needs no credentials.
+    role: which one it is open to; such an operation is audited.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Operation:
     errors: tuple[int, ...] = ()
     takes_if_match: bool = False
     is_public: bool = False
+    role: str | None = None
 
     @property
     def path_names(self) -> list[str]:

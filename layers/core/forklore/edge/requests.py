@@ -262,11 +262,10 @@ class Append(RootModel[AppendEntry | AppendEntries]):
     ]
 
 
-class ListEntries(Request):
+class EntriesPage(Request):
     """Which entries to list. At most one of afterCursor, beforeCursor and tail."""
 
     channel: fields.ChannelName | None = None
-    epoch: fields.EpochChoice | None = None
     limit: fields.Limit1000 = 50
     after_cursor: fields.NamedId | None = None
     before_cursor: fields.NamedId | None = None
@@ -276,9 +275,54 @@ class ListEntries(Request):
     forks: Literal["all"] | None = None
 
     @model_validator(mode="after")
-    def _one_cut(self) -> "ListEntries":
+    def _one_cut(self) -> "EntriesPage":
         if (self.after_cursor is not None) + (self.before_cursor is not None) + self.tail > 1:
             raise ValueError("afterCursor, beforeCursor and tail exclude each other")
+        return self
+
+
+class ListEntries(EntriesPage):
+    """Which entries to list. At most one of afterCursor, beforeCursor and tail."""
+
+    epoch: fields.EpochChoice | None = None
+
+    @model_validator(mode="after")
+    def _epoch_of_context(self) -> "ListEntries":
         if self.epoch is not None and self.channel is not Channel.CONTEXT:
             raise ValueError("epoch goes with channel=context only")
         return self
+
+
+# Administration
+
+
+class Justified(Request):
+    """Why an auditor or admin asks; a deployment can require it."""
+
+    justification: Annotated[str, Field(max_length=1000)] | None = None
+
+
+class AdminListConversations(Justified):
+    """Which conversations to list; without `userId` those of every tree."""
+
+    user_id: fields.UserId | None = None
+    mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
+    ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
+    limit: fields.Limit200 = 20
+    after_cursor: fields.NamedId | None = None
+
+
+class AdminListPage(ListPage, Justified):
+    """A page of a list, oldest first."""
+
+
+class AdminListMembers(ListMembers, Justified):
+    """A page of the members, oldest first."""
+
+
+class AdminListEntries(EntriesPage, Justified):
+    """Which entries to list, of all clients and epochs. At most one of afterCursor, beforeCursor and tail."""
+
+    @property
+    def epoch(self) -> Literal["all"]:
+        return "all"

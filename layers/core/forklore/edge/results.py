@@ -63,6 +63,19 @@ class ConversationPage(Result):
     after_cursor: str | None = Cursor
 
 
+class AdminConversation(Conversation):
+    """A conversation as an auditor sees it. `clientId`: the client that its context is bound to."""
+
+    client_id: str = Field(default="")
+
+
+class AdminConversationPage(Result):
+    """Conversations in the list's order."""
+
+    data: list[AdminConversation]
+    after_cursor: str | None = Cursor
+
+
 class Fork(Result):
     """A conversation of a fork tree."""
 

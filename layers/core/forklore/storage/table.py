@@ -1,5 +1,6 @@
-"""The one table: a method for each access pattern. Every read is strongly consistent."""
+"""The one table: a method for each access pattern. Every read but one is strongly consistent."""
 
+import heapq
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +9,7 @@ from typing import Any, TypeVar
 
 from forklore.domain import ids, keys
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key, SortRange
+from forklore.domain.keys import Key, Listed, SortRange
 from forklore.domain.model import Entry
 from forklore.domain.paging import RangeAnswer, RangeRead
 from forklore.errors import GroupFullError, UnavailableError
@@ -206,6 +207,39 @@ class Table:
             start = answer.get("LastEvaluatedKey")
             if start is None or limit == 0:
                 return
+
+    def newest_trees(self, ranges: Sequence[SortRange], *, page: int) -> Iterator[Listed]:
+        """Yield the trees in the ranges of the index of all trees, newest first over all of them.
+
+        The only read that is eventually consistent, as a global index is: it may not know of a tree yet, or
+        still name one that is gone. page: how many DynamoDB reads of each range at a time.
+        """
+        firsts = self.side_by_side(lambda of: self._trees(of, page, None), ranges)
+        shards = [self._newest_of(of, page, first) for of, first in zip(ranges, list(firsts), strict=True)]
+        return heapq.merge(*shards, reverse=True)
+
+    def _newest_of(self, of: SortRange, page: int, answer: dict[str, Any]) -> Iterator[Listed]:
+        while True:
+            for item in answer["Items"]:
+                yield keys.listed(item["G1S"]["S"])
+            start = answer.get("LastEvaluatedKey")
+            if start is None:
+                return
+            answer = self._trees(of, page, start)
+
+    def _trees(self, of: SortRange, page: int, start: Item | None) -> dict[str, Any]:
+        return self._query(
+            IndexName="allTrees",
+            KeyConditionExpression="G1 = :p AND G1S BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":p": text(of.partition),
+                ":first": text(of.first),
+                ":last": text(of.last),
+            },
+            ScanIndexForward=False,
+            Limit=page,
+            **({"ExclusiveStartKey": start} if start else {}),
+        )
 
     # Reading entries
 

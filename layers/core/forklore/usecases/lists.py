@@ -5,15 +5,15 @@ out of date shows nothing (reliability, F08). A page reads the trees it shows an
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.jsontext import escaped_size
-from forklore.domain.keys import Key, Listed, SortRange
+from forklore.domain.keys import Key, Listed
 from forklore.domain.model import Caller, Conversation
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.storage import items
@@ -63,13 +63,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """What to list. query: part of the title in any case. after: the `resume` of the page before."""
+    """What to list. query: part of the title in any case. after: the `resume` of the page before.
+
+    of_user: for a caller who sees all, whose trees; None: every tree.
+    """
 
     mode: Mode = Mode.LATEST_FORK
     ancestry: Ancestry = Ancestry.ROOTS
     query: str | None = None
     after: Place | None = None
     limit: int = 20
+    of_user: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class ConversationPage:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """A live tree that the user is a member of. place: where it stands in the list."""
+    """A live tree that the caller may see. place: where it stands in the list."""
 
     place: Listed
     group: Group
@@ -91,14 +95,18 @@ class _Tree:
 
 
 def list_conversations(table: Table, *, caller: Caller, request: ListRequest) -> ConversationPage:
-    """Return a page of every conversation of every tree that the caller is a member of."""
+    """Return a page of every conversation of every tree that the caller is a member of.
+
+    One who sees all is shown those of `of_user`, or all there are.
+    """
+    assert caller.sees_all or request.of_user is None, "another's trees"
     page: list[tuple[Place, Shown]] = []
     page_bytes = looked = forks = 0
-    rows = table.query(_range(caller, request), backward=True, page=4 * TREES_AT_ONCE)
+    rows = _rows(table, caller, request)
     at_once = min(TREES_AT_ONCE, request.limit + 1)
-    while places := [(keys.listed(row["SK"]["S"]), items.is_child(row)) for row in islice(rows, at_once)]:
-        wanted = [place for place, is_child in places if request.ancestry.includes(is_child)]
-        trees = _open_trees(table, caller, wanted)
+    while places := list(islice(rows, at_once)):
+        wanted = [at for at, is_child in places if is_child is None or request.ancestry.includes(is_child)]
+        trees = _open_trees(table, caller, request, wanted)
         for tree_page in table.side_by_side(lambda tree: _shown(table, tree, request), trees):
             for place, shown in tree_page.listed:
                 size = _escaped_bytes(shown.conversation)
@@ -129,24 +137,33 @@ def _matches(shown: Shown, query: str | None) -> bool:
     return query is None or query.casefold() in (shown.conversation.title or "").casefold()
 
 
-def _range(caller: Caller, request: ListRequest) -> SortRange:
+def _rows(table: Table, caller: Caller, request: ListRequest) -> Iterator[tuple[Listed, bool | None]]:
+    """Yield the trees to look at, newest first; with each, whether it is a child, where that is known."""
     after = request.after
-    if after is None:
-        return keys.mine_range(caller.user_id)
-    if after.conversation is None:
-        return keys.mine_range(caller.user_id, before=after.tree)
-    return keys.mine_range(caller.user_id, through=after.tree)
+    before = after.tree if after is not None and after.conversation is None else None
+    through = after.tree if after is not None and after.conversation is not None else None
+    if caller.sees_all and request.of_user is None:
+        every = keys.all_trees_ranges(before=before, through=through)
+        return ((place, None) for place in table.newest_trees(every, page=TREES_AT_ONCE))
+    mine = keys.mine_range(request.of_user or caller.user_id, before=before, through=through)
+    rows = table.query(mine, backward=True, page=4 * TREES_AT_ONCE)
+    return ((keys.listed(row["SK"]["S"]), items.is_child(row)) for row in rows)
 
 
-def _open_trees(table: Table, caller: Caller, places: list[Listed]) -> list[_Tree]:
-    """Return those trees that are live and of which the user is a member, with their roots."""
-    found = table.get(key for place in places for key in keys_of_root(place.conversation_id, caller))
+def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list[Listed]) -> list[_Tree]:
+    """Return those trees that are live, listed and the user's, with their roots."""
+    user = caller if request.of_user is None else replace(caller, user_id=request.of_user)
+    found = table.get(key for place in places for key in keys_of_root(place.conversation_id, user))
     trees = []
     for place in places:
-        group = found.get(keys.group(place.conversation_id))
-        level = level_of(caller, found.get(keys.member(place.conversation_id, caller.user_id)))
-        if group is not None and level is not None and items.group(group).is_live:
-            trees.append(_Tree(place, items.group(group), level, found))
+        item = found.get(keys.group(place.conversation_id))
+        member = found.get(keys.member(place.conversation_id, user.user_id))
+        level = level_of(user, member)
+        if item is None or level is None or (request.of_user is not None and member is None):
+            continue
+        group = items.group(item)
+        if group.is_live and request.ancestry.includes(group.is_child):
+            trees.append(_Tree(place, group, level, found))
     return trees
 
 

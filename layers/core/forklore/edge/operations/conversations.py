@@ -168,7 +168,7 @@ OPERATIONS = (
         results.Conversation,
         status=201,
         body=requests.CreateConversation,
-        errors=(409,),
+        errors=(403, 404, 409),
     ),
     Operation(
         "listConversations",

@@ -63,7 +63,7 @@ def _draft(call: Call, fields: requests.EntryFields) -> Draft:
 
 def list_entries(call: Call) -> Mapping[str, Any]:
     """List what a conversation shows, oldest first; with `allForks` every entry of its fork tree."""
-    query: requests.ListEntries = call.query
+    query: requests.ListEntries | requests.AdminListEntries = call.query
     page = entries.list_entries(
         call.table,
         caller=call.caller,
@@ -144,7 +144,7 @@ OPERATIONS = (
         sync_context,
         results.Synced,
         body=requests.SyncContext,
-        errors=(403, 404, 413),
+        errors=(403, 404, 409, 413),
     ),
     Operation(
         "listEntries",

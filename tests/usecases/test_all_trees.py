@@ -1,0 +1,147 @@
+"""The list of every tree, for one who sees all: from an index that may be behind, each hit read again."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from forklore.domain import keys
+from forklore.domain.keys import Listed
+from forklore.domain.model import Caller
+from forklore.storage.table import Table
+from forklore.usecases import lists
+from forklore.usecases.lists import Ancestry, ListRequest, Mode, Place
+from tests.support.tables import Store, fresh_store
+from tests.usecases.builders import ANN, BOB, conversation, fork
+from tests.usecases.test_lists import grow, named, plant_tree
+
+AUDITOR = Caller("aude", roles=frozenset({"auditor"}), sees_all=True)
+TREES = 20
+
+
+def grown(store: Store) -> Table:
+    """Plant the five trees of Ann, and more of Bob's, some of one hour."""
+    table = grow(store)
+    for number in range(100, 100 + TREES):
+        plant_tree(store, number, user="bob", hour=number // 3, child=number % 7 == 0)
+    return table
+
+
+@pytest.fixture(scope="module")
+def forest(moto: None) -> Iterator[Table]:
+    """A forest that no test changes."""
+    with fresh_store("all-trees") as store:
+        yield grown(store)
+
+
+def walk(table: Table, request: ListRequest, *, by: Caller = AUDITOR) -> list[int]:
+    found: list[int] = []
+    while True:
+        page = lists.list_conversations(table, caller=by, request=request)
+        found += named(page.conversations)
+        if page.resume is None:
+            return found
+        request = replace(request, after=page.resume)
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("limit", [1, 2, 7, 200])
+def test_every_tree_is_listed_once_newest_first_whatever_the_page(
+    forest: Table, mode: Mode, limit: int
+) -> None:
+    request = ListRequest(mode=mode, ancestry=Ancestry.ALL, limit=limit)
+    owned = [walk(forest, replace(request, limit=200), by=by) for by in (BOB, ANN)]
+
+    assert walk(forest, request) == owned[0] + owned[1]
+    assert len(owned[0]) == TREES
+
+
+def test_the_trees_that_a_conversation_started_are_told_apart(forest: Table) -> None:
+    every, roots, children = (
+        walk(forest, ListRequest(mode=Mode.ROOTS, ancestry=a))
+        for a in (Ancestry.ALL, Ancestry.ROOTS, Ancestry.CHILDREN)
+    )
+
+    assert children == [119, 112, 105, 4]
+    assert sorted(roots + children) == sorted(every)
+
+
+@pytest.mark.parametrize("whose", [ANN, BOB, Caller("eve")])
+@pytest.mark.parametrize("limit", [1, 3, 200])
+def test_a_users_trees_are_those_that_the_user_lists(forest: Table, whose: Caller, limit: int) -> None:
+    for mode, ancestry in product(Mode, Ancestry):
+        request = ListRequest(mode=mode, ancestry=ancestry, limit=limit)
+        assert walk(forest, replace(request, of_user=whose.user_id)) == walk(forest, request, by=whose)
+
+
+def test_one_who_sees_all_is_shown_the_level_of_an_owner(forest: Table) -> None:
+    page = lists.list_conversations(forest, caller=AUDITOR, request=ListRequest())
+
+    assert {(shown.level, shown.owner) for shown in page.conversations} == {
+        ("owner", "ann"),
+        ("owner", "bob"),
+    }
+
+
+def test_nobody_else_names_whose_trees_to_list(forest: Table) -> None:
+    with pytest.raises(AssertionError):
+        lists.list_conversations(forest, caller=BOB, request=ListRequest(of_user="ann"))
+
+
+def test_the_index_is_read_on_from_a_place_in_every_shard(forest: Table) -> None:
+    every = list(forest.newest_trees(keys.all_trees_ranges(), page=2))
+
+    assert every == sorted(every, reverse=True)
+    assert len(every) == len(set(every)) == TREES + 5
+    for at, place in list(enumerate(every))[::4]:
+        before = list(forest.newest_trees(keys.all_trees_ranges(before=place), page=3))
+        through = list(forest.newest_trees(keys.all_trees_ranges(through=place), page=3))
+        assert before == every[at + 1 :]
+        assert through == every[at:]
+
+
+def test_what_the_index_still_names_and_what_is_not_live_is_not_listed(store: Store) -> None:
+    table = grown(store)
+    gone, dead = conversation(100), conversation(101)
+    store.client.delete_item(TableName=store.name, Key=key(keys.conversation(gone, gone)))
+    store.client.update_item(
+        TableName=store.name,
+        Key=key(keys.group(dead)),
+        UpdateExpression="SET #s = :s",
+        ExpressionAttributeNames={"#s": "state"},
+        ExpressionAttributeValues={":s": {"S": "creating"}},
+    )
+    listed = {place.conversation_id for place in table.newest_trees(keys.all_trees_ranges(), page=9)}
+    shown = walk(table, ListRequest(ancestry=Ancestry.ALL))
+
+    assert {gone, dead} <= listed
+    assert not {100, 101} & set(shown)
+    assert len(shown) == TREES + 5 - 2
+
+
+def key(wanted: keys.Key) -> dict[str, dict[str, str]]:
+    return {"PK": {"S": wanted.partition}, "SK": {"S": wanted.sort}}
+
+
+def test_a_membership_that_ended_is_not_listed_though_its_row_is_still_there(store: Store) -> None:
+    table = grown(store)
+    root = conversation(3)
+    store.client.delete_item(TableName=store.name, Key=key(keys.member(root, "ann")))
+
+    assert 3 not in walk(table, ListRequest(of_user="ann"))
+    assert 3 in walk(table, ListRequest())
+
+
+def test_a_place_may_be_of_a_tree_that_is_gone(forest: Table) -> None:
+    every = walk(forest, ListRequest())
+    place = Place(Listed("2026-01-01T04:30:00.000Z", conversation(1)))
+
+    assert walk(forest, ListRequest(after=place)) == every[-3:]
+
+
+def test_a_fork_of_anybodys_is_found(store: Store) -> None:
+    table = grown(store)
+    fork(table, conversation(103), conversation(900), by=BOB)
+
+    assert 900 in walk(table, ListRequest(mode=Mode.ALL))
