@@ -148,7 +148,8 @@ def assert_whole(store: Store) -> None:
         assert [user for user, level in levels.items() if level is OWNER] == [group.owner]
         assert len(levels) == group.members
         mine = {keys.mine(user, group.created_at, group.group_id) for user in levels}
-        assert mine == {k for k in contents if k[0][:5] == "USER#" and k[1].endswith(f"#{group.group_id}")}
+        shown = {k for k in contents if k[0][:5] == "USER#" and k[1].endswith(f"#{group.group_id}")}
+        assert mine == shown, (mine - shown, shown - mine)
         heads = {
             items.head(i).owner for k, i in contents.items() if k[0] == key.partition and k[1][:5] == "HEAD#"
         }
