@@ -131,6 +131,11 @@ def parent(store: Store) -> Table:
     return table
 
 
+each_request = pytest.mark.parametrize(
+    ("count", "nth"), [*((3, nth) for nth in range(1, 5)), *((60, nth) for nth in range(2, 9))]
+)
+"""Every request of a creation by members few and many, and one more."""
+
 # What a child is
 
 
@@ -508,8 +513,7 @@ def test_a_making_that_was_taken_over_does_not_disturb_the_one_that_took_it(
     assert_complete(store, parent)
 
 
-@pytest.mark.parametrize("count", [3, 60])
-@pytest.mark.parametrize("nth", range(1, 8))
+@each_request
 def test_a_member_who_is_removed_meanwhile_is_not_in_the_child(
     store: Store, parent: Table, nth: int, count: int
 ) -> None:
@@ -531,8 +535,7 @@ def test_a_member_who_is_removed_meanwhile_is_not_in_the_child(
     assert_settled(store)
 
 
-@pytest.mark.parametrize("count", [3, 60])
-@pytest.mark.parametrize("nth", range(1, 8))
+@each_request
 def test_a_writer_who_is_none_any_more_starts_nothing(
     store: Store, parent: Table, nth: int, count: int
 ) -> None:
@@ -559,8 +562,7 @@ def assert_nobody_sees_it_or_anything(store: Store, table: Table) -> None:
         show(table, KID)
 
 
-@pytest.mark.parametrize("count", [3, 60])
-@pytest.mark.parametrize("nth", range(1, 8))
+@each_request
 def test_a_parent_that_is_deleted_meanwhile_has_no_child(
     store: Store, parent: Table, nth: int, count: int
 ) -> None:
@@ -622,8 +624,7 @@ def test_a_child_started_with_a_key_is_started_once(store: Store, parent: Table,
 
 
 @pytest.mark.parametrize("has_key", [True, False])
-@pytest.mark.parametrize("count", [3, 60])
-@pytest.mark.parametrize("nth", range(1, 8))
+@each_request
 def test_a_child_whose_answers_are_lost_is_made_once(
     store: Store, parent: Table, nth: int, count: int, has_key: bool
 ) -> None:

@@ -411,6 +411,21 @@ def test_a_fork_that_an_acceptance_overtakes_is_the_new_owners(store: Store, sha
     assert_settled(store)
 
 
+def test_more_heads_than_fit_into_one_transaction_are_rewritten(store: Store, shared: Table) -> None:
+    for at in range(transfers.HEADS_AT_ONCE + 5):
+        fork(shared, ROOT, conversation(600 + at))
+    process = store.process()
+    transfer = offer(process)
+    gone = [keys.head(ROOT, conversation(600 + at)) for at in (0, 7)]
+    meanwhile(process, 6, lambda: store.delete(*gone))
+
+    accept(process, transfer)
+
+    assert gone[0] not in store.contents()
+    assert owners(store) == {"bob"}
+    assert_settled(store)
+
+
 def test_an_acceptance_first_finishes_the_one_before(store: Store, half_way: Table) -> None:
     accept(half_way, offer(half_way, "eve", by=BOB))
 
