@@ -2,7 +2,11 @@
 
 import pytest
 
+from forklore.domain.model import Caller
+from forklore.edge import operations
+from forklore.edge.operation import Asked
 from forklore.edge.wiring import open_table
+from forklore.errors import NotFoundError
 from tests.edge.errors import CONFLICT, FORBIDDEN, NOT_FOUND, UNAUTHORIZED, WRONG_TYPE, assert_refused, bad
 from tests.edge.world import (
     FORK,
@@ -168,3 +172,14 @@ def test_a_reader_may_read_and_nothing_else(world: World) -> None:
     assert reads == [200, 200, 200]
     for ask in writes:
         assert_refused(world.send(ask), FORBIDDEN)
+
+
+@pytest.mark.parametrize("name", ["updateMembership", "removeMembership"])
+@pytest.mark.parametrize("user", ["x" * 256, "x" * 5_000, "😀" * 64, "", " ", "\x00", "\ud800"])
+def test_what_can_be_no_user_is_no_member(world: World, name: str, user: str) -> None:
+    """It would fit no key of DynamoDB, which the emulator does not mind."""
+    [operation] = [one for one in operations.ALL if one.name == name]
+    path, body = {"conversationId": ROOT, "userId": user}, {"accessLevel": "reader"}
+
+    with pytest.raises(NotFoundError):
+        operation(open_table(), Asked(Caller("ann"), path, {}, body if operation.body else {}))

@@ -319,30 +319,46 @@ class Writer:
             ExpressionAttributeValues={":level": text(level)},
         )
 
-    def rewrite_owner(self, group_id: str, conversation_id: str, *, was: str, owner: str) -> Write:
-        """Give a HEAD the tree's new owner, while it names the one before."""
-        return self._write(
-            HEAD,
-            "Update",
-            Key=key_of(keys.head(group_id, conversation_id)),
-            UpdateExpression="SET #owner = :owner",
-            ConditionExpression="#owner = :was",
-            ExpressionAttributeNames={"#owner": "owner"},
-            ExpressionAttributeValues={":owner": text(owner), ":was": text(was)},
-        )
+    def rewrite_owner(self, group: Group, conversation_ids: Sequence[str]) -> list[Write]:
+        """Give HEADs the tree's owner, where they name the one before, and only in this very rewriting.
 
-    def end_rewriting(self, group_id: str, *, was: str) -> list[Write]:
+        A finisher that was held up would else write into a later transfer between the same two.
+        """
+        return [
+            self._check_group(GROUP, group.group_id, self._rewriting(group)),
+            *(
+                self._write(
+                    head_name(conversation_id),
+                    "Update",
+                    Key=key_of(keys.head(group.group_id, conversation_id)),
+                    UpdateExpression="SET #owner = :owner",
+                    ConditionExpression="#owner = :was",
+                    ExpressionAttributeNames={"#owner": "owner"},
+                    ExpressionAttributeValues={
+                        ":owner": text(group.owner),
+                        ":was": text(group.rewriting or ""),
+                    },
+                )
+                for conversation_id in conversation_ids
+            ),
+        ]
+
+    def end_rewriting(self, group: Group) -> list[Write]:
         """Note that no HEAD names the owner before any more."""
-        group = self._write(
+        ended = self._write(
             GROUP,
             "Update",
-            Key=key_of(keys.group(group_id)),
+            Key=key_of(keys.group(group.group_id)),
             UpdateExpression="REMOVE #rewriting",
-            ConditionExpression="#rewriting = :was",
-            ExpressionAttributeNames={"#rewriting": "rewriting"},
-            ExpressionAttributeValues={":was": text(was)},
+            ConditionExpression="#rewriting = :rewriting AND #nonce = :nonce",
+            ExpressionAttributeNames={"#rewriting": "rewriting", "#nonce": "nonce"},
+            ExpressionAttributeValues={f":{name}": value for name, value in self._rewriting(group).items()},
         )
-        return [group, self.delete("job", keys.job(TRANSFER, group_id))]
+        return [ended, self.delete("job", keys.job(TRANSFER, group.group_id))]
+
+    def _rewriting(self, group: Group) -> Item:
+        """Return the attributes that tell one rewriting from every other: the nonce is its acceptance's."""
+        return {"rewriting": text(group.rewriting or ""), "nonce": text(group.nonce or "")}
 
     def forget_rewriting(self, group_id: str) -> list[Write]:
         """Delete the job of a tree whose HEADs all name its owner, or that is gone."""
@@ -710,6 +726,11 @@ class ContextMove:
     starts_epoch: bool
     decided_on: EntryId | None = None
     is_sync: bool = False
+
+
+def head_name(conversation_id: str) -> str:
+    """Return what a refusal calls the HEAD of one of several conversations."""
+    return f"{HEAD} {conversation_id}"
 
 
 def entry_name(at: int) -> str:

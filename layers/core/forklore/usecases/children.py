@@ -7,7 +7,7 @@ transaction that makes it live holds the parent's members to what was copied.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from forklore.domain import access, ancestry, ids, keys
 from forklore.domain.access import AccessLevel
@@ -30,6 +30,8 @@ ROWS_MAX = 250
 """Children looked at for one page; at the bound it comes back short, with a cursor."""
 ROWS_AT_ONCE = 25
 """Children read in one request: four items each."""
+MEMBERS_AT_ONCE = (TRANSACTION_WRITES_MAX - 1) // 2
+"""Members copied in one transaction: a membership and its row in the member's list are never apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,17 +160,16 @@ def _stage(table: Table, seen: _Seen, root: Root, kid: Key, nonce: str) -> None:
             _claim(table, seen, root, kid, nonce)
         there = {m.user_id: m for m in map(items.member, table.query(keys.members_range(group_id)))}
         wanted = {m.user_id: m for m in seen.members}
-        writes: list[Write] = []
+        changes: list[list[Write]] = []
         for user_id, member in there.items():
             if user_id not in wanted:
-                writes += table.write.drop_member(conversation, member)
+                changes.append(table.write.drop_member(conversation, member))
         for user_id, member in wanted.items():
             if user_id not in there or there[user_id].level is not member.level:
-                writes += table.write.copy_member(conversation, member)
-        at_once = TRANSACTION_WRITES_MAX - 2  # a membership and its row in the list go together
-        for at in range(0, len(writes), at_once):
+                changes.append(table.write.copy_member(conversation, member))
+        for at in range(0, len(changes), MEMBERS_AT_ONCE):
             making = table.write.check_making(group_id, nonce=nonce)
-            table.commit([making, *writes[at : at + at_once]])
+            table.commit([making, *chain.from_iterable(changes[at : at + MEMBERS_AT_ONCE])])
     except Refused as refused:
         raise TreeChanged from refused
 

@@ -27,7 +27,7 @@ from forklore.storage import items
 from forklore.storage.connection import Refused
 from forklore.storage.items import Group
 from forklore.storage.table import Table
-from forklore.storage.writes import IDEMPOTENCY, TRANSFER
+from forklore.storage.writes import GROUP, IDEMPOTENCY, TRANSFER, head_name
 from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer
 from forklore.usecases.opening import find
 
@@ -35,6 +35,8 @@ ATTEMPTS_MAX = 16
 """Times that a step is decided again when the tree changes under it."""
 ROWS_MAX = 1_000
 """Transfers looked at for one page; at the bound it comes back short, with a cursor."""
+HEADS_AT_ONCE = 25
+"""HEADs rewritten in one transaction: one that is appended to just then holds up no more than these."""
 
 
 class Role(StrEnum):
@@ -201,9 +203,9 @@ def accept_transfer(table: Table, *, caller: Caller, transfer_id: str, once: Onc
         try:
             table.commit([*record, *table.write.accept_transfer(transfer, nonce=nonce)])
         except Refused as refused:
-            item = refused.failed.get(IDEMPOTENCY)
-            raise_if_answered(table, once, {once.key: item} if once and item else {}, caller=caller)
             if not _is_own_acceptance(table, transfer, nonce):
+                item = refused.failed.get(IDEMPOTENCY)
+                raise_if_answered(table, once, {once.key: item} if once and item else {}, caller=caller)
                 continue
         with contextlib.suppress(UnavailableError):  # the sweep goes on where this ends
             finish_rewriting(table, transfer.group_id)
@@ -228,15 +230,24 @@ def finish_rewriting(table: Table, group_id: str) -> None:
         with contextlib.suppress(Refused):  # a transfer was accepted just now, and has this job to do
             table.commit(table.write.forget_rewriting(group_id))
         return
-    was, owner = group.rewriting, group.owner
-
-    def rewrite(conversation_id: str) -> None:
-        with contextlib.suppress(Refused):  # it names the owner already, or is gone
-            table.commit([table.write.rewrite_owner(group_id, conversation_id, was=was, owner=owner)])
-
     heads = table.query(keys.heads_range(group_id))
-    behind = (keys.in_head(head["SK"]["S"]) for head in heads if items.head(head).owner == was)
-    for _ in table.side_by_side(rewrite, behind):
-        pass
+    behind = (keys.in_head(i["SK"]["S"]) for i in heads if items.head(i).owner == group.rewriting)
     with contextlib.suppress(Refused):  # another one has finished first
-        table.commit(table.write.end_rewriting(group_id, was=was))
+        while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):
+            _rewrite(table, group, conversation_ids)
+        table.commit(table.write.end_rewriting(group))
+
+
+def _rewrite(table: Table, group: Group, conversation_ids: list[str]) -> None:
+    """Give the conversations' HEADs the tree's owner. Raises Refused when this rewriting is over."""
+    left = conversation_ids
+    while left:
+        try:
+            table.commit(table.write.rewrite_owner(group, left))
+        except Refused as refused:
+            if GROUP in refused.failed:
+                raise
+            # These name the owner already, or are gone.
+            left = [one for one in left if head_name(one) not in refused.failed]
+        else:
+            return

@@ -6,6 +6,7 @@ from typing import Any
 from forklore.domain import ids
 from forklore.domain.access import AccessLevel
 from forklore.edge import answers, cursors, requests, results
+from forklore.edge.identity import is_user_id
 from forklore.edge.operation import Call, Operation
 from forklore.errors import NotFoundError, brief
 from forklore.usecases import sharing, transfers
@@ -49,7 +50,7 @@ def update_membership(call: Call) -> Mapping[str, Any]:
         call.table,
         caller=call.caller,
         conversation_id=call.conversation_id,
-        user_id=call.path["userId"],
+        user_id=_user_id(call),
         level=AccessLevel(body.access_level),
     )
     return answers.membership(membership)
@@ -58,7 +59,7 @@ def update_membership(call: Call) -> Mapping[str, Any]:
 def remove_membership(call: Call) -> None:
     """End a membership: that of a member you have a say in, or your own."""
     sharing.remove_membership(
-        call.table, caller=call.caller, conversation_id=call.conversation_id, user_id=call.path["userId"]
+        call.table, caller=call.caller, conversation_id=call.conversation_id, user_id=_user_id(call)
     )
 
 
@@ -114,6 +115,14 @@ def accept_transfer(call: Call) -> None:
         transfer_id=_transfer_id(call),
         once=call.once(lambda _answer: None),
     )
+
+
+def _user_id(call: Call) -> str:
+    """Return the member that the path names. Raises NotFoundError for what can be no user."""
+    user_id = call.path["userId"]
+    if not is_user_id(user_id):
+        raise NotFoundError("no such member")
+    return user_id
 
 
 def _transfer_id(call: Call) -> str:

@@ -1,0 +1,166 @@
+"""Sharing and handing over, in few words, and what must hold of a tree's members at every instant."""
+
+from collections.abc import Callable
+from typing import Any
+
+from forklore.domain import keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Listed
+from forklore.domain.model import Caller, Transfer
+from forklore.storage import items
+from forklore.storage.items import State
+from forklore.storage.table import Table
+from forklore.usecases import lists, sharing, transfers
+from forklore.usecases.idempotency import Once
+from forklore.usecases.lists import Ancestry, ListRequest, Mode
+from forklore.usecases.sharing import Membership
+from forklore.usecases.transfers import Role
+from tests.support.tables import Request, Store, Wire
+from tests.usecases.builders import ANN, ROOT
+
+OWNER, MANAGER, WRITER, READER = AccessLevel
+
+
+class Killed(BaseException):
+    """The process is gone, in the middle of whatever it did."""
+
+
+def share(
+    table: Table,
+    user_id: str,
+    level: AccessLevel = WRITER,
+    *,
+    by: Caller = ANN,
+    of: str = ROOT,
+    once: Once | None = None,
+) -> Membership:
+    return sharing.share_conversation(
+        table, caller=by, conversation_id=of, user_id=user_id, level=level, once=once
+    )
+
+
+def update(table: Table, user_id: str, level: AccessLevel, *, by: Caller = ANN, of: str = ROOT) -> Membership:
+    return sharing.update_membership(table, caller=by, conversation_id=of, user_id=user_id, level=level)
+
+
+def remove(table: Table, user_id: str, *, by: Caller = ANN, of: str = ROOT) -> None:
+    sharing.remove_membership(table, caller=by, conversation_id=of, user_id=user_id)
+
+
+def members(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200) -> dict[str, str]:
+    """Return every member's level, oldest member first, walked page by page."""
+    found: list[Membership] = []
+    place: tuple[str, str] | None = None
+    while True:
+        page = sharing.list_memberships(
+            table,
+            caller=by,
+            conversation_id=of,
+            after=lambda: place,  # noqa: B023 (called at once)
+            limit=limit,
+        )
+        assert len(page.memberships) <= limit
+        found += page.memberships
+        place = page.resume
+        if place is None:
+            assert all(one.conversation_id == of for one in found)
+            assert len({one.member.user_id for one in found}) == len(found)
+            return {one.member.user_id: str(one.member.level) for one in found}
+
+
+def offer(
+    table: Table, to: str = "bob", *, by: Caller = ANN, of: str = ROOT, once: Once | None = None
+) -> Transfer:
+    return transfers.request_transfer(table, caller=by, conversation_id=of, new_owner=to, once=once)
+
+
+def accept(table: Table, transfer: Transfer, *, by: Caller | None = None, once: Once | None = None) -> None:
+    caller = by or Caller(transfer.to_user_id)
+    transfers.accept_transfer(table, caller=caller, transfer_id=transfer.transfer_id, once=once)
+
+
+def end(table: Table, transfer: Transfer, *, by: Caller = ANN) -> None:
+    """Cancel or decline."""
+    transfers.delete_transfer(table, caller=by, transfer_id=transfer.transfer_id)
+
+
+def pending(table: Table, *, by: Caller = ANN, role: Role = Role.ALL, limit: int = 50) -> list[Transfer]:
+    """Return the caller's transfers, walked page by page."""
+    found: list[Transfer] = []
+    place: Listed | None = None
+    while True:
+        page = transfers.list_transfers(table, caller=by, role=role, after=place, limit=limit)
+        assert len(page.transfers) <= limit
+        found += page.transfers
+        place = page.resume
+        if place is None:
+            return found
+
+
+def listed(table: Table, by: Caller, *, ancestry: Ancestry = Ancestry.ALL, mode: Mode = Mode.ALL) -> set[str]:
+    """Return the ids in the caller's list."""
+    request = ListRequest(mode=mode, ancestry=ancestry, limit=200)
+    page = lists.list_conversations(table, caller=by, request=request)
+    assert page.resume is None
+    return {shown.conversation.conversation_id for shown in page.conversations}
+
+
+def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
+    """Run `act` right before the nth request from now; return a list that shows when it has run."""
+    ran: list[int] = []
+    wire = Wire.of(table)
+
+    def run(request: Request) -> None:
+        if request.number == nth:
+            ran.append(nth)
+            act()
+
+    wire.before(run)
+    return ran
+
+
+def dies(table: Table, nth: int, *, before: bool) -> Wire:
+    """Kill the process at its nth request from now, before it leaves or when it was done."""
+    wire = Wire.of(table)
+
+    def kill(request: Request, _answer: Any = None) -> None:
+        if request.number == nth:
+            raise Killed
+
+    if before:
+        wire.before(kill)
+    else:
+        wire.after(kill)
+    return wire
+
+
+def assert_whole(store: Store) -> None:
+    """Hold what is so at every instant: each live tree has one owner, and its members and lists agree."""
+    contents = store.contents()
+    for key, item in contents.items():
+        if key.sort != "GROUP" or items.group(item).state is not State.LIVE:
+            continue
+        group = items.group(item)
+        own = {
+            k: items.member(i) for k, i in contents.items() if k[0] == key.partition and k[1][:4] == "MEM#"
+        }
+        levels = {member.user_id: member.level for member in own.values()}
+        assert [user for user, level in levels.items() if level is OWNER] == [group.owner]
+        assert len(levels) == group.members
+        mine = {keys.mine(user, group.created_at, group.group_id) for user in levels}
+        shown = {k for k in contents if k[0][:5] == "USER#" and k[1].endswith(f"#{group.group_id}")}
+        assert mine == shown, (mine - shown, shown - mine)
+        heads = {
+            items.head(i).owner for k, i in contents.items() if k[0] == key.partition and k[1][:5] == "HEAD#"
+        }
+        assert heads <= {group.owner, group.rewriting}
+        assert (keys.job("transfer", group.group_id) in contents) >= (group.rewriting is not None)
+
+
+def assert_settled(store: Store) -> None:
+    """Hold what is so when nothing is under way."""
+    assert_whole(store)
+    for key, item in store.contents().items():
+        assert key.partition != "JOB", key
+        if key.sort == "GROUP":
+            assert items.group(item).rewriting is None

@@ -1,0 +1,680 @@
+import contextlib
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from forklore.domain import ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key, Listed
+from forklore.domain.model import Caller, Entry, StartedBy
+from forklore.errors import (
+    ConflictError,
+    ForbiddenError,
+    ForkloreError,
+    IdempotencyMismatchError,
+    NotFoundError,
+    UnavailableError,
+    ValidationError,
+)
+from forklore.storage import items
+from forklore.storage.items import Member, State, number
+from forklore.storage.table import Table
+from forklore.usecases import children, entries
+from forklore.usecases.drafts import Draft
+from forklore.usecases.entries import Append, Start
+from forklore.usecases.idempotency import Once
+from forklore.usecases.lists import Ancestry, Mode
+from tests.support.tables import Store, Wire
+from tests.usecases.builders import (
+    ANN,
+    BOB,
+    EVE,
+    FORK,
+    OTHER,
+    PLANNER,
+    ROOT,
+    TWIG,
+    C,
+    answer,
+    append,
+    conversation,
+    create,
+    fork,
+    once,
+    read,
+    said,
+    say,
+    show,
+    thought,
+)
+from tests.usecases.members import (
+    MANAGER,
+    READER,
+    WRITER,
+    Killed,
+    accept,
+    assert_settled,
+    dies,
+    listed,
+    meanwhile,
+    members,
+    offer,
+    remove,
+    share,
+    update,
+)
+from tests.usecases.test_faults import after as answer_lost
+
+KID = conversation(77)
+
+
+def start(
+    table: Table,
+    *drafts: Draft | str,
+    kid: str = KID,
+    of: str = ROOT,
+    at: str | None = None,
+    by: Caller = ANN,
+    once: Once | None = None,
+    **more: Any,
+) -> list[Entry]:
+    """Start a child with a first entry, `x` unless said otherwise. at: the entry it was started by."""
+    drafts = drafts or ("x",)
+    request = Append(
+        kid,
+        [said(draft) if isinstance(draft, str) else draft for draft in drafts],
+        start=Start(of, at),
+        once=once,
+        **more,
+    )
+    return entries.append_entries(table, caller=by, request=request)
+
+
+def kids(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200) -> list[str]:
+    """Return the ids of the children, walked page by page."""
+    found: list[str] = []
+    place: Listed | None = None
+    while True:
+        page = children.list_children(
+            table,
+            caller=by,
+            conversation_id=of,
+            after=lambda: place,  # noqa: B023 (called at once)
+            limit=limit,
+        )
+        assert len(page.children) <= limit
+        found += [shown.conversation.conversation_id for shown in page.children]
+        place = page.resume
+        if place is None:
+            return found
+
+
+def plant_members(store: Store, count: int, level: AccessLevel = READER) -> None:
+    """Let the root have so many members, `user 0` and on beside those that it has."""
+    group = items.group(store.item(keys.group(ROOT)))
+    new = [Member(f"user {at}", level, group.created_at) for at in range(count - group.members)]
+    mine = [items.mine_item(ROOT, one.user_id, created_at=group.created_at, is_child=False) for one in new]
+    store.put(*(items.member_item(ROOT, one) for one in new), *mine)
+    store.change(keys.group(ROOT), members=number(count))
+
+
+@pytest.fixture
+def parent(store: Store) -> Table:
+    """A root of Ann's with a fork, that Bob may write and Eve may read."""
+    table = store.process()
+    say(table, ROOT, "a", "b")
+    fork(table)
+    share(table, "bob", WRITER)
+    share(table, "eve", READER)
+    return table
+
+
+each_request = pytest.mark.parametrize(
+    ("count", "nth"), [*((3, nth) for nth in range(1, 5)), *((60, nth) for nth in range(2, 9))]
+)
+"""Every request of a creation by members few and many, and one more."""
+
+# What a child is
+
+
+@pytest.mark.parametrize("by", [ANN, BOB], ids=["owner", "writer"])
+@pytest.mark.parametrize("has_entry", [True, False])
+def test_a_child_is_a_tree_of_its_own_with_its_parents_owner_and_members(
+    store: Store, parent: Table, by: Caller, has_entry: bool
+) -> None:
+    at = show(parent).head.last if has_entry else None
+    [entry] = start(parent, said("Do this", agent_id="helper"), of=FORK, at=at, by=by)
+
+    shown = show(parent, KID)
+    made = shown.conversation
+    assert (made.group_id, made.started_by, made.fork_point) == (KID, StartedBy(FORK, at), None)
+    assert (made.title, made.agent_id, made.client_id) == ("Do this", "helper", by.client_id)
+    assert (shown.owner, shown.head.owner, shown.level) == ("ann", "ann", "owner")
+    assert members(parent, KID) == {"ann": "owner", "bob": "writer", "eve": "reader"}
+    assert (entry.user_id, entry.conversation_id) == (by.user_id, KID)
+    assert read(parent, KID) == ["Do this"]
+    assert made.created_at == ids.created_at(entry.entry_id)
+    assert shown.head.metrics.entries == 1
+    for member in (ANN, BOB, EVE):
+        assert KID in listed(store.process(), member)
+        assert kids(parent, FORK, by=member) == [KID]
+    assert kids(parent, ROOT) == []
+    say(parent, KID, "more", by=BOB)
+    assert read(parent, ROOT) == ["a", "b"]
+    assert_settled(store)
+
+
+def test_a_child_may_begin_with_several_entries_and_with_context(store: Store, parent: Table) -> None:
+    start(parent, "x", thought("c"), "y", by=PLANNER)
+
+    assert read(parent, KID) == ["x", "y"]
+    assert read(parent, KID, by=PLANNER, channel=C) == ["c"]
+    assert show(parent, KID).conversation.client_id == "planner"
+
+
+@pytest.mark.parametrize("by", [EVE, Caller("nobody")], ids=["reader", "stranger"])
+def test_below_writer_nobody_starts_a_child(store: Store, parent: Table, by: Caller) -> None:
+    for at in (None, show(parent).head.last, OTHER, "x"):
+        with store.refuses(ForbiddenError):
+            start(parent, at=at, by=by)
+
+
+def test_an_unknown_or_deleted_parent_is_404(store: Store, parent: Table) -> None:
+    for of in (OTHER, KID, "x", "", ROOT.upper()[:-1] + "A"):
+        with store.refuses(NotFoundError):
+            start(parent, of=of)
+    store.bury(ROOT)
+    for of in (ROOT, FORK):
+        with store.refuses(NotFoundError):
+            start(parent, of=of)
+    store.remove_tree(ROOT)
+    with store.refuses(NotFoundError):
+        start(parent)
+
+
+def test_an_entry_that_the_parent_does_not_show_starts_nothing(store: Store, parent: Table) -> None:
+    first, last = (entry.entry_id for entry in entries_of(parent))
+    fork(parent, ROOT, TWIG, last)
+    [own] = say(parent, TWIG, "twig's")
+    [foreign] = say(parent, OTHER, "of another tree")
+
+    for of, at in [
+        *((ROOT, at) for at in (own, foreign, ids.fresh_id(1, 1), "x", "", ROOT, "#" * 900)),
+        *((TWIG, at) for at in (last, foreign)),
+    ]:
+        with store.refuses(ValidationError):
+            start(parent, of=of, at=at)
+    start(parent, of=TWIG, at=first)
+    assert show(parent, KID).conversation.started_by == StartedBy(TWIG, first)
+
+
+def entries_of(table: Table) -> list[Entry]:
+    request = entries.Listing(ROOT, entries.Cut(), 50)
+    return entries.list_entries(table, caller=ANN, request=request).entries
+
+
+def test_an_entry_of_context_may_start_a_child(parent: Table) -> None:
+    [noted] = append(parent, ROOT, thought("c"), by=PLANNER)
+    start(parent, at=noted.entry_id)
+    assert show(parent, KID).conversation.started_by == StartedBy(ROOT, noted.entry_id)
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
+@pytest.mark.parametrize(("of", "at"), [(ROOT, None), (OTHER, None), ("x", "y"), (TWIG, "x")])
+def test_the_lineage_of_a_conversation_that_exists_is_not_changed(
+    store: Store, parent: Table, knows: bool, of: str, at: str | None
+) -> None:
+    create(parent, KID)
+    start(parent if knows else store.process(), of=of, at=at)
+
+    assert show(parent, KID).conversation.started_by is None
+    assert (read(parent, KID), kids(parent)) == (["x"], [])
+    assert_settled(store)
+
+
+def test_a_child_shows_nothing_so_that_no_entry_matches(store: Store, parent: Table) -> None:
+    with store.refuses(ConflictError):
+        start(parent, if_match=show(parent).head.last)
+
+
+def test_an_id_of_somebody_else_is_403_and_a_deleted_one_404(store: Store, parent: Table) -> None:
+    create(parent, KID, by=Caller("nobody"))
+    with store.refuses(ForbiddenError):
+        start(parent)
+    store.remove_tree(KID)
+    with store.refuses(NotFoundError):
+        start(parent)
+
+
+def test_later_changes_of_members_carry_over_to_neither_side(store: Store, parent: Table) -> None:
+    start(parent)
+    remove(parent, "bob")
+    share(parent, "dan", MANAGER)
+    update(parent, "eve", READER, of=KID)
+    update(parent, "eve", MANAGER, of=KID)
+    accept(parent, offer(parent, "eve"))
+
+    assert members(parent) == {"ann": "manager", "eve": "owner", "dan": "manager"}
+    assert members(parent, KID) == {"ann": "owner", "bob": "writer", "eve": "manager"}
+    start(parent, kid=OTHER, by=Caller("dan"))
+    assert show(parent, OTHER).owner == "eve"
+    assert members(parent, OTHER) == members(parent)
+    assert_settled(store)
+
+
+def test_children_are_listed_as_children_and_so_are_their_forks(parent: Table) -> None:
+    start(parent)
+    fork(parent, KID, TWIG)
+    start(parent, kid=OTHER, of=TWIG)
+
+    for by in (ANN, BOB):
+        assert listed(parent, by, ancestry=Ancestry.CHILDREN) == {KID, TWIG, OTHER}
+        assert listed(parent, by, ancestry=Ancestry.ROOTS) == {ROOT, FORK}
+        assert listed(parent, by, ancestry=Ancestry.CHILDREN, mode=Mode.ROOTS) == {KID, OTHER}
+    assert (kids(parent), kids(parent, KID), kids(parent, TWIG)) == ([KID], [], [OTHER])
+
+
+# The list
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 200])
+def test_children_are_listed_oldest_first_and_without_those_the_caller_may_not_see(
+    store: Store, parent: Table, limit: int
+) -> None:
+    made = [conversation(number) for number in (90, 85, 95, 80, 99, 70, 71)]
+    for kid in made:
+        start(parent, kid=kid)
+    remove(parent, "bob", of=made[1])
+    store.bury(made[2])
+    store.remove_tree(made[3])
+    remove(parent, "bob", of=made[6])
+
+    assert kids(parent, limit=limit) == [made[0], made[1], made[4], made[5], made[6]]
+    assert kids(parent, by=BOB, limit=limit) == [made[0], made[4], made[5]]
+    remove(parent, "bob")
+    with store.refuses(ForbiddenError):
+        kids(parent, by=BOB)
+
+
+def test_children_of_one_millisecond_are_all_listed_by_id(store: Store, parent: Table) -> None:
+    created_at = show(parent).conversation.created_at
+    made = [conversation(number) for number in (5, 3, 9, 4)]
+    for kid in made:
+        start(parent, kid=kid)
+        own = items.group(store.item(keys.group(kid))).kid
+        assert own is not None
+        store.delete(own)
+        store.put(items.kid_item(keys.kid(ROOT, ROOT, Listed(created_at, kid)), StartedBy(ROOT, None)))
+
+    for limit in (1, 2, 3, 4):
+        assert kids(parent, limit=limit) == sorted(made)
+
+
+def test_children_started_and_deleted_between_pages_make_no_gap_and_no_duplicate(
+    store: Store, parent: Table
+) -> None:
+    made = [conversation(number) for number in range(90, 96)]
+    for kid in made[:4]:
+        start(parent, kid=kid)
+
+    def page(after: Listed | None) -> tuple[list[str], Listed | None]:
+        found = children.list_children(parent, caller=ANN, conversation_id=ROOT, after=lambda: after, limit=2)
+        return [shown.conversation.conversation_id for shown in found.children], found.resume
+
+    first, place = page(None)
+    store.remove_tree(made[1])
+    store.remove_tree(made[2])
+    start(parent, kid=made[4])
+    start(parent, kid=made[5])
+    second, place = page(place)
+    assert (first, second, page(place)) == (made[:2], [made[3], made[4]], ([made[5]], None))
+
+
+def test_a_page_of_children_is_bounded_however_few_of_them_are_seen(store: Store, parent: Table) -> None:
+    at = ids.milliseconds(show(parent).conversation.created_at)
+    dead = [
+        items.kid_item(
+            keys.kid(ROOT, ROOT, Listed(ids.timestamp(at + n), conversation(1_000 + n))),
+            StartedBy(ROOT, None),
+        )
+        for n in range(600)
+    ]
+    store.put(*dead)
+    start(parent)
+    wire = Wire.of(parent)
+
+    page = children.list_children(parent, caller=ANN, conversation_id=ROOT, after=lambda: None, limit=200)
+
+    assert page.resume is not None
+    assert len(wire.requests) <= 25
+    assert kids(parent) == [KID]
+
+
+# In one step, or visible last
+
+
+def assert_nobody_sees_it(store: Store, table: Table) -> None:
+    """Hold that the child does not exist for anybody."""
+    for by in (ANN, BOB, EVE):
+        assert KID not in listed(table, by)
+        assert kids(table, by=by) == []
+        with store.refuses(NotFoundError):
+            show(table, KID, by=by)
+    if keys.pointer(KID) not in store.contents():
+        return
+    assert items.group(store.item(keys.group(KID))).state is State.CREATING
+    assert keys.job("create", KID) in store.contents()
+    with store.refuses(NotFoundError):
+        say(table, KID, "x")
+    with store.refuses(ConflictError):
+        create(table, KID, by=Caller("nobody"))
+
+
+def assert_complete(store: Store, table: Table, expected: dict[str, str] | None = None) -> None:
+    """Hold that the child is there with all that it needs, and nothing is left of its making."""
+    wanted = members(table)
+    assert members(table, KID) == (expected or wanted)
+    assert set(members(table, KID)) == set(wanted)
+    assert kids(table) == [KID]
+    assert read(table, KID) == ["x"]
+    for by in (ANN, BOB, EVE):
+        assert KID in listed(table, by)
+    assert items.group(store.item(keys.group(KID))).members == len(wanted)
+    assert_settled(store)
+
+
+@pytest.mark.parametrize(("count", "writes"), [(46, 1), (47, 3), (60, 4), (300, 9)])
+def test_a_child_of_many_members_has_them_all(store: Store, parent: Table, count: int, writes: int) -> None:
+    plant_members(store, count)
+    wire = Wire.of(parent)
+    start(parent, by=BOB)
+
+    assert wire.operations.count("TransactWriteItems") == writes
+    assert all(len(r.body.get("TransactItems", [])) <= 100 for r in wire.requests)
+    assert_complete(store, parent)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("has_key", [True, False], ids=["with a key", "without"])
+@pytest.mark.parametrize("count", [3, 60])
+def test_a_child_whose_making_was_killed_is_seen_by_nobody_and_completed_by_the_same_request(
+    store: Store, parent: Table, before: bool, has_key: bool, count: int
+) -> None:
+    plant_members(store, count)
+    key = once(by=BOB) if has_key else None
+    clean = store.contents()
+    for nth in itertools.count(1):
+        process = store.process()
+        dies(process, nth, before=before)
+        first: list[Entry] | None = None
+        with contextlib.suppress(Killed):
+            first = start(process, by=BOB, once=key)
+        other = store.process()
+        is_done = keys.head(KID, KID) in store.contents()
+        if is_done and has_key:
+            again = start(other, by=BOB, once=key)
+            assert first in (None, again)
+        elif not is_done:
+            assert_nobody_sees_it(store, other)
+            start(other, by=BOB, once=key)
+        assert_complete(store, other)
+        if first is not None:
+            break
+        store.delete(*(store.contents().keys() - clean.keys()))
+        store.put(*clean.values())
+    assert nth > (5 if count > 50 else 2)
+
+
+def leave_half_way(store: Store, nth: int = 4, *, by: Caller = BOB, of: str = ROOT) -> None:
+    """Let a process die in the middle of making the child of 60 members."""
+    process = store.process()
+    dies(process, nth, before=False)
+    with pytest.raises(Killed):
+        start(process, by=by, of=of)
+    assert items.group(store.item(keys.group(KID))).state is State.CREATING
+
+
+def test_an_abandoned_making_is_taken_over_with_the_members_of_now(store: Store, parent: Table) -> None:
+    plant_members(store, 60)
+    leave_half_way(store)
+    for at in (0, 7, 30, 57 - 1):
+        remove(parent, f"user {at}")
+    update(parent, "user 1", MANAGER)
+    share(parent, "dan", WRITER)
+    accept(parent, offer(parent, "bob"))
+
+    start(store.process(), by=ANN)
+
+    assert_complete(store, parent)
+    assert members(parent, KID)["bob"] == "owner"
+    assert show(parent, KID).owner == "bob"
+    for at in (0, 7, 30, 56):
+        gone = Caller(f"user {at}")
+        assert KID not in listed(parent, gone)
+        with store.refuses(ForbiddenError):
+            show(parent, KID, by=gone)
+
+
+def test_an_abandoned_making_is_taken_over_by_a_child_of_another_parent(store: Store, parent: Table) -> None:
+    plant_members(store, 60)
+    leave_half_way(store)
+    say(parent, OTHER, "a", by=Caller("nobody"))
+
+    start(store.process(), of=OTHER, by=Caller("nobody"))
+
+    assert members(parent, KID, by=Caller("nobody")) == {"nobody": "owner"}
+    assert kids(parent, OTHER, by=Caller("nobody")) == [KID]
+    assert kids(parent) == []
+    assert listed(parent, Caller("user 3")) == listed(parent, ANN) == {ROOT, FORK}
+    assert_settled(store)
+
+
+@pytest.mark.parametrize("nth", range(1, 9))
+@pytest.mark.parametrize("is_same", [True, False], ids=["one key", "no key"])
+def test_two_makings_of_one_child_at_once_both_end_well(
+    store: Store, parent: Table, nth: int, is_same: bool
+) -> None:
+    plant_members(store, 60)
+    key = once(by=BOB) if is_same else None
+    rivals: list[list[Entry]] = []
+    process = store.process()
+    ran = meanwhile(process, nth, lambda: rivals.append(start(store.process(), by=BOB, once=key)))
+
+    mine = start(process, by=BOB, once=key)
+
+    if is_same and ran:
+        assert rivals == [mine]
+        assert_complete(store, parent)
+    else:
+        assert read(parent, KID) == ["x"] * (2 if ran else 1)
+        assert kids(parent) == [KID]
+        assert_settled(store)
+
+
+@pytest.mark.parametrize("nth", range(1, 9))
+def test_a_making_that_was_taken_over_does_not_disturb_the_one_that_took_it(
+    store: Store, parent: Table, nth: int
+) -> None:
+    """The rival is killed in the middle, so that each takes over from the other."""
+    plant_members(store, 60)
+    process = store.process()
+    killed = store.process()
+    dies(killed, 5 if nth < 6 else 4, before=False)
+
+    def rival() -> None:
+        with pytest.raises(Killed):
+            start(killed, by=BOB)
+
+    meanwhile(process, nth, rival)
+    start(process, by=BOB)
+
+    assert_complete(store, parent)
+
+
+@each_request
+def test_a_member_who_is_removed_meanwhile_is_not_in_the_child(
+    store: Store, parent: Table, nth: int, count: int
+) -> None:
+    plant_members(store, count)
+    process, other = store.process(), store.process()
+
+    def change() -> None:
+        remove(other, "eve")
+        if count > 3:
+            update(other, "user 5", MANAGER)
+
+    ran = meanwhile(process, nth, change)
+    start(process, by=BOB)
+
+    assert ("eve" in members(parent, KID)) is not bool(ran)
+    if ran:
+        assert members(parent, KID) == members(parent)
+        assert KID not in listed(parent, EVE)
+    assert_settled(store)
+
+
+@each_request
+def test_a_writer_who_is_none_any_more_starts_nothing(
+    store: Store, parent: Table, nth: int, count: int
+) -> None:
+    plant_members(store, count)
+    process = store.process()
+    ran = meanwhile(process, nth, lambda: update(store.process(), "bob", READER))
+    told: ForkloreError | None = None
+    try:
+        start(process, by=BOB)
+    except ForkloreError as error:
+        told = error
+
+    if ran:
+        assert type(told) is ForbiddenError
+        assert_nobody_sees_it_or_anything(store, parent)
+    else:
+        assert told is None
+
+
+def assert_nobody_sees_it_or_anything(store: Store, table: Table) -> None:
+    assert kids(table) == []
+    assert KID not in listed(table, ANN) | listed(table, BOB) | listed(table, EVE)
+    with store.refuses(NotFoundError):
+        show(table, KID)
+
+
+@each_request
+def test_a_parent_that_is_deleted_meanwhile_has_no_child(
+    store: Store, parent: Table, nth: int, count: int
+) -> None:
+    plant_members(store, count)
+    process = store.process()
+    ran = meanwhile(process, nth, lambda: store.bury(ROOT))
+    told: ForkloreError | None = None
+    try:
+        start(process, by=BOB)
+    except ForkloreError as error:
+        told = error
+
+    if ran:
+        assert type(told) is NotFoundError
+        assert not [key for key in store.contents() if key.sort.startswith("KID#")]
+        assert listed(parent, ANN) == listed(parent, BOB) == set()
+        with store.refuses(NotFoundError):
+            show(parent, KID)
+    else:
+        assert told is None
+
+
+def test_members_who_never_stand_still_end_in_a_503_and_no_child(store: Store, parent: Table) -> None:
+    process, other = store.process(), store.process()
+    for nth in range(1, 10):
+        Wire.of(process).just_before(
+            "TransactWriteItems",
+            lambda: update(other, "eve", READER),
+            nth=nth,
+        )
+
+    with pytest.raises(UnavailableError):
+        start(process, by=BOB)
+    assert_nobody_sees_it_or_anything(store, parent)
+    start(other, by=BOB)
+    assert kids(parent) == [KID]
+
+
+# Retries
+
+
+@pytest.mark.parametrize("count", [3, 60])
+def test_a_child_started_with_a_key_is_started_once(store: Store, parent: Table, count: int) -> None:
+    plant_members(store, count)
+    key = once(by=BOB)
+    first = answer(lambda: start(parent, by=BOB, once=key))
+
+    for process in (parent, store.process()):
+        with store.unchanged():
+            assert answer(lambda: start(process, by=BOB, once=key)) == first  # noqa: B023
+        with store.refuses(IdempotencyMismatchError):
+            start(process, by=BOB, once=once(by=BOB, body="another"))
+    remove(parent, "bob")
+    with store.unchanged():
+        assert answer(lambda: start(store.process(), by=BOB, once=key)) == first
+    remove(parent, "bob", of=KID)
+    with store.refuses(ForbiddenError):
+        start(store.process(), by=BOB, once=key)
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+@each_request
+def test_a_child_whose_answers_are_lost_is_made_once(
+    store: Store, parent: Table, nth: int, count: int, has_key: bool
+) -> None:
+    plant_members(store, count)
+    process = store.process()
+    answer_lost(Wire.of(process), nth)
+
+    start(process, by=BOB, once=once(by=BOB) if has_key else None)
+
+    assert_complete(store, parent)
+
+
+# What it costs
+
+COSTS: dict[str, tuple[Callable[[Table], object], bool, int, int]] = {
+    "start, cold": (lambda t: start(t, by=BOB), False, 3, 3),
+    "start, warm": (lambda t: start(t, by=BOB), True, 3, 3),
+    "start, with a key": (lambda t: start(t, by=BOB, once=once(by=BOB)), False, 3, 3),
+    "start at an entry": (lambda t: start(t, by=BOB, at=ids.FIRST), False, 1, 1),
+    "start of a fork, cold": (lambda t: start(t, of=FORK), False, 4, 4),
+    "page of children": (lambda t: kids(t, limit=20), False, 3, 3),
+}
+
+
+@pytest.mark.parametrize("name", COSTS)
+def test_a_child_costs_as_many_requests(store: Store, parent: Table, name: str) -> None:
+    act, knows, requests, rounds = COSTS[name]
+    for at in range(15):
+        start(parent, kid=conversation(200 + at))
+    process = store.process()
+    process.now_ms()
+    if knows:
+        show(process)
+    wire = Wire.of(process)
+
+    try:
+        act(process)
+    except ValidationError:
+        assert name == "start at an entry"
+
+    assert (len(wire.requests), wire.rounds) == (requests, rounds), wire.operations
+
+
+def test_nothing_of_a_childs_making_touches_its_parent_but_its_row(store: Store, parent: Table) -> None:
+    before = store.contents()
+    start(parent)
+    after = store.contents()
+
+    def of_parent(contents: dict[Key, Any]) -> dict[Key, Any]:
+        return {k: v for k, v in contents.items() if k.partition == ROOT and not k.sort.startswith("KID#")}
+
+    assert of_parent(before) == of_parent(after)
+    assert len([k for k in after if k.sort.startswith("KID#")]) == 1
