@@ -17,12 +17,15 @@ READY_S = 60
 
 
 @contextmanager
-def embedded_server() -> Iterator[str]:
-    """Start the local server on a free port, yield its address, and stop it by its pid."""
+def embedded_server(**variables: str) -> Iterator[str]:
+    """Start the local server on a free port, yield its address, and stop it by its pid.
+
+    variables: of its environment.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "local_server", "--port", "0"],
         cwd=ROOT,
-        env=environment(HOST="127.0.0.1", PORT="0", PYTHONUNBUFFERED="1"),
+        env=environment(HOST="127.0.0.1", PORT="0", PYTHONUNBUFFERED="1", **variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -1,0 +1,79 @@
+"""The committed OpenAPI document against the server: 2,000 requests or more, made by schemathesis.
+
+No 5xx, no status, header or content type that is not documented, no answer against its schema, no method
+that is served without being documented. FORKLORE_TEST_SEED runs the same requests again.
+"""
+
+import os
+import re
+import secrets
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.embedded_server import ROOT, embedded_server, environment
+
+CASES_MIN = 2_000
+RUN_S = 300
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "unsupported_method",
+)
+ENDS = ("deleteConversation", "adminDeleteConversation")
+"""What would leave nothing for the others to find comes last."""
+
+
+def test_random_requests_are_answered_as_the_document_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seed = os.environ.get("FORKLORE_TEST_SEED") or str(secrets.randbits(32))
+    document = (ROOT / "docs" / "openapi.json").read_text(encoding="utf-8")
+    (tmp_path / "openapi.json").write_text(document, encoding="utf-8")
+    with embedded_server(FORKLORE_ADMINS="alice") as url:
+        conversation = str(uuid.uuid4())
+        headers = {"Authorization": "Bearer alice", "X-API-Key": "local-key"}
+        made = httpx.post(f"{url}/v1/conversations", headers=headers, json={"id": conversation})
+        assert made.status_code == 201, made.text
+        settings = f'[parameters]\nconversationId = "{conversation}"\n'
+        (tmp_path / "schemathesis.toml").write_text(settings, encoding="utf-8")
+
+        def run(*which: str) -> int:
+            """Run schemathesis; return how many requests it has made."""
+            command = [
+                *(sys.executable, "-m", "schemathesis.cli", "--config-file", "schemathesis.toml"),
+                *("run", "openapi.json", "--url", url, "--checks", ",".join(CHECKS), "--seed", seed),
+                *("--phases", "examples,coverage,fuzzing", "--max-examples", "50", "--no-color", *which),
+                *(part for name, value in headers.items() for part in ("--header", f"{name}: {value}")),
+            ]
+            done = subprocess.run(
+                command,
+                cwd=tmp_path,
+                env=environment(PYTHONWARNINGS="default"),
+                capture_output=True,
+                text=True,
+                timeout=RUN_S,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
+            counted = re.search(r"(\d+) generated, (\d+) passed", done.stdout)
+            assert counted, done.stdout
+            assert counted[1] == counted[2]
+            return int(counted[1])
+
+        cases = run(*(part for name in ENDS for part in ("--exclude-operation-id", name)))
+        left = httpx.get(f"{url}/v1/conversations/{conversation}", headers=headers)
+        cases += run(*(part for name in ENDS for part in ("--include-operation-id", name)))
+
+    assert left.status_code == 200, left.text
+    assert left.json()["metrics"]["entries"] > 0
+    assert cases >= CASES_MIN
+    with capsys.disabled():
+        sys.stdout.write(f"\nschemathesis FORKLORE_TEST_SEED={seed}: {cases} cases ")
