@@ -426,10 +426,11 @@ def test_a_sync_to_an_unknown_id_creates_the_conversation(store: Store, table: T
 
 
 def test_nothing_known_and_nothing_sent_creates_nothing(store: Store, table: Table) -> None:
-    for key in (None, once(by=PLANNER)):
-        with store.unchanged():
-            done = sync(table, once=key)
-        assert (done.epoch, done.entry, done.no_op, done.epoch_incremented) == (None, None, True, False)
+    with store.unchanged():
+        done = sync(table)
+    assert (done.epoch, done.entry, done.no_op, done.epoch_incremented) == (None, None, True, False)
+    assert sync(table, once=once(by=PLANNER)) == done
+    assert [key.partition[:5] for key in store.contents()] == ["IDEM#"]
     create(table)
     with store.unchanged():
         assert told(sync(table)) == (None, None)
@@ -574,9 +575,6 @@ def test_a_sync_knows_its_own_first_attempt_again(store: Store, table: Table) ->
     assert told(sync(table, "a", "b", "c")) == (1, '["c"]')
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a no-op on an unknown id leaves no record, so its replay is decided anew"
-)
 def test_a_replay_of_a_sync_of_nothing_to_nothing_changes_nothing_later(store: Store, table: Table) -> None:
     key = once(by=PLANNER)
     first = sync(table, once=key)
@@ -584,6 +582,17 @@ def test_a_replay_of_a_sync_of_nothing_to_nothing_changes_nothing_later(store: S
 
     with store.unchanged():
         assert sync(table, once=key) == first
+
+
+def test_a_replay_of_a_sync_of_nothing_shows_nobody_who_has_made_the_conversation(
+    store: Store, table: Table
+) -> None:
+    key = once(by=PLANNER)
+    sync(table, once=key)
+    create(table, by=Caller("eve"))
+
+    with store.refuses(ForbiddenError):
+        sync(table, once=key)
 
 
 # Races

@@ -25,6 +25,7 @@ from forklore.usecases.drafts import (
     write_batch,
 )
 from forklore.usecases.idempotency import (
+    NO_GROUP,
     AnsweredBefore,
     Once,
     entries_again,
@@ -76,8 +77,7 @@ def _sync(table: Table, caller: Caller, conversation_id: str, draft: Draft, once
         seen = _see(table, caller, conversation_id, once)
         if seen is None:
             if not draft.content.value:
-                access.require_context(caller, bound_to=None)
-                return Synced(None, None, epoch_incremented=False)
+                return _do_nothing(table, caller, conversation_id, once)
             made = create(
                 table,
                 lambda nonce: _plan_root(table, caller, conversation_id, draft, once, nonce),
@@ -92,6 +92,19 @@ def _sync(table: Table, caller: Caller, conversation_id: str, draft: Draft, once
         except Refused as refused:
             _judge(table, caller, once, refused)
     raise UnavailableError("the context keeps changing; try again")
+
+
+def _do_nothing(table: Table, caller: Caller, conversation_id: str, once: Once | None) -> Synced:
+    """Return what it is to send nothing where nothing is known: no conversation is made of it."""
+    access.require_context(caller, bound_to=None)
+    answer = Synced(None, None, epoch_incremented=False)
+    record = _record(table, once, answer, group_id=NO_GROUP, conversation_id=conversation_id)
+    try:
+        if record:
+            table.commit(record)
+    except Refused as refused:
+        _judge(table, caller, once, refused)
+    return answer
 
 
 @dataclass(frozen=True, slots=True)

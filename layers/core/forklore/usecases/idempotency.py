@@ -14,6 +14,9 @@ from forklore.storage.items import Replay
 from forklore.storage.table import Table
 from forklore.usecases.opening import find
 
+NO_GROUP = ""
+"""The tree in the record of a request that found no conversation and made none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Once:
@@ -82,8 +85,10 @@ def raise_if_answered(table: Table, once: Once | None, found: Mapping[Key, Item]
     if once is None or replay is None:
         return
     conversation_id = replay.conversation_id
-    opened = find(table, conversation_id, caller=caller, existed=True)
-    opened.require(conversation_id, AccessLevel.READER)
+    existed = replay.group_id != NO_GROUP
+    shown = find(table, conversation_id, caller=caller, existed=existed)
+    if existed or shown.exists:
+        shown.require(conversation_id, AccessLevel.READER)
     if replay.request_hash != once.request_hash:
         raise IdempotencyMismatchError("this Idempotency-Key was used with another body")
     raise AnsweredBefore(replay)
