@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 
 from local_server.embedded import ENDPOINT, start_moto
 from local_server.invocation import EventTooLargeError, HandlerError, invoke, load_handler
@@ -88,21 +89,30 @@ class Background:
 
     def _poll(self, function: Function, polled: Polled, url: str) -> None:
         client, handler = boto3.client("sqs"), load_handler(function)
-        size = min(polled.batch_size, BATCH_SIZE_MAX)
         while not self._stopped.is_set():
-            received = client.receive_message(
-                QueueUrl=url, MaxNumberOfMessages=size, MessageSystemAttributeNames=["All"]
-            )
-            messages: list[Any] = received.get("Messages", [])
-            if not messages:
+            try:
+                self._poll_once(client, function, handler, polled, url)
+            except (BotoCoreError, ClientError) as error:  # a thread that ends would be missed by nobody
+                log(f"{function.name}: its queue does not answer\n{frames(error)}")
                 self._stopped.wait(self._poll_seconds)
-                continue
-            failed = _failed(_invoke(function, handler, _queue_event(messages, polled)), messages)
-            if failed:
-                log(f"{function.name}: {len(failed)} of {len(messages)} messages failed")
-            for message in messages:
-                if message["MessageId"] not in failed:
-                    client.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+
+    def _poll_once(
+        self, client: Any, function: Function, handler: Callable[[Any, Any], Any], polled: Polled, url: str
+    ) -> None:
+        size = min(polled.batch_size, BATCH_SIZE_MAX)
+        received = client.receive_message(
+            QueueUrl=url, MaxNumberOfMessages=size, MessageSystemAttributeNames=["All"]
+        )
+        messages: list[Any] = received.get("Messages", [])
+        if not messages:
+            self._stopped.wait(self._poll_seconds)
+            return
+        failed = _failed(_invoke(function, handler, _queue_event(messages, polled)), messages)
+        if failed:
+            log(f"{function.name}: {len(failed)} of {len(messages)} messages failed")
+        for message in messages:
+            if message["MessageId"] not in failed:
+                client.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
 
     def _keep(self, function: Function, seconds: int) -> None:
         handler = load_handler(function)

@@ -115,7 +115,7 @@ def event_of(name: str) -> Json:
 
 def body_of(operation: Operation) -> Any:
     """Return a body that the operation takes."""
-    return json.loads(event_of(operation.name)["body"])
+    return json.loads(event_of(operation.name).get("body", "{}"))
 
 
 def parameters_of(operation: Operation) -> dict[str, str]:

@@ -85,6 +85,9 @@ NewId = Annotated[
 ]
 """An id that the request makes: anything but a lower-case UUID is 400."""
 
+Cursor = str
+"""A place in a list that the request refers to: anything but one of that list is `invalid_cursor`."""
+
 NamedId = Annotated[str, Field(max_length=1000)]
 """An id that the request refers to: anything but an existing one is 404 or, for a cursor, 400."""
 

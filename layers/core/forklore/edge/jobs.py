@@ -24,7 +24,7 @@ def delete_group(body: str, context: Any) -> None:
     """
     try:
         group_id = _group_id(body)
-        table = open_table().within(_seconds_left(context))
+        table = _table_for_as_long_as(context)
         wait_s = Settings.from_environment().delete_wait_s
         deletion.run_deletion(table, open_queue(), group_id, wait_s=wait_s)
     except Exception as error:
@@ -35,7 +35,7 @@ def delete_group(body: str, context: Any) -> None:
 def sweep(context: Any) -> None:
     """Find the work in progress that no message announced."""
     try:
-        deletion.sweep(open_table().within(_seconds_left(context)), open_queue(), others=OTHER_JOBS)
+        deletion.sweep(_table_for_as_long_as(context), open_queue(), others=OTHER_JOBS)
     except Exception as error:
         _log_failure("sweep", error)
         raise
@@ -53,9 +53,10 @@ def _group_id(body: str) -> str:
     return group_id
 
 
-def _seconds_left(context: Any) -> float:
+def _table_for_as_long_as(context: Any) -> Table:
+    """Return the table for all that is left of the function's time: nobody waits for an answer."""
     seconds: float = context.get_remaining_time_in_millis() / 1000 - SPARE_SECONDS
-    return seconds
+    return open_table().within(seconds, most=seconds)
 
 
 def _log_failure(job: str, error: Exception) -> None:

@@ -119,7 +119,7 @@ class ListConversations(Request):
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
     query: Annotated[str, Field(max_length=500)] | None = None
     limit: fields.Limit200 = 20
-    after_cursor: fields.NamedId | None = None
+    after_cursor: fields.Cursor | None = None
 
 
 class ForkConversation(Request):
@@ -146,14 +146,14 @@ class ListPage(Request):
     """A page of a list, oldest first."""
 
     limit: fields.Limit200 = 20
-    after_cursor: fields.NamedId | None = None
+    after_cursor: fields.Cursor | None = None
 
 
 class ListMembers(Request):
     """A page of the members, oldest first."""
 
     limit: fields.Limit200 = 50
-    after_cursor: fields.NamedId | None = None
+    after_cursor: fields.Cursor | None = None
 
 
 Grantable = Literal["manager", "writer", "reader"]
@@ -177,6 +177,7 @@ class RequestTransfer(Request):
 
     conversation_id: fields.NamedId
     new_owner_user_id: fields.UserId
+    user_id: str | None = None
 
 
 class ListTransfers(Request):
@@ -184,7 +185,7 @@ class ListTransfers(Request):
 
     role: Annotated[Role, fields.one_of(Role)] = Role.ALL
     limit: fields.Limit200 = 50
-    after_cursor: fields.NamedId | None = None
+    after_cursor: fields.Cursor | None = None
 
 
 class EntryFields(Request):
@@ -267,10 +268,10 @@ class EntriesPage(Request):
 
     channel: fields.ChannelName | None = None
     limit: fields.Limit1000 = 50
-    after_cursor: fields.NamedId | None = None
-    before_cursor: fields.NamedId | None = None
+    after_cursor: fields.Cursor | None = None
+    before_cursor: fields.Cursor | None = None
     tail: fields.Truth = False
-    up_to_entry_id: fields.NamedId | None = None
+    up_to_entry_id: fields.Cursor | None = None
     all_forks: fields.Truth = False
     forks: Literal["all"] | None = None
 
@@ -309,7 +310,7 @@ class AdminListConversations(Justified):
     mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
     limit: fields.Limit200 = 20
-    after_cursor: fields.NamedId | None = None
+    after_cursor: fields.Cursor | None = None
 
 
 class AdminListPage(ListPage, Justified):

@@ -71,8 +71,9 @@ class Deadline:
     at: float
 
     @classmethod
-    def after(cls, seconds: float) -> "Deadline":
-        return cls(time.monotonic() + min(seconds, BUDGET_MAX_S))
+    def after(cls, seconds: float, *, most: float = BUDGET_MAX_S) -> "Deadline":
+        """Return the deadline of what has so many seconds left; `most` bounds what a request may take."""
+        return cls(time.monotonic() + min(seconds, most))
 
     def allows(self, seconds: float) -> bool:
         return time.monotonic() + seconds < self.at

@@ -59,12 +59,12 @@ class Table:
         self._random = random
         self._threads = threads or ThreadPoolExecutor(READS_AT_ONCE, thread_name_prefix="read")
 
-    def within(self, seconds: float) -> "Table":
-        """Return the same table for a request that has so many seconds left."""
+    def within(self, seconds: float, *, most: float = BUDGET_MAX_S) -> "Table":
+        """Return the same table for a request that has so many seconds left, and takes `most` of them."""
         return Table(
             self.connection,
             known=self.known,
-            deadline=Deadline.after(seconds),
+            deadline=Deadline.after(seconds, most=most),
             random=self._random,
             threads=self._threads,
         )

@@ -14,6 +14,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, Listed
 from forklore.domain.model import Caller, Entry, StartedBy
+from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import ValidationError
 from forklore.storage import items
 from forklore.storage.connection import Item, Refused, Write
@@ -217,7 +218,7 @@ def list_children(
     opened = open_conversation(table, conversation_id, caller=caller)
     page: list[Shown] = []
     last = place = after()
-    looked = 0
+    looked = page_bytes = 0
     at_once = min(limit + 1, ROWS_AT_ONCE)
     rows = table.query(keys.kids_range(opened.group.group_id, conversation_id, after=place), page=at_once)
     while places := [keys.listed(row["SK"]["S"]) for row in islice(rows, at_once)]:
@@ -226,9 +227,11 @@ def list_children(
             child = root_of(found, place.conversation_id, caller)
             if child is None or child.level is None:
                 continue
-            if len(page) == limit:
+            size = child.shown.escaped_bytes
+            if len(page) == limit or (page and page_bytes + size > PAGE_BYTES_MAX):
                 return ChildPage(page, last)
             page.append(child.shown)
+            page_bytes += size
             last = place
         looked += len(places)
         if looked >= ROWS_MAX:

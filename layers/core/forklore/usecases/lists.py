@@ -4,7 +4,6 @@ A user's MINE items name the trees; what is shown of each is read from the tree 
 out of date shows nothing (reliability, F08). A page reads the trees it shows and no others.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -12,9 +11,8 @@ from itertools import islice
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.jsontext import escaped_size
 from forklore.domain.keys import Key, Listed
-from forklore.domain.model import Caller, Conversation
+from forklore.domain.model import Caller
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.storage import items
 from forklore.storage.connection import Item
@@ -109,7 +107,7 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
         trees = _open_trees(table, caller, request, wanted)
         for tree_page in table.side_by_side(lambda tree: _shown(table, tree, request), trees):
             for place, shown in tree_page.listed:
-                size = _escaped_bytes(shown.conversation)
+                size = shown.escaped_bytes
                 if len(page) == request.limit or (page and page_bytes + size > PAGE_BYTES_MAX):
                     return _page(page, page[-1][0])
                 page.append((place, shown))
@@ -121,12 +119,6 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
         if looked >= TREES_MAX or forks >= FORKS_MAX:
             return _page(page, Place(places[-1][0]))
     return _page(page, None)
-
-
-def _escaped_bytes(conversation: Conversation) -> int:
-    """Return about how many bytes of an answer the conversation's own text takes."""
-    own = json.dumps([conversation.title, dict(conversation.tags)])
-    return escaped_size(conversation.metadata) + escaped_size(own)
 
 
 def _page(page: list[tuple[Place, Shown]], resume: Place | None) -> ConversationPage:

@@ -1,11 +1,13 @@
 """Opening a conversation: all that says what it is, who may use it and what it shows, in one or two reads."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from forklore.domain import access, ancestry, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import FIRST
+from forklore.domain.jsontext import escaped_size
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller, Conversation, Head
 from forklore.errors import NotFoundError, brief
@@ -45,6 +47,12 @@ class Shown:
     head: Head
     level: AccessLevel
     owner: str
+
+    @property
+    def escaped_bytes(self) -> int:
+        """About how many bytes of an answer the conversation's own text takes."""
+        own = json.dumps([self.conversation.title, dict(self.conversation.tags)])
+        return escaped_size(self.conversation.metadata) + escaped_size(own)
 
 
 @dataclass(frozen=True, slots=True)

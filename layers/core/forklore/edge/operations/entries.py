@@ -8,7 +8,7 @@ from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel
 from forklore.edge import answers, requests, results
 from forklore.edge.operation import Call, Operation
-from forklore.errors import InvalidCursorError, ValidationError
+from forklore.errors import ValidationError
 from forklore.usecases import context, entries
 from forklore.usecases.drafts import Draft
 
@@ -116,11 +116,13 @@ def _id_that_may_be_new(call: Call) -> str:
 
 
 def _position(cursor: str | None) -> EntryId | None:
+    """Return the position that a cursor names; for what can be no entry's id, one that no entry has.
+
+    It is refused in its turn: after a conversation that does not exist, and a caller who is no member.
+    """
     if cursor is None:
         return None
-    if not ids.is_entry_id(cursor):
-        raise InvalidCursorError
-    return EntryId(cursor)
+    return EntryId(cursor) if ids.is_entry_id(cursor) else ids.LAST
 
 
 _ENTRIES = "/v1/conversations/{conversationId}/entries"

@@ -66,6 +66,7 @@ def remove_membership(call: Call) -> None:
 def request_transfer(call: Call) -> Mapping[str, Any]:
     """Offer the ownership of a conversation's fork tree to a member."""
     body: requests.RequestTransfer = call.body
+    call.require_own(body.user_id)
     if not ids.is_uuid(body.conversation_id):
         raise NotFoundError(f"no conversation {brief(body.conversation_id)}")
     transfer = transfers.request_transfer(
@@ -197,6 +198,7 @@ OPERATIONS = (
         accept_transfer,
         None,
         status=204,
+        body=requests.NoFields,
         errors=(403, 404),
     ),
 )
