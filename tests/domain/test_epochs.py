@@ -99,7 +99,7 @@ def spelled(value: Any, choose: Callable[[list[str]], str]) -> str:
             members = [f"{json.dumps(name)} : {spelled(one, choose)}" for name, one in value.items()]
             return "{" + ",".join(members[::-1] if choose(["", "x"]) else members) + "}"
         case int():
-            return choose([str(value), f"{value}.0", f"{value}E0", f"{value}00e-2"])
+            return choose([str(value), f"{value}.0", f"{value}E0", f"{value * 100}e-2"])
         case _:
             sign, digits, exponent = value.as_tuple()
             whole = "-" * sign + ("".join(map(str, digits)).lstrip("0") or "0")

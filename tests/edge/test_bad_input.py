@@ -345,7 +345,7 @@ BAD_CURSORS = [
             "a list's": "<conversations>",
         }.items()
     ),
-    bad("entries: 5,000 characters", entries("afterCursor=" + "z" * 5000)),
+    bad("entries: 5,000 characters", entries("afterCursor=" + "z" * 5000), CURSOR),
     bad("entries: behind the end", entries("afterCursor=<second>&upToEntryId=<first>"), CURSOR),
     bad("all forks: of another user", entries("allForks=true&afterCursor=<foreign>"), CURSOR),
     bad("conversations: empty", conversations("afterCursor="), CURSOR),

@@ -76,6 +76,7 @@ TWO_THINGS_WRONG = [
     bad("a reader's bad fork", fork({"position": "blank"}, **READER)),
     # existence before membership and everything after it
     bad("a foreign cursor of nothing", entries("afterCursor=<foreign>", of=FRESH), NOT_FOUND),
+    bad("a cursor that is none of nothing", entries("afterCursor=x", of=FRESH), NOT_FOUND),
     bad("context of nothing", entries("channel=context", of=FRESH), NOT_FOUND),
     bad("a stranger's nothing", show(FRESH, **STRANGER), NOT_FOUND),
     bad("an unknown entry of nothing", fork({"atEntryId": FRESH}, of=FRESH), NOT_FOUND),
@@ -83,6 +84,7 @@ TWO_THINGS_WRONG = [
     bad("a wrong If-Match of a fork of nothing", fork({}, of=FRESH, headers=WRONG_MATCH), NOT_FOUND),
     # membership before everything after it
     bad("a stranger's bad cursor", entries("afterCursor=<foreign>", **STRANGER), FORBIDDEN),
+    bad("a stranger's cursor that is none", entries("upToEntryId=x", **STRANGER), FORBIDDEN),
     bad("a stranger's cursor of forks", forks("afterCursor=<forks>", **STRANGER), FORBIDDEN),
     bad("a stranger's entry", entries("afterCursor=<first>", **STRANGER), FORBIDDEN),
     bad("a stranger's fork at nothing", fork({"atEntryId": "<foreign>"}, **STRANGER), FORBIDDEN),

@@ -144,18 +144,26 @@ class Store:
             self.client.delete_item(TableName=self.name, Key=items.key_of(key))
 
     def add_member(self, group_id: str, user_id: str, level: AccessLevel = AccessLevel.WRITER) -> None:
-        """Share a tree: the MEM and MINE items that sharing will write."""
+        """Share a tree: the MEM and MINE items that sharing writes, counted."""
         created_at = self.item(keys.group(group_id))["createdAt"]["S"]
         root = Conversation(group_id, group_id, created_at)
-        member = items.member_item(group_id, items.Member(user_id, level, created_at))
+        self._count_members(group_id, 0 if keys.member(group_id, user_id) in self.contents() else 1)
         self.put(
-            member,
-            mine_of(root, user_id),
+            items.member_item(group_id, items.Member(user_id, level, created_at)), mine_of(root, user_id)
         )
 
     def remove_member(self, group_id: str, user_id: str) -> None:
         """Take a membership away; the MINE item stays, as stale as a list row can be."""
+        self._count_members(group_id, -1 if keys.member(group_id, user_id) in self.contents() else 0)
         self.delete(keys.member(group_id, user_id))
+
+    def _count_members(self, group_id: str, by: int) -> None:
+        group = items.group(self.item(keys.group(group_id)))
+        self.change(
+            keys.group(group_id),
+            members=items.number(group.members + by),
+            membersVersion=items.number(group.members_version + 1),
+        )
 
     def bury(self, group_id: str) -> None:
         """Set the tree's tombstone: the first step of its deletion, which refuses every read."""

@@ -9,6 +9,7 @@ from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key, Listed
 from forklore.domain.model import Caller, Entry, StartedBy
+from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
@@ -385,7 +386,7 @@ def assert_complete(store: Store, table: Table, expected: dict[str, str] | None 
     assert_settled(store)
 
 
-@pytest.mark.parametrize(("count", "writes"), [(46, 1), (47, 3), (60, 4), (300, 9)])
+@pytest.mark.parametrize(("count", "writes"), [(45, 1), (46, 3), (60, 4), (300, 9)])
 def test_a_child_of_many_members_has_them_all(store: Store, parent: Table, count: int, writes: int) -> None:
     plant_members(store, count)
     wire = Wire.of(parent)
@@ -678,3 +679,28 @@ def test_nothing_of_a_childs_making_touches_its_parent_but_its_row(store: Store,
 
     assert of_parent(before) == of_parent(after)
     assert len([k for k in after if k.sort.startswith("KID#")]) == 1
+
+
+def test_a_page_of_children_is_cut_by_bytes_as_well_as_by_count(store: Store, parent: Table) -> None:
+    for number in range(100, 130):
+        kid = conversation(number)
+        start(parent, "x", kid=kid)
+        metadata = '{"a":"' + "\U0001f421" * 19_000 + '"}'
+        store.change(keys.conversation(kid, kid), metadata=items.text(metadata))
+
+    sizes: list[int] = []
+    place: Listed | None = None
+    while not sizes or place is not None:
+        here = place
+        found = children.list_children(
+            parent,
+            caller=ANN,
+            conversation_id=ROOT,
+            after=lambda: here,
+            limit=200,  # noqa: B023
+        )
+        sizes.append(len(found.children))
+        place = found.resume
+
+    assert sum(sizes) == 30
+    assert max(sizes) * 19_000 * 12 <= PAGE_BYTES_MAX < 30 * 19_000 * 12

@@ -770,7 +770,7 @@ def test_reading_and_syncing_the_latest_epoch_cost_that_epoch_and_not_the_histor
             wire.clear()
             counts.clear()
             assert sync(table, *expected, to=of).no_op
-            assert len(wire.requests) <= 4, wire.operations
+            assert len(wire.requests) <= 5, wire.operations
             assert sum(counts) <= most, counts
     wire = Wire.of(long_history)
     counts = read_items(wire)

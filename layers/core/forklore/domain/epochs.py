@@ -41,10 +41,10 @@ def decide_sync(known: Sequence[Any], sent: Sequence[Any], *, epoch: int) -> Syn
     """
     if epoch == 0:
         return Sync(1, 0, increments=True) if sent else None
-    begins = len(known) <= len(sent) and all(map(is_same, known, sent))
-    if begins and len(known) == len(sent):
+    continues = len(known) <= len(sent) and all(map(is_same, known, sent))
+    if continues and len(known) == len(sent):
         return None
-    if begins and sent:
+    if continues and sent:
         return Sync(epoch, len(known), increments=False)
     return Sync(epoch + 1, 0, increments=True)
 

@@ -32,6 +32,11 @@ class SortRange(NamedTuple):
     last: str
 
 
+def _all(partition: str, prefix: str) -> SortRange:
+    """Return the range of every sort key that begins with `prefix`, which ends with `#`: `$` comes next."""
+    return SortRange(partition, prefix, f"{prefix.removesuffix('#')}$")
+
+
 def escape(text: str) -> str:
     """Return text of a user or client as it may stand in a key.
 
@@ -106,7 +111,7 @@ def in_head(sort_key: str) -> str:
 
 def heads_range(group_id: str) -> SortRange:
     """Return the range of every HEAD of a tree."""
-    return SortRange(group_id, _HEAD, f"{_HEAD}~")
+    return _all(group_id, _HEAD)
 
 
 _CONTEXT = "CTX#"
@@ -118,7 +123,7 @@ def context(group_id: str, conversation_id: str, client_id: str) -> Key:
 
 def contexts_range(group_id: str) -> SortRange:
     """Return the range of every CTX of a tree."""
-    return SortRange(group_id, _CONTEXT, f"{_CONTEXT}~")
+    return _all(group_id, _CONTEXT)
 
 
 def is_context_of(sort_key: str, client_id: str) -> bool:
@@ -179,7 +184,7 @@ def member(group_id: str, user_id: str) -> Key:
 
 def members_range(group_id: str) -> SortRange:
     """Return the range of every membership of a tree."""
-    return SortRange(group_id, _MEMBER, f"{_MEMBER}~")
+    return _all(group_id, _MEMBER)
 
 
 _TRANSFER = "XFER"
@@ -223,7 +228,7 @@ def kids_range(parent_group_id: str, parent_id: str, *, after: Listed | None = N
 
 def all_kids_range(parent_group_id: str) -> SortRange:
     """Return the range of every child that a conversation of the tree has started."""
-    return SortRange(parent_group_id, _KID, f"{_KID}~")
+    return _all(parent_group_id, _KID)
 
 
 _JOB = "JOB"
@@ -244,9 +249,9 @@ def in_job(sort_key: str) -> tuple[str, str]:
     return kind, group_id
 
 
-def jobs_range() -> SortRange:
-    """Return the range of all work in progress."""
-    return SortRange(_JOB, "A", "~")
+def jobs_range(kind: str) -> SortRange:
+    """Return the range of all work in progress of one kind."""
+    return _all(_JOB, f"{kind}#")
 
 
 def pointer(conversation_id: str) -> Key:

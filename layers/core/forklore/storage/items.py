@@ -396,6 +396,11 @@ def epoch(item: Item) -> Epoch:
     return Epoch(int(item["epoch"]["N"]), EntryId(item["first"]["S"]))
 
 
+def epoch_entries(item: Item) -> int:
+    """Return how many of the conversation's own entries are in the latest epoch that a CTX item names."""
+    return int(item["count"]["N"])
+
+
 def last_context(item: Item) -> EntryId:
     """Return the last context entry that a CTX item names."""
     return EntryId(item["last"]["S"])

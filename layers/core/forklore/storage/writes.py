@@ -154,9 +154,10 @@ class Writer:
         """Move a client's CTX over new entries: they join its epoch, or start a higher one."""
         n = Names()
         epoch, last = n.value("epoch", number(move.epoch)), n.value("last", text(move.last))
-        first = n.value("first", text(move.first))
+        first, count = n.value("first", text(move.first)), n.value("count", number(move.count))
         if not move.starts_epoch:
             first = f"if_not_exists({n.name('first')}, {first})"
+            count = f"if_not_exists({n.name('count')}, {n.value('none', number(0))}) + {count}"
         relation = "<" if move.starts_epoch else "="
         if not move.is_sync:
             lowest = n.value("lowest", number(move.lowest))
@@ -170,7 +171,7 @@ class Writer:
             "Update",
             Key=key_of(keys.context(move.group_id, move.conversation_id, move.client_id)),
             UpdateExpression=f"SET {n.name('epoch')} = {epoch}, {n.name('last')} = {last}"
-            f", {n.name('first')} = {first}",
+            f", {n.name('first')} = {first}, {n.name('count')} = {count}",
             ConditionExpression=condition,
             **n.parts(),
         )
@@ -710,10 +711,10 @@ class HeadMove:
 class ContextMove:
     """What an append of context entries does to its client's CTX.
 
-    epoch: the highest of the new entries; first: the first of them in that epoch. lowest: the first epoch
-    of the new entries. last: the last new id. starts_epoch: whether `epoch` is higher than the one known.
-    is_sync: the write was decided on the context up to `decided_on`, the last id in the CTX that was read;
-    None: there was no CTX.
+    epoch: the highest of the new entries; first: the first of them in that epoch; count: how many are in it.
+    lowest: the first epoch of the new entries. last: the last new id. starts_epoch: whether `epoch` is higher
+    than the one known. is_sync: the write was decided on the context up to `decided_on`, the last id in the
+    CTX that was read; None: there was no CTX.
     """
 
     group_id: str
@@ -723,6 +724,7 @@ class ContextMove:
     lowest: int
     first: EntryId
     last: EntryId
+    count: int
     starts_epoch: bool
     decided_on: EntryId | None = None
     is_sync: bool = False

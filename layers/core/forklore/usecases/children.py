@@ -92,6 +92,7 @@ def _decide(
     around = [
         *record,
         table.write.check_parent(parent.group),
+        *([] if caller.user_id == parent.group.owner else [_still_writer(table, parent, caller)]),
         table.write.put_new("kid", items.kid_item(kid, started_by)),
     ]
     tree = table.write.put_tree(
@@ -108,6 +109,10 @@ def _decide(
         ],
         entries,
     )
+
+
+def _still_writer(table: Table, parent: Opened, caller: Caller) -> Write:
+    return table.write.check_member(parent.group.group_id, caller.user_id, AccessLevel.WRITER)
 
 
 def _see(table: Table, caller: Caller, request: ChildRequest, once: Once | None) -> _Seen | None:
@@ -134,7 +139,11 @@ def _see(table: Table, caller: Caller, request: ChildRequest, once: Once | None)
         item = found.beside.get(keys.entry(parent.group.group_id, EntryId(entry_id))) if is_id else None
         _check_shown(parent, item)
     members = [items.member(item) for item in table.query(keys.members_range(parent.group.group_id))]
-    # The look-up is no snapshot: who may start a child is said by the members that the version is held to.
+    # The look-ups are no snapshot: these are the members of the version that the write holds only if they are
+    # as many as GROUP counts and its owner is the one owner among them. They say who may start a child.
+    owners = [member.user_id for member in members if member.level is AccessLevel.OWNER]
+    if owners != [parent.group.owner] or len(members) != parent.group.members:
+        raise TreeChanged
     own = [member.level for member in members if member.user_id == caller.user_id]
     access.require(own[0] if own else None, AccessLevel.WRITER)
     return _Seen(parent, members, begun)

@@ -1,20 +1,22 @@
 """Sync: bring an agent's stored context to its present one, with as little written as its change needs."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from forklore.domain import access, jsontext, keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.epochs import NO_EPOCH, Epoch, decide_sync
+from forklore.domain.epochs import Epoch, decide_sync, is_same
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
 from forklore.errors import ForbiddenError, UnavailableError
 from forklore.storage import items
-from forklore.storage.connection import Refused, Write
+from forklore.storage.connection import Item, Refused, Write
 from forklore.storage.table import Table
-from forklore.storage.writes import IDEMPOTENCY, MEMBER
+from forklore.storage.writes import MEMBER
 from forklore.usecases import views
-from forklore.usecases.creating import Plan, create
+from forklore.usecases.creating import Plan, TreeChanged, create
 from forklore.usecases.drafts import (
     Draft,
     check_fits,
@@ -31,6 +33,7 @@ from forklore.usecases.idempotency import (
     entries_again,
     keys_of,
     raise_if_answered,
+    raise_if_recorded,
     record_entries,
 )
 from forklore.usecases.opening import Opened, find
@@ -73,8 +76,12 @@ def sync_context(
 
 def _sync(table: Table, caller: Caller, conversation_id: str, draft: Draft, once: Once | None) -> Synced:
     nonce = table.nonce()
-    for _ in range(ATTEMPTS_MAX):
-        seen = _see(table, caller, conversation_id, once)
+    for attempt in range(ATTEMPTS_MAX):
+        table.pause(attempt)
+        try:
+            seen = _see(table, caller, conversation_id, once, draft.content.value)
+        except TreeChanged:
+            continue
         if seen is None:
             if not draft.content.value:
                 return _do_nothing(table, caller, conversation_id, once)
@@ -109,15 +116,26 @@ def _do_nothing(table: Table, caller: Caller, conversation_id: str, once: Once |
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The conversation and the client's latest epoch in it. last: of its CTX; None when it has none."""
+    """The conversation and the client's latest epoch in it.
+
+    known: the epoch's elements, or enough of them to tell that what was sent goes another way. last: of the
+    client's CTX; None when it has none.
+    """
 
     opened: Opened
     client_id: str
-    known: list[Entry]
+    epoch: Epoch
+    known: list[Any]
     last: EntryId | None
 
 
-def _see(table: Table, caller: Caller, conversation_id: str, once: Once | None) -> _Seen | None:
+def _see(
+    table: Table, caller: Caller, conversation_id: str, once: Once | None, sent: Sequence[Any]
+) -> _Seen | None:
+    """Return what the sync is decided on; None when there is no conversation.
+
+    Raises TreeChanged when a write was met half way.
+    """
     client = caller.client_id
     found = find(
         table,
@@ -134,10 +152,47 @@ def _see(table: Table, caller: Caller, conversation_id: str, once: Once | None) 
     assert client is not None
     group_id = opened.group.group_id
     own = found.beside.get(keys.context(group_id, conversation_id, client))
-    stored = views.latest_context(table, group_id, opened.view, client)
-    return _Seen(
-        opened, client, table.with_bodies(group_id, stored), items.last_context(own) if own else None
-    )
+    epoch = items.epoch(own) if own else views.latest_epoch(table, group_id, opened.view, client)
+    entries = _KnownEntries(conversation_id, sent)
+    for entry in views.entries_of_epoch(table, group_id, opened.view, client, epoch):
+        entries.take(entry)
+        if entries.differ:
+            break
+    else:
+        # What a sync decides on must be whole. A transaction becomes visible item by item.
+        if not entries.are_those_of(own):
+            raise TreeChanged
+    return _Seen(opened, client, epoch, entries.elements, items.last_context(own) if own else None)
+
+
+class _KnownEntries:
+    """An epoch's entries as they are read: their elements, and those that are the conversation's own.
+
+    differ: what was sent does not begin with them.
+    """
+
+    def __init__(self, conversation_id: str, sent: Sequence[Any]) -> None:
+        self._conversation_id = conversation_id
+        self._sent = sent
+        self.differ = False
+        self._own = 0
+        self._last: EntryId | None = None
+        self.elements: list[Any] = []
+
+    def take(self, entry: Entry) -> None:
+        for element in jsontext.read_value(entry.content):
+            at = len(self.elements)
+            self.differ = self.differ or at >= len(self._sent) or not is_same(element, self._sent[at])
+            self.elements.append(element)
+        if entry.conversation_id == self._conversation_id:
+            self._own += 1
+            self._last = entry.entry_id
+
+    def are_those_of(self, context: Item | None) -> bool:
+        """Tell whether these are all own entries that the client's CTX, perhaps absent, speaks of."""
+        if context is None:
+            return self._own == 0
+        return (self._own, self._last) == (items.epoch_entries(context), items.last_context(context))
 
 
 def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once | None, nonce: str) -> Synced:
@@ -145,9 +200,8 @@ def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once |
     opened = seen.opened
     conversation_id, group_id = opened.conversation.conversation_id, opened.group.group_id
     where = {"group_id": group_id, "conversation_id": conversation_id}
-    epoch = Epoch(seen.known[0].epoch or 0, seen.known[0].entry_id) if seen.known else NO_EPOCH
-    known = [element for entry in seen.known for element in jsontext.read_value(entry.content)]
-    decided = decide_sync(known, draft.content.value, epoch=epoch.number)
+    epoch = seen.epoch
+    decided = decide_sync(seen.known, draft.content.value, epoch=epoch.number)
     if decided is None:
         answer = Synced(epoch.number or None, None, epoch_incremented=False)
         record = _record(table, once, answer, **where)
@@ -201,9 +255,7 @@ def _record(
 
 def _judge(table: Table, caller: Caller, once: Once | None, refused: Refused) -> None:
     """Return when the sync is worth deciding again; raise what the caller is told otherwise."""
-    item = refused.failed.get(IDEMPOTENCY)
-    if once is not None and item is not None:
-        raise_if_answered(table, once, {once.key: item}, caller=caller)
+    raise_if_recorded(table, once, refused, caller=caller)
     if MEMBER in refused.failed:
         raise ForbiddenError("this needs the access level 'writer'") from refused
 

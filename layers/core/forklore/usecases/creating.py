@@ -11,7 +11,7 @@ from forklore.storage import items
 from forklore.storage.connection import Refused, Write
 from forklore.storage.table import Table
 from forklore.storage.writes import GROUP, IDEMPOTENCY, MAKING, MEMBER, PARENT, POINTER
-from forklore.usecases.idempotency import Once, keys_of, raise_if_answered
+from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, raise_if_recorded
 
 ATTEMPTS_MAX = 8
 """Times that a creation is decided again when what it stands on changes under it."""
@@ -78,7 +78,7 @@ def create(
 def _judge(table: Table, refused: Refused, *, caller: Caller, once: Once | None, nonce: str) -> _Verdict:
     for name, item in refused.failed.items():
         if name == IDEMPOTENCY:
-            raise_if_answered(table, once, {once.key: item} if once and item else {}, caller=caller)
+            raise_if_recorded(table, once, refused, caller=caller)
         elif name == POINTER:
             mine = item is not None and items.nonce(item) == nonce
             return _Verdict.OURS if mine else _Verdict.TAKEN
@@ -86,6 +86,8 @@ def _judge(table: Table, refused: Refused, *, caller: Caller, once: Once | None,
             raise ForbiddenError("the membership was taken away") from refused
         elif name == MAKING and item is not None and items.group(item).is_live:
             return _Verdict.OURS if items.nonce(item) == nonce else _Verdict.TAKEN
+        elif name == GROUP and item is not None and items.group(item).unborn:
+            raise UnavailableError("what was begun under this id is still being cleared; try again")
         elif name in (GROUP, PARENT) and (item is None or not items.group(item).is_live):
             raise NotFoundError("the conversation is deleted") from refused
     return _Verdict.CHANGED

@@ -21,6 +21,7 @@ from forklore.storage.items import Group, State
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, POINTER, TRANSFER
+from forklore.usecases.heads import all_heads
 from forklore.usecases.opening import Found, find
 
 WAIT_SECONDS = 35
@@ -57,10 +58,10 @@ def delete_conversation(
     A tree whose deletion stopped half way is closed further for its owner.
     Raises NotFoundError, ForbiddenError if the caller is not the owner.
     """
-    group_id = _set_tombstone(table, caller, conversation_id)
+    group_id, is_new = _set_tombstone(table, caller, conversation_id)
     table.known.forget(conversation_id)
     try:
-        _close(table, queue, group_id, last=conversation_id, delay_s=wait_s + 1)
+        _close(table, queue, group_id, last=conversation_id, delay_s=wait_s + 1, is_new=is_new)
     except UnavailableError:
         queue.announce([group_id])
         return False
@@ -68,13 +69,16 @@ def delete_conversation(
     return True
 
 
-def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> str:
-    """Return the id of the conversation's tree, which is refused to every reader from here on."""
+def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[str, bool]:
+    """Return the id of the conversation's tree, which is refused to every reader from here on.
+
+    Beside it, whether its tombstone was set just now.
+    """
     for attempt in range(ATTEMPTS_MAX):
         table.pause(attempt)
         found = find(table, conversation_id, caller=caller)
         if found.opened is None:
-            return _dying_group(found, caller, conversation_id)
+            return _dying_group(found, caller, conversation_id), False
         group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
         owner = None if caller.sees_all else caller.user_id
         try:
@@ -86,7 +90,7 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> str:
             )
         except Refused:  # it has another owner now, or its tombstone
             continue
-        return group_id
+        return group_id, True
     raise UnavailableError("the conversation keeps changing; try again")
 
 
@@ -109,16 +113,24 @@ def _dying_group(found: Found, caller: Caller, conversation_id: str) -> str:
 
 
 def _close(
-    table: Table, queue: Queue, group_id: str, *, last: str, delay_s: int, has_pointer: bool = False
+    table: Table,
+    queue: Queue,
+    group_id: str,
+    *,
+    last: str,
+    delay_s: int,
+    has_pointer: bool = False,
+    is_new: bool = False,
 ) -> None:
     """See to it that nothing can be written to a tree with a tombstone, nor to its direct children.
 
     last: the conversation to close last. delay_s: after which the children are announced. has_pointer:
-    whether the tree's own id still points to it, even where there is no HEAD.
+    whether the tree's own id still points to it, even where there is no HEAD. is_new: whether the tombstone
+    was set just now, so that none of its conversations can be closed yet.
     """
     kids, heads = table.both(
         lambda: [items.key(item) for item in table.query(keys.all_kids_range(group_id), only=())],
-        lambda: _heads(table, group_id),
+        lambda: _heads(table, group_id, is_new=is_new),
     )
     for some in _in_parts(kids, CHILDREN_AT_ONCE):
         _close_children(table, some)
@@ -138,8 +150,8 @@ def _close_children(table: Table, kids: Sequence[Key]) -> None:
     at = _now(table)
     children = [keys.listed(kid.sort).conversation_id for kid in kids]
 
-    def bury(child: str) -> None:
-        _commit_if_so(  # if not, it is dying or gone
+    def bury(child: str) -> bool:
+        return _commit_if_so(  # if not, it is dying or gone
             table,
             [
                 table.write.bury(GROUP, child, at=at, states=(State.LIVE, State.CREATING)),
@@ -147,14 +159,27 @@ def _close_children(table: Table, kids: Sequence[Key]) -> None:
             ],
         )
 
-    _all(table.side_by_side(bury, children))
-    heads = table.side_by_side(lambda child: [(child, one) for one in _heads(table, child)], children)
+    buried = list(zip(children, table.side_by_side(bury, children), strict=True))
+
+    def heads_of(child: tuple[str, bool]) -> list[tuple[str, str]]:
+        group_id, is_new = child
+        return [(group_id, conversation_id) for conversation_id in _heads(table, group_id, is_new=is_new)]
+
+    heads = table.side_by_side(heads_of, buried)
     _close_conversations(table, [head for of_child in heads for head in of_child])
 
 
-def _heads(table: Table, group_id: str) -> list[str]:
-    """Return the ids of a tree's conversations that can still be appended to."""
-    return [keys.in_head(item["SK"]["S"]) for item in table.query(keys.heads_range(group_id), only=())]
+def _heads(table: Table, group_id: str, *, is_new: bool) -> list[str]:
+    """Return the ids of a tree's conversations that can still be appended to.
+
+    is_new: whether all of them can, and so as many are to be found as GROUP counts.
+    """
+    if is_new:
+        group = items.group(table.get_all([keys.group(group_id)])[keys.group(group_id)])
+        heads: Iterable[Item] = all_heads(table, group, only=())
+    else:
+        heads = table.query(keys.heads_range(group_id), only=())
+    return [keys.in_head(item["SK"]["S"]) for item in heads]
 
 
 def _close_conversations(table: Table, heads: Sequence[tuple[str, str]]) -> None:
@@ -311,15 +336,21 @@ def sweep(
     others: what finishes a job of another kind, given the table and the tree's id. A kind that nobody knows
     is left alone.
     """
-    jobs = [keys.in_job(item["SK"]["S"]) for item in table.query(keys.jobs_range(), limit=SWEPT_MAX, only=())]
-    queue.announce((group_id for kind, group_id in jobs if kind == DELETION), within_s=ANNOUNCE_ALL_SECONDS)
-    for kind, group_id in jobs:
-        if kind == CREATION and _give_up_creation(table, group_id):
-            queue.announce([group_id])
-    for kind, group_id in jobs:
-        if others and kind in others:
-            with contextlib.suppress(UnavailableError):  # the next sweep comes to it again
-                others[kind](table, group_id)
+    queue.announce(_jobs(table, DELETION), within_s=ANNOUNCE_ALL_SECONDS)
+    for group_id in _jobs(table, CREATION):
+        with contextlib.suppress(UnavailableError):  # the next sweep comes to it again
+            if _give_up_creation(table, group_id):
+                queue.announce([group_id])
+    for kind, finish in (others or {}).items():
+        for group_id in _jobs(table, kind):
+            with contextlib.suppress(UnavailableError):
+                finish(table, group_id)
+
+
+def _jobs(table: Table, kind: str) -> list[str]:
+    """Return the trees that work of a kind is in progress on."""
+    rows = table.query(keys.jobs_range(kind), limit=SWEPT_MAX, only=())
+    return [keys.in_job(row["SK"]["S"])[1] for row in rows]
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:

@@ -263,6 +263,7 @@ def context_move(
         lowest=epochs[0],
         first=begins if starts_epoch else epoch.first or begins,
         last=own[-1].entry_id,
+        count=epochs.count(epochs[-1]),
         starts_epoch=starts_epoch,
     )
 

@@ -45,6 +45,7 @@ from forklore.usecases.idempotency import (
     entries_again,
     keys_of,
     raise_if_answered,
+    raise_if_recorded,
     record_entries,
 )
 from forklore.usecases.opening import Opened, find
@@ -263,8 +264,7 @@ class _Appending:
         table, request = self._table, self._request
         for name, item in refused.failed.items():
             if name == IDEMPOTENCY:
-                found = {request.once.key: item} if request.once and item else {}
-                raise_if_answered(table, request.once, found, caller=self._caller)
+                raise_if_recorded(table, request.once, refused, caller=self._caller)
             elif is_entry(name):
                 return facts
             elif name == HEAD:

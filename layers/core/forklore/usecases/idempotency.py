@@ -9,9 +9,10 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Caller, Entry
 from forklore.errors import IdempotencyMismatchError
 from forklore.storage import items
-from forklore.storage.connection import Item, Write
+from forklore.storage.connection import Item, Refused, Write
 from forklore.storage.items import Replay
 from forklore.storage.table import Table
+from forklore.storage.writes import IDEMPOTENCY
 from forklore.usecases.opening import find
 
 NO_GROUP = ""
@@ -92,6 +93,13 @@ def raise_if_answered(table: Table, once: Once | None, found: Mapping[Key, Item]
     if replay.request_hash != once.request_hash:
         raise IdempotencyMismatchError("this Idempotency-Key was used with another body")
     raise AnsweredBefore(replay)
+
+
+def raise_if_recorded(table: Table, once: Once | None, refused: Refused, *, caller: Caller) -> None:
+    """Raise as `raise_if_answered` does, if it is this request's record that refused a transaction."""
+    item = refused.failed.get(IDEMPOTENCY)
+    if once is not None and item is not None:
+        raise_if_answered(table, once, {once.key: item}, caller=caller)
 
 
 def entries_again(table: Table, replay: Replay) -> list[Entry]:

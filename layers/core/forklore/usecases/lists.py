@@ -4,7 +4,7 @@ A user's MINE items name the trees; what is shown of each is read from the tree 
 out of date shows nothing (reliability, F08). A page reads the trees it shows and no others.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
@@ -101,11 +101,11 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
     page: list[tuple[Place, Shown]] = []
     page_bytes = looked = forks = 0
     rows = _rows(table, caller, request)
-    at_once = min(TREES_AT_ONCE, request.limit + 1)
+    at_once = TREES_AT_ONCE if request.query else min(TREES_AT_ONCE, request.limit + 1)
     while places := list(islice(rows, at_once)):
         wanted = [at for at, is_child in places if is_child is None or request.ancestry.includes(is_child)]
         trees = _open_trees(table, caller, request, wanted)
-        for tree_page in table.side_by_side(lambda tree: _shown(table, tree, request), trees):
+        for tree, tree_page in _pages_of(table, trees, request):
             for place, shown in tree_page.listed:
                 size = shown.escaped_bytes
                 if len(page) == request.limit or (page and page_bytes + size > PAGE_BYTES_MAX):
@@ -115,10 +115,29 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
             if tree_page.stopped is not None:
                 return _page(page, tree_page.stopped)
             forks += tree_page.looked
+            if forks >= FORKS_MAX:
+                return _page(page, Place(tree.place))
         looked += len(places)
-        if looked >= TREES_MAX or forks >= FORKS_MAX:
+        if looked >= TREES_MAX:
             return _page(page, Place(places[-1][0]))
     return _page(page, None)
+
+
+def _pages_of(
+    table: Table, trees: Sequence[_Tree], request: ListRequest
+) -> Iterator[tuple[_Tree, "_Listed"]]:
+    """Yield each tree with what is listed of it; what is read side by side is about what a page needs."""
+    room = request.limit if request.mode is Mode.ALL and request.query is None else FORKS_MAX
+    left = list(trees)
+    while left:
+        some: list[_Tree] = []
+        cost = 0
+        while left and cost <= room:
+            some.append(left.pop(0))
+            cost += 1 if request.mode is Mode.ROOTS else some[-1].group.forks + 1
+        yield from zip(
+            some, table.side_by_side(lambda tree: _listed(table, tree, request), some), strict=True
+        )
 
 
 def _page(page: list[tuple[Place, Shown]], resume: Place | None) -> ConversationPage:
@@ -160,7 +179,7 @@ def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _Listed:
     """What is listed of one tree, in order, each with its place; perhaps more than fits the page.
 
     looked: how many conversations were looked at. stopped: the place to go on after, where the tree was not
@@ -172,30 +191,32 @@ class _Shown:
     stopped: Place | None = None
 
 
-def _shown(table: Table, tree: _Tree, request: ListRequest) -> _Shown:
-    group_id = tree.group.group_id
+def _listed(table: Table, tree: _Tree, request: ListRequest) -> _Listed:
     if tree.group.forks == 0 or request.mode is Mode.ROOTS:
-        shown = _conversation(tree.items, tree, group_id)
-    elif request.mode is Mode.ALL:
+        return _Listed(_if_it_matches(tree, _conversation(tree.items, tree, tree.group.group_id), request))
+    if request.mode is Mode.ALL:
         return _all_of(table, tree, request)
-    else:
-        shown = _latest_of(table, tree)
+    return _latest_of(table, tree, request)
+
+
+def _if_it_matches(tree: _Tree, shown: Shown | None, request: ListRequest) -> list[tuple[Place, Shown]]:
     is_listed = shown is not None and _matches(shown, request.query)
-    return _Shown([(Place(tree.place), shown)] if shown is not None and is_listed else [])
+    return [(Place(tree.place), shown)] if shown is not None and is_listed else []
 
 
-def _latest_of(table: Table, tree: _Tree) -> Shown | None:
-    """Return the conversation with the newest `updatedAt`."""
+def _latest_of(table: Table, tree: _Tree, request: ListRequest) -> _Listed:
+    """Return the conversation with the newest `updatedAt`, if it matches."""
     group_id = tree.group.group_id
     heads = {keys.in_head(i["SK"]["S"]): i for i in table.query(keys.heads_range(group_id))}
     if not heads:
-        return None
+        return _Listed([])
     winner = max(heads, key=lambda c: (items.head(heads[c]).updated_at, c))
     found = {**tree.items, **table.get([keys.conversation(group_id, winner)])}
-    return _conversation({**found, keys.head(group_id, winner): heads[winner]}, tree, winner)
+    shown = _conversation({**found, keys.head(group_id, winner): heads[winner]}, tree, winner)
+    return _Listed(_if_it_matches(tree, shown, request), looked=len(heads))
 
 
-def _all_of(table: Table, tree: _Tree, request: ListRequest) -> _Shown:
+def _all_of(table: Table, tree: _Tree, request: ListRequest) -> _Listed:
     """Return the tree's conversations that match, newest first, from the request's place on."""
     group_id, after = tree.group.group_id, request.after
     before = after.conversation if after is not None and after.tree == tree.place else None
@@ -220,8 +241,8 @@ def _all_of(table: Table, tree: _Tree, request: ListRequest) -> _Shown:
         if len(listed) > request.limit:
             break
         if looked >= FORKS_MAX:
-            return _Shown(listed, looked, Place(tree.place, places[-1]))
-    return _Shown(listed, looked)
+            return _Listed(listed, looked, Place(tree.place, places[-1]))
+    return _Listed(listed, looked)
 
 
 def _conversation(found: Mapping[Key, Item], tree: _Tree, conversation_id: str) -> Shown | None:

@@ -18,8 +18,8 @@ from forklore.storage import items
 from forklore.storage.connection import Refused, Write
 from forklore.storage.items import Member
 from forklore.storage.table import Table
-from forklore.storage.writes import IDEMPOTENCY, MEMBERS_MAX, TARGET
-from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer
+from forklore.storage.writes import MEMBERS_MAX, TARGET
+from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, raise_if_recorded, record_answer
 from forklore.usecases.opening import Opened, find, open_conversation
 from forklore.usecases.transfers import finish_rewriting
 
@@ -203,7 +203,8 @@ def _change_members(
 
     is_done: tells from a refusal that the change is there already, perhaps by this request's first attempt.
     """
-    for _ in range(ATTEMPTS_MAX):
+    for attempt in range(ATTEMPTS_MAX):
+        table.pause(attempt)
         seen = _see(table, caller, conversation_id, user_id, once)
         group_id = seen.opened.group.group_id
         if seen.opened.group.rewriting == user_id:
@@ -216,8 +217,7 @@ def _change_members(
         except Refused as refused:
             if is_done(refused):
                 return made
-            item = refused.failed.get(IDEMPOTENCY)
-            raise_if_answered(table, once, {once.key: item} if once and item else {}, caller=caller)
+            raise_if_recorded(table, once, refused, caller=caller)
             continue
         return made
     raise UnavailableError("the members keep changing; try again")

@@ -27,8 +27,9 @@ from forklore.storage import items
 from forklore.storage.connection import Refused
 from forklore.storage.items import Group
 from forklore.storage.table import Table
-from forklore.storage.writes import GROUP, IDEMPOTENCY, TRANSFER, head_name
-from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer
+from forklore.storage.writes import GROUP, TRANSFER, head_name
+from forklore.usecases.heads import all_heads
+from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, raise_if_recorded, record_answer
 from forklore.usecases.opening import find
 
 ATTEMPTS_MAX = 16
@@ -68,7 +69,8 @@ def request_transfer(
     non-member, TransferPendingError, AnsweredBefore for a replay.
     """
     nonce = table.nonce()
-    for _ in range(ATTEMPTS_MAX):
+    for attempt in range(ATTEMPTS_MAX):
+        table.pause(attempt)
         found = find(
             table,
             conversation_id,
@@ -104,9 +106,7 @@ def request_transfer(
             mine = refused.failed.get(TRANSFER)
             if mine is not None and items.nonce(mine) == nonce:
                 return items.transfer(mine)
-            record_item = refused.failed.get(IDEMPOTENCY)
-            known = {once.key: record_item} if once and record_item else {}
-            raise_if_answered(table, once, known, caller=caller)
+            raise_if_recorded(table, once, refused, caller=caller)
             continue
         return transfer
     raise UnavailableError("the conversation is busy; try again")
@@ -185,7 +185,8 @@ def accept_transfer(table: Table, *, caller: Caller, transfer_id: str, once: Onc
     Raises NotFoundError, ForbiddenError unless the caller is the recipient, AnsweredBefore for a replay.
     """
     nonce = table.nonce()
-    for _ in range(ATTEMPTS_MAX):
+    for attempt in range(ATTEMPTS_MAX):
+        table.pause(attempt)
         raise_if_answered(table, once, table.get(keys_of(once)), caller=caller)
         transfer, group = _open(table, transfer_id)
         if caller.user_id != transfer.to_user_id:
@@ -204,8 +205,7 @@ def accept_transfer(table: Table, *, caller: Caller, transfer_id: str, once: Onc
             table.commit([*record, *table.write.accept_transfer(transfer, nonce=nonce)])
         except Refused as refused:
             if not _is_own_acceptance(table, transfer, nonce):
-                item = refused.failed.get(IDEMPOTENCY)
-                raise_if_answered(table, once, {once.key: item} if once and item else {}, caller=caller)
+                raise_if_recorded(table, once, refused, caller=caller)
                 continue
         with contextlib.suppress(UnavailableError):  # the sweep goes on where this ends
             finish_rewriting(table, transfer.group_id)
@@ -230,7 +230,7 @@ def finish_rewriting(table: Table, group_id: str) -> None:
         with contextlib.suppress(Refused):  # a transfer was accepted just now, and has this job to do
             table.commit(table.write.forget_rewriting(group_id))
         return
-    heads = table.query(keys.heads_range(group_id))
+    heads = all_heads(table, group)
     behind = (keys.in_head(i["SK"]["S"]) for i in heads if items.head(i).owner == group.rewriting)
     with contextlib.suppress(Refused):  # another one has finished first
         while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):

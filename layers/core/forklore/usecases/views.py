@@ -1,11 +1,11 @@
 """Reading a page of a view, round by round; what to read is planned in domain.paging."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from forklore.domain import ancestry, keys, paging
 from forklore.domain.epochs import NO_EPOCH, Epoch
-from forklore.domain.ids import EntryId
+from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.model import Channel, Entry
 from forklore.domain.paging import Span, Window
 from forklore.storage import items
@@ -175,6 +175,22 @@ def latest_context(
         limit = min(2 * limit, paging.PAGE_ENTRIES_MAX)
 
 
+def entries_of_epoch(
+    table: Table, group_id: str, view: ancestry.Path, client_id: str, epoch: Epoch
+) -> Iterator[Entry]:
+    """Yield the client's context entries of an epoch that `view` shows, with their content, oldest first."""
+    show = Filter((Channel.CONTEXT,), client_id, epoch.number)
+    window = Window(start=epoch.first or FIRST)
+    limit = EPOCH_FIRST_PAGE
+    while epoch.number:
+        page = read_view(table, group_id, view, show=show, limit=limit, window=window)
+        yield from table.with_bodies(group_id, page.entries)
+        if page.resume is None:
+            return
+        window = window.beyond(page.resume, backward=False)
+        limit = min(2 * limit, paging.PAGE_ENTRIES_MAX)
+
+
 def latest_epoch(
     table: Table,
     group_id: str,
@@ -182,9 +198,25 @@ def latest_epoch(
     client_id: str,
     window: Window = Window(),  # noqa: B008 (a value)
 ) -> Epoch:
-    """Return the client's latest epoch that `view` shows in `window`."""
-    found = latest_context(table, group_id, view, client_id, window)
-    return Epoch(found[0].entry.epoch or 0, found[0].entry_id) if found else NO_EPOCH
+    """Return the client's latest epoch that `view` shows in `window`.
+
+    A long one is not read through: its last entry says which it is, and the CTX of that entry's conversation
+    where it begins, for a view that shows the entry shows what came before it. Only if that conversation has
+    gone on to a later epoch is all of this one read.
+    """
+    show = Filter((Channel.CONTEXT,), client_id)
+    page = read_view(table, group_id, view, show=show, limit=EPOCH_FIRST_PAGE, window=window, backward=True)
+    entries = [stored.entry for stored in page.entries]
+    newest = [entry for entry in entries if entry.epoch == entries[0].epoch]
+    if newest and (page.resume is None or len(newest) < len(entries)):
+        return Epoch(newest[-1].epoch or 0, newest[-1].entry_id)
+    if newest:
+        key = keys.context(group_id, newest[0].conversation_id, client_id)
+        item = table.get([key]).get(key)
+        if item is not None and items.epoch(item).number == newest[0].epoch:
+            return items.epoch(item)
+    whole = latest_context(table, group_id, view, client_id, window)
+    return Epoch(whole[0].entry.epoch or 0, whole[0].entry_id) if whole else NO_EPOCH
 
 
 def _last(

@@ -1,0 +1,210 @@
+"""Reads that meet a transaction half way: a Query shows it item by item, and nothing is decided on a half.
+
+Source: read-committed isolation of Query and BatchGetItem (DynamoDB developer guide, transactions).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from forklore.domain import keys
+from forklore.domain.keys import Key
+from forklore.domain.model import Caller
+from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
+from forklore.storage import items
+from forklore.storage.connection import Item
+from forklore.storage.table import LOOKS_MAX, Table
+from forklore.usecases import deletion, transfers
+from tests.support.mailbox import Mailbox
+from tests.support.tables import Request, Store, Wire
+from tests.usecases.builders import ANN, BOB, FORK, OTHER, PLANNER, ROOT, append, fork, read, say
+from tests.usecases.members import accept, members, offer, remove, share
+from tests.usecases.test_children import KID, start
+from tests.usecases.test_context import known, note, sync
+
+ALWAYS = 1_000
+
+
+def sees_late(table: Table, hidden: Callable[[Item], Item | None], *, times: int) -> Wire:
+    """Let the first Queries that would show an item show an earlier state of it: None for none.
+
+    hidden: from an item as it is to what the Query shows; itself where there is nothing to hide.
+    """
+    wire, done = Wire.of(table), 0
+
+    def change(request: Request, answer: dict[str, Any]) -> None:
+        nonlocal done
+        if request.operation != "Query" or done == times:
+            return
+        shown = [hidden(item) for item in answer["Items"]]
+        if shown != answer["Items"]:
+            done += 1
+            answer["Items"][:] = [item for item in shown if item is not None]
+
+    wire.after(change)
+    return wire
+
+
+def without(key: Key) -> Callable[[Item], Item | None]:
+    return lambda item: None if items.key(item) == key else item
+
+
+@pytest.fixture
+def shared(store: Store) -> Table:
+    """A tree of Ann's with a fork, which Bob may write."""
+    table = store.process()
+    say(table, ROOT, "a")
+    fork(table)
+    share(table, "bob")
+    return table
+
+
+def owners(store: Store) -> set[str]:
+    return {items.head(i).owner for k, i in store.contents().items() if k.sort.startswith("HEAD#")}
+
+
+def test_a_transfer_rewrites_a_head_that_was_shown_late(store: Store, shared: Table) -> None:
+    transfer = offer(shared)
+    warm = store.process()
+    say(warm, FORK, "of ann")
+    process = store.process()
+    sees_late(process, without(keys.head(ROOT, FORK)), times=2)
+
+    accept(process, transfer)
+    remove(store.process(), "ann", by=BOB)
+
+    assert owners(store) == {"bob"}
+    with store.refuses(ForbiddenError):
+        say(warm, FORK, "too late")
+
+
+def test_a_rewriting_that_misses_a_head_for_good_stays_a_job(store: Store, shared: Table) -> None:
+    transfer = offer(shared)
+    process = store.process()
+    wire = sees_late(process, without(keys.head(ROOT, FORK)), times=ALWAYS)
+
+    accept(process, transfer)
+
+    assert wire.operations.count("Query") == LOOKS_MAX
+    assert keys.job("transfer", ROOT) in store.contents()
+    transfers.finish_rewriting(store.process(), ROOT)
+    assert owners(store) == {"bob"}
+
+
+def test_a_deletion_closes_a_fork_that_was_shown_late(store: Store, shared: Table) -> None:
+    warm = store.process()
+    say(warm, FORK, "b")
+    process = store.process()
+    sees_late(process, without(keys.head(ROOT, FORK)), times=2)
+
+    assert deletion.delete_conversation(process, Mailbox().queue, caller=ANN, conversation_id=ROOT)
+
+    with store.refuses(NotFoundError):
+        say(warm, FORK, "too late")
+
+
+def test_a_deletion_that_misses_a_fork_for_good_is_no_204(store: Store, shared: Table) -> None:
+    process = store.process()
+    sees_late(process, without(keys.head(ROOT, FORK)), times=ALWAYS)
+
+    assert not deletion.delete_conversation(process, Mailbox().queue, caller=ANN, conversation_id=ROOT)
+
+
+@pytest.mark.parametrize("by", [ANN, BOB], ids=["by the one before", "by the new one"])
+def test_a_child_has_the_owner_of_the_parent_although_the_members_were_shown_late(
+    store: Store, shared: Table, by: Caller
+) -> None:
+    earlier = {
+        keys.member(ROOT, user_id): store.item(keys.member(ROOT, user_id)) for user_id in ("ann", "bob")
+    }
+    accept(shared, offer(shared))
+    process = store.process()
+    sees_late(process, lambda item: earlier.get(items.key(item), item), times=2)
+
+    start(process, "x", by=by)
+
+    assert members(store.process(), KID) == {"ann": "manager", "bob": "owner"}
+    assert items.group(store.item(keys.group(KID))).owner == "bob"
+
+
+def test_a_removed_member_starts_no_child_by_a_membership_that_is_shown_late(
+    store: Store, shared: Table
+) -> None:
+    earlier = store.item(keys.member(ROOT, "bob"))
+    remove(shared, "bob")
+    process = store.process()
+    wire = Wire.of(process)
+
+    def change(request: Request, answer: dict[str, Any]) -> None:
+        if request.operation == "Query":
+            answer["Items"].append(earlier)
+        elif request.operation == "BatchGetItem":
+            answer["Responses"]["forklore"].append(earlier)
+
+    wire.after(change)
+
+    with store.unchanged(), pytest.raises(UnavailableError):
+        start(process, "x", by=BOB)
+
+
+@pytest.mark.parametrize("then", [("a", "mine"), ("a",), ("a", "rival"), ("a", "rival", "more")])
+def test_a_sync_decides_on_no_half_of_another(store: Store, table: Table, then: tuple[str, ...]) -> None:
+    sync(table, "a")
+    rival = note(store.process(), ROOT, "rival", by=PLANNER)
+    process = store.process()
+    sees_late(process, without(keys.entry(ROOT, rival)), times=2)
+
+    sync(process, *then)
+
+    assert known(store.process()) == list(then)
+
+
+def test_a_first_sync_does_not_take_an_entry_without_its_head_for_inherited(
+    store: Store, table: Table
+) -> None:
+    say(table, ROOT, "hello")
+    process = store.process()
+    wire, missed = Wire.of(process), list[int]()
+
+    def miss(request: Request, answer: dict[str, Any]) -> None:
+        if request.operation == "BatchGetItem" and not missed:
+            missed.append(request.number)
+            answer["Responses"]["forklore"][:] = [
+                item for item in answer["Responses"]["forklore"] if not item["SK"]["S"].startswith("CTX#")
+            ]
+
+    note(store.process(), ROOT, "rival", by=PLANNER)
+    wire.after(miss)
+
+    sync(process, "rival", "mine")
+
+    assert known(store.process()) == ["rival", "mine"]
+
+
+@pytest.mark.parametrize("user_id", ["~", "~bob", "~~", "$", "#", "MEM#"])
+def test_a_member_of_any_name_is_listed_copied_and_deleted(store: Store, table: Table, user_id: str) -> None:
+    append(table, OTHER, "of somebody else", by=Caller(user_id))
+    before = store.contents()
+    append(table, ROOT, "a")
+    share(table, user_id)
+    start(table, "x", by=Caller(user_id))
+    assert members(table) == {"ann": "owner", user_id: "writer"} == members(table, KID)
+
+    mailbox = Mailbox()
+    assert deletion.delete_conversation(table, mailbox.queue, caller=ANN, conversation_id=ROOT)
+    for tree in (ROOT, KID):
+        assert deletion.run_deletion(store.process(), mailbox.queue, tree, wait_s=0)
+
+    left = {key: item for key, item in store.contents().items() if "gone" not in item}
+    assert left == before
+    assert read(store.process(), OTHER, by=Caller(user_id)) == ["of somebody else"]
+
+
+def test_an_owner_of_any_name_starts_a_child(table: Table) -> None:
+    owner = Caller("~bob")
+    append(table, ROOT, "a", by=owner)
+
+    start(table, "x", by=owner)
+
+    assert members(table, KID, by=owner) == {"~bob": "owner"}
