@@ -682,8 +682,8 @@ def test_nothing_of_a_childs_making_touches_its_parent_but_its_row(store: Store,
 
 
 def test_a_page_of_children_is_cut_by_bytes_as_well_as_by_count(store: Store, parent: Table) -> None:
-    for number in range(100, 130):
-        kid = conversation(number)
+    for one in range(100, 130):
+        kid = conversation(one)
         start(parent, "x", kid=kid)
         metadata = '{"a":"' + "\U0001f421" * 19_000 + '"}'
         store.change(keys.conversation(kid, kid), metadata=items.text(metadata))
@@ -691,13 +691,13 @@ def test_a_page_of_children_is_cut_by_bytes_as_well_as_by_count(store: Store, pa
     sizes: list[int] = []
     place: Listed | None = None
     while not sizes or place is not None:
-        here = place
+        at = place
         found = children.list_children(
             parent,
             caller=ANN,
             conversation_id=ROOT,
-            after=lambda: here,
-            limit=200,  # noqa: B023
+            after=lambda: at,  # noqa: B023 (called at once)
+            limit=200,
         )
         sizes.append(len(found.children))
         place = found.resume
