@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -17,10 +18,15 @@ SCRIPTS = {path.stem for path in (ROOT / "examples").glob("*.sh")}
 RUN_S = 60
 
 
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """The address of a server that the recipes share."""
-    with embedded_server() as address:
+@pytest.fixture(scope="module", params=["embedded", "DynamoDB Local"])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a server that the recipes share, on either database."""
+    of_its_own: dict[str, str] = {}
+    if request.param == "DynamoDB Local":
+        endpoint: str = request.getfixturevalue("dynamodb_local_endpoint")
+        table = f"recipes-{uuid.uuid4()}"
+        of_its_own = {"FORKLORE_DYNAMODB_ENDPOINT": endpoint, "FORKLORE_TABLE": table}
+    with embedded_server(**of_its_own) as address:
         yield address
 
 
