@@ -22,7 +22,7 @@ test: $(VENV)/ready ## check format, lint and types, then run the tests
 	$(python) -m ruff format --check
 	$(python) -m ruff check
 	$(python) -m mypy
-	$(python) -m pytest --numprocesses=auto --dist=loadfile
+	$(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 demo: $(VENV)/ready ## fork and show the conversations of FILE=… on a running local server
 	$(python) -m demo "$(FILE)"
