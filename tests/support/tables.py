@@ -147,15 +147,19 @@ class Store:
         """Share a tree: the MEM and MINE items that sharing writes, counted."""
         created_at = self.item(keys.group(group_id))["createdAt"]["S"]
         root = Conversation(group_id, group_id, created_at)
-        self._count_members(group_id, 0 if keys.member(group_id, user_id) in self.contents() else 1)
+        self._count_members(group_id, 0 if self._is_member(group_id, user_id) else 1)
         self.put(
             items.member_item(group_id, items.Member(user_id, level, created_at)), mine_of(root, user_id)
         )
 
     def remove_member(self, group_id: str, user_id: str) -> None:
         """Take a membership away; the MINE item stays, as stale as a list row can be."""
-        self._count_members(group_id, -1 if keys.member(group_id, user_id) in self.contents() else 0)
+        self._count_members(group_id, -1 if self._is_member(group_id, user_id) else 0)
         self.delete(keys.member(group_id, user_id))
+
+    def _is_member(self, group_id: str, user_id: str) -> bool:
+        key = items.key_of(keys.member(group_id, user_id))
+        return "Item" in self.client.get_item(TableName=self.name, Key=key)
 
     def _count_members(self, group_id: str, by: int) -> None:
         group = items.group(self.item(keys.group(group_id)))
