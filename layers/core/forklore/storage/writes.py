@@ -300,13 +300,12 @@ class Writer:
             ConditionExpression=" AND ".join(conditions),
             **n.parts(),
         )
-        job = key_of(keys.job(TRANSFER, group_id)) | items.present({"group": group_id})
         return [
             *self.delete_transfer(transfer),
             group,
             self._change_level("sender", group_id, transfer.from_user_id, AccessLevel.MANAGER),
             self._change_level("recipient", group_id, transfer.to_user_id, AccessLevel.OWNER),
-            self.put("job", job),
+            self.put_job(JOB, TRANSFER, group_id),
         ]
 
     def _change_level(self, name: str, group_id: str, user_id: str, level: AccessLevel) -> Write:
@@ -355,7 +354,7 @@ class Writer:
             ExpressionAttributeNames={"#rewriting": "rewriting", "#nonce": "nonce"},
             ExpressionAttributeValues={f":{name}": value for name, value in self._rewriting(group).items()},
         )
-        return [ended, self.delete("job", keys.job(TRANSFER, group.group_id))]
+        return [ended, self.delete(JOB, keys.job(TRANSFER, group.group_id))]
 
     def _rewriting(self, group: Group) -> Item:
         """Return the attributes that tell one rewriting from every other: the nonce is its acceptance's."""
@@ -371,7 +370,7 @@ class Writer:
             ExpressionAttributeNames={"#rewriting": "rewriting", "#state": "state"},
             ExpressionAttributeValues={":live": text(State.LIVE)},
         )
-        return [group, self.delete("job", keys.job(TRANSFER, group_id))]
+        return [group, self.delete(JOB, keys.job(TRANSFER, group_id))]
 
     def put(self, name: str, item: Item) -> Write:
         """Put an item, whether it is there or not."""
@@ -511,12 +510,11 @@ class Writer:
         group = items.group_item(
             root, owner=owner, members=members, kid=kid, state=State.CREATING, nonce=nonce
         )
-        job = key_of(keys.job(CREATION, root.group_id)) | items.present({"group": root.group_id})
         if taken_from is None:
             claim = [self.put_pointer(root, nonce=nonce, now_s=now_s), self.put_new(MAKING, group)]
         else:
             claim = [self._write(MAKING, "Put", Item=group, **self._while_making(taken_from.nonce))]
-        return [*claim, self.put("job", job)]
+        return [*claim, self.put_job(JOB, CREATION, root.group_id)]
 
     def check_making(self, group_id: str, *, nonce: str) -> Write:
         """Hold that a tree is still being made, and by this request."""
@@ -540,7 +538,7 @@ class Writer:
         return [
             group,
             *self._put_conversation(root, head),
-            self.delete("job", keys.job(CREATION, root.group_id)),
+            self.delete(JOB, keys.job(CREATION, root.group_id)),
         ]
 
     def _while_making(self, nonce: str | None) -> dict[str, Any]:

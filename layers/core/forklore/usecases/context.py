@@ -7,7 +7,7 @@ from typing import Any
 
 from forklore.domain import access, jsontext, keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.epochs import Epoch, decide_sync, is_same
+from forklore.domain.epochs import Epoch, decide_sync
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
 from forklore.errors import ForbiddenError, UnavailableError
@@ -118,7 +118,7 @@ def _do_nothing(table: Table, caller: Caller, conversation_id: str, once: Once |
 class _Seen:
     """The conversation and the client's latest epoch in it.
 
-    known: the epoch's elements, or enough of them to tell that what was sent goes another way. last: of the
+    known: the epoch's elements, or the first of them, more than were sent. last: of the
     client's CTX; None when it has none.
     """
 
@@ -153,10 +153,10 @@ def _see(
     group_id = opened.group.group_id
     own = found.beside.get(keys.context(group_id, conversation_id, client))
     epoch = items.epoch(own) if own else views.latest_epoch(table, group_id, opened.view, client)
-    entries = _KnownEntries(conversation_id, sent)
+    entries = _KnownEntries(conversation_id)
     for entry in views.entries_of_epoch(table, group_id, opened.view, client, epoch):
         entries.take(entry)
-        if entries.differ:
+        if len(entries.elements) > len(sent):
             break
     else:
         # What a sync decides on must be whole. A transaction becomes visible item by item.
@@ -166,24 +166,16 @@ def _see(
 
 
 class _KnownEntries:
-    """An epoch's entries as they are read: their elements, and those that are the conversation's own.
+    """An epoch's entries as they are read: their elements, and those that are the conversation's own."""
 
-    differ: what was sent does not begin with them.
-    """
-
-    def __init__(self, conversation_id: str, sent: Sequence[Any]) -> None:
+    def __init__(self, conversation_id: str) -> None:
         self._conversation_id = conversation_id
-        self._sent = sent
-        self.differ = False
         self._own = 0
         self._last: EntryId | None = None
         self.elements: list[Any] = []
 
     def take(self, entry: Entry) -> None:
-        for element in jsontext.read_value(entry.content):
-            at = len(self.elements)
-            self.differ = self.differ or at >= len(self._sent) or not is_same(element, self._sent[at])
-            self.elements.append(element)
+        self.elements += jsontext.read_value(entry.content)
         if entry.conversation_id == self._conversation_id:
             self._own += 1
             self._last = entry.entry_id
