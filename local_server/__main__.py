@@ -20,6 +20,9 @@ from local_server.template import read_template
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
 STOP_WITHIN_SECONDS = 3  # for requests that are still running
+KEEP_ALIVE_SECONDS = (
+    75  # longer than clients keep an idle connection, so that nothing is sent to a closed one
+)
 BANNER = """\
 forklore listens on {url}
 the API reference is at {url}/docs
@@ -88,6 +91,7 @@ def _configuration(gateway: Gateway) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=STOP_WITHIN_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
 
 

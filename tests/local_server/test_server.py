@@ -163,6 +163,18 @@ def test_a_handler_that_hangs_does_not_keep_it(tmp_path: Path) -> None:
         assert errors == "Echo (POST /v1/conversations) did not answer in time\n"
 
 
+def test_an_idle_connection_is_kept_for_longer_than_clients_keep_it(tmp_path: Path) -> None:
+    """httpx gives one up after 5 s: a server that did so, too, would reset what is just being sent."""
+    with server(tmp_path) as local:
+        connection = http.client.HTTPConnection(local.url.removeprefix("http://"), timeout=10)
+        for pause in (5.5, 0):
+            connection.request("GET", "/echo/a")
+            response = connection.getresponse()
+            assert (response.status, bool(response.read())) == (200, True)
+            time.sleep(pause)
+        connection.close()
+
+
 def test_a_line_per_request_only_when_asked_for_and_without_content(tmp_path: Path) -> None:
     with server(tmp_path, "--verbose") as local:
         httpx.get(f"{local.url}/echo/secret?secret", headers={"Authorization": "Bearer secret"})
