@@ -34,10 +34,12 @@ fix: $(VENV)/ready ## format, and mend what the linter can
 	$(python) -m ruff check --fix-only
 	$(python) -m ruff format
 
-lock: ## pin everything anew from pyproject.toml and layers/core/requirements.in; needs uv
+lock: ## pin everything anew from pyproject.toml and the files requirements.in; needs uv
 	@command -v uv >/dev/null || { echo "make lock needs uv on the PATH" >&2; exit 1; }
 	$(compile) layers/core/requirements.in -o layers/core/requirements.txt
-	$(compile) pyproject.toml --extra dev -c layers/core/requirements.txt -o requirements-dev.txt
+	$(compile) functions/authorizer/requirements.in -o functions/authorizer/requirements.txt
+	$(compile) pyproject.toml --extra dev -c layers/core/requirements.txt \
+		-c functions/authorizer/requirements.txt -o requirements-dev.txt
 
 clean: ## remove the environment and whatever was built or cached
 	rm -rf "$(VENV)" .aws-sam .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
