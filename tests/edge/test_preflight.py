@@ -26,7 +26,12 @@ def test_the_methods_of_a_wrong_method_s_answer_are_the_same(gateway: Gateway) -
     wrong, asked = (gateway.send(method, "/v1/conversations") for method in ("PUT", "OPTIONS"))
 
     assert wrong.status == 405
-    assert wrong.headers["allow"] == wrong.json["details"]["allow"] == asked.headers["allow"] == "GET, OPTIONS, POST"
+    assert (
+        wrong.headers["allow"]
+        == wrong.json["details"]["allow"]
+        == asked.headers["allow"]
+        == "GET, OPTIONS, POST"
+    )
 
 
 def test_options_changes_nothing(gateway: Gateway) -> None:
