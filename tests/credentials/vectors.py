@@ -22,7 +22,16 @@ KEY, OLD_KEY, OTHER_KEY, REVOKED_KEY = (
     "schlüssel-🔑",
     "key-of-nobody-now",
 )
-HASHES = f"planner={hash_of(KEY)},planner={hash_of(OLD_KEY)},coder={hash_of(OTHER_KEY).upper()}"
+LONG_KEY = "k" * (KEY_CHARACTERS_MAX + 1)
+HASHES = ",".join(
+    [
+        f"planner={hash_of(KEY)}",
+        f"planner={hash_of(OLD_KEY)}",
+        f"coder={hash_of(OTHER_KEY).upper()}",
+        *(f"nobody={hash_of(no_key)}" for no_key in ("", LONG_KEY, f"{KEY},{KEY}")),
+    ]
+)
+"""What is configured; also hashes of what can be no key."""
 
 
 def bearer(token: str, **more: Any) -> Headers:
@@ -217,6 +226,8 @@ BAD_KEY: Mapping[str, Vector] = {
     "a payload that is not encoded": headed({"b64": False, "crit": ["b64"]}),
     "another type": headed({"typ": "dpop+jwt"}),
     "a logout token's type": headed({"typ": "logout+jwt"}),
+    "a type that is null": headed({"typ": None}),
+    "a payload that is not encoded, and not said to be": headed({"b64": True}),
     "a type that is no text": headed({"typ": ["JWT"]}),
     "a changed signature": spelled(flipped),
     "a changed payload": spelled(with_other_payload),
@@ -288,7 +299,7 @@ BAD_API_KEYS: Mapping[str, Vector] = {
     "an API key's hash": with_key(hash_of(KEY)),
     "an API key of other letters": with_key("schlussel-🔑"),
     "an API key with half a letter": with_key("\ud800"),
-    "an API key that is too long": with_key("k" * (KEY_CHARACTERS_MAX + 1)),
+    "an API key that is too long": with_key(LONG_KEY),
     "two API keys": with_key(f"{KEY},{KEY}"),
     "two spellings of the API key's header": with_key(KEY, **{"X-Api-Key": KEY}),
     "an API key that is no text": with_key(None),
