@@ -107,6 +107,13 @@ GOOD: Mapping[str, tuple[Vector, Mapping[str, Any]]] = {
     "an API key of any letters": (with_key(OTHER_KEY), {"clientId": "coder"}),
     "an admin by pattern": (claiming(sub="ops-7"), {"userId": "ops-7", "roles": ["admin", "auditor"]}),
     "an auditor by claim": (claiming(roles=["auditor", "cook"]), {"roles": ["auditor"]}),
+    "an admin by claim": (claiming(roles="admin"), {"roles": ["admin", "auditor"]}),
+    "a claim of roles that is no text": (claiming(roles={"admin": True}), {"roles": []}),
+    "several roles in one text": (claiming(roles="admin auditor"), {"roles": []}),
+    "a claim and a pattern": (
+        claiming(sub="ops-7", roles=["indexer"]),
+        {"userId": "ops-7", "roles": ["admin", "auditor", "indexer"]},
+    ),
     "scopes that look like roles": (claiming(scope="admin", scp=["admin"]), {"roles": []}),
 }
 """By name, a row, and in what the caller differs from alice without client and roles."""
