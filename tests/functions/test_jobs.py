@@ -16,7 +16,7 @@ from local_server.background import open_queues
 from local_server.invocation import LambdaContext, invoke, load_handler
 from local_server.template import Function, read_template
 from tests.edge.gateway import PROJECT, Gateway
-from tests.functions.conftest import read_event
+from tests.functions.story import read_event
 
 TEMPLATE = read_template(PROJECT / "template.yaml")
 SAMPLE = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
