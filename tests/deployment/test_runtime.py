@@ -13,13 +13,13 @@ from typing import Any
 
 import boto3
 import pytest
+from moto.server import ThreadedMotoServer
 
 from forklore.edge import operations
 from local_server.payload import read_answer
 from local_server.template import read_template
 from tests.edge.gateway import PROJECT, Answer
 from tests.functions.story import DIRECT, SAMPLE_OTHER, STORY, read_event, tell
-from tests.support.dynamodb_local import moto_server
 from tests.support.runtime import BUILD, Built, Runtime, RuntimeMissing, fits_this_machine, runtime
 
 WANTED = "FORKLORE_BUILD"
@@ -75,7 +75,11 @@ def functions(dynamodb_endpoint: str) -> Iterator[Functions]:
         dynamodb = boto3.client("dynamodb", endpoint_url=dynamodb_endpoint, **CREDENTIALS)
         dynamodb.create_table(TableName=table, **template.table)
         stack.callback(dynamodb.delete_table, TableName=table)
-        sqs_endpoint = stack.enter_context(moto_server())
+        sqs = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+        sqs.start()
+        stack.callback(sqs.stop)
+        host, port = sqs.get_host_and_port()
+        sqs_endpoint = f"http://{host}:{port}"
         queue = boto3.client("sqs", endpoint_url=sqs_endpoint, **CREDENTIALS).create_queue(QueueName="jobs")
         values = {
             "Api": API,

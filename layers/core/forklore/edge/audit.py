@@ -13,7 +13,7 @@ from typing import Any
 
 from forklore.domain import ids
 from forklore.domain.model import Caller
-from forklore.edge.identity import is_user_id
+from forklore.domain.users import is_user_id
 from forklore.edge.operation import Operation
 
 JUSTIFICATION_CHARACTERS_MAX = 1000
