@@ -10,13 +10,16 @@ import logging
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from http import HTTPMethod
 from typing import Any, NamedTuple
 
+from forklore.edge.operation import Operation
 from forklore.edge.wiring import Usage, stack_name
+from forklore.errors import ForkloreError
 
 NAMESPACE = "forklore"
 NO_OPERATION = "none"
-"""What a request is called that asks for no operation there is."""
+"""What stands for the operation, route and method of a request that asks for none there is."""
 BY_STACK = (("stack",),)
 BY_STATUS = (("stack", "operation", "status"), ("stack",))
 _log = logging.getLogger("forklore")
@@ -42,25 +45,28 @@ class Stopwatch:
 
 
 def log_request(
+    operation: Operation | None,
     *,
     via: str,
-    operation: str,
-    route: str,
-    method: str,
     status: int,
-    code: str | None,
+    error: ForkloreError | None,
     request_id: str,
     watch: Stopwatch,
     usage: Usage,
+    method: str = NO_OPERATION,
 ) -> None:
-    """Log a request that was answered. via: `http` or `direct`. route: a template. code: an error's, if one."""
+    """Log a request that was answered. operation: None for one that asks for none that there is.
+
+    via: `http` or `direct`. method: where there is no operation; any but HTTP's own is the caller's text.
+    """
+    known = method if method in HTTPMethod.__members__ else NO_OPERATION
     fields = {
         "via": via,
-        "operation": operation,
-        "route": route,
-        "method": method,
+        "operation": operation.name if operation else NO_OPERATION,
+        "route": operation.path if operation else NO_OPERATION,
+        "method": operation.method if operation else known,
         "status": str(status),
-        "code": code,
+        "code": error.code if error else None,
         "xRequestId": request_id,
         "ms": watch.ms,
     }

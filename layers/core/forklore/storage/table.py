@@ -61,9 +61,7 @@ class Table:
         self._random = random
         self._threads = threads or ThreadPoolExecutor(READS_AT_ONCE, thread_name_prefix="read")
 
-    def within(
-        self, seconds: float, *, most: float = BUDGET_MAX_S, usage: Usage | None = None
-    ) -> "Table":
+    def within(self, seconds: float, *, most: float = BUDGET_MAX_S, usage: Usage | None = None) -> "Table":
         """Return the same table for a request that has so many seconds left, and takes `most` of them.
 
         usage: where the request's calls are counted.
