@@ -474,5 +474,7 @@ def fail(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
         monkeypatch.setattr("local_server.invocation.LambdaContext.get_remaining_time_in_millis", lambda _: 2)
     else:
         monkeypatch.setattr(
-            type(open_table()), "within", lambda _self, seconds: (_ for _ in ()).throw(KeyError(ROOT))
+            type(open_table()),
+            "within",
+            lambda _self, _seconds, **_more: (_ for _ in ()).throw(KeyError(ROOT)),
         )

@@ -9,7 +9,7 @@ from unittest import mock
 import boto3
 import pytest
 
-from forklore.domain import keys
+from forklore.domain import ids, keys
 from forklore.edge.wiring import open_queue, open_table
 from forklore.storage import items
 from local_server.background import open_queues
@@ -150,7 +150,7 @@ def test_the_sweep_announces_what_no_message_did(dead: list[str], monkeypatch: p
 def test_the_sweep_finishes_transfers(gateway: Gateway) -> None:
     made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
     table = open_table()
-    table.commit([table.write.put_job("job", "transfer", made)])
+    table.commit([table.write.put_job("job", "transfer", made, at=ids.timestamp(0))])
 
     invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
 
