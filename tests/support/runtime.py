@@ -1,15 +1,14 @@
 """Built functions in Lambda's own runtime, without containers.
 
-For each function the emulator of Lambda's runtime interface, which AWS SAM brings along, starts AWS's runtime client
-in the folder that `make build` filled, with the built layer on its path, and with the environment, the handler, the
-timeout and the memory size of the built template and no others. `make .runtime/ready` puts the client there.
+For each function the emulator of Lambda's runtime interface, which AWS SAM brings along, starts AWS's client
+in the folder that `make build` filled: with the built layer on its path, and with the handler, the limits and
+the environment of the built template and nothing else.
 """
 
 import http.client
 import json
 import os
 import platform
-import re
 import shutil
 import signal
 import socket
@@ -43,7 +42,7 @@ class RuntimeMissing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What a function answered. ms: until the answer was there; the first one includes the start of the runtime."""
+    """What a function answered, and after how long; the first one includes its start."""
 
     answer: Json
     ms: float
@@ -59,21 +58,22 @@ class Built:
 
     @classmethod
     def at(cls, folder: Path, values: Mapping[str, str]) -> Self:
-        """Return the build at `folder`. Raises RuntimeMissing if there is none for this machine's processor."""
+        """Return the build at `folder`. Raises RuntimeMissing if there is none for this machine."""
         file = folder / "template.yaml"
         if not file.is_file():
             raise RuntimeMissing(f"{folder} holds no build; `make build` makes one")
-        template = yaml.load(file.read_text(encoding="utf-8"), Loader=_CloudFormationLoader)
-        return cls(folder, values, template)
+        built = cls(folder, values, yaml.load(file.read_text(encoding="utf-8"), Loader=_CloudFormationLoader))
+        machine = platform.machine().replace("arm64", "aarch64")
+        compiled = built.layers(built.functions[0])[0].rglob("*.so")
+        if not all(machine in library.name for library in compiled):
+            raise RuntimeMissing(f"{folder} is for another processor; see `make build ARCHITECTURE=…`")
+        return built
 
     @property
     def functions(self) -> list[str]:
         """The logical ids of the functions."""
-        return [
-            name
-            for name, one in self.template["Resources"].items()
-            if one["Type"] == "AWS::Serverless::Function"
-        ]
+        kinds = {name: one["Type"] for name, one in self.template["Resources"].items()}
+        return [name for name, kind in kinds.items() if kind == "AWS::Serverless::Function"]
 
     def setting(self, function: str, name: str) -> Any:
         """Return a property of a function, its own or what the template says of all."""
@@ -160,9 +160,34 @@ def runtime(built: Built, function: str, **variables: str) -> Iterator[Runtime]:
         yield Runtime(port, home / "log")
 
 
+class Functions:
+    """Built functions, each started when it is first asked for; they end with `stack`.
+
+    variables: where the services are.
+    """
+
+    def __init__(self, built: Built, variables: Mapping[str, str], stack: ExitStack) -> None:
+        self.built = built
+        self.started: dict[str, Runtime] = {}
+        self._variables = variables
+        self._stack = stack
+
+    def __getitem__(self, name: str) -> Runtime:
+        if name not in self.started:
+            self.started[name] = self._stack.enter_context(runtime(self.built, name, **self._variables))
+        return self.started[name]
+
+    def invoke(self, name: str, event: Any) -> Any:
+        """Return what a function answers. Raises AssertionError if it failed."""
+        answer = self[name].invoke(event).answer
+        assert not (isinstance(answer, dict) and "errorType" in answer), (name, answer, self[name].log())
+        return answer
+
+
 def _environment(built: Built, function: str, home: Path) -> dict[str, str]:
-    """Return what Lambda gives a function, with what the template does. Source: Lambda developer guide, "Defined
-    runtime environment variables".
+    """Return what Lambda gives a function, with what the template does.
+
+    Source: Lambda developer guide, "Defined runtime environment variables".
     """
     logging = built.template["Globals"]["Function"].get("LoggingConfig", {})
     return {
@@ -203,13 +228,6 @@ def _python() -> Path:
     if not python.is_file():
         raise RuntimeMissing(f"no {python}; it needs a CPython of the functions' version")
     return python
-
-
-def fits_this_machine(built: Built) -> bool:
-    """Tell whether the build's compiled parts are for this machine's processor."""
-    machine = {"x86_64": "x86_64", "arm64": "aarch64", "aarch64": "aarch64"}[platform.machine()]
-    compiled = [path.name for path in built.layers(built.functions[0])[0].rglob("*.so")]
-    return bool(compiled) and all(re.search(machine, name) for name in compiled)
 
 
 def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
