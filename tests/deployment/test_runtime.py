@@ -69,7 +69,7 @@ def test_the_built_agent_appends_an_entry_once(service: Deployed, told: object, 
 def test_the_built_worker_does_the_good_messages_of_a_batch_and_names_the_bad_one(
     service: Deployed, told: object
 ) -> None:
-    closed = {tree for tree, _ in service.keys()} & DELETED
+    closed = {tree for tree, _ in service.scan()} & DELETED
     [record] = read_event("deleteGroup")["Records"]
     bodies = [*(json.dumps({"groupId": tree}) for tree in DELETED), "no JSON"]
     records = [record | {"messageId": str(at), "body": body} for at, body in enumerate(bodies)]
@@ -78,7 +78,7 @@ def test_the_built_worker_does_the_good_messages_of_a_batch_and_names_the_bad_on
 
     assert closed == DELETED, "the requests only close the trees"
     assert answer == {"batchItemFailures": [{"itemIdentifier": str(len(DELETED))}]}
-    assert not {tree for tree, _ in service.keys()} & DELETED
+    assert not {tree for tree, _ in service.scan()} & DELETED
 
 
 def test_the_built_sweep_answers_its_schedule(service: Deployed) -> None:

@@ -58,7 +58,7 @@ def read_event(name: str) -> dict[str, Any]:
 
 
 def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], Any]) -> dict[str, Answer]:
-    """Return what is answered to the sample events when they are sent in the order of the story, by operation.
+    """Return what is answered to the sample events, sent in the order of the story, by operation.
 
     deliver: hands an event to the function whose route it names. invoke: invokes the function `agent`.
     """

@@ -1,4 +1,4 @@
-"""A deployment on this machine: a build's functions in Lambda's own runtime, on a table and a queue of their own."""
+"""A deployment on this machine: a build in Lambda's own runtime, with a table and a queue of its own."""
 
 import uuid
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Deployed:
         """Return the answer to a direct invocation."""
         return self.functions.invoke(AGENT, event)
 
-    def keys(self) -> list[tuple[str, str]]:
+    def scan(self) -> list[tuple[str, str]]:
         """Return the partition key and the sort key of every item of the table."""
         pages = self.dynamodb.get_paginator("scan").paginate(TableName=self.table, ConsistentRead=True)
         return [(item["PK"]["S"], item["SK"]["S"]) for page in pages for item in page["Items"]]
