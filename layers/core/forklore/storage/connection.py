@@ -148,7 +148,7 @@ class Connection:
     def pause(self, attempt: int, deadline: Deadline) -> bool:
         """Sleep before the attempt, the first of which is 0; False when there is no time for it."""
         longest = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** (attempt - 1)) if attempt else 0.0
-        seconds = random.uniform(0, longest)
+        seconds = random.uniform(0, longest)  # nosec B311 # no secret
         if not deadline.allows(seconds):
             return False
         if seconds:
