@@ -1,5 +1,6 @@
 """A deployment on this machine: a build in Lambda's own runtime, with a table and a queue of its own."""
 
+import logging
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,7 +20,11 @@ AGENT = "AgentFunction"
 API_ID = "local"
 """The id of the API that the sample events are of."""
 ISSUER, AUDIENCE = "https://issuer.example.com/", "forklore"
-CREDENTIALS = {"region_name": "us-east-1", "aws_access_key_id": "local", "aws_secret_access_key": "local"}
+CREDENTIALS: Any = {
+    "region_name": "us-east-1",
+    "aws_access_key_id": "local",
+    "aws_secret_access_key": "local",
+}
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,7 @@ def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Depl
 @contextmanager
 def _queue() -> Iterator[tuple[str, str]]:
     """Yield the address of an SQS, and a queue's there."""
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     try:
