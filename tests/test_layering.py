@@ -31,7 +31,7 @@ ROOMS["forklore.edge"] = {
 ROOMS["forklore.edge.wiring"] = ROOMS["forklore.edge"] | {"forklore.storage"}
 ROOMS["functions"] = {"forklore.edge", "aws_lambda_powertools"}
 
-# What checks credentials runs in the authorizer and nowhere else; two of its modules know the tokens' library.
+# What checks credentials runs in the authorizer and nowhere else; two of its modules know the library.
 ROOMS["forklore.credentials"] = {"forklore.credentials", "forklore.domain", "forklore.errors"}
 ROOMS["forklore.credentials.issuer_keys"] = ROOMS["forklore.credentials"] | {"jwt"}
 ROOMS["forklore.credentials.tokens"] = ROOMS["forklore.credentials"] | {"jwt"}

@@ -45,6 +45,8 @@ JOBS = ("deleteGroup", "sweep")
 """The sample events that are no requests: a batch of the queue, and the schedule."""
 DIRECT = ("agentAppendEntry", "agentEventBridge")
 """The sample events of the function for direct invocation; one with EventBridge's envelope."""
+AUTHORIZER = "authorizer"
+"""The sample event of the authorizer."""
 SAMPLE_OTHER = "019a5c22-4d10-7e36-a7c9-0b1f2e3d4c5a"
 """The conversation that the sample event of an admin deletes."""
 SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"

@@ -4,6 +4,7 @@ It refuses nobody, since an HTTP API could not say why in our own words: the edg
 """
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -63,12 +64,17 @@ def _shown(caller: Caller) -> dict[str, Any]:
     return {"userId": caller.user_id, **client, "roles": sorted(caller.roles)}
 
 
-def make_authorizer(settings: Settings, fetch: Callable[[str], bytes] = fetch) -> Authorizer:
-    """Return the authorizer for these settings. fetch: how to get the issuer's documents."""
+def make_authorizer(
+    settings: Settings, *, fetch: Callable[[str], bytes] = fetch, now: Callable[[], float] = time.time
+) -> Authorizer:
+    """Return the authorizer for these settings.
+
+    fetch: how to get the issuer's documents. now: the time in seconds, for how long its keys are kept.
+    """
     given, expected = settings.issuer_keys, settings.expected
     if given is not None:
         return Authorizer(settings, lambda kid, algorithm: given.get((kid, algorithm)))
-    kept = KeptKeys(lambda: published_keys(expected.issuer, expected.algorithms, fetch))
+    kept = KeptKeys(lambda: published_keys(expected.issuer, expected.algorithms, fetch), now=now)
     return Authorizer(settings, kept.find)
 
 

@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,11 +27,11 @@ class _Kept:
 class KeptKeys:
     """The keys that `load` returns, for many threads: one of them loads, and the others use what there is.
 
-    load: raises OSError or ValueError if the keys cannot be had. now: the time in seconds; the
-    wall clock, since a monotonic one may stand still while Lambda freezes the process.
+    load: raises OSError or ValueError if the keys cannot be had. now: the time in seconds, by the wall clock:
+    a monotonic one may stand still while Lambda freezes the process.
     """
 
-    def __init__(self, load: Callable[[], KeySet], *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, load: Callable[[], KeySet], *, now: Callable[[], float]) -> None:
         self._load = load
         self._now = now
         self._kept: _Kept | None = None
