@@ -29,7 +29,8 @@ _OF_LINES = {
 class JsonLines(logging.Formatter):
     """Writes a record as a line of JSON with its `extra` fields at the top level, as Lambda's runtime does.
 
-    without: fields to leave out. Like there, a field that is None is left out, and none takes the place of what every line has.
+    without: fields to leave out. Like there, a field that is None is left out, too, and none takes the place
+    of what every line has.
     Source: awslambdaric, lambda_runtime_log_utils.JsonFormatter; Lambda developer guide, "Log and monitor
     Python Lambda functions", "Using the logging module with JSON".
     """
