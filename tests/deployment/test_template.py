@@ -495,7 +495,7 @@ def test_without_an_issuer_and_an_audience_nothing_is_deployed_and_the_rest_is_s
     assert {name for name, default in defaults.items() if default is None} == {"Issuer", "Audience"}
     assert [defaults[name] for name in ("Admins", "Auditors", "CorsOrigins", "ApiKeyHashes")] == [""] * 4
     assert (defaults["DirectRoles"], defaults["DeletionProtection"]) == ("refused", "true")
-    assert all(fits(name, defaults[name]) for name in TAKEN if defaults[name] is not None)
+    assert all(fits(name, str(defaults[name])) for name in TAKEN if defaults[name] is not None)
 
 
 def test_no_account_region_or_secret_stands_in_the_template() -> None:
