@@ -16,8 +16,8 @@ install := $(pip) install --no-deps --require-hashes --requirement
 # SAM needs a region even where it asks AWS nothing, and calls home unless told not to. Its `python3` is for our own
 # Makefiles of what it builds.
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
-sam := PATH="$(abspath $(SAM))/bin:$$PATH" SAM_CLI_TELEMETRY=0 FORKLORE_ARCHITECTURE="$(ARCHITECTURE)" sam
-offline := AWS_DEFAULT_REGION="$(region)" $(sam)
+sam = PATH="$(abspath $(SAM))/bin:$$PATH" SAM_CLI_TELEMETRY=0 FORKLORE_ARCHITECTURE="$(ARCHITECTURE)" sam
+offline = AWS_DEFAULT_REGION="$(region)" $(sam)
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
@@ -56,6 +56,9 @@ size: build $(VENV)/ready ## print how large each part of the deployment is
 validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormation and SAM
 	$(offline) validate --lint
 
+# What is tried here runs here: the functions are built for this machine.
+test-deployment sam-local: ARCHITECTURE = $(patsubst aarch64,arm64,$(shell uname -m))
+
 test-deployment: validate build $(CHECKS)/locked $(VENV)/ready ## check the template, the code and the packages that are deployed
 	"$(CHECKS)/bin/checkov" --config-file .checkov.yaml
 	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions local_server
@@ -63,8 +66,10 @@ test-deployment: validate build $(CHECKS)/locked $(VENV)/ready ## check the temp
 		layers/core/requirements.txt functions/authorizer/requirements.txt
 	FORKLORE_BUILD=.aws-sam/build $(python) -m pytest tests/deployment
 
-sam-local: build ## serve the built functions with `sam local start-api`; needs Docker or podman (docs/deploy.md)
-	$(offline) local start-api --port "$${PORT:-3000}" --env-vars env.local.json --warm-containers LAZY $(ARGUMENTS)
+sam-local: build $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
+	$(python) -m local_server.sam_local env.local.json
+	$(offline) local start-api --port "$${PORT:-3000}" --env-vars env.local.json --warm-containers LAZY \
+		--parameter-overrides Architecture="$(ARCHITECTURE)"
 
 deploy: build ## deploy to AWS; asks for everything the first time
 	@if grep -q '^parameter_overrides' samconfig.toml; then $(sam) deploy; else \
@@ -80,7 +85,7 @@ lock: ## pin everything anew from pyproject.toml and the requirements*.in; needs
 	$(compile) requirements-checks.in -o requirements-checks.txt
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(SAM)" "$(CHECKS)" .aws-sam .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	rm -rf "$(VENV)" "$(SAM)" "$(CHECKS)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Two steps: another line of pyproject.toml need not cost what a new lock does.
