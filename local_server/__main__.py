@@ -1,6 +1,7 @@
 """`python -m local_server`: reads the command line and puts the other modules together."""
 
 import argparse
+import logging
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ from local_server.background import Background, open_queues
 from local_server.embedded import ENDPOINT, DatabaseError, open_database
 from local_server.gateway import Gateway
 from local_server.identity import read_authorizer
+from local_server.log import show_lines_of
 from local_server.openapi import document
 from local_server.reference import with_reference
 from local_server.template import read_template
@@ -43,6 +45,7 @@ The embedded store forgets everything when this stops. To keep it, start DynamoD
 def main() -> int:
     """Serve until a signal comes; return 0, or 1 if the server cannot start."""
     arguments = _parser().parse_args()
+    show_lines_of(logging.getLogger("forklore"), verbose=arguments.verbose)
     _on_signal(lambda *_: sys.exit(0))
     try:
         listener = _listen(arguments.host, arguments.port)
@@ -77,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default=host, help="address to listen on (HOST; 127.0.0.1)")
     parser.add_argument("--port", default=port, type=int, help="0 takes a free one (PORT; 8080)")
     parser.add_argument("--template", default=TEMPLATE, type=Path, help="the SAM template to serve")
-    parser.add_argument("--verbose", action="store_true", help="a line per request, without its content")
+    parser.add_argument("--verbose", action="store_true", help="lines per request, without its content")
     return parser
 
 

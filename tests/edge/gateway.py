@@ -57,6 +57,7 @@ class Gateway:
 
     def __init__(self, template: Template, **roles: str) -> None:
         """roles: user ids by the authorizer's own setting, such as FORKLORE_ADMINS."""
+        self.template = template
         self._functions = template.functions
         self._handlers = {function.name: load_handler(function) for function in template.functions}
         keys = ",".join(f"{key}={client}" for client, key in AGENTS.items())

@@ -5,6 +5,7 @@ import contextvars
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
 from typing import Any, TypeGuard
 from urllib.parse import parse_qsl
 
@@ -25,6 +26,8 @@ from forklore.edge.audit import Trail
 from forklore.edge.identity import caller_of
 from forklore.edge.operation import Asked, Operation
 from forklore.edge.requests import KEPT_AS_TEXT
+from forklore.edge.telemetry import Stopwatch, log_request
+from forklore.edge.wiring import Usage, served_api
 from forklore.errors import (
     ForkloreError,
     MethodNotAllowedError,
@@ -37,6 +40,7 @@ from forklore.errors import (
 )
 
 RETRY_AFTER_SECONDS = 1
+OPTIONS = "OPTIONS"
 JSON_BLANKS = " \t\r\n"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:=+/-]{1,128}")
 _TEXTS, _MEMBERS = ("rawPath", "rawQueryString", "body"), ("headers", "pathParameters")
@@ -73,7 +77,7 @@ class Resolver(APIGatewayHttpResolver):
         """Powertools sets an empty one when it is made; ours comes with each request."""
 
     def resolve(self, event: Event, context: Any) -> dict[str, Any]:
-        if not _is_of_http_api(event):
+        if not _is_of_http_api(event, served_api()):
             return _refuse_event()
         routed = {**event, "rawPath": _pattern(event["routeKey"])}
         token = self._request.set({"event": routed, "lambda_context": context, "context": {}})
@@ -83,8 +87,8 @@ class Resolver(APIGatewayHttpResolver):
             self._request.reset(token)
 
 
-def _is_of_http_api(event: object) -> TypeGuard[Event]:
-    """Tell whether this is an event of an HTTP API, payload format 2.0, part by part as it is read here.
+def _is_of_http_api(event: object, api_id: str) -> TypeGuard[Event]:
+    """Tell whether this is an event of that HTTP API, payload format 2.0, part by part as it is read here.
 
     Another one, such as a forged or misdirected invocation, must find no default that it could run on.
     """
@@ -93,6 +97,7 @@ def _is_of_http_api(event: object) -> TypeGuard[Event]:
     context = event.get("requestContext")
     return (
         isinstance(context, Mapping)
+        and context.get("apiId") == api_id
         and isinstance(event.get("routeKey"), str)
         and all(isinstance(event.get(name), str | None) for name in _TEXTS)
         and all(_is_texts(event.get(name)) for name in _MEMBERS)
@@ -112,12 +117,21 @@ def _is_texts(value: object) -> bool:
 
 
 def _no_event_of_ours() -> ValidationError:
-    return ValidationError("this is no event of an HTTP API")
+    return ValidationError("this is no event of the HTTP API")
 
 
 def _refuse_event() -> dict[str, Any]:
     request_id = str(uuid.uuid4())
     refused = refusal(_no_event_of_ours(), request_id)
+    log_request(
+        None,
+        via="http",
+        status=refused.status,
+        error=refused.error,
+        request_id=request_id,
+        watch=Stopwatch(),
+        usage=Usage(),
+    )
     return {
         "statusCode": refused.status,
         "headers": {"Content-Type": content_types.APPLICATION_JSON, "X-Request-Id": request_id},
@@ -152,9 +166,16 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
 
     def not_found(_error: Exception) -> Response[str]:
         def refuse(event: Event) -> tuple[int, str]:
+            if is_preflight:
+                return HTTPStatus.NO_CONTENT, ""
             raise _no_route(event)
 
-        return _respond(app, refuse)
+        methods = _methods_of(app.current_event.raw_event)
+        is_preflight = bool(methods) and app.current_event.http_method == OPTIONS
+        response = _respond(app, refuse)
+        if is_preflight:
+            response.headers["Allow"] = ", ".join(methods)
+        return response
 
     app.not_found(not_found)
     for made in app._static_routes + app._dynamic_routes:
@@ -178,7 +199,7 @@ def _run(app: Resolver, event: Event, trail: Trail) -> tuple[int, str]:
         idempotency_key=headers.get("idempotency-key"),
         if_match=headers.get("if-match"),
     )
-    return operation(table_for(app.lambda_context), asked)
+    return operation(table_for(app.lambda_context, trail.usage), asked)
 
 
 def read_query(raw: str) -> dict[str, str]:
@@ -213,12 +234,21 @@ def read_body(event: Event, headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _no_route(event: Event) -> ForkloreError:
-    http = event["requestContext"]["http"]
-    method, path = http["method"], http["path"]
-    allowed = sorted({o.method for o in operations.ALL if _rule(o.path).fullmatch(path)})
+    method, allowed = event["requestContext"]["http"]["method"], _methods_of(event)
     if not allowed or method in allowed:
         return NotFoundError("no such route")
     return MethodNotAllowedError(f"{method} is not for this path", allow=", ".join(allowed))
+
+
+def _methods_of(event: Event) -> list[str]:
+    """Return the methods of the event's path, sorted; none if there is no such path.
+
+    OPTIONS is one of each: API Gateway may hand a browser's preflight on to the `$default` route, and adds
+    the CORS headers to what is answered here.
+    """
+    path = event["requestContext"]["http"]["path"]
+    methods = {operation.method for operation in operations.ALL if _rule(operation.path).fullmatch(path)}
+    return sorted({*methods, OPTIONS}) if methods else []
 
 
 def _rule(path: str) -> re.Pattern[str]:
@@ -229,11 +259,22 @@ def _respond(
     app: Resolver, run: Callable[[Event], tuple[int, str]], trail: Trail | None = None
 ) -> Response[str]:
     """Return the answer, or the error in its place, with the request's id."""
+    watch = Stopwatch()
     event = app.current_event.raw_event
-    request_id = _request_id(app.current_event.headers)
+    request_id = _request_id(app.current_event.headers, app.lambda_context)
     answered = answer(lambda: run(event), request_id)
     if trail is not None:
         trail.log(answered.status, request_id)
+    log_request(
+        trail.operation if trail else None,
+        via="http",
+        status=answered.status,
+        error=answered.error,
+        request_id=request_id,
+        watch=watch,
+        usage=trail.usage if trail else Usage(),
+        method=app.current_event.http_method,
+    )
     headers = {"X-Request-Id": request_id, "Cache-Control": "no-store", **_headers_of(answered)}
     body = answered.text
     return Response(answered.status, content_types.APPLICATION_JSON if body else None, body, headers)
@@ -251,6 +292,9 @@ def _headers_of(answered: Answered) -> dict[str, str]:
             return {}
 
 
-def _request_id(headers: Mapping[str, str]) -> str:
-    sent = headers.get("x-request-id") or ""
-    return sent if _REQUEST_ID.fullmatch(sent) else str(uuid.uuid4())
+def _request_id(headers: Mapping[str, str], context: Any) -> str:
+    """Return the id that the caller sent, or Lambda's own, which is on every line that the service writes."""
+    for candidate in (headers.get("x-request-id") or "", str(context.aws_request_id)):
+        if _REQUEST_ID.fullmatch(candidate):
+            return candidate
+    return str(uuid.uuid4())

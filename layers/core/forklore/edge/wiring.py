@@ -8,8 +8,9 @@ from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection, make_client
 from forklore.storage.queue import DELAY_SECONDS_MAX, Queue, make_queue_client
 from forklore.storage.table import Table
+from forklore.storage.usage import Usage
 
-__all__ = ["Queue", "Settings", "Table", "open_queue", "open_table"]
+__all__ = ["Queue", "Settings", "Table", "Usage", "open_queue", "open_table", "served_api", "stack_name"]
 
 DELETE_WAIT_SECONDS = 35
 """No request lives longer (design, section 3)."""
@@ -50,12 +51,25 @@ class Settings:
         )
 
 
+def served_api() -> str:
+    """Return the id of the HTTP API whose events this function serves. Raises RuntimeError if none is set."""
+    api_id = os.environ.get("FORKLORE_API")
+    if not api_id:
+        raise RuntimeError("set FORKLORE_API to the id of the HTTP API that this function serves")
+    return api_id
+
+
 def _chosen(name: str, *, no: str, yes: str) -> bool:
     """Return whether a setting says `yes`; unset it says `no`. Raises RuntimeError for anything else."""
     value = os.environ.get(name) or no
     if value not in (no, yes):
         raise RuntimeError(f"set {name} to {yes} or {no}")
     return value == yes
+
+
+def stack_name() -> str:
+    """Return what this deployment's metrics are counted under; also where other settings are wrong."""
+    return os.environ.get("FORKLORE_STACK") or "forklore"
 
 
 @cache
