@@ -1,6 +1,7 @@
 # Everything runs in environments of its own, made with Python 3.11 or newer and pip alone: one for forklore, one for
 # AWS SAM and one for the checks of what is deployed, as these two pin what the first has in other versions; and, with
-# the functions' own version of Python, one for what AWS puts around a function. Each is made anew when its lock changes. Paths are relative, so that a checkout may stand in a folder with spaces in its name.
+# the functions' own version of Python, one for what AWS puts around a function. Each is made anew when its lock
+# changes. Paths are relative, so that a checkout may stand in a folder with spaces in its name.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -58,7 +59,6 @@ build: $(SAM)/locked ## build what is deployed into .aws-sam, without Docker; AR
 	@log=$$(mktemp) && { $(offline) build --parameter-overrides Architecture="$(ARCHITECTURE)" >"$$log" 2>&1 || { \
 		cat "$$log" >&2; rm -f "$$log"; exit 1; }; } && rm -f "$$log"
 
-size: ARCHITECTURE := $(machine)
 size: build $(VENV)/ready $(runtime) ## print how large each part of the deployment is, and how long each function takes to start
 	$(python) -m bench.package_sizes
 	$(in_runtime) $(python) -m bench.cold_start
@@ -66,16 +66,20 @@ size: build $(VENV)/ready $(runtime) ## print how large each part of the deploym
 validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormation and SAM
 	$(offline) validate --lint
 
-test-deployment: ARCHITECTURE := $(machine)
-test-deployment: validate build $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed
+# What is tried here runs here: the functions are built for this machine.
+size test-deployment sam-local: ARCHITECTURE := $(machine)
+
+test-deployment: validate build $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
 	"$(CHECKS)/bin/checkov" --config-file .checkov.yaml
 	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions local_server
 	$(python) -m tests.deployment.audit "$(CHECKS)/bin/pip-audit" \
 		layers/core/requirements.txt functions/authorizer/requirements.txt
 	FORKLORE_BUILD=.aws-sam/build $(in_runtime) $(python) -m pytest tests/deployment
 
-sam-local: build ## serve the built functions with `sam local start-api`; needs Docker or podman (docs/deploy.md)
-	$(offline) local start-api --port "$${PORT:-3000}" --env-vars env.local.json --warm-containers LAZY $(ARGUMENTS)
+sam-local: build $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
+	$(python) -m local_server.sam_local env.local.json
+	$(offline) local start-api --port "$${PORT:-3000}" --env-vars env.local.json --warm-containers LAZY \
+		--parameter-overrides Architecture="$(ARCHITECTURE)"
 
 deploy: build ## deploy to AWS; asks for everything the first time
 	@if grep -q '^parameter_overrides' samconfig.toml; then $(sam) deploy; else \
@@ -92,7 +96,8 @@ lock: ## pin everything anew from pyproject.toml and the requirements*.in; needs
 	$(compile) requirements-runtime.in -o requirements-runtime.txt
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" .aws-sam .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	rm -rf "$(VENV)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
+		.ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Two steps: another line of pyproject.toml need not cost what a new lock does.
