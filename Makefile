@@ -18,6 +18,8 @@ install := $(pip) install --no-deps --require-hashes --requirement
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
 sam = PATH="$(abspath $(SAM))/bin:$$PATH" SAM_CLI_TELEMETRY=0 FORKLORE_ARCHITECTURE="$(ARCHITECTURE)" sam
 offline = AWS_DEFAULT_REGION="$(region)" $(sam)
+# What this machine can run itself.
+machine := $(subst aarch64,arm64,$(shell uname -m))
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
@@ -57,7 +59,7 @@ validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormatio
 	$(offline) validate --lint
 
 # What is tried here runs here: the functions are built for this machine.
-test-deployment sam-local: ARCHITECTURE = $(patsubst aarch64,arm64,$(shell uname -m))
+test-deployment sam-local: ARCHITECTURE := $(machine)
 
 test-deployment: validate build $(CHECKS)/locked $(VENV)/ready ## check the template, the code and the packages that are deployed
 	"$(CHECKS)/bin/checkov" --config-file .checkov.yaml
