@@ -6,24 +6,27 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
+
 from forklore.credentials.authorizer import make_authorizer
 from forklore.credentials.settings import Settings
-
 from local_server import sam_local
+from local_server.token import AUDIENCE, ISSUER, development_key, key_set, make_token
 from tests.deployment.document import FUNCTION, of_type, read_document
 
-KEY = ec.generate_private_key(ec.SECP256R1())
-TOLD = sam_local.settings(KEY, table="forklore", endpoint="http://127.0.0.1:8000")["Parameters"]
+ENDPOINT = "http://127.0.0.1:8000"
 
 
-def test_the_authorizer_takes_the_tokens_and_the_key_of_an_agent() -> None:
-    authorizer = make_authorizer(Settings.from_environment(TOLD))
-    headers = {"authorization": f"Bearer {sam_local.token(KEY, 'alice', now_s=int(time.time()))}"}
+def test_the_authorizer_takes_development_tokens_and_the_key_of_an_agent(tmp_path: Path) -> None:
+    key = development_key(tmp_path / "cache" / "key.pem")
+    told = sam_local.settings(key_set(key), table="forklore", endpoint=ENDPOINT)["Parameters"]
+    token = make_token(sam_local.ADMIN, key, issuer=ISSUER, audience=AUDIENCE, hours=1, now=time.time())
+    headers = {"authorization": f"Bearer {token}", "x-api-key": sam_local.API_KEY}
 
-    assert authorizer.context_of({"headers": headers}) == {"userId": "alice", "roles": []}
-    headers["x-api-key"] = sam_local.API_KEY
-    assert authorizer.context_of({"headers": headers})["clientId"] == sam_local.CLIENT
+    assert make_authorizer(Settings.from_environment(told)).context_of({"headers": headers}) == {
+        "userId": "adam",
+        "clientId": "local",
+        "roles": ["admin", "auditor"],
+    }
 
 
 def test_only_what_the_template_names_is_set() -> None:
@@ -32,19 +35,14 @@ def test_only_what_the_template_names_is_set() -> None:
     for function in of_type(document, FUNCTION).values():
         named |= set(function.get("Environment", {}).get("Variables", {}))
 
-    assert TOLD.keys() <= named
+    assert sam_local.settings({}, table="t", endpoint=ENDPOINT)["Parameters"].keys() <= named
 
 
-def test_the_containers_reach_the_database_under_another_name() -> None:
-    assert TOLD["FORKLORE_DYNAMODB_ENDPOINT"] == "http://host.docker.internal:8000"
+@pytest.mark.parametrize(("endpoint", "port"), [(ENDPOINT, 8000), ("http://dynamodb", 80)])
+def test_the_containers_reach_the_database_under_another_name(endpoint: str, port: int) -> None:
+    told = sam_local.settings({}, table="t", endpoint=endpoint)["Parameters"]
 
-
-def test_each_user_gets_a_header_and_agents_get_theirs() -> None:
-    printed = [line.partition("   # ") for line in sam_local.headers(KEY, ["alice", "bob"], now_s=0)]
-
-    assert [whose for _, _, whose in printed] == ["alice", "bob", "an agent, beside a user's"]
-    assert all(header.startswith("Authorization: Bearer ey") for header, _, _ in printed[:2])
-    assert printed[2][0] == "X-API-Key: local-key"
+    assert told["FORKLORE_DYNAMODB_ENDPOINT"] == f"http://host.docker.internal:{port}"
 
 
 def test_without_a_database_it_says_what_to_start(
@@ -53,7 +51,7 @@ def test_without_a_database_it_says_what_to_start(
     monkeypatch.setattr("local_server.embedded.REACHABLE_WITHIN_SECONDS", 0.1)
 
     with mock.patch.dict(os.environ, FORKLORE_DYNAMODB_ENDPOINT="http://127.0.0.1:9"):
-        assert sam_local.main(str(tmp_path / "env.json"), ["alice"]) == 1
+        assert sam_local.main(str(tmp_path / "env.json")) == 1
 
-    assert not (tmp_path / "env.json").exists()
     assert "Start DynamoDB Local" in capsys.readouterr().err
+    assert not (tmp_path / "env.json").exists()
