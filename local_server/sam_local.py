@@ -26,7 +26,7 @@ API_ID = "1234567890"
 
 
 def main(file: str) -> int:
-    """Make the table and write the settings to `file`; return 1 without a DynamoDB or with a wrong setting."""
+    """Make the table and write the settings to `file`; return 1 for no DynamoDB and for a wrong setting."""
     os.environ.setdefault(ENDPOINT, DEFAULT_ENDPOINT)
     try:
         open_database(read_template(TEMPLATE).table)
