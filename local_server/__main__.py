@@ -1,6 +1,7 @@
 """`python -m local_server`: reads the command line and puts the other modules together."""
 
 import argparse
+import logging
 import os
 import signal
 import socket
@@ -14,11 +15,13 @@ from local_server.background import Background, open_queues
 from local_server.embedded import ENDPOINT, DatabaseError, open_database
 from local_server.gateway import Gateway
 from local_server.identity import read_authorizer
+from local_server.log import show_lines_of
 from local_server.openapi import document
 from local_server.reference import with_reference
 from local_server.template import read_template
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
+EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
 STOP_WITHIN_SECONDS = 3  # for requests that are still running
 KEEP_ALIVE_SECONDS = (
     75  # longer than clients keep an idle connection, so that nothing is sent to a closed one
@@ -42,6 +45,7 @@ The embedded store forgets everything when this stops. To keep it, start DynamoD
 def main() -> int:
     """Serve until a signal comes; return 0, or 1 if the server cannot start."""
     arguments = _parser().parse_args()
+    show_lines_of(logging.getLogger("forklore"), verbose=arguments.verbose)
     _on_signal(lambda *_: sys.exit(0))
     try:
         listener = _listen(arguments.host, arguments.port)
@@ -76,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default=host, help="address to listen on (HOST; 127.0.0.1)")
     parser.add_argument("--port", default=port, type=int, help="0 takes a free one (PORT; 8080)")
     parser.add_argument("--template", default=TEMPLATE, type=Path, help="the SAM template to serve")
-    parser.add_argument("--verbose", action="store_true", help="a line per request, without its content")
+    parser.add_argument("--verbose", action="store_true", help="lines per request, without its content")
     return parser
 
 
@@ -115,7 +119,7 @@ def _listen(host: str, port: int) -> socket.socket:
 def _url(listener: socket.socket) -> str:
     """Return where a browser on this machine finds the server."""
     host, port = listener.getsockname()[:2]
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    host = {EVERYWHERE: "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

@@ -79,7 +79,7 @@ def _set_environment() -> None:
     if not os.environ.get(ENDPOINT):
         os.environ.pop(ENDPOINT, None)
     os.environ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "true"
-    os.environ.update(AWS_ACCESS_KEY_ID="local", AWS_SECRET_ACCESS_KEY="local")
+    os.environ.update(AWS_ACCESS_KEY_ID="local", AWS_SECRET_ACCESS_KEY="local")  # nosec B106 # none
     os.environ.setdefault(TABLE, "forklore")
     os.environ[API] = API_ID
     os.environ["AWS_REGION"] = os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")

@@ -1,7 +1,65 @@
-"""Lines on standard error that show where something failed and nothing of what it worked on."""
+"""Lines on standard error that show where something failed and nothing of what it worked on.
 
+The functions' own lines look as on Lambda with its JSON log format.
+"""
+
+import json
+import logging
 import sys
+import time
 import traceback
+from collections.abc import Collection
+from typing import Any
+
+METRICS = "_aws"
+"""The member that says to CloudWatch which others are metrics: nobody reads it here."""
+_OF_RECORDS = {*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"}
+_OF_LINES = {
+    "timestamp",
+    "level",
+    "logger",
+    "stackTrace",
+    "errorType",
+    "errorMessage",
+    "requestId",
+    "location",
+}
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as a line of JSON with its `extra` fields at the top level, as Lambda's runtime does.
+
+    without: fields to leave out. Like there, a field that is None is left out, too, and none takes the place
+    of what every line has.
+    Source: awslambdaric, lambda_runtime_log_utils.JsonFormatter; Lambda developer guide, "Log and monitor
+    Python Lambda functions", "Using the logging module with JSON".
+    """
+
+    def __init__(self, *, without: Collection[str] = ()) -> None:
+        super().__init__()
+        self._hidden = {*_OF_RECORDS, *_OF_LINES, *without}
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "level": record.levelname,
+            "message": record.getMessage(),
+            "logger": record.name,
+        }
+        if record.exc_info and record.exc_info[0]:
+            line |= {"errorType": record.exc_info[0].__name__, "errorMessage": str(record.exc_info[1])}
+        line |= {name: held for name, held in record.__dict__.items() if name not in self._hidden}
+        line = {name: held for name, held in line.items() if held is not None}
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def show_lines_of(logger: logging.Logger, *, verbose: bool) -> None:
+    """Let a logger's warnings and worse appear on standard error; when verbose, all from INFO."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines(without=[METRICS]))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO if verbose else logging.WARNING)
+    logger.propagate = False
 
 
 def frames(error: BaseException | None) -> str:

@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite: a DynamoDB in a process of its own, for what moto in process cannot show."""
+"""Fixtures of the whole suite: a DynamoDB in a process of its own, for what moto cannot show; the log."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -6,6 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.support.dynamodb_local import DynamoDBLocalMissing, any_dynamodb, dynamodb_local
+from tests.support.lines import Lines, reading_lines
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +25,10 @@ def dynamodb_local_endpoint() -> Iterator[str]:
         except DynamoDBLocalMissing as missing:
             pytest.skip(f"NOT TESTED on DynamoDB Local: {missing}")
         yield endpoint
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    """What is logged from here on, as Lambda writes it."""
+    with reading_lines() as read:
+        yield read

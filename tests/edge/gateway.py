@@ -57,6 +57,7 @@ class Gateway:
 
     def __init__(self, template: Template, **roles: str) -> None:
         """roles: user ids by the authorizer's own setting, such as FORKLORE_ADMINS."""
+        self.template = template
         self._functions = template.functions
         self._handlers = {function.name: load_handler(function) for function in template.functions}
         keys = ",".join(f"{key}={client}" for client, key in AGENTS.items())
@@ -89,9 +90,11 @@ class Gateway:
         response = read_answer(invoke(function, self._handlers[function.name], event))
         return Answer(response.status, dict(response.headers), response.body.decode())
 
-    def handle(self, function: Function, event: dict[str, Any]) -> Answer:
-        """Return the function's answer to an event that JSON could not carry."""
-        response = read_answer(self._handlers[function.name](event, LambdaContext(function)))
+    def handle(
+        self, function: Function, event: dict[str, Any], context: LambdaContext | None = None
+    ) -> Answer:
+        """Return the function's answer to an event as it is, which JSON perhaps could not carry."""
+        response = read_answer(self._handlers[function.name](event, context or LambdaContext(function)))
         return Answer(response.status, dict(response.headers), response.body.decode())
 
     def raw(self, function: Function, event: Any) -> Any:

@@ -1,7 +1,6 @@
 """Direct invocations that are wrong in every way, exact content, and what becomes of asynchronous ones."""
 
 import json
-import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +14,7 @@ from forklore.edge.wiring import open_table
 from tests.edge.direct import Direct
 from tests.edge.gateway import Gateway, stored, table_on_moto
 from tests.edge.world import CONVERSATIONS, FRESH, ROOT, SAID, World, conversation_id
+from tests.support.lines import Lines
 
 ANN = {"userId": "ann"}
 BUS = {
@@ -45,12 +45,6 @@ def direct(open_direct: Direct) -> Iterator[Direct]:
     before = stored()
     yield open_direct
     assert stored() == before, "a rejected request has changed the table"
-
-
-@pytest.fixture
-def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    caplog.set_level(logging.DEBUG, logger="forklore")
-    return caplog
 
 
 def request(operation: str = "getConversation", /, **members: Any) -> dict[str, Any]:
@@ -397,11 +391,9 @@ def _objects(schema: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("event", [request(**{"async": True}), {**BUS, "detail": request()}])
-def test_an_asynchronous_request_that_succeeds_is_answered(
-    direct: Direct, logged: pytest.LogCaptureFixture, event: Any
-) -> None:
+def test_an_asynchronous_request_that_succeeds_is_answered(direct: Direct, lines: Lines, event: Any) -> None:
     assert direct.send(event)["status"] == 200
-    assert logged.records == []
+    assert [line["message"] for line in lines.all] == ["request"]
 
 
 @pytest.mark.parametrize(
@@ -415,7 +407,7 @@ def test_an_asynchronous_request_that_succeeds_is_answered(
 @pytest.mark.parametrize("by_bus", [True, False])
 def test_an_asynchronous_request_that_is_refused_is_answered_and_one_line_in_the_log(
     direct: Direct,
-    logged: pytest.LogCaptureFixture,
+    lines: Lines,
     status: int,
     code: str,
     name: str | None,
@@ -424,24 +416,24 @@ def test_an_asynchronous_request_that_is_refused_is_answered_and_one_line_in_the
 ) -> None:
     detail = request(name or "canary", input=given)
     answer = direct.send({**BUS, "detail": detail} if by_bus else {**detail, "async": True})
-    [record] = logged.records
-    line = json.loads(record.getMessage())
+    [line] = lines.named("refused")
 
     assert (answer["status"], answer["body"]["code"]) == (status, code)
-    assert line == {
+    expected = {
         "level": "WARNING",
-        "requestId": answer["body"]["requestId"],
+        "logger": "forklore",
+        "message": "refused",
+        "xRequestId": answer["body"]["requestId"],
         "operation": name,
-        "status": status,
+        "status": str(status),
         "code": code,
     }
+    assert line | {"timestamp": ""} == {"timestamp": ""} | {k: v for k, v in expected.items() if v}
 
 
-def test_a_refused_request_that_somebody_waits_for_is_not_logged(
-    direct: Direct, logged: pytest.LogCaptureFixture
-) -> None:
+def test_a_refused_request_that_somebody_waits_for_is_no_warning(direct: Direct, lines: Lines) -> None:
     assert direct.send(request(input={}))["status"] == 400
-    assert logged.records == []
+    assert [line["message"] for line in lines.all] == ["request"]
 
 
 @pytest.mark.parametrize("event", [request(**{"async": True}), {**BUS, "detail": request()}])
@@ -474,5 +466,7 @@ def fail(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
         monkeypatch.setattr("local_server.invocation.LambdaContext.get_remaining_time_in_millis", lambda _: 2)
     else:
         monkeypatch.setattr(
-            type(open_table()), "within", lambda _self, seconds: (_ for _ in ()).throw(KeyError(ROOT))
+            type(open_table()),
+            "within",
+            lambda _self, _seconds, **_more: (_ for _ in ()).throw(KeyError(ROOT)),
         )

@@ -1,4 +1,4 @@
-"""What reaches a log: a line for a bug, that says where it is; never what callers sent."""
+"""What reaches a log: a line for each request and for a bug, that says where it is; never what was sent."""
 
 import json
 import logging
@@ -32,6 +32,7 @@ from tests.edge.world import (
     forks,
     show,
 )
+from tests.support.lines import Lines
 
 CANARY = "canary-7f3a"
 """What stands wherever a caller can put text: no log may hold it."""
@@ -153,7 +154,7 @@ def test_nothing_that_is_sent_reaches_a_log(open_world: World, logged: Logged) -
         assert open_world.send(Ask("GET", CONVERSATIONS, user=None, headers=headers)).status == 401
 
     assert CANARY not in logged.text
-    assert logged.records == []
+    assert {record.getMessage() for record in logged.records} == {"request"}
 
 
 def failing_with(bug: Exception) -> Callable[[Call], NoReturn]:
@@ -179,7 +180,7 @@ BUGS = [
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: type(bug).__name__)
 def test_a_bug_is_500_and_one_line_of_json_that_says_where_it_is(
-    gateway: Gateway, logged: Logged, bug: Exception
+    gateway: Gateway, logged: Logged, lines: Lines, bug: Exception
 ) -> None:
     failing = Operation(
         "fail", "POST", CONVERSATIONS, failing_with(bug), results.Health, body=requests.CreateConversation
@@ -192,21 +193,22 @@ def test_a_bug_is_500_and_one_line_of_json_that_says_where_it_is(
     )
     answer = resolver_for([failing]).resolve(event, LambdaContext(function))
     error = results.Error.model_validate_json(answer["body"], strict=True)
-    [record] = logged.records
-    line = json.loads(record.getMessage())
+    line, request = lines.all
 
     assert (answer["statusCode"], error.code, error.request_id) == (500, "internal_error", "of-the-bug")
-    assert set(line) == {"level", "requestId", "type", "frames"}
-    assert (line["level"], line["requestId"], line["type"]) == ("ERROR", "of-the-bug", type(bug).__name__)
+    assert line.keys() == {"timestamp", "level", "logger", "message", "xRequestId", "type", "frames"}
+    assert (line["message"], line["level"]) == ("bug", "ERROR")
+    assert (line["xRequestId"], line["type"]) == ("of-the-bug", type(bug).__name__)
     assert line["frames"][-1].endswith(" fail")
-    assert "\n" not in record.getMessage()
+    assert (request["message"], request["operation"], request["status"]) == ("request", "fail", "500")
+    assert not any("\n" in text for text in lines.texts)
     assert CANARY not in logged.text
     assert CANARY not in answer["body"] or isinstance(bug, ForkloreError)
 
 
 @pytest.mark.parametrize("ask", [create(DESCRIBED), append(CONTENT), conversations(f"query={CANARY}")])
 def test_a_table_that_is_gone_is_a_bug_without_content_in_the_log(
-    gateway: Gateway, logged: Logged, monkeypatch: pytest.MonkeyPatch, ask: Ask
+    gateway: Gateway, logged: Logged, lines: Lines, monkeypatch: pytest.MonkeyPatch, ask: Ask
 ) -> None:
     monkeypatch.setenv("FORKLORE_TABLE", "gone")
     open_table.cache_clear()
@@ -214,10 +216,10 @@ def test_a_table_that_is_gone_is_a_bug_without_content_in_the_log(
         answer = _send(gateway, as_canary(ask))
     finally:
         open_table.cache_clear()
-    [record] = logged.records
+    [bug] = lines.named("bug")
 
     assert answer.status == 500
-    assert json.loads(record.getMessage())["requestId"] == answer.json["requestId"]
+    assert bug["xRequestId"] == answer.json["requestId"]
     assert CANARY not in logged.text
     assert ROOT not in logged.text
 

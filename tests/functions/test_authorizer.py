@@ -10,7 +10,7 @@ from forklore.credentials.authorizer import open_authorizer
 from functions.authorizer.app import handler
 from local_server.token import AUDIENCE, ISSUER, main
 from tests.edge.gateway import PROJECT
-from tests.functions.conftest import AUTHORIZER, read_event
+from tests.functions.story import AUTHORIZER, read_event
 
 PACKAGE = PROJECT / "functions" / "authorizer"
 

@@ -8,7 +8,7 @@ import pytest
 
 from forklore.edge import operations
 from tests.edge.gateway import Answer, Gateway
-from tests.functions.conftest import AUTHORIZER, DIRECT, EVENTS, JOBS, STORY, read_event
+from tests.functions.story import AUTHORIZER, DIRECT, EVENTS, JOBS, STORY, read_event
 
 BY_NAME = {operation.name: operation for operation in operations.ALL}
 MADE_ANEW = {"requestId", "time", "timeEpoch"}

@@ -9,18 +9,21 @@ from unittest import mock
 import boto3
 import pytest
 
-from forklore.domain import keys
+from forklore.domain import ids, keys
 from forklore.edge.wiring import open_queue, open_table
 from forklore.storage import items
+from forklore.storage.clock import system_ms
 from local_server.background import open_queues
-from local_server.invocation import LambdaContext, invoke, load_handler
+from local_server.invocation import HandlerError, LambdaContext, invoke, load_handler
 from local_server.template import Function, read_template
 from tests.edge.gateway import PROJECT, Gateway
-from tests.functions.conftest import read_event
+from tests.functions.story import read_event
+from tests.support.lines import Lines, faults, metrics_of
 
 TEMPLATE = read_template(PROJECT / "template.yaml")
 SAMPLE = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
 """The tree that the sample message names."""
+STACK = {("stack",)}
 POISON = [
     "",
     "no JSON",
@@ -85,16 +88,16 @@ def test_a_worker_deletes_the_trees_of_its_messages(dead: list[str]) -> None:
 
 
 @pytest.mark.parametrize("poison", POISON, ids=lambda poison: poison[:30] or "empty")
-def test_a_poison_message_fails_alone(dead: list[str], poison: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_poison_message_fails_alone(dead: list[str], poison: str, lines: Lines) -> None:
     answer = work(batch(message(dead[0]), poison, message(dead[1])))
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "1"}]}
     assert [is_left(group_id) for group_id in dead] == [False, False, True]
-    [record] = [record for record in caplog.records if record.name == "forklore"]
-    line = json.loads(record.getMessage())
+    [line] = lines.named("bug")
     assert (line["level"], line["job"]) == ("ERROR", "delete")
-    assert line.keys() == {"level", "job", "type", "frames"}
-    assert poison[:30] == "" or poison not in record.getMessage()
+    assert line.keys() == {"timestamp", "level", "logger", "message", "job", "type", "frames"}
+    assert [line["status"] for line in lines.named("job")] == ["done", "failed", "done"]
+    assert poison[:30] in ("", "null", "[]", "{}") or not any(poison in text for text in lines.texts)
 
 
 def test_a_batch_of_nothing_but_poison_fails_message_by_message(gateway: Gateway) -> None:
@@ -115,6 +118,56 @@ def test_a_worker_without_time_hands_its_messages_on(
     assert answer == {"batchItemFailures": []}
     assert [is_left(group_id) for group_id in dead] == [True] * 3
     assert received(urls) == dead
+
+
+def test_each_message_is_a_line_with_what_it_asked_of_dynamodb(dead: list[str], lines: Lines) -> None:
+    work(batch(message(dead[0]), "poison", message(dead[0])))
+    done, failed, again = lines.named("job")
+
+    assert [one["status"] for one in (done, failed, again)] == ["done", "failed", "done"]
+    assert done["DynamoDBCalls"] > again["DynamoDBCalls"] > failed["DynamoDBCalls"] == 0
+    assert [faults(one, now_ms=system_ms()) for one in (done, failed, again)] == [[]] * 3
+    assert {sets for _, all_sets in metrics_of(done).values() for sets in all_sets} == {("stack",)}
+    assert "Requests" not in done
+
+
+def test_a_message_that_another_one_goes_on_with_is_left(
+    dead: list[str], lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORKLORE_DELETE_WAIT_SECONDS", "600")
+    work(batch(message(dead[0])))
+
+    assert [line["status"] for line in lines.named("job")] == ["left"]
+
+
+def test_a_sweep_is_a_line_with_the_jobs_that_are_open_also_when_there_are_none(
+    gateway: Gateway, lines: Lines
+) -> None:
+    table = open_table()
+    table.delete(items.key(item) for item in table.query(keys.jobs_range("delete")))
+    invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+    began = ids.timestamp(system_ms() - 7_200_000)
+    table.commit([table.write.put_job("job", "delete", str(uuid.uuid4()), at=began)])
+    invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+    none, one = lines.named("sweep")
+
+    assert (metrics_of(none)["JobsOpen"], metrics_of(none)["OldestJob"]) == ((0, STACK), (0, STACK))
+    assert metrics_of(one)["JobsOpen"] == (1, STACK)
+    assert 7_190 < one["OldestJob"] < 7_300
+    assert one["DynamoDBCalls"] >= 3
+    assert [faults(line, now_ms=system_ms()) for line in (none, one)] == [[], []]
+
+
+def test_a_sweep_that_fails_is_an_error_and_no_sweep(
+    gateway: Gateway, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(open_table()), "query", lambda *_, **__: 1 / 0)
+    with pytest.raises(HandlerError):
+        invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+
+    assert [(line["message"], line["job"], line["type"]) for line in lines.all] == [
+        ("bug", "sweep", "ZeroDivisionError")
+    ]
 
 
 def announced(monkeypatch: pytest.MonkeyPatch) -> str:
@@ -150,7 +203,7 @@ def test_the_sweep_announces_what_no_message_did(dead: list[str], monkeypatch: p
 def test_the_sweep_finishes_transfers(gateway: Gateway) -> None:
     made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
     table = open_table()
-    table.commit([table.write.put_job("job", "transfer", made)])
+    table.commit([table.write.put_job("job", "transfer", made, at=ids.timestamp(0))])
 
     invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
 

@@ -10,6 +10,7 @@ from forklore.domain.clock import OFFSET_MAX_MS
 from forklore.errors import UnavailableError
 from forklore.storage.clock import Clock, system_ms
 from forklore.storage.connection import Connection, Deadline, make_client
+from forklore.storage.items import text
 from tests.support.tables import NAME, Request, Store, Wire, failure
 
 NOW_MS = 1_772_356_500_000
@@ -123,13 +124,16 @@ def test_the_machines_own_time_is_that_of_new_ids() -> None:
     assert ids.timestamp(system_ms()) > "2026-01-01T00:00:00.000Z"
 
 
+KEY = {"PK": text("none"), "SK": text("none")}
+
+
 def refused(connection: Connection) -> None:
     with pytest.raises(connection.client.exceptions.ResourceNotFoundException):
-        connection.call("describe_table", Deadline.after(9), TableName="none")
+        connection.call("batch_get_item", Deadline.after(9), RequestItems={"none": {"Keys": [KEY]}})
 
 
 def answered(connection: Connection) -> None:
-    connection.call("describe_table", Deadline.after(9), TableName=NAME)
+    connection.call("batch_get_item", Deadline.after(9), RequestItems={NAME: {"Keys": [KEY]}})
 
 
 @pytest.mark.parametrize("call", [answered, refused])
@@ -157,7 +161,7 @@ def test_the_time_spent_on_failed_attempts_does_not_blur_the_correction(store: S
 
     wire.after(date)
     wire.before(lambda request: failure("ThrottlingException") if request.number < 4 else None)
-    Connection(client, NAME, hands.clock, sleep=pause).call("list_tables", Deadline.after(9))
+    answered(Connection(client, NAME, hands.clock, sleep=pause))
 
     assert len(wire.requests) == 4
     assert abs(hands.error_ms) <= 1_010

@@ -15,6 +15,7 @@ from forklore.domain.keys import Key, Listed
 from forklore.domain.model import Caller, Conversation
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
 from forklore.storage import items
+from forklore.storage.clock import system_ms
 from forklore.storage.connection import Item
 from forklore.storage.items import State
 from forklore.storage.known import Facts
@@ -57,6 +58,10 @@ ADMIN = Caller("root", sees_all=True)
 
 class Killed(BaseException):
     """The process is gone, in the middle of whatever it did."""
+
+
+def job(kind: str, group_id: str, *, at: str = "2026-03-01T09:15:00.000Z") -> Item:
+    return items.job_item(kind, group_id, created_at=at)
 
 
 def start(table: Table, parent: str, child: str, *, by: Caller = ANN) -> None:
@@ -683,7 +688,7 @@ def test_a_worker_never_touches_a_tree_that_is_being_made(world: World) -> None:
 
 
 def test_a_job_without_a_tree_is_dropped(world: World) -> None:
-    world.store.put(items.job_item("delete", conversation(99)))
+    world.store.put(job("delete", conversation(99)))
 
     assert run_deletion(world.store.process(), Mailbox().queue, conversation(99))
     assert world.store.contents() == world.before
@@ -775,7 +780,7 @@ def plant_unborn(store: Store, *, seconds_ago: int) -> None:
     unborn = Conversation(UNBORN, UNBORN, made)
     kid = keys.kid(OTHER, OTHER, Listed(made, UNBORN))
     group = items.group_item(unborn, owner="ann", kid=kid, state=State.CREATING, nonce="n")
-    store.put(group, items.pointer_item(unborn, "n"), items.job_item("create", UNBORN))
+    store.put(group, items.pointer_item(unborn, "n"), job("create", UNBORN))
     for user in ("ann", "bob"):
         member = items.Member(user, AccessLevel.WRITER, made)
         store.put(
@@ -816,7 +821,7 @@ def test_the_job_of_a_creation_that_ended_is_dropped(world: World, state: State)
 
 
 def test_the_job_of_a_creation_without_a_tree_is_dropped(world: World) -> None:
-    world.store.put(items.job_item("create", UNBORN))
+    world.store.put(job("create", UNBORN))
 
     sweep(world.store.process(), Mailbox().queue)
 
@@ -866,7 +871,7 @@ def test_a_slow_worker_of_a_swept_creation_leaves_the_tree_alone_that_has_its_id
 
 
 def test_jobs_of_other_kinds_go_to_what_finishes_them_and_else_are_left_alone(world: World) -> None:
-    world.store.put(items.job_item("transfer", OTHER), items.job_item("unheard", OTHER))
+    world.store.put(job("transfer", OTHER), job("unheard", OTHER))
     seen: list[str] = []
 
     with world.store.unchanged():
@@ -880,9 +885,35 @@ def test_jobs_of_other_kinds_go_to_what_finishes_them_and_else_are_left_alone(wo
     assert seen == [OTHER]
 
 
+def test_a_sweep_tells_how_many_jobs_are_open_and_how_old_the_oldest_is(world: World) -> None:
+    def swept() -> tuple[int, float]:
+        found = sweep(world.store.process(), Mailbox().queue, others={"transfer": lambda *_: None})
+        return found.jobs, round(found.oldest_s, -2)
+
+    def ago(seconds: int) -> str:
+        return ids.timestamp(system_ms() - seconds * 1000)
+
+    assert swept() == (0, 0)
+
+    world.store.put(items.key_of(keys.job("delete", conversation(90))))  # as an older version wrote it
+    assert swept() == (1, 0)
+
+    world.store.put(job("transfer", OTHER, at=ago(900)), job("unheard", OTHER, at=ago(9000)))
+    assert swept() == (2, 900)
+
+    world.store.put(job("create", conversation(91), at=ago(2500)), job("delete", OTHER, at=ago(300)))
+    assert swept() == (4, 2500)
+
+
+def test_a_job_from_a_clock_that_is_ahead_is_no_younger_than_now(world: World) -> None:
+    world.store.put(job("transfer", OTHER, at=ids.timestamp(system_ms() + 600_000)))
+
+    assert sweep(world.store.process(), Mailbox().queue, others={"transfer": lambda *_: None}).oldest_s == 0
+
+
 def test_jobs_are_announced_in_batches_of_10(world: World) -> None:
     trees = [conversation(500 + number) for number in range(23)]
-    world.store.put(*(items.job_item("delete", tree) for tree in trees))
+    world.store.put(*(job("delete", tree) for tree in trees))
     mailbox = Mailbox()
 
     sweep(world.store.process(), mailbox.queue)

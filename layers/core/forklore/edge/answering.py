@@ -1,15 +1,14 @@
 """What every way of asking shares: the time that a request has, errors as answers, bugs in the log."""
 
 import json
-import logging
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from forklore.domain.model import Caller
-from forklore.edge.wiring import Table, open_table
+from forklore.edge.telemetry import log_failure
+from forklore.edge.wiring import Table, Usage, open_table
 from forklore.errors import ForkloreError, UnavailableError
 
 ANSWER_SECONDS = 3.0
@@ -18,7 +17,6 @@ BODY_CHARACTERS_MAX = 5_500_000
 """More could not be answered: content is at most 5 MB. It is refused before it is read."""
 NOBODY = Caller("")
 """The caller of an operation that needs no credentials."""
-_log = logging.getLogger("forklore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +34,10 @@ def answer(run: Callable[[], tuple[int, str]], request_id: str) -> Answered:
         return Answered(*run())
     except ForkloreError as error:
         if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
-            _log_bug(error, request_id)
+            log_failure("bug", error, xRequestId=request_id)
         return refusal(error, request_id)
     except Exception as bug:  # noqa: BLE001 (whatever it is: a bug, logged and answered)
-        _log_bug(bug, request_id)
+        log_failure("bug", bug, xRequestId=request_id)
         return refusal(ForkloreError("an error of ours; it is logged"), request_id)
 
 
@@ -54,19 +52,13 @@ def refusal(error: ForkloreError, request_id: str) -> Answered:
     return Answered(error.status, json.dumps(shown, ensure_ascii=False), error)
 
 
-def table_for(context: Any) -> Table:
+def table_for(context: Any, usage: Usage) -> Table:
     """Return the table for a request that must be answered within the function's time.
 
-    context: Lambda's. Raises UnavailableError if no time is left.
+    context: Lambda's. usage: where the request's calls are counted.
+    Raises UnavailableError if no time is left.
     """
     seconds = context.get_remaining_time_in_millis() / 1000 - ANSWER_SECONDS
     if seconds <= 0:
         raise UnavailableError("there is no time left for this request")
-    return open_table().within(seconds)
-
-
-def _log_bug(error: Exception, request_id: str) -> None:
-    """Log where a bug is, not what it was working on: messages of exceptions may hold content."""
-    frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
-    line = {"level": "ERROR", "requestId": request_id, "type": type(error).__name__, "frames": frames}
-    _log.error(json.dumps(line))
+    return open_table().within(seconds, usage=usage)

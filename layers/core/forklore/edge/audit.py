@@ -1,10 +1,9 @@
 """The audit log: one line for each request of administration, also for one that is refused.
 
 The one line that names users. It holds no content and no titles, and nothing a caller wrote but ids, user ids
-and the justification; JSON in ASCII, so that no control character reaches the log.
+and the justification, in which whatever cannot be printed is spelled out.
 """
 
-import json
 import logging
 import time
 from collections.abc import Mapping
@@ -15,6 +14,8 @@ from forklore.domain import ids
 from forklore.domain.model import Caller
 from forklore.domain.users import is_user_id
 from forklore.edge.operation import Operation
+from forklore.edge.telemetry import printable
+from forklore.edge.wiring import Usage
 
 JUSTIFICATION_CHARACTERS_MAX = 1000
 _log = logging.getLogger("forklore.audit")
@@ -22,12 +23,16 @@ _log = logging.getLogger("forklore.audit")
 
 @dataclass(slots=True)
 class Trail:
-    """What is known of a request so far, for the line at its end. caller None: credentials missing or bad."""
+    """What is known of a request so far, for the lines at its end.
+
+    caller None: credentials missing or bad. usage: what it has asked of DynamoDB.
+    """
 
     operation: Operation
     caller: Caller | None = None
     path: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
 
     def log(self, status: int, request_id: str) -> None:
         """Log the request with its answer's status, if it is one of administration."""
@@ -35,20 +40,19 @@ class Trail:
             return
         caller = self.caller or Caller("")
         conversation_id, user_id = self.path.get("conversationId"), self.query.get("userId")
-        line = {
-            "level": "AUDIT",
+        fields = {
             "time": ids.timestamp(time.time_ns() // 1_000_000),
-            "requestId": request_id,
+            "xRequestId": request_id,
             "what": self.operation.name,
-            "who": caller.user_id or None,
-            "clientId": caller.client_id,
-            "roles": sorted(caller.roles),
+            "who": _shown(caller.user_id or None),
+            "clientId": _shown(caller.client_id),
+            "roles": sorted(map(printable, caller.roles)),
             "conversationId": conversation_id if _is_id(conversation_id) else None,
-            "userId": user_id if is_user_id(user_id) else None,
-            "justification": _justification(self.query.get("justification")),
+            "userId": _shown(user_id) if is_user_id(user_id) else None,
+            "justification": _shown(_justification(self.query.get("justification"))),
             "status": status,
         }
-        _log.warning(json.dumps(line))  # a level that Lambda's log lets through, whatever its settings
+        _log.warning("audit", extra=fields)  # a level that Lambda's log lets through, whatever its settings
 
 
 def _is_id(value: object) -> bool:
@@ -57,3 +61,7 @@ def _is_id(value: object) -> bool:
 
 def _justification(value: object) -> str | None:
     return value if isinstance(value, str) and len(value) <= JUSTIFICATION_CHARACTERS_MAX else None
+
+
+def _shown(text: str | None) -> str | None:
+    return None if text is None else printable(text)

@@ -20,7 +20,8 @@ from forklore.edge.audit import Trail
 from forklore.edge.identity import caller_named
 from forklore.edge.operation import Asked, Operation
 from forklore.edge.requests import KEPT_AS_TEXT
-from forklore.edge.wiring import Settings
+from forklore.edge.telemetry import Stopwatch, log_request
+from forklore.edge.wiring import Settings, Usage
 from forklore.errors import ForbiddenError, PayloadTooLargeError, ValidationError
 
 MEMBERS = frozenset({"operation", "caller", "input", "async", "bodyJson"})
@@ -53,6 +54,7 @@ def handle(event: object, context: Any) -> dict[str, Any]:
 
     Raises AgainError where an asynchronous request got a 500 or 503, so that Lambda sends it again.
     """
+    watch, usage = Stopwatch(), Usage()
     request_id = str(context.aws_request_id)
     request: _Request | None = None
     try:
@@ -60,9 +62,18 @@ def handle(event: object, context: Any) -> dict[str, Any]:
     except ValidationError as error:
         answered = refusal(error, request_id)
     else:
-        trail = Trail(request.operation)
+        trail = Trail(request.operation, usage=usage)
         answered = answer(lambda: _run(request, context, trail), request_id)
         trail.log(answered.status, request_id)
+    log_request(
+        request.operation if request else None,
+        via="direct",
+        status=answered.status,
+        error=answered.error,
+        request_id=request_id,
+        watch=watch,
+        usage=usage,
+    )
     if _is_asynchronous(event):
         _settle(answered, request.operation.name if request else None, request_id)
     return _shown(answered, as_text=request is not None and request.as_text)
@@ -105,7 +116,7 @@ def _run(request: _Request, context: Any, trail: Trail) -> tuple[int, str]:
     trail.caller = caller = NOBODY if operation.is_public else caller_named(request.caller)
     if caller.roles and not Settings.from_environment().direct_roles:
         raise ForbiddenError("this deployment lets no direct invocation name roles")
-    return operation(table_for(context), _asked(operation, caller, request.input))
+    return operation(table_for(context, trail.usage), _asked(operation, caller, request.input))
 
 
 def _asked(operation: Operation, caller: Caller, given: object) -> Asked:
@@ -179,8 +190,8 @@ def _settle(answered: Answered, operation: str | None, request_id: str) -> None:
     status, code = answered.status, answered.error.code
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         raise AgainError(f"{operation}: {status} {code}, request {request_id}")
-    line = {"level": "WARNING", "requestId": request_id, "operation": operation}
-    _log.warning(json.dumps({**line, "status": status, "code": code}))
+    fields = {"xRequestId": request_id, "operation": operation, "status": str(status), "code": code}
+    _log.warning("refused", extra=fields)
 
 
 def _shown(answered: Answered, *, as_text: bool) -> dict[str, Any]:

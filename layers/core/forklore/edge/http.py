@@ -26,7 +26,8 @@ from forklore.edge.audit import Trail
 from forklore.edge.identity import caller_of
 from forklore.edge.operation import Asked, Operation
 from forklore.edge.requests import KEPT_AS_TEXT
-from forklore.edge.wiring import served_api
+from forklore.edge.telemetry import Stopwatch, log_request
+from forklore.edge.wiring import Usage, served_api
 from forklore.errors import (
     ForkloreError,
     MethodNotAllowedError,
@@ -122,6 +123,15 @@ def _no_event_of_ours() -> ValidationError:
 def _refuse_event() -> dict[str, Any]:
     request_id = str(uuid.uuid4())
     refused = refusal(_no_event_of_ours(), request_id)
+    log_request(
+        None,
+        via="http",
+        status=refused.status,
+        error=refused.error,
+        request_id=request_id,
+        watch=Stopwatch(),
+        usage=Usage(),
+    )
     return {
         "statusCode": refused.status,
         "headers": {"Content-Type": content_types.APPLICATION_JSON, "X-Request-Id": request_id},
@@ -189,7 +199,7 @@ def _run(app: Resolver, event: Event, trail: Trail) -> tuple[int, str]:
         idempotency_key=headers.get("idempotency-key"),
         if_match=headers.get("if-match"),
     )
-    return operation(table_for(app.lambda_context), asked)
+    return operation(table_for(app.lambda_context, trail.usage), asked)
 
 
 def read_query(raw: str) -> dict[str, str]:
@@ -249,11 +259,22 @@ def _respond(
     app: Resolver, run: Callable[[Event], tuple[int, str]], trail: Trail | None = None
 ) -> Response[str]:
     """Return the answer, or the error in its place, with the request's id."""
+    watch = Stopwatch()
     event = app.current_event.raw_event
-    request_id = _request_id(app.current_event.headers)
+    request_id = _request_id(app.current_event.headers, app.lambda_context)
     answered = answer(lambda: run(event), request_id)
     if trail is not None:
         trail.log(answered.status, request_id)
+    log_request(
+        trail.operation if trail else None,
+        via="http",
+        status=answered.status,
+        error=answered.error,
+        request_id=request_id,
+        watch=watch,
+        usage=trail.usage if trail else Usage(),
+        method=app.current_event.http_method,
+    )
     headers = {"X-Request-Id": request_id, "Cache-Control": "no-store", **_headers_of(answered)}
     body = answered.text
     return Response(answered.status, content_types.APPLICATION_JSON if body else None, body, headers)
@@ -271,6 +292,9 @@ def _headers_of(answered: Answered) -> dict[str, str]:
             return {}
 
 
-def _request_id(headers: Mapping[str, str]) -> str:
-    sent = headers.get("x-request-id") or ""
-    return sent if _REQUEST_ID.fullmatch(sent) else str(uuid.uuid4())
+def _request_id(headers: Mapping[str, str], context: Any) -> str:
+    """Return the id that the caller sent, or Lambda's own, which is on every line that the service writes."""
+    for candidate in (headers.get("x-request-id") or "", str(context.aws_request_id)):
+        if _REQUEST_ID.fullmatch(candidate):
+            return candidate
+    return str(uuid.uuid4())

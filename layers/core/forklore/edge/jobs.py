@@ -1,20 +1,18 @@
 """Work that no caller waits for: messages of the queue, one tree each, and the sweep."""
 
 import json
-import logging
-import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from forklore.domain import ids
-from forklore.edge.wiring import Settings, Table, open_queue, open_table
+from forklore.edge.telemetry import Stopwatch, log_failure, log_job, log_sweep
+from forklore.edge.wiring import Settings, Table, Usage, open_queue, open_table
 from forklore.usecases import deletion, transfers
 
 SPARE_SECONDS = 10.0
 """What is kept of a function's time: for the request that runs when time is up, and to announce the rest."""
 OTHER_JOBS: Mapping[str, Callable[[Table, str], object]] = {"transfer": transfers.finish_rewriting}
 """By kind, what finishes a JOB that is no deletion and no creation; given the table and the tree's id."""
-_log = logging.getLogger("forklore")
 
 
 def delete_group(body: str, context: Any) -> None:
@@ -22,23 +20,29 @@ def delete_group(body: str, context: Any) -> None:
 
     Raises ValueError for a message that is none of ours. Whatever is raised is logged without content.
     """
+    watch, usage, status = Stopwatch(), Usage(), "failed"
     try:
         group_id = _group_id(body)
-        table = _table_for_as_long_as(context)
+        table = _table_for_as_long_as(context, usage)
         wait_s = Settings.from_environment().delete_wait_s
-        deletion.run_deletion(table, open_queue(), group_id, wait_s=wait_s)
+        is_done = deletion.run_deletion(table, open_queue(), group_id, wait_s=wait_s)
+        status = "done" if is_done else "left"
     except Exception as error:
-        _log_failure("delete", error)
+        log_failure("bug", error, job="delete")
         raise
+    finally:
+        log_job(status=status, watch=watch, usage=usage)
 
 
 def sweep(context: Any) -> None:
     """Find the work in progress that no message announced."""
+    watch, usage = Stopwatch(), Usage()
     try:
-        deletion.sweep(_table_for_as_long_as(context), open_queue(), others=OTHER_JOBS)
+        swept = deletion.sweep(_table_for_as_long_as(context, usage), open_queue(), others=OTHER_JOBS)
     except Exception as error:
-        _log_failure("sweep", error)
+        log_failure("bug", error, job="sweep")
         raise
+    log_sweep(jobs=swept.jobs, oldest_s=swept.oldest_s, watch=watch, usage=usage)
 
 
 def _group_id(body: str) -> str:
@@ -53,13 +57,7 @@ def _group_id(body: str) -> str:
     return group_id
 
 
-def _table_for_as_long_as(context: Any) -> Table:
+def _table_for_as_long_as(context: Any, usage: Usage) -> Table:
     """Return the table for all that is left of the function's time: nobody waits for an answer."""
     seconds: float = context.get_remaining_time_in_millis() / 1000 - SPARE_SECONDS
-    return open_table().within(seconds, most=seconds)
-
-
-def _log_failure(job: str, error: Exception) -> None:
-    """Log where it failed, not on what: messages of exceptions may hold content."""
-    frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
-    _log.error(json.dumps({"level": "ERROR", "job": job, "type": type(error).__name__, "frames": frames}))
+    return open_table().within(seconds, most=seconds, usage=usage)

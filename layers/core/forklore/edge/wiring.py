@@ -8,8 +8,9 @@ from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection, make_client
 from forklore.storage.queue import DELAY_SECONDS_MAX, Queue, make_queue_client
 from forklore.storage.table import Table
+from forklore.storage.usage import Usage
 
-__all__ = ["Queue", "Settings", "Table", "open_queue", "open_table", "served_api"]
+__all__ = ["Queue", "Settings", "Table", "Usage", "open_queue", "open_table", "served_api", "stack_name"]
 
 DELETE_WAIT_SECONDS = 35
 """No request lives longer (design, section 3)."""
@@ -64,6 +65,11 @@ def _chosen(name: str, *, no: str, yes: str) -> bool:
     if value not in (no, yes):
         raise RuntimeError(f"set {name} to {yes} or {no}")
     return value == yes
+
+
+def stack_name() -> str:
+    """Return what this deployment's metrics are counted under; also where other settings are wrong."""
+    return os.environ.get("FORKLORE_STACK") or "forklore"
 
 
 @cache

@@ -4,6 +4,7 @@ botocore's errors end here. A call that may or may not have happened is repeated
 same client token; a transaction that DynamoDB refused for good leaves as Refused.
 """
 
+import logging
 import random
 import secrets
 import time
@@ -19,6 +20,7 @@ from botocore.parsers import ResponseParserError
 
 from forklore.errors import GroupFullError, PayloadTooLargeError, UnavailableError
 from forklore.storage.clock import Clock
+from forklore.storage.usage import Usage
 
 ATTEMPTS_MAX = 8
 BACKOFF_FIRST_S, BACKOFF_MAX_S = 0.05, 1.0
@@ -81,6 +83,7 @@ class Deadline:
 
 def make_client(endpoint: str | None = None) -> Any:
     """Return a DynamoDB client that never retries by itself; endpoint None is AWS's own."""
+    logging.getLogger("botocore").setLevel(logging.WARNING)  # it would tell where it found credentials
     config = Config(
         retries={"total_max_attempts": 1},
         connect_timeout=2,
@@ -91,7 +94,10 @@ def make_client(endpoint: str | None = None) -> Any:
 
 
 class Connection:
-    """A DynamoDB client, its table's name, and the clock that its answers correct."""
+    """A DynamoDB client, its table's name, and the clock that its answers correct.
+
+    usage: where its calls are counted.
+    """
 
     def __init__(
         self,
@@ -100,11 +106,17 @@ class Connection:
         clock: Clock,
         *,
         sleep: Callable[[float], None] = time.sleep,
+        usage: Usage | None = None,
     ) -> None:
         self.client = client
         self.table_name = table_name
         self.clock = clock
+        self.usage = usage or Usage()
         self._sleep = sleep
+
+    def counted_in(self, usage: Usage) -> "Connection":
+        """Return the same connection, whose calls are counted in `usage`."""
+        return Connection(self.client, self.table_name, self.clock, sleep=self._sleep, usage=usage)
 
     def call(self, operation: str, deadline: Deadline, **parameters: Any) -> dict[str, Any]:
         """Return the answer of the client's method `operation`.
@@ -117,15 +129,20 @@ class Connection:
             if not self.pause(attempt, deadline):
                 break
             sent_ms = self.clock.own_ms()
+            self.usage.count_call(is_retry=attempt > 0)
             try:
-                answer: dict[str, Any] = getattr(self.client, operation)(**parameters)
+                answer: dict[str, Any] = getattr(self.client, operation)(
+                    **parameters, ReturnConsumedCapacity="TOTAL"
+                )
             except ClientError as error:
                 self._learn(error.response, sent_ms)
+                self.usage.count_error(error.response)
                 _raise_unless_retried(error, parameters)
             except (HTTPClientError, BotoConnectionError, IncompleteReadError, ResponseParserError):
                 pass
             else:
                 self._learn(answer, sent_ms)
+                self.usage.count_answer(operation, answer)
                 if _ANSWERED.get(operation, "ResponseMetadata") in answer:
                     return answer  # botocore takes an answer that was cut short for an empty one
         raise UnavailableError("the store is busy; try again")
@@ -133,7 +150,7 @@ class Connection:
     def pause(self, attempt: int, deadline: Deadline) -> bool:
         """Sleep before the attempt, the first of which is 0; False when there is no time for it."""
         longest = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** (attempt - 1)) if attempt else 0.0
-        seconds = random.uniform(0, longest)
+        seconds = random.uniform(0, longest)  # nosec B311 # no secret
         if not deadline.allows(seconds):
             return False
         if seconds:
@@ -160,6 +177,7 @@ class Connection:
     def _learn(self, answer: Mapping[str, Any], sent_ms: int) -> None:
         headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
         self.clock.learn(headers.get("date"), sent_ms=sent_ms)
+        self.usage.note_offset(self.clock.offset_ms)
 
 
 class _Cancelled(Exception):

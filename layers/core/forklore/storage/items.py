@@ -361,9 +361,14 @@ def gone_item(conversation_id: str, *, ttl_s: int) -> Item:
     return key_of(keys.pointer(conversation_id)) | present({"gone": True, "ttl": ttl_s})
 
 
-def job_item(kind: str, group_id: str) -> Item:
-    """Return the mark of work in progress on a tree."""
-    return key_of(keys.job(kind, group_id))
+def job_item(kind: str, group_id: str, *, created_at: str) -> Item:
+    """Return the mark of work in progress on a tree. created_at: when the work was asked for."""
+    return key_of(keys.job(kind, group_id)) | {"createdAt": text(created_at)}
+
+
+def job_created_at(item: Item) -> str | None:
+    """Return when a JOB was asked for; None of one that an older version wrote."""
+    return item["createdAt"]["S"] if "createdAt" in item else None
 
 
 def nonce(item: Item) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from forklore.domain import ids, keys
+from forklore.domain.clock import OFFSET_MAX_MS
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, Listed, SortRange
 from forklore.domain.model import Entry
@@ -17,6 +18,7 @@ from forklore.storage import bodies, items
 from forklore.storage.connection import ATTEMPTS_MAX, BUDGET_MAX_S, Connection, Deadline, Item, Write
 from forklore.storage.items import StoredEntry, key_of, text
 from forklore.storage.known import Known
+from forklore.storage.usage import Usage
 from forklore.storage.writes import Writer
 
 BATCH_KEYS_MAX = 100
@@ -59,10 +61,13 @@ class Table:
         self._random = random
         self._threads = threads or ThreadPoolExecutor(READS_AT_ONCE, thread_name_prefix="read")
 
-    def within(self, seconds: float, *, most: float = BUDGET_MAX_S) -> "Table":
-        """Return the same table for a request that has so many seconds left, and takes `most` of them."""
+    def within(self, seconds: float, *, most: float = BUDGET_MAX_S, usage: Usage | None = None) -> "Table":
+        """Return the same table for a request that has so many seconds left, and takes `most` of them.
+
+        usage: where the request's calls are counted.
+        """
         return Table(
-            self.connection,
+            self.connection.counted_in(usage or Usage()),
             known=self.known,
             deadline=Deadline.after(seconds, most=most),
             random=self._random,
@@ -85,9 +90,12 @@ class Table:
         return self.connection.clock.corrected_ms() // 1000
 
     def mint(self, last: EntryId) -> EntryId:
-        """Return the id of a new entry after `last`."""
+        """Return the id of a new entry after `last`; one far ahead of the clock is counted and continued."""
+        now_ms = self.now_ms()
+        if ids.milliseconds_of(last) - now_ms > OFFSET_MAX_MS:
+            self.connection.usage.count_head_ahead()
         return ids.mint_id(
-            self.now_ms(),
+            now_ms,
             last=last,
             random=self._random(ids.RANDOM_BITS),
             step=1 + self._random(32),
@@ -107,7 +115,9 @@ class Table:
         """Write all or nothing. Raises Refused when a condition does not hold; else as Connection.call."""
         answer = self.connection.transact(writes, self._until())
         for collection in answer.get("ItemCollectionMetrics", {}).get(self.connection.table_name, []):
-            if collection["SizeEstimateRangeGB"][0] >= GROUP_GIGABYTES_MAX:
+            gigabytes = collection["SizeEstimateRangeGB"][0]
+            self.connection.usage.note_tree(gigabytes)
+            if gigabytes >= GROUP_GIGABYTES_MAX:
                 self.known.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
 
     def refuse_if_full(self, group_id: str) -> None:

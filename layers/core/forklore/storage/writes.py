@@ -281,8 +281,11 @@ class Writer:
             ExpressionAttributeValues={":user": text(user_id)},
         )
 
-    def accept_transfer(self, transfer: Transfer, *, nonce: str) -> list[Write]:
-        """Make the recipient the owner and the sender a manager, at once; HEADs are rewritten afterwards."""
+    def accept_transfer(self, transfer: Transfer, *, nonce: str, at: str) -> list[Write]:
+        """Make the recipient the owner and the sender a manager, at once; HEADs are rewritten afterwards.
+
+        at: the time now.
+        """
         group_id = transfer.group_id
         n = Names()
         conditions = [
@@ -305,7 +308,7 @@ class Writer:
             group,
             self._change_level("sender", group_id, transfer.from_user_id, AccessLevel.MANAGER),
             self._change_level("recipient", group_id, transfer.to_user_id, AccessLevel.OWNER),
-            self.put_job(JOB, TRANSFER, group_id),
+            self.put_job(JOB, TRANSFER, group_id, at=at),
         ]
 
     def _change_level(self, name: str, group_id: str, user_id: str, level: AccessLevel) -> Write:
@@ -514,7 +517,7 @@ class Writer:
             claim = [self.put_pointer(root, nonce=nonce, now_s=now_s), self.put_new(MAKING, group)]
         else:
             claim = [self._write(MAKING, "Put", Item=group, **self._while_making(taken_from.nonce))]
-        return [*claim, self.put_job(JOB, CREATION, root.group_id)]
+        return [*claim, self.put_job(JOB, CREATION, root.group_id, at=root.created_at)]
 
     def check_making(self, group_id: str, *, nonce: str) -> Write:
         """Hold that a tree is still being made, and by this request."""
@@ -620,9 +623,9 @@ class Writer:
             f"attribute_not_exists({named})" if nonce is None else f"{named} = {n.value('made', text(nonce))}"
         )
 
-    def put_job(self, name: str, kind: str, group_id: str) -> Write:
-        """Note work in progress on a tree, whether it is noted already or not."""
-        return self._write(name, "Put", Item=items.job_item(kind, group_id))
+    def put_job(self, name: str, kind: str, group_id: str, *, at: str) -> Write:
+        """Note work in progress on a tree since `at`, whether it is noted already or not."""
+        return self._write(name, "Put", Item=items.job_item(kind, group_id, created_at=at))
 
     def put_gone(self, name: str, group_id: str, conversation_id: str, *, now_s: int) -> Write:
         """Replace a pointer to the tree by what keeps its id from being used again for 30 days."""

@@ -7,6 +7,7 @@ item, written with the tombstone and deleted with the tree, is the guarantee; th
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
@@ -81,11 +82,12 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
             return _dying_group(found, caller, conversation_id), False
         group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
         owner = None if caller.sees_all else caller.user_id
+        at = _now(table)
         try:
             table.commit(
                 [
-                    table.write.bury(GROUP, group_id, at=_now(table), owner=owner),
-                    table.write.put_job(JOB, DELETION, group_id),
+                    table.write.bury(GROUP, group_id, at=at, owner=owner),
+                    table.write.put_job(JOB, DELETION, group_id, at=at),
                 ]
             )
         except Refused:  # it has another owner now, or its tombstone
@@ -155,7 +157,7 @@ def _close_children(table: Table, kids: Sequence[Key]) -> None:
             table,
             [
                 table.write.bury(GROUP, child, at=at, states=(State.LIVE, State.CREATING)),
-                table.write.put_job(JOB, DELETION, child),
+                table.write.put_job(JOB, DELETION, child, at=at),
             ],
         )
 
@@ -328,29 +330,52 @@ def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
 # The sweep
 
 
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep found: how many jobs were open, and how long ago the oldest was asked for; 0 for none."""
+
+    jobs: int
+    oldest_s: float
+
+
 def sweep(
     table: Table, queue: Queue, *, others: Mapping[str, Callable[[Table, str], object]] | None = None
-) -> None:
-    """Find work in progress that no message announced, and see that it goes on.
+) -> Swept:
+    """Find work in progress that no message announced, and see that it goes on; return what was found.
 
     others: what finishes a job of another kind, given the table and the tree's id. A kind that nobody knows
     is left alone.
     """
-    queue.announce(_jobs(table, DELETION), within_s=ANNOUNCE_ALL_SECONDS)
-    for group_id in _jobs(table, CREATION):
+    deletions = _jobs(table, DELETION)
+    queue.announce([job.group_id for job in deletions], within_s=ANNOUNCE_ALL_SECONDS)
+    creations = _jobs(table, CREATION)
+    for job in creations:
         with contextlib.suppress(UnavailableError):  # the next sweep comes to it again
-            if _give_up_creation(table, group_id):
-                queue.announce([group_id])
+            if _give_up_creation(table, job.group_id):
+                queue.announce([job.group_id])
+    found = [*deletions, *creations]
     for kind, finish in (others or {}).items():
-        for group_id in _jobs(table, kind):
+        jobs = _jobs(table, kind)
+        for job in jobs:
             with contextlib.suppress(UnavailableError):
-                finish(table, group_id)
+                finish(table, job.group_id)
+        found += jobs
+    since = [ids.milliseconds(job.created_at) for job in found if job.created_at]
+    return Swept(len(found), max(0, table.now_s() - min(since) / 1000) if since else 0)
 
 
-def _jobs(table: Table, kind: str) -> list[str]:
-    """Return the trees that work of a kind is in progress on."""
-    rows = table.query(keys.jobs_range(kind), limit=SWEPT_MAX, only=())
-    return [keys.in_job(row["SK"]["S"])[1] for row in rows]
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Work in progress on a tree. created_at: None where an older version began it."""
+
+    group_id: str
+    created_at: str | None
+
+
+def _jobs(table: Table, kind: str) -> list[_Job]:
+    """Return the work of a kind that is in progress."""
+    rows = table.query(keys.jobs_range(kind), limit=SWEPT_MAX, only=("createdAt",))
+    return [_Job(keys.in_job(row["SK"]["S"])[1], items.job_created_at(row)) for row in rows]
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:
@@ -367,13 +392,14 @@ def _give_up_creation(table: Table, group_id: str) -> bool:
         return False
     if table.now_ms() - ids.milliseconds(group.created_at) <= CREATION_SECONDS_MAX * 1000:
         return False
+    at = _now(table)
     return _commit_if_so(
         table,
         [
-            table.write.bury_unborn(group_id, at=_now(table), nonce=group.nonce),
+            table.write.bury_unborn(group_id, at=at, nonce=group.nonce),
             table.write.delete_pointer(group_id, group_id),
             table.write.delete(CREATION, job),
-            table.write.put_job(JOB, DELETION, group_id),
+            table.write.put_job(JOB, DELETION, group_id, at=at),
         ],
     )
 

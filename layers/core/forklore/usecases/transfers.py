@@ -202,7 +202,8 @@ def accept_transfer(table: Table, *, caller: Caller, transfer_id: str, once: Onc
             answer=transfer,
         )
         try:
-            table.commit([*record, *table.write.accept_transfer(transfer, nonce=nonce)])
+            at = ids.timestamp(table.now_s() * 1000)
+            table.commit([*record, *table.write.accept_transfer(transfer, nonce=nonce, at=at)])
         except Refused as refused:
             if not _is_own_acceptance(table, transfer, nonce):
                 raise_if_recorded(table, once, refused, caller=caller)

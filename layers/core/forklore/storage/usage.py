@@ -1,0 +1,81 @@
+"""What one request has asked of DynamoDB: calls, what became of them, and capacity units."""
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+_THROTTLED = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
+_THROTTLED_REASONS = {"ProvisionedThroughputExceeded", "ThrottlingError"}
+_CONFLICTS = {"TransactionConflict", "TransactionConflictException"}
+_UNPROCESSED = ("UnprocessedItems", "UnprocessedKeys")
+_GIGABYTE = 1 << 30
+
+
+class Usage:
+    """Counts of one request, whose calls may overlap: safe under threads.
+
+    calls: sent to DynamoDB, with `retries`: those that repeat one. conflicts, throttles: calls that another
+    transaction or a rate stood against, at least in part. read_units, write_units: of the calls that
+    succeeded; DynamoDB does not say what a refused one took. heads_ahead: 1 when the request met a HEAD far
+    ahead of the clock. clock_offset_ms: what was added to the own clock; None before the first answer.
+    largest_tree_bytes: at least this large was the largest tree written to; None when nothing was learnt.
+    """
+
+    def __init__(self) -> None:
+        self.calls = self.retries = self.conflicts = self.throttles = self.heads_ahead = 0
+        self.read_units = self.write_units = 0.0
+        self.clock_offset_ms: int | None = None
+        self.largest_tree_bytes: int | None = None
+        self._lock = threading.Lock()
+
+    def count_call(self, *, is_retry: bool) -> None:
+        """Count a call that is sent now."""
+        with self._lock:
+            self.calls += 1
+            self.retries += is_retry
+
+    def count_answer(self, operation: str, answer: Mapping[str, Any]) -> None:
+        """Count what an answer says of capacity. operation: the client's method."""
+        read, written = _units(operation, answer.get("ConsumedCapacity", []))
+        is_short = any(answer.get(name) for name in _UNPROCESSED)
+        with self._lock:
+            self.read_units += read
+            self.write_units += written
+            self.throttles += is_short
+
+    def count_error(self, response: Mapping[str, Any]) -> None:
+        """Count what an error's response says of other writers and of rates."""
+        code = response["Error"]["Code"]
+        reasons = {reason["Code"] for reason in response.get("CancellationReasons", [])}
+        with self._lock:
+            self.conflicts += bool({code, *reasons} & _CONFLICTS)
+            self.throttles += code in _THROTTLED or bool(reasons & _THROTTLED_REASONS)
+
+    def count_head_ahead(self) -> None:
+        """Note that a HEAD far ahead of the clock is written after: once, however many entries."""
+        self.heads_ahead = 1
+
+    def note_offset(self, offset_ms: int) -> None:
+        self.clock_offset_ms = offset_ms
+
+    def note_tree(self, gigabytes: float) -> None:
+        """Take in the lower bound of a tree's size."""
+        with self._lock:
+            self.largest_tree_bytes = max(self.largest_tree_bytes or 0, int(gigabytes * _GIGABYTE))
+
+
+def _units(operation: str, consumed: Any) -> tuple[float, float]:
+    """Return the units read and written. consumed: one table's, or a list of them for a batch.
+
+    Source: DynamoDB API reference, ConsumedCapacity; only a transaction's tells the two apart.
+    """
+    read = written = 0.0
+    for part in [consumed] if isinstance(consumed, Mapping) else consumed:
+        if "ReadCapacityUnits" in part or "WriteCapacityUnits" in part:
+            read += part.get("ReadCapacityUnits", 0.0)
+            written += part.get("WriteCapacityUnits", 0.0)
+        elif "write" in operation:
+            written += part.get("CapacityUnits", 0.0)
+        else:
+            read += part.get("CapacityUnits", 0.0)
+    return read, written

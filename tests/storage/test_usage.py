@@ -1,0 +1,211 @@
+"""What is counted of a request's calls: attempts, what stood against them, units, sizes, far clocks."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from forklore.domain import ids, keys
+from forklore.domain.clock import OFFSET_MAX_MS
+from forklore.domain.keys import Key
+from forklore.errors import UnavailableError
+from forklore.storage import items
+from forklore.storage.clock import Clock, system_ms
+from forklore.storage.connection import Refused, Write
+from forklore.storage.items import text
+from forklore.storage.table import Table
+from forklore.storage.usage import Usage
+from tests.support.tables import NAME, Answer, Store, Wire, cancelled, failure
+
+GROUP = "00000000-0000-4000-8000-000000000001"
+PUT = Write("one", {"Put": {"TableName": NAME, "Item": items.key_of(keys.pointer("x"))}})
+CHECK = Write(
+    "one",
+    {
+        "ConditionCheck": {
+            "TableName": NAME,
+            "Key": items.key_of(keys.pointer("none")),
+            "ConditionExpression": "attribute_exists(PK)",
+        }
+    },
+)
+
+
+def read(table: Table) -> Usage:
+    """Return what reading one item counts."""
+    usage = Usage()
+    table.within(20, usage=usage).get([Key("p", "0")])
+    return usage
+
+
+def write(table: Table) -> Usage:
+    usage = Usage()
+    table.within(20, usage=usage).commit([PUT])
+    return usage
+
+
+def counts(usage: Usage) -> tuple[int, int, int, int]:
+    return usage.calls, usage.retries, usage.conflicts, usage.throttles
+
+
+def test_a_call_that_succeeds_is_one_call(table: Table) -> None:
+    assert counts(read(table)) == (1, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "expected"),
+    [
+        (lambda: failure("ThrottlingException"), (3, 2, 0, 2)),
+        (lambda: failure("ProvisionedThroughputExceededException"), (3, 2, 0, 2)),
+        (lambda: failure("RequestLimitExceeded"), (3, 2, 0, 2)),
+        (lambda: failure("InternalServerError", status=500), (3, 2, 0, 0)),
+        (lambda: failure("TransactionConflictException"), (3, 2, 2, 0)),
+        (lambda: cancelled("TransactionConflict"), (3, 2, 2, 0)),
+        (lambda: cancelled("ThrottlingError"), (3, 2, 0, 2)),
+        (lambda: cancelled("ProvisionedThroughputExceeded"), (3, 2, 0, 2)),
+    ],
+)
+def test_what_is_tried_again_is_counted_with_its_reason(
+    table: Table, trouble: Callable[[], Answer], expected: tuple[int, int, int, int]
+) -> None:
+    Wire.of(table).before(lambda request: trouble() if request.number < 3 else None)
+
+    assert counts(write(table)) == expected
+
+
+def test_a_condition_that_does_not_hold_is_a_call_and_no_conflict(store: Store, table: Table) -> None:
+    usage = Usage()
+    with pytest.raises(Refused):
+        table.within(20, usage=usage).commit([CHECK])
+
+    assert counts(usage) == (1, 0, 0, 0)
+
+
+def test_a_request_that_ran_out_of_time_has_its_calls_counted(table: Table) -> None:
+    Wire.of(table).before(lambda _: failure("ThrottlingException"))
+    usage = Usage()
+    with pytest.raises(UnavailableError):
+        table.within(20, usage=usage).get([Key("p", "0")])
+
+    assert counts(usage) == (8, 7, 0, 8)
+
+
+def test_what_a_batch_leaves_undone_is_throttled(table: Table) -> None:
+    def half(request: Any, answer: dict[str, Any]) -> None:
+        if request.number == 1:
+            answer["UnprocessedItems"] = {NAME: [{"DeleteRequest": {"Key": items.key_of(Key("p", "0"))}}]}
+
+    Wire.of(table).after(half)
+    usage = Usage()
+    table.within(20, usage=usage).delete([Key("p", "0")])
+
+    assert counts(usage) == (2, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("operation", "consumed", "units"),
+    [
+        ("query", {"CapacityUnits": 2.5}, (2.5, 0)),
+        ("query", {"TableName": NAME, "CapacityUnits": 0.5, "ReadCapacityUnits": 0.5}, (0.5, 0)),
+        ("batch_get_item", [{"CapacityUnits": 1.0}, {"CapacityUnits": 2.0}], (3, 0)),
+        ("batch_write_item", [{"CapacityUnits": 4.0}], (0, 4)),
+        ("transact_write_items", [{"CapacityUnits": 6.0, "WriteCapacityUnits": 6.0}], (0, 6)),
+        ("transact_write_items", [{"CapacityUnits": 6.0}], (0, 6)),
+        (
+            "transact_write_items",
+            [{"CapacityUnits": 6.0, "WriteCapacityUnits": 4.0, "ReadCapacityUnits": 2.0}],
+            (2, 4),
+        ),
+        ("query", [], (0, 0)),
+    ],
+)
+def test_units_are_read_or_written(operation: str, consumed: Any, units: tuple[float, float]) -> None:
+    usage = Usage()
+    usage.count_answer(operation, {"ConsumedCapacity": consumed})
+    usage.count_answer(operation, {})
+
+    assert (usage.read_units, usage.write_units) == units
+
+
+def test_every_call_asks_for_its_units_and_they_are_summed(store: Store, table: Table) -> None:
+    wire = Wire.of(table)
+    usage = Usage()
+    request = table.within(20, usage=usage)
+    request.commit([PUT])
+    request.get([keys.pointer("x"), Key("p", "0")])
+    list(request.query(keys.heads_range(GROUP)))
+    request.delete([keys.pointer("x")])
+
+    assert [one.body["ReturnConsumedCapacity"] for one in wire.requests] == ["TOTAL"] * 4
+    assert usage.read_units > 0
+    assert usage.write_units > 0
+
+
+def test_calls_side_by_side_are_all_counted(table: Table) -> None:
+    usage = Usage()
+
+    def count(_thread: int) -> None:
+        for _ in range(500):
+            usage.count_call(is_retry=True)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(count, range(8)))
+    request = table.within(20, usage=usage)
+    list(request.side_by_side(lambda at: request.get([Key("p", str(at))]), range(20)))
+
+    assert (usage.calls, usage.retries) == (4020, 4000)
+
+
+def test_each_request_counts_its_own(table: Table) -> None:
+    first, second = Usage(), Usage()
+    one, other = table.within(20, usage=first), table.within(20, usage=second)
+    one.get([Key("p", "0")])
+    other.get([Key("p", "0")])
+    one.get([Key("p", "1")])
+
+    assert (first.calls, second.calls, table.connection.usage.calls) == (2, 1, 0)
+
+
+def test_the_largest_tree_of_a_request_is_kept_as_bytes(table: Table) -> None:
+    sizes = iter([[0.0, 1.0], [8.0, 9.0], [3.0, 4.0]])
+
+    def measure(_request: Any, answer: dict[str, Any]) -> None:
+        answer["ItemCollectionMetrics"] = {
+            NAME: [{"ItemCollectionKey": {"PK": text(GROUP)}, "SizeEstimateRangeGB": next(sizes)}]
+        }
+
+    Wire.of(table).after(measure)
+    usage = Usage()
+    request = table.within(20, usage=usage)
+    seen = []
+    for _ in range(3):
+        request.commit([PUT])
+        seen.append(usage.largest_tree_bytes)
+
+    assert seen == [0, 8 << 30, 8 << 30]
+    assert Usage().largest_tree_bytes is None
+
+
+@pytest.mark.parametrize(("ahead_ms", "expected"), [(OFFSET_MAX_MS + 5_000, 1), (OFFSET_MAX_MS - 5_000, 0)])
+def test_a_head_far_ahead_of_the_clock_is_counted_once_and_continued(
+    table: Table, ahead_ms: int, expected: int
+) -> None:
+    usage = Usage()
+    request = table.within(20, usage=usage)
+    last = ids.fresh_id(system_ms() + ahead_ms, 0)
+    after = request.mint(request.mint(last))
+
+    assert after > last
+    assert usage.heads_ahead == expected
+
+
+@pytest.mark.parametrize("minutes", [-5, 0, 5])
+def test_how_far_the_clock_is_off_is_kept(store: Store, minutes: int) -> None:
+    table = store.process(clock=Clock(lambda: system_ms() - minutes * 60_000))
+
+    offset_ms = read(table).clock_offset_ms
+
+    assert offset_ms is not None
+    assert abs(offset_ms - minutes * 60_000) <= 2_000
+    assert Usage().clock_offset_ms is None
