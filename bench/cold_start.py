@@ -8,6 +8,7 @@ sees to what it needs. The store is moto, so the requests themselves are slower 
 """
 
 import argparse
+import json
 import platform
 import statistics
 from pathlib import Path
@@ -16,6 +17,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from local_server import token
 from tests.functions.story import read_event
 from tests.support.deployed import Deployed, deployed
 from tests.support.dynamodb_local import moto_server
@@ -50,11 +52,13 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=BUILD, help="the folder of the build (.aws-sam/build)")
     options = parser.parse_args()
     console = Console()
+    keys = json.dumps(token.key_set(token.development_key()))
+    parameters = {"Issuer": token.ISSUER, "Audience": token.AUDIENCE, "IssuerKeys": keys}
     times: dict[str, list[tuple[float, float]]] = {}
     try:
         with moto_server() as endpoint:
             for _ in track(range(options.runs), "Starting functions", console=console, transient=True):
-                with deployed(options.build, endpoint=endpoint) as service:
+                with deployed(options.build, endpoint=endpoint, **parameters) as service:
                     for function in service.functions.built.functions:
                         times.setdefault(function, []).append(measure(service, function))
     except RuntimeMissing as missing:

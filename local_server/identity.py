@@ -51,7 +51,15 @@ class LocalAuthorizer:
 def read_authorizer(environ: Mapping[str, str]) -> LocalAuthorizer:
     """Return the authorizer that FORKLORE_API_KEYS, _ADMINS, _AUDITORS and _INDEXERS describe.
 
-    Raises ValueError, without the key, if FORKLORE_API_KEYS is not `key=client,key=client`.
+    Raises ValueError as `clients_by_hash` does.
+    """
+    return LocalAuthorizer(clients_by_hash(environ), roles.read_patterns(environ))
+
+
+def clients_by_hash(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the client ids that FORKLORE_API_KEYS names, by the hash of their key.
+
+    Raises ValueError, without the key, if it is not `key=client,key=client`.
     """
     clients = {}
     for number, pair in enumerate(read_list(environ.get("FORKLORE_API_KEYS", DEFAULT_API_KEYS)), 1):
@@ -59,7 +67,7 @@ def read_authorizer(environ: Mapping[str, str]) -> LocalAuthorizer:
         if not key or not client_id:
             raise ValueError(f"FORKLORE_API_KEYS: pair {number} is not key=client")
         clients[hash_of(key)] = client_id
-    return LocalAuthorizer(clients, roles.read_patterns(environ))
+    return clients
 
 
 def _user_id(authorization: str) -> str | None:

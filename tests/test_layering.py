@@ -233,7 +233,7 @@ FOREIGN = "boto3 jwt pydantic aws_lambda_powertools.event_handler"
 # Makes importing these fail, as if they were not installed.
 BARE = """
 import sys
-sys.modules.update(dict.fromkeys(("boto3", "botocore", "pydantic", "aws_lambda_powertools")))
+sys.modules.update(dict.fromkeys(("boto3", "botocore", "jwt", "pydantic", "aws_lambda_powertools")))
 """
 # Nothing to find an account, a region or a table by.
 ENVIRONMENT = {
@@ -263,8 +263,9 @@ def test_importing_any_module_does_nothing_but_define_names() -> None:
     assert import_all(PROJECT, names, foreign=FOREIGN) == ""
 
 
-def test_errors_and_domain_need_nothing_but_the_standard_library() -> None:
+def test_what_is_pure_needs_nothing_but_the_standard_library() -> None:
     pure = {"forklore.errors", "forklore.domain"}
+    pure |= {f"forklore.credentials.{name}" for name in ("api_keys", "headers", "lists", "roles")}
     names = sorted(name for name, _ in modules(PROJECT) if within(name, pure))
 
     assert pure <= set(names)

@@ -10,7 +10,7 @@ import pytest
 from forklore.storage.connection import Connection
 from functions.authorizer.app import handler
 from tests.credentials.issuer import USER, Issuer
-from tests.credentials.vectors import BAD, GOOD, Headers, Vector
+from tests.credentials.vectors import BAD, GOOD, Headers, Vector, bearer
 from tests.edge.gateway import Answer, Gateway, table_on_moto
 from tests.edge.world import CONVERSATIONS
 
@@ -44,12 +44,16 @@ def asked_by(headers: Headers) -> dict[str, Any]:
     return {"version": "2.0", "type": "REQUEST", "routeKey": f"GET {CONVERSATIONS}", "headers": headers}
 
 
-def sent(gateway: Gateway, headers: Headers) -> Answer:
+def sent(
+    gateway: Gateway, headers: Headers, *, method: str = "GET", query: str = "", body: Any = None
+) -> Answer:
     """Return the answer to a request with these headers, by way of the authorizer."""
     answered = json.loads(json.dumps(handler(asked_by(headers), None)))
     assert answered.keys() == {"isAuthorized", "context"}
     assert answered["isAuthorized"] is True
-    function, event = gateway.event("GET", CONVERSATIONS)
+    text = b"" if body is None else json.dumps(body).encode()
+    typed = [("Content-Type", "application/json")] if text else []
+    function, event = gateway.event(method, CONVERSATIONS, query=query, body=text, headers=typed)
     event["headers"] = {**event["headers"], **headers}
     event["headers"] = {name: held for name, held in event["headers"].items() if isinstance(held, str)}
     event["requestContext"]["authorizer"] = {"lambda": answered["context"]}
@@ -106,6 +110,48 @@ def test_bad_credentials_are_401_with_one_body_and_reach_nothing(
     assert answer.headers["www-authenticate"] == "Bearer"
     assert calls == []
     assert not [text for text in texts_of(headers) if text in logged]
+
+
+OTHER_HEADERS = [
+    "x-user-id",
+    "x-client-id",
+    "x-forwarded-user",
+    "x-amzn-oidc-identity",
+    "x-amzn-oidc-data",
+    "x-roles",
+    "cookie",
+]
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize("name", OTHER_HEADERS)
+def test_identity_in_another_header_is_ignored(gateway: Gateway, issuer: Issuer, name: str) -> None:
+    headers = {**bearer(issuer.token()), name: "root"}
+
+    assert handler(asked_by(headers), None)["context"] == ALICE
+    made = sent(gateway, headers, method="POST", body={})
+    assert (made.status, made.json["ownerUserId"]) == (201, USER)
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize("member", ["userId", "ownerUserId", "clientId", "roles", "caller"])
+def test_identity_in_a_body_or_a_query_is_400(gateway: Gateway, issuer: Issuer, member: str) -> None:
+    headers = bearer(issuer.token())
+
+    assert sent(gateway, headers, method="POST", body={member: "root"}).status == 400
+    assert sent(gateway, headers, query=f"{member}=root").status == 400
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize("name", ["authorization", "access_token", "x-api-key"])
+def test_credentials_in_the_url_are_none(
+    gateway: Gateway, calls: list[str], issuer: Issuer, name: str
+) -> None:
+    query = f"{name}={issuer.token()}"
+
+    assert sent(gateway, {}, query=query).status == 401
+    assert sent(gateway, bearer(issuer.token()), query=query).status == 400
+    assert calls == []
 
 
 @pytest.mark.usefixtures("configured")

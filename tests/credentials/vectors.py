@@ -22,7 +22,16 @@ KEY, OLD_KEY, OTHER_KEY, REVOKED_KEY = (
     "schlüssel-🔑",
     "key-of-nobody-now",
 )
-HASHES = f"planner={hash_of(KEY)},planner={hash_of(OLD_KEY)},coder={hash_of(OTHER_KEY).upper()}"
+LONG_KEY = "k" * (KEY_CHARACTERS_MAX + 1)
+HASHES = ",".join(
+    [
+        f"planner={hash_of(KEY)}",
+        f"planner={hash_of(OLD_KEY)}",
+        f"coder={hash_of(OTHER_KEY).upper()}",
+        *(f"nobody={hash_of(no_key)}" for no_key in ("", LONG_KEY, f"{KEY},{KEY}")),
+    ]
+)
+"""What is configured; also hashes of what can be no key."""
 
 
 def bearer(token: str, **more: Any) -> Headers:
@@ -98,6 +107,13 @@ GOOD: Mapping[str, tuple[Vector, Mapping[str, Any]]] = {
     "an API key of any letters": (with_key(OTHER_KEY), {"clientId": "coder"}),
     "an admin by pattern": (claiming(sub="ops-7"), {"userId": "ops-7", "roles": ["admin", "auditor"]}),
     "an auditor by claim": (claiming(roles=["auditor", "cook"]), {"roles": ["auditor"]}),
+    "an admin by claim": (claiming(roles="admin"), {"roles": ["admin", "auditor"]}),
+    "a claim of roles that is no text": (claiming(roles={"admin": True}), {"roles": []}),
+    "several roles in one text": (claiming(roles="admin auditor"), {"roles": []}),
+    "a claim and a pattern": (
+        claiming(sub="ops-7", roles=["indexer"]),
+        {"userId": "ops-7", "roles": ["admin", "auditor", "indexer"]},
+    ),
     "scopes that look like roles": (claiming(scope="admin", scp=["admin"]), {"roles": []}),
 }
 """By name, a row, and in what the caller differs from alice without client and roles."""
@@ -217,6 +233,8 @@ BAD_KEY: Mapping[str, Vector] = {
     "a payload that is not encoded": headed({"b64": False, "crit": ["b64"]}),
     "another type": headed({"typ": "dpop+jwt"}),
     "a logout token's type": headed({"typ": "logout+jwt"}),
+    "a type that is null": headed({"typ": None}),
+    "a payload that is not encoded, and not said to be": headed({"b64": True}),
     "a type that is no text": headed({"typ": ["JWT"]}),
     "a changed signature": spelled(flipped),
     "a changed payload": spelled(with_other_payload),
@@ -288,7 +306,7 @@ BAD_API_KEYS: Mapping[str, Vector] = {
     "an API key's hash": with_key(hash_of(KEY)),
     "an API key of other letters": with_key("schlussel-🔑"),
     "an API key with half a letter": with_key("\ud800"),
-    "an API key that is too long": with_key("k" * (KEY_CHARACTERS_MAX + 1)),
+    "an API key that is too long": with_key(LONG_KEY),
     "two API keys": with_key(f"{KEY},{KEY}"),
     "two spellings of the API key's header": with_key(KEY, **{"X-Api-Key": KEY}),
     "an API key that is no text": with_key(None),

@@ -6,37 +6,46 @@ Lambda's runtime interface, and AWS's client for it.
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 from forklore.edge import operations
 from forklore.edge.operation import Operation
+from local_server import token
 from tests.edge.gateway import Answer
-from tests.functions.story import DIRECT, SAMPLE_OTHER, STORY, read_event, tell
+from tests.functions.story import AUTHORIZER, DIRECT, SAMPLE_OTHER, STORY, read_event, tell
 from tests.support.deployed import Deployed, deployed
-from tests.support.runtime import BUILD, RuntimeMissing
+from tests.support.runtime import RUNTIME, RuntimeMissing
 
-WANTED = "FORKLORE_BUILD"
-"""The folder of the build that must be tested; unset, what cannot run is skipped."""
 DELETED = {SAMPLE_OTHER, json.loads(read_event("createConversation")["body"])["id"]}
 """The trees that the story deletes."""
 OF_THE_EMULATOR = ("START ", "END ", "REPORT ")
 """How the lines begin that Lambda itself writes; in the cloud they are JSON, too."""
+ISSUER = {"Issuer": "https://issuer.example.com/", "Audience": "forklore"}
 CONTENT = "Where should we stay for two nights?"
 """What the story appends."""
 
 
 @pytest.fixture(scope="module")
-def service(dynamodb_endpoint: str) -> Iterator[Deployed]:
+def key(tmp_path_factory: pytest.TempPathFactory) -> EllipticCurvePrivateKey:
+    """The key of the issuer that the deployment trusts."""
+    return token.development_key(tmp_path_factory.mktemp("issuer") / "key.pem")
+
+
+@pytest.fixture(scope="module")
+def service(build: Path, dynamodb_endpoint: str, key: EllipticCurvePrivateKey) -> Iterator[Deployed]:
     """The functions of the build, on an empty table."""
+    keys = json.dumps(token.key_set(key))
     try:
-        with deployed(Path(os.environ.get(WANTED, BUILD)), endpoint=dynamodb_endpoint) as service:
+        with deployed(build, endpoint=dynamodb_endpoint, **ISSUER, IssuerKeys=keys) as service:
             service.functions["SweepFunction"]  # what is missing is missed now
             yield service
     except RuntimeMissing as missing:
-        if WANTED in os.environ:
+        if RUNTIME in os.environ:
             raise
         pytest.skip(f"NOT TESTED in Lambda's runtime: {missing}")
 
@@ -99,6 +108,29 @@ def test_a_built_function_answers_nobody_where_the_authorizer_said_nothing(servi
     del event["requestContext"]["authorizer"]
 
     assert service.deliver(event).status == 401
+
+
+def test_what_the_built_authorizer_says_of_a_token_is_who_a_built_function_answers(
+    service: Deployed, key: EllipticCurvePrivateKey
+) -> None:
+    signed = token.make_token(
+        "dora", key, issuer=ISSUER["Issuer"], audience=ISSUER["Audience"], hours=1, now=time.time()
+    )
+    asked, event = read_event(AUTHORIZER), read_event("createConversation")
+    event["body"] = "{}"
+
+    said = {}
+    for credentials in (f"Bearer {signed}", f"Bearer {signed[:-2]}"):
+        asked["headers"]["authorization"] = credentials
+        said[credentials] = service.functions.invoke("AuthorizerFunction", asked)
+        event["requestContext"]["authorizer"] = {"lambda": said[credentials]["context"]}
+        said[credentials]["answer"] = service.deliver(event)
+
+    good, bad = said.values()
+    assert (good["isAuthorized"], good["context"]) == (True, {"userId": "dora", "roles": []})
+    assert (good["answer"].status, good["answer"].json["ownerUserId"]) == (201, "dora")
+    assert (bad["isAuthorized"], bad["context"]) == (True, {})
+    assert bad["answer"].status == 401
 
 
 def test_each_request_is_one_line_of_json_in_the_log_and_nothing_of_its_content(

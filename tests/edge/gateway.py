@@ -90,9 +90,11 @@ class Gateway:
         response = read_answer(invoke(function, self._handlers[function.name], event))
         return Answer(response.status, dict(response.headers), response.body.decode())
 
-    def handle(self, function: Function, event: dict[str, Any]) -> Answer:
-        """Return the function's answer to an event that JSON could not carry."""
-        response = read_answer(self._handlers[function.name](event, LambdaContext(function)))
+    def handle(
+        self, function: Function, event: dict[str, Any], context: LambdaContext | None = None
+    ) -> Answer:
+        """Return the function's answer to an event as it is, which JSON perhaps could not carry."""
+        response = read_answer(self._handlers[function.name](event, context or LambdaContext(function)))
         return Answer(response.status, dict(response.headers), response.body.decode())
 
     def raw(self, function: Function, event: Any) -> Any:

@@ -15,6 +15,7 @@ from forklore.edge import telemetry
 from forklore.edge.direct import AgainError
 from forklore.edge.telemetry import Metric, embedded, of_dynamodb, printable
 from forklore.edge.wiring import Usage, open_table
+from local_server.invocation import LambdaContext
 from tests.edge.direct import Direct
 from tests.edge.gateway import Gateway
 from tests.edge.world import CONVERSATIONS, FRESH, PLAIN, ROOT, Ask, World, append, create, entries, show
@@ -60,7 +61,7 @@ def test_an_append_is_one_line_with_what_it_cost(open_world: World, lines: Lines
     assert 0 < line["ms"] < 60_000
     assert metrics["Requests"] == (1, {BY_STACK, BY_STATUS})
     assert metrics["DynamoDBCalls"] == (1, {BY_STACK})
-    assert 0 <= metrics["ClockOffset"][0] < 10_000
+    assert abs(metrics["ClockOffset"][0]) < 10_000
     assert {one for _, sets in metrics.values() for one in sets} == {BY_STACK, BY_STATUS}
     assert [group["Namespace"] for group in line["_aws"]["CloudWatchMetrics"]] == ["forklore"] * 2
 
@@ -185,14 +186,25 @@ def test_the_line_has_lambdas_own_id_where_the_caller_sends_none(
     gateway: Gateway, world: World, lines: Lines
 ) -> None:
     function, event = gateway.event("GET", "/v1/health")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("local_server.invocation.uuid.uuid4", lambda: "of-lambda")
-        answers = [gateway.invoke(function, event)]
-        event["headers"]["x-request-id"] = "of-the-caller"
-        answers.append(gateway.invoke(function, event))
+    context = LambdaContext(function)
+    context.aws_request_id = "of-lambda"
+    answers = [gateway.handle(function, event, context)]
+    event["headers"]["x-request-id"] = "of-the-caller"
+    answers.append(gateway.handle(function, event, context))
 
     assert [answer.headers["x-request-id"] for answer in answers] == ["of-lambda", "of-the-caller"]
     assert [line["xRequestId"] for line in lines.named("request")] == ["of-lambda", "of-the-caller"]
+
+
+@pytest.mark.parametrize("odd", ["", "a b", "a\nb"])
+def test_an_id_of_lambdas_that_is_no_id_is_replaced(gateway: Gateway, lines: Lines, odd: Any) -> None:
+    function, event = gateway.event("GET", "/v1/health")
+    context = LambdaContext(function)
+    context.aws_request_id = odd
+
+    assert (
+        gateway.handle(function, event, context).headers["x-request-id"] == only(lines)["xRequestId"] != odd
+    )
 
 
 def test_metrics_are_counted_under_the_stacks_name(
@@ -255,7 +267,7 @@ def test_an_asynchronous_request_that_comes_again_is_a_line_each_time(
 def test_requests_at_the_same_time_count_their_own_calls(gateway: Gateway, lines: Lines) -> None:
     """Each way of asking makes as many calls as it does alone."""
     made = gateway.send("POST", CONVERSATIONS, body={}, user="ann").json["id"]
-    asks = [
+    asks: list[tuple[str, str, Any]] = [
         ("POST", CONVERSATIONS, {}),
         ("GET", f"{CONVERSATIONS}/{made}/forks", None),
         ("GET", "/v1/health", None),
@@ -311,7 +323,7 @@ def test_what_is_rare_is_a_metric_only_when_it_happened() -> None:
         "DynamoDBConflicts": 2,
         "DynamoDBThrottles": 3,
         "HeadsAhead": 1,
-        "ClockOffset": 700,
+        "ClockOffset": -700,
         "LargestTree": 0,
     }.items()
 

@@ -13,18 +13,19 @@ from local_server import sam_local
 from local_server.token import AUDIENCE, ISSUER, development_key, key_set, make_token
 from tests.deployment.document import FUNCTION, of_type, read_document
 
-ENDPOINT = "http://127.0.0.1:8000"
+TOLD = {"FORKLORE_DYNAMODB_ENDPOINT": "http://127.0.0.1:8000", "FORKLORE_TABLE": "forklore"}
 
 
 def test_the_authorizer_takes_development_tokens_and_the_key_of_an_agent(tmp_path: Path) -> None:
     key = development_key(tmp_path / "cache" / "key.pem")
-    told = sam_local.settings(key_set(key), table="forklore", endpoint=ENDPOINT)["Parameters"]
-    token = make_token(sam_local.ADMIN, key, issuer=ISSUER, audience=AUDIENCE, hours=1, now=time.time())
-    headers = {"authorization": f"Bearer {token}", "x-api-key": sam_local.API_KEY}
+    environ = TOLD | {"FORKLORE_API_KEYS": "key=of=planner=planner", "FORKLORE_ADMINS": "adam"}
+    told = sam_local.settings(key_set(key), environ)["Parameters"]
+    token = make_token("adam", key, issuer=ISSUER, audience=AUDIENCE, hours=1, now=time.time())
+    headers = {"authorization": f"Bearer {token}", "x-api-key": "key=of=planner"}
 
     assert make_authorizer(Settings.from_environment(told)).context_of({"headers": headers}) == {
         "userId": "adam",
-        "clientId": "local",
+        "clientId": "planner",
         "roles": ["admin", "auditor"],
     }
 
@@ -35,12 +36,12 @@ def test_only_what_the_template_names_is_set() -> None:
     for function in of_type(document, FUNCTION).values():
         named |= set(function.get("Environment", {}).get("Variables", {}))
 
-    assert sam_local.settings({}, table="t", endpoint=ENDPOINT)["Parameters"].keys() <= named
+    assert sam_local.settings({}, TOLD)["Parameters"].keys() <= named
 
 
-@pytest.mark.parametrize(("endpoint", "port"), [(ENDPOINT, 8000), ("http://dynamodb", 80)])
+@pytest.mark.parametrize(("endpoint", "port"), [("http://127.0.0.1:8000", 8000), ("http://dynamodb", 80)])
 def test_the_containers_reach_the_database_under_another_name(endpoint: str, port: int) -> None:
-    told = sam_local.settings({}, table="t", endpoint=endpoint)["Parameters"]
+    told = sam_local.settings({}, TOLD | {"FORKLORE_DYNAMODB_ENDPOINT": endpoint})["Parameters"]
 
     assert told["FORKLORE_DYNAMODB_ENDPOINT"] == f"http://host.docker.internal:{port}"
 

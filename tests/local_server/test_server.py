@@ -184,6 +184,26 @@ def test_a_line_per_request_only_when_asked_for_and_without_content(tmp_path: Pa
         assert "secret" not in errors
 
 
+def test_a_functions_own_warnings_are_shown_with_their_fields(tmp_path: Path) -> None:
+    with server(tmp_path) as local:
+        for what in ("info", "warn"):
+            httpx.get(f"{local.url}/odd/{what}")
+        _, errors = local.stop()
+
+        [line] = [json.loads(line) for line in errors.splitlines()]
+        assert (line["level"], line["message"], line["who"]) == ("WARNING", "warned", "ann")
+
+
+def test_a_functions_other_lines_are_shown_when_asked_for(tmp_path: Path) -> None:
+    with server(tmp_path, "--verbose") as local:
+        httpx.get(f"{local.url}/odd/info")
+        _, errors = local.stop()
+
+        line, own = errors.splitlines()
+        assert json.loads(line)["status"] == "200"
+        assert own.startswith("GET (GET /odd/{what}) 200 ")
+
+
 def test_a_port_in_use_is_one_line_and_1(tmp_path: Path) -> None:
     template = write_project(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -144,9 +144,13 @@ def test_every_call_asks_for_its_units_and_they_are_summed(store: Store, table: 
 
 def test_calls_side_by_side_are_all_counted(table: Table) -> None:
     usage = Usage()
+
+    def count(_thread: int) -> None:
+        for _ in range(500):
+            usage.count_call(is_retry=True)
+
     with ThreadPoolExecutor(8) as threads:
-        for _ in threads.map(lambda _: [usage.count_call(is_retry=True) for _ in range(500)], range(8)):
-            pass
+        list(threads.map(count, range(8)))
     request = table.within(20, usage=usage)
     list(request.side_by_side(lambda at: request.get([Key("p", str(at))]), range(20)))
 

@@ -19,7 +19,6 @@ from tests.support.runtime import Built, Functions
 AGENT = "AgentFunction"
 API_ID = "local"
 """The id of the API that the sample events are of."""
-ISSUER, AUDIENCE = "https://issuer.example.com/", "forklore"
 CREDENTIALS: Any = {
     "region_name": "us-east-1",
     "aws_access_key_id": "local",
@@ -62,7 +61,7 @@ def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Depl
         table, template = f"forklore-{uuid.uuid4()}", read_template(PROJECT / "template.yaml")
         sqs_endpoint, queue_url = stack.enter_context(_queue())
         values = {"Api": API_ID, "Table": table, "JobsQueue": queue_url, "AWS::StackName": "forklore"}
-        built = Built.at(folder, values | {"Issuer": ISSUER, "Audience": AUDIENCE} | parameters)
+        built = Built.at(folder, values | parameters)
         services = {
             "FORKLORE_DYNAMODB_ENDPOINT": endpoint,
             "AWS_ENDPOINT_URL_SQS": sqs_endpoint,

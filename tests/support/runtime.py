@@ -27,6 +27,8 @@ from local_server.template import _CloudFormationLoader
 
 PROJECT = Path(__file__).parents[2]
 BUILD = PROJECT / ".aws-sam" / "build"
+SAM, RUNTIME = "FORKLORE_SAM", "FORKLORE_RUNTIME"
+"""The variables that name the environments of AWS SAM and of AWS's client, where they are elsewhere."""
 INVOCATIONS = "/2015-03-31/functions/function/invocations"
 PROCESSORS = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 """What Lambda calls a machine, by what Python calls it."""
@@ -214,7 +216,7 @@ def _environment(built: Built, function: str, home: Path) -> dict[str, str]:
 
 def _emulator() -> Path:
     """Return the emulator that AWS SAM ships. Raises RuntimeMissing."""
-    sam = Path(os.environ.get("FORKLORE_SAM", PROJECT / ".sam"))
+    sam = Path(os.environ.get(SAM, PROJECT / ".sam")).absolute()
     name = f"aws-lambda-rie-{PROCESSORS.get(platform.machine(), 'unknown')}"
     found = list(sam.glob(f"lib/python3*/site-packages/samcli/local/rapid/{name}"))
     if not found:
@@ -224,9 +226,9 @@ def _emulator() -> Path:
 
 def _python() -> Path:
     """Return the interpreter of the functions' version that has AWS's client. Raises RuntimeMissing."""
-    python = Path(os.environ.get("FORKLORE_RUNTIME", PROJECT / ".runtime")) / "bin" / "python"
+    python = Path(os.environ.get(RUNTIME, PROJECT / ".runtime")).absolute() / "bin" / "python"
     if not python.is_file():
-        raise RuntimeMissing(f"no {python}; it needs a CPython of the functions' version")
+        raise RuntimeMissing("AWS's client is not installed; it needs a Python of the functions' version")
     return python
 
 

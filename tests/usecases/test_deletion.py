@@ -886,7 +886,7 @@ def test_jobs_of_other_kinds_go_to_what_finishes_them_and_else_are_left_alone(wo
 
 
 def test_a_sweep_tells_how_many_jobs_are_open_and_how_old_the_oldest_is(world: World) -> None:
-    def swept() -> tuple[int, int]:
+    def swept() -> tuple[int, float]:
         found = sweep(world.store.process(), Mailbox().queue, others={"transfer": lambda *_: None})
         return found.jobs, round(found.oldest_s, -2)
 

@@ -116,7 +116,7 @@ def of_dynamodb(usage: Usage) -> list[Metric]:
     ]
     metrics += [metric for metric in rare if metric.value]
     if usage.clock_offset_ms is not None:
-        metrics.append(Metric("ClockOffset", "Milliseconds", abs(usage.clock_offset_ms)))
+        metrics.append(Metric("ClockOffset", "Milliseconds", usage.clock_offset_ms))
     if usage.largest_tree_bytes is not None:
         metrics.append(Metric("LargestTree", "Bytes", usage.largest_tree_bytes))
     return metrics
