@@ -82,7 +82,8 @@ sam-local: build $(VENV)/ready ## serve the built functions with `sam local`; ne
 		--parameter-overrides Architecture="$(ARCHITECTURE)"
 
 deploy: build ## deploy to AWS; asks for everything the first time
-	@if grep -q '^parameter_overrides' samconfig.toml; then $(sam) deploy; else \
+	@if [ -n "$$AWS_REGION" ]; then export AWS_DEFAULT_REGION="$$AWS_REGION"; fi; \
+	if grep -q '^parameter_overrides' samconfig.toml; then $(sam) deploy; else \
 		$(sam) deploy --guided --parameter-overrides Architecture="$(ARCHITECTURE)"; fi
 
 lock: ## pin everything anew from pyproject.toml and the requirements*.in; needs uv
