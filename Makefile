@@ -1,19 +1,39 @@
-# Everything runs in an environment of its own, made with Python 3.11 or newer and pip alone. It is made anew when
-# the lock changes. Paths are relative, so that a checkout may stand in a folder with spaces in its name.
+# Everything runs in environments of its own, made with Python 3.11 or newer and pip alone: one for forklore, one for
+# AWS SAM and one for the checks of what is deployed, as these two pin what the first has in other versions; and, with
+# the functions' own version of Python, one for what AWS puts around a function. Each is made anew when its lock
+# changes. Paths are relative, so that a checkout may stand in a folder with spaces in its name.
 
 PYTHON ?= python3
 VENV ?= .venv
+SAM ?= .sam
+CHECKS ?= .checks
+RUNTIME ?= .runtime
+# The functions' version of Python, for the tests that run what is built: on the PATH, or pyenv's. Without it they say so.
+RUNTIME_PYTHON ?= $(firstword $(foreach one,python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python3.13),\
+	$(shell "$(one)" -c 'print("$(one)")' 2>/dev/null)))
 FILE ?= examples/trees.jsonl
+# What the functions are built for: what the last deployment was told, or arm64.
+ARCHITECTURE ?= $(or $(shell sed -n 's/^parameter_overrides.*Architecture=\\"\([a-z0-9_]*\).*/\1/p' samconfig.toml),arm64)
 
 python := "$(VENV)/bin/python"
-pip := $(python) -m pip --quiet --disable-pip-version-check
+pip := -m pip --quiet --disable-pip-version-check
+install := $(pip) install --no-deps --require-hashes --requirement
+# SAM needs a region even where it asks AWS nothing, and calls home unless told not to. Its `python3` is for our own
+# Makefiles of what it builds.
+region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
+sam = PATH="$(abspath $(SAM))/bin:$$PATH" SAM_CLI_TELEMETRY=0 FORKLORE_ARCHITECTURE="$(ARCHITECTURE)" sam
+offline = AWS_DEFAULT_REGION="$(region)" $(sam)
+# What this machine can run itself.
+machine := $(subst aarch64,arm64,$(shell uname -m))
+runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
+in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help run test demo openapi fix lock clean
+.PHONY: help run test demo openapi fix build size validate test-deployment sam-local deploy lock clean
 
 help: ## list what make can do
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
 
 run: $(VENV)/ready ## start the local server; HOST=… and PORT=… choose where
 	$(python) -m local_server
@@ -34,25 +54,68 @@ fix: $(VENV)/ready ## format, and mend what the linter can
 	$(python) -m ruff check --fix-only
 	$(python) -m ruff format
 
-lock: ## pin everything anew from pyproject.toml and layers/core/requirements.in; needs uv
+build: $(SAM)/locked ## build what is deployed into .aws-sam, without Docker; ARCHITECTURE=x86_64 for another processor
+	@echo "Building for $(ARCHITECTURE); this takes about half a minute, once."
+	@log=$$(mktemp) && { $(offline) build --parameter-overrides Architecture="$(ARCHITECTURE)" >"$$log" 2>&1 || { \
+		cat "$$log" >&2; rm -f "$$log"; exit 1; }; } && rm -f "$$log"
+
+size: build $(VENV)/ready $(runtime) ## print how large each part of the deployment is, and how long each function takes to start
+	$(python) -m bench.package_sizes
+	$(in_runtime) $(python) -m bench.cold_start
+
+validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormation and SAM
+	$(offline) validate --lint
+
+# What is tried here runs here: the functions are built for this machine.
+size test-deployment sam-local: ARCHITECTURE := $(machine)
+
+test-deployment: validate build $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
+	"$(CHECKS)/bin/checkov" --config-file .checkov.yaml
+	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions local_server
+	$(python) -m tests.deployment.audit "$(CHECKS)/bin/pip-audit" \
+		layers/core/requirements.txt functions/authorizer/requirements.txt
+	FORKLORE_BUILD=.aws-sam/build $(in_runtime) $(python) -m pytest tests/deployment
+
+sam-local: build $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
+	$(python) -m local_server.sam_local env.local.json
+	$(offline) local start-api --port "$${PORT:-3000}" --env-vars env.local.json --warm-containers LAZY \
+		--parameter-overrides Architecture="$(ARCHITECTURE)"
+
+deploy: build ## deploy to AWS; asks for everything the first time
+	@if grep -q '^parameter_overrides' samconfig.toml; then $(sam) deploy; else \
+		$(sam) deploy --guided --parameter-overrides Architecture="$(ARCHITECTURE)"; fi
+
+lock: ## pin everything anew from pyproject.toml and the requirements*.in; needs uv
 	@command -v uv >/dev/null || { echo "make lock needs uv on the PATH" >&2; exit 1; }
 	$(compile) layers/core/requirements.in -o layers/core/requirements.txt
-	$(compile) pyproject.toml --extra dev -c layers/core/requirements.txt -o requirements-dev.txt
+	$(compile) functions/authorizer/requirements.in -o functions/authorizer/requirements.txt
+	$(compile) pyproject.toml --extra dev -c layers/core/requirements.txt -c functions/authorizer/requirements.txt \
+		-o requirements-dev.txt
+	$(compile) requirements-sam.in -o requirements-sam.txt
+	$(compile) requirements-checks.in -o requirements-checks.txt
+	$(compile) requirements-runtime.in -o requirements-runtime.txt
 
-clean: ## remove the environment and whatever was built or cached
-	rm -rf "$(VENV)" .aws-sam .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+clean: ## remove the environments and whatever was built or cached
+	rm -rf "$(VENV)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
+		.ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Two steps: another line of pyproject.toml need not cost what a new lock does.
 $(VENV)/ready: $(VENV)/locked pyproject.toml
-	$(pip) install --no-deps --no-build-isolation --editable .
+	$(python) $(pip) install --no-deps --no-build-isolation --editable .
 	@touch "$@"
 
 $(VENV)/locked: requirements-dev.txt
+$(SAM)/locked: requirements-sam.txt
+$(CHECKS)/locked: requirements-checks.txt
+$(RUNTIME)/locked: requirements-runtime.txt
+$(RUNTIME)/locked: PYTHON = $(RUNTIME_PYTHON)
+
+$(VENV)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)." \
 			"Name a newer one: make PYTHON=python3.13 …" >&2; exit 1; }
-	@echo "Installing into $(VENV); this takes about half a minute, once."
-	@$(PYTHON) -m venv --clear "$(VENV)"
-	$(pip) install --require-hashes --requirement requirements-dev.txt
+	@echo "Installing $< into $(@D); this takes about half a minute, once."
+	@$(PYTHON) -m venv --clear "$(@D)"
+	"$(@D)/bin/python" $(install) "$<"
 	@touch "$@"

@@ -21,6 +21,7 @@ from local_server.reference import with_reference
 from local_server.template import read_template
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
+EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
 STOP_WITHIN_SECONDS = 3  # for requests that are still running
 KEEP_ALIVE_SECONDS = (
     75  # longer than clients keep an idle connection, so that nothing is sent to a closed one
@@ -118,7 +119,7 @@ def _listen(host: str, port: int) -> socket.socket:
 def _url(listener: socket.socket) -> str:
     """Return where a browser on this machine finds the server."""
     host, port = listener.getsockname()[:2]
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    host = {EVERYWHERE: "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

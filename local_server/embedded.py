@@ -18,9 +18,11 @@ from moto.core.models import MockAWS
 from moto.dynamodb.responses import DynamoHandler
 
 from local_server.moto_speed import speed_up_moto
+from local_server.payload import API_ID
 
 ENDPOINT = "FORKLORE_DYNAMODB_ENDPOINT"
 TABLE = "FORKLORE_TABLE"
+API = "FORKLORE_API"
 REACHABLE_WITHIN_SECONDS = 5.0
 
 
@@ -71,14 +73,15 @@ def lock_moto() -> None:
 
 
 def _set_environment() -> None:
-    """Set what boto3 and the handlers read: a name for the table, a region, credentials of no account."""
+    """Set what boto3 and the handlers read: the table, the API, a region, credentials of no account."""
     for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN"):
         os.environ.pop(name, None)
     if not os.environ.get(ENDPOINT):
         os.environ.pop(ENDPOINT, None)
     os.environ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "true"
-    os.environ.update(AWS_ACCESS_KEY_ID="local", AWS_SECRET_ACCESS_KEY="local")
+    os.environ.update(AWS_ACCESS_KEY_ID="local", AWS_SECRET_ACCESS_KEY="local")  # nosec B106 # none
     os.environ.setdefault(TABLE, "forklore")
+    os.environ[API] = API_ID
     os.environ["AWS_REGION"] = os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
 
 

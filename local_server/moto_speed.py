@@ -1,8 +1,9 @@
-"""Moto without the work that grows with the table: writes 15 times faster at 1,300 items (bench/embedded.py).
+"""Moto without its needless work: writes 36 times, reads 9 times faster at 2,200 items (bench/embedded.py).
 
 Moto copies the whole table before each part of a transaction, so that it can undo it, and sorts the whole
 table for each Query of a local index. Here the copy shares its items with the table, and a Query sees one
-partition.
+partition. And of each attribute that it answers it looks for ten members under four names each, though the
+value is written already.
 Only sound under the lock of `embedded`, which lets one call run at a time.
 """
 
@@ -11,6 +12,7 @@ import inspect
 from collections import defaultdict
 from typing import Any
 
+from moto.core.serialize import BaseJSONSerializer
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
@@ -60,8 +62,22 @@ def _query_partition(self: Table, hash_key: DynamoType | None, *args: Any, **nam
     return _query(part, hash_key, *args, **named)
 
 
+_serialize_structure = BaseJSONSerializer._serialize_type_structure
+SCALARS = {"S": str, "N": str, "BOOL": bool}
+
+
+def _serialize_scalar(self: BaseJSONSerializer, serialized: Any, value: Any, shape: Any, key: str) -> None:
+    """Write an attribute's value as it is, where it is a text, a number or a truth value."""
+    if shape.name == "AttributeValue" and key and type(value) is dict and len(value) == 1:
+        [(kind, held)] = value.items()
+        if type(held) is SCALARS.get(kind):
+            return self._default_serialize(serialized, value, shape, key)
+    return _serialize_structure(self, serialized, value, shape, key)
+
+
 def speed_up_moto() -> None:
     """Put the faster parts in place; doing it twice is doing it once."""
     Table.__deepcopy__ = _snapshot  # type: ignore[attr-defined]
     DynamoDBBackend.update_item = _update_a_copy  # type: ignore[method-assign]
     Table.query = _query_partition  # type: ignore[method-assign]
+    BaseJSONSerializer._serialize_type_structure = _serialize_scalar  # type: ignore[method-assign]

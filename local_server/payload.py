@@ -14,6 +14,8 @@ from urllib.parse import parse_qsl, unquote
 from local_server.asgi import Response, Scope, header_text
 from local_server.routing import Match
 
+API_ID = "local"
+"""The HTTP API's id, as events show it."""
 HOP_BY_HOP = frozenset(
     ["connection", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]
 )
@@ -43,7 +45,7 @@ def build_event(
     }
     context = {
         "accountId": "000000000000",
-        "apiId": "local",
+        "apiId": API_ID,
         "authorizer": {"lambda": authorizer},
         "domainName": re.sub(r":\d+$", "", headers.get("host", "localhost")),
         "domainPrefix": "local",

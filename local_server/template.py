@@ -4,7 +4,7 @@ The file is read here and nowhere else; another kind of resource gets a reader o
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -94,11 +94,13 @@ class Template:
 def read_template(path: Path) -> Template:
     """Return what the SAM template at `path` says.
 
-    Raises OSError if it cannot be read, ValueError if it has not exactly one table, or half a route, or a
-    schedule that is no rate.
+    Raises OSError if it cannot be read, ValueError if it has not exactly one table, or a route that leads to
+    no function, or a schedule that is no rate.
     """
-    document = yaml.load(path.read_text(encoding="utf-8"), Loader=_CloudFormationLoader)
+    text = path.read_text(encoding="utf-8")
+    document = yaml.load(text, Loader=_CloudFormationLoader)  # nosec B506 # a SafeLoader
     resources = document["Resources"]
+    routes = _routes(resources)
     defaults = LAMBDA_DEFAULTS | document.get("Globals", {}).get("Function", {})
     functions = _of_type(resources, "AWS::Serverless::Function")
     tables = list(_of_type(resources, "AWS::DynamoDB::Table").values())
@@ -107,7 +109,9 @@ def read_template(path: Path) -> Template:
     if len(tables) != 1:
         raise ValueError(f"{path.name} defines {len(tables)} tables, not one")
     return Template(
-        functions=tuple(_function(name, defaults | found) for name, found in functions.items()),
+        functions=tuple(
+            _function(name, defaults | found, routes.get(name, [])) for name, found in functions.items()
+        ),
         table={key: tables[0][key] for key in TABLE_PROPERTIES if key in tables[0]},
         queues=tuple(_queue(name, found) for name, found in queues.items()),
         environment={name: value["Ref"] for name, value in variables.items() if _refers_to(value, queues)},
@@ -118,7 +122,7 @@ def _of_type(resources: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any
     return {name: one.get("Properties", {}) for name, one in resources.items() if one["Type"] == kind}
 
 
-def _function(name: str, properties: Mapping[str, Any]) -> Function:
+def _function(name: str, properties: Mapping[str, Any], routes: Sequence[Route]) -> Function:
     """`functions/entries/` and `app.handler` are imported as `functions.entries.app`, attribute `handler`."""
     file, _, attribute = properties["Handler"].rpartition(".")
     events: dict[str, list[dict[str, Any]]] = {}
@@ -130,7 +134,7 @@ def _function(name: str, properties: Mapping[str, Any]) -> Function:
         attribute=attribute,
         timeout_seconds=properties["Timeout"],
         memory_mb=properties["MemorySize"],
-        routes=tuple(_route(event) for event in events.get("HttpApi", [])),
+        routes=tuple(routes),
         polls=tuple(
             Polled(_logical_id(event["Queue"]), event.get("BatchSize", 10)) for event in events.get("SQS", [])
         ),
@@ -164,11 +168,36 @@ def _seconds(schedule: str) -> int:
     return int(found[1]) * SECONDS[found[2]]
 
 
-def _route(properties: Mapping[str, Any]) -> Route:
-    method, path = properties.get("Method"), properties.get("Path")
-    if (method is None) != (path is None):
-        raise ValueError(f"a route needs both Method and Path, or neither: {method or path}")
-    return Route(method.upper(), path) if method and path else Route(ANY, "")
+def _routes(resources: Mapping[str, Any]) -> dict[str, list[Route]]:
+    """Return the routes by the logical id of the function that each leads to, in the order of the file."""
+    integrations = _of_type(resources, "AWS::ApiGatewayV2::Integration")
+    functions = _of_type(resources, "AWS::Serverless::Function")
+    routes: dict[str, list[Route]] = {}
+    for name, properties in _of_type(resources, "AWS::ApiGatewayV2::Route").items():
+        integration = integrations.get(_named_in(properties["Target"]), {})
+        function = _named_in(integration.get("IntegrationUri", ""))
+        if function not in functions:
+            raise ValueError(f"{name} leads to no function")
+        routes.setdefault(function, []).append(_route(properties["RouteKey"]))
+    return routes
+
+
+def _route(key: str) -> Route:
+    method, _, path = key.partition(" ")
+    if key == "$default":
+        return Route(ANY, "")
+    if not (method.isalpha() and method.isupper() and path.startswith("/")):
+        raise ValueError(f"a route key must be a method and a path, or $default: {key}")
+    return Route(method, path)
+
+
+def _named_in(text: Any) -> str:
+    """Return the resource that `!Sub text` names, such as X in `integrations/${X}` or `…/${X.Arn}/…`.
+
+    Pseudo parameters such as `${AWS::Region}` are no resources. Empty: there is none, or it is no `!Sub`.
+    """
+    named = re.findall(r"\$\{(\w+)(?:\.\w+)?\}", text["Fn::Sub"] if isinstance(text, dict) else "")
+    return named[-1] if named else ""
 
 
 def _long_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:

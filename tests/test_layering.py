@@ -31,6 +31,15 @@ ROOMS["forklore.edge"] = {
 ROOMS["forklore.edge.wiring"] = ROOMS["forklore.edge"] | {"forklore.storage"}
 ROOMS["functions"] = {"forklore.edge", "aws_lambda_powertools"}
 
+# What checks credentials runs in the authorizer and nowhere else; two of its modules know the library.
+ROOMS["forklore.credentials"] = {"forklore.credentials", "forklore.domain", "forklore.errors"}
+ROOMS["forklore.credentials.issuer_keys"] = ROOMS["forklore.credentials"] | {"jwt"}
+ROOMS["forklore.credentials.tokens"] = ROOMS["forklore.credentials"] | {"jwt"}
+ROOMS["functions.authorizer"] = {"forklore.credentials"}
+
+# Of the standard library, what only one module of the credentials uses.
+NETWORK, FETCHES = {"http", "socket", "ssl", "urllib"}, "forklore.credentials.fetching"
+
 # Of the standard library, what domain must not use: environment, clock, randomness, logging, network.
 IMPURE = {"logging", "os", "random", "secrets", "socket", "time", "uuid.uuid1", "uuid.uuid4"}
 IMPURE |= {
@@ -59,6 +68,8 @@ def outward(project: Path) -> list[str]:
             found.append(f"{place}:1: {module} belongs to no room")
         for use in uses(module, path):
             impure = module.startswith("forklore.domain") and within(use.name, IMPURE)
+            if within(module, {"forklore.credentials"}) and module != FETCHES:
+                impure |= within(use.name, NETWORK)
             inward = use.name.partition(".")[0] in sys.stdlib_module_names or within(use.name, ROOMS[room])
             if impure or (use.imported and not inward):
                 found.append(f"{place}:{use.line}: {module} may not use {use.name}")
@@ -148,6 +159,13 @@ def test_every_import_points_inward() -> None:
         ("forklore.edge.wiring", "def late():\n    import local_server", "local_server"),
         ("forklore.edge.wiring", "import demo", "demo"),
         ("forklore.edge.wiring", "import tests.conftest", "tests.conftest"),
+        ("forklore.edge.http", "from forklore.credentials import roles", "forklore.credentials.roles"),
+        ("forklore.credentials.roles", "import jwt", "jwt"),
+        ("forklore.credentials.tokens", "from urllib.request import urlopen", "urllib.request.urlopen"),
+        ("forklore.credentials.tokens", "from forklore.edge import identity", "forklore.edge.identity"),
+        ("forklore.credentials.fetching", "import boto3", "boto3"),
+        ("functions.authorizer.app", "from forklore.edge import identity", "forklore.edge.identity"),
+        ("functions.entries.app", "from forklore.credentials import roles", "forklore.credentials.roles"),
         ("functions.entries.app", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
         ("functions.entries.app", "from forklore.domain import keys", "forklore.domain.keys"),
         ("functions.entries.app", "from forklore.usecases import entries", "forklore.usecases.entries"),
@@ -181,6 +199,9 @@ def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
         "forklore.edge.schemas": "import pydantic\nfrom forklore.usecases import entries",
         "forklore.edge.wiring": "import os\nfrom forklore.storage.table import Table",
         "functions.entries.app": "import aws_lambda_powertools\nfrom forklore.edge import wiring",
+        "forklore.credentials.tokens": "import jwt\nfrom forklore.domain import users",
+        "forklore.credentials.fetching": "import http.client\nimport socket\nimport ssl",
+        "functions.authorizer.app": "from forklore.credentials import tokens",
     }.items():
         write(tmp_path, module, source)
 
@@ -208,11 +229,11 @@ for name in names:
 if threading.active_count() > 1:
     raise RuntimeError("an import started a thread")
 """
-FOREIGN = "boto3 pydantic aws_lambda_powertools.event_handler"
+FOREIGN = "boto3 jwt pydantic aws_lambda_powertools.event_handler"
 # Makes importing these fail, as if they were not installed.
 BARE = """
 import sys
-sys.modules.update(dict.fromkeys(("boto3", "botocore", "pydantic", "aws_lambda_powertools")))
+sys.modules.update(dict.fromkeys(("boto3", "botocore", "jwt", "pydantic", "aws_lambda_powertools")))
 """
 # Nothing to find an account, a region or a table by.
 ENVIRONMENT = {
@@ -242,8 +263,9 @@ def test_importing_any_module_does_nothing_but_define_names() -> None:
     assert import_all(PROJECT, names, foreign=FOREIGN) == ""
 
 
-def test_errors_and_domain_need_nothing_but_the_standard_library() -> None:
+def test_what_is_pure_needs_nothing_but_the_standard_library() -> None:
     pure = {"forklore.errors", "forklore.domain"}
+    pure |= {f"forklore.credentials.{name}" for name in ("api_keys", "headers", "lists", "roles")}
     names = sorted(name for name, _ in modules(PROJECT) if within(name, pure))
 
     assert pure <= set(names)

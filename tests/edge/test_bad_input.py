@@ -242,7 +242,7 @@ BAD_ROUTES = [
     bad("GET fork", Ask("GET", path_of(ROOT) + "/fork"), WRONG_METHOD),
     bad("POST forks", Ask("POST", path_of(ROOT) + "/forks", {}), WRONG_METHOD),
     bad("HEAD", Ask("HEAD", "/v1/conversations"), WRONG_METHOD),
-    bad("OPTIONS", Ask("OPTIONS", "/v1/conversations"), WRONG_METHOD),
+    bad("OPTIONS of nothing", Ask("OPTIONS", "/v1/nothing"), NOT_FOUND),
     bad("POST health", Ask("POST", "/v1/health", {}), WRONG_METHOD),
     bad("an unheard-of method", Ask("BREW", "/v1/conversations"), WRONG_METHOD),
 ]

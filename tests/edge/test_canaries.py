@@ -16,7 +16,7 @@ from tests.edge.gateway import AGENTS, Gateway, table_on_moto
 from tests.edge.story import STORY, Ask, Step, tell
 from tests.edge.test_both_ways import by_http, directly
 from tests.edge.world import conversation_id
-from tests.functions.conftest import read_event
+from tests.functions.story import read_event
 from tests.support.lines import Lines, faults, reading_lines
 
 CANARY = "canary-9c41"

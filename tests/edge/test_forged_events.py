@@ -39,6 +39,12 @@ ALIEN: dict[str, Any] = {
 WRONG_PARTS = [
     ("version", "1.0"),
     ("version", ...),
+    ("requestContext.apiId", ...),
+    ("requestContext.apiId", None),
+    ("requestContext.apiId", ""),
+    ("requestContext.apiId", ["local"]),
+    ("requestContext.apiId", "a1b2c3d4e5"),
+    ("requestContext.apiId", "LOCAL"),
     ("routeKey", ...),
     ("routeKey", None),
     ("routeKey", ["GET /v1/conversations"]),
@@ -66,6 +72,8 @@ NOBODY = [
     ("requestContext.authorizer", {"jwt": {"claims": {"sub": "ann"}}}),
     ("requestContext.authorizer.lambda", None),
     ("requestContext.authorizer.lambda", {}),
+    ("requestContext.authorizer.lambda", {"unavailable": False}),
+    ("requestContext.authorizer.lambda", {"unavailable": "true"}),
     ("requestContext.authorizer.lambda.userId", 5),
     ("requestContext.authorizer.lambda.userId", ["ann"]),
     ("requestContext.authorizer.lambda.clientId", ["planner"]),
@@ -116,3 +124,37 @@ def test_a_path_without_its_parameters_is_no_bug_of_a_known_route(
     answer = gateway.raw(function, changed(event, "pathParameters", ...))
 
     assert_refused(answer, 400)
+
+
+@pytest.mark.parametrize("more", [{}, {"userId": "ann", "roles": ["admin"]}], ids=["alone", "beside a user"])
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
+def test_where_credentials_cannot_be_checked_the_answer_is_503(
+    gateway: Gateway, function: Any, more: dict[str, Any]
+) -> None:
+    method, _, path = function.routes[0].key.partition(" ")
+    before = stored()
+    _, event = gateway.event(method, path.replace("{conversationId}", ROOT))
+    event["requestContext"]["authorizer"] = {"lambda": {"unavailable": True, **more}}
+    answer = gateway.raw(function, event)
+
+    assert_refused(answer, 503)
+    assert answer["headers"]["Retry-After"] == "1"
+    assert stored() == before
+
+
+def test_health_needs_no_credentials_that_can_be_checked(gateway: Gateway) -> None:
+    function, event = gateway.event("GET", "/v1/health")
+    event["requestContext"]["authorizer"] = {"lambda": {"unavailable": True}}
+
+    assert gateway.raw(function, event)["statusCode"] == 200
+
+
+def test_a_function_that_does_not_know_its_api_serves_nobody(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, event = gateway.event("GET", "/v1/health")
+    for name in ("", None):
+        monkeypatch.setenv("FORKLORE_API", name) if name is not None else monkeypatch.delenv("FORKLORE_API")
+
+        with pytest.raises(RuntimeError, match="set FORKLORE_API"):
+            gateway.handle(function, event)

@@ -8,7 +8,7 @@ import yaml
 from local_server.template import _CloudFormationLoader, read_template
 from tests.edge.direct import AGENT, Direct
 from tests.edge.gateway import PROJECT, Gateway
-from tests.functions.conftest import DIRECT, read_event
+from tests.functions.story import DIRECT, read_event
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from local_server.background import open_queues
 from local_server.invocation import HandlerError, LambdaContext, invoke, load_handler
 from local_server.template import Function, read_template
 from tests.edge.gateway import PROJECT, Gateway
-from tests.functions.conftest import read_event
+from tests.functions.story import read_event
 from tests.support.lines import Lines, faults, metrics_of
 
 TEMPLATE = read_template(PROJECT / "template.yaml")

@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-import yaml
 
 from forklore.storage.connection import Connection
-from local_server import template
-from tests.edge.gateway import PROJECT, Answer, Gateway, table_on_moto
+from tests.deployment.document import read_document, statements_by_function
+from tests.edge.gateway import Answer, Gateway, table_on_moto
 
 VERBS = {
     "Put": "PutItem",
@@ -29,21 +28,16 @@ Actions = set[tuple[str, str]]
 
 def allowed() -> Mapping[str, Actions]:
     """Return what the template allows each function, without the prefix `dynamodb:`."""
-    text = (PROJECT / "template.yaml").read_text(encoding="utf-8")
-    document = yaml.load(text, Loader=template._CloudFormationLoader)
-    policies: dict[str, Actions] = {}
-    for name, resource in document["Resources"].items():
-        if resource["Type"] != "AWS::Serverless::Function":
-            continue
-        policies[name] = set()
-        for policy in resource["Properties"].get("Policies", []):
-            for statement in policy["Statement"]:
-                actions, of = statement["Action"], statement["Resource"]
-                for action in actions if isinstance(actions, list) else [actions]:
-                    service, _, verb = action.partition(":")
-                    named = map(_named, of if isinstance(of, list) else [of])
-                    policies[name] |= {(verb, one) for one in named if service == "dynamodb"}
-    return policies
+    return {
+        name: {
+            (verb, _named(one))
+            for statement in statements
+            for service, _, verb in (action.partition(":") for action in statement.actions)
+            for one in statement.resources
+            if service == "dynamodb"
+        }
+        for name, statements in statements_by_function(read_document()).items()
+    }
 
 
 def _named(resource: Any) -> str:

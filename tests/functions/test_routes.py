@@ -7,7 +7,7 @@ import pytest
 from forklore.edge import operations
 from local_server.template import Function, read_template
 from tests.edge.gateway import PROJECT, Answer, Gateway
-from tests.functions.conftest import read_event
+from tests.functions.story import read_event
 
 FUNCTIONS = [one for one in read_template(PROJECT / "template.yaml").functions if one.routes]
 DEFAULT = "$default"

@@ -2,6 +2,7 @@
 
 FORKLORE_TEST_KEYS (`client=key,…` for the clients planner and coder) and FORKLORE_TEST_TOKENS (`user=token,…`
 for two users or more) say how to call it; without them it must know what the local server is given here.
+`python -m local_server.token ann bob` prints such tokens, of an issuer for development.
 """
 
 import os

@@ -30,16 +30,27 @@ Resources:
       MemorySize: 256
       Policies: [{ Statement: [{ Effect: Allow, Resource: [!Sub "${Table.Arn}/*", !GetAtt Table.Arn] }] }]
       Events:
-        Greeting: { Type: HttpApi, Properties: { Method: post, Path: /v1/conversations } }
-        Echo: { Type: HttpApi, Properties: { Method: ANY, Path: "/echo/{name}" } }
         Timer: { Type: Schedule, Properties: { Schedule: rate(5 minutes) } }
   Odd:
     Type: AWS::Serverless::Function
     Properties:
       CodeUri: sample_functions/odd/
       Timeout: 29
-      Events:
-        Ask: { Type: HttpApi, Properties: { Method: GET, Path: "/odd/{what}" } }
+  EchoIntegration:
+    Type: AWS::ApiGatewayV2::Integration
+    Properties: { IntegrationUri: !Sub "arn:${AWS::Region}:lambda:path/functions/${Echo.Arn}/invocations" }
+  OddIntegration:
+    Type: AWS::ApiGatewayV2::Integration
+    Properties: { IntegrationUri: !Sub "arn:${AWS::Region}:lambda:path/functions/${Odd.Arn}/invocations" }
+  GreetingRoute:
+    Type: AWS::ApiGatewayV2::Route
+    Properties: { RouteKey: POST /v1/conversations, Target: !Sub "integrations/${EchoIntegration}" }
+  EchoRoute:
+    Type: AWS::ApiGatewayV2::Route
+    Properties: { RouteKey: "ANY /echo/{name}", Target: !Sub "integrations/${EchoIntegration}" }
+  OddRoute:
+    Type: AWS::ApiGatewayV2::Route
+    Properties: { RouteKey: "GET /odd/{what}", Target: !Sub "integrations/${OddIntegration}" }
 """
 
 ECHO = """\

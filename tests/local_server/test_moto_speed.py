@@ -131,3 +131,23 @@ def test_a_query_sees_its_partition_of_the_table_or_index_and_no_other(
     found = [(item["PK"]["S"], item["SK"]["S"]) for item in answer["Items"]]
     expected = [("b", "3"), ("b", "2"), ("b", "1")] if sort != "G1S" else [("b", "2"), ("a", "2")]
     assert found == expected
+
+
+def test_a_value_of_any_kind_is_answered_as_it_was_put(client: Any) -> None:
+    values = {
+        "text": {"S": "a\u0000b\U0001f420"},
+        "empty": {"S": ""},
+        "number": {"N": "-12345678901234567890.5"},
+        "true": {"BOOL": True},
+        "false": {"BOOL": False},
+        "null": {"NULL": True},
+        "bytes": {"B": b"\x00\xff"},
+        "texts": {"SS": ["a", "b"]},
+        "numbers": {"NS": ["1", "2"]},
+        "list": {"L": [{"S": "x"}, {"L": []}, {"M": {"S": {"S": "a member called S"}}}]},
+        "map": {"M": {"N": {"N": "1"}, "deep": {"M": {"b": {"B": b"b"}}}}},
+    }
+
+    put(client, "a", "1", **values)
+
+    assert client.get_item(TableName=TABLE, Key=key("a", "1"))["Item"] == {**key("a", "1"), **values}

@@ -25,22 +25,38 @@ def test_a_function_has_its_own_properties_then_the_globals_then_lambdas_default
     assert (odd.timeout_seconds, odd.memory_mb) == (29, 128)
 
 
-def test_an_event_without_path_and_method_is_the_default_route(tmp_path: Path) -> None:
+def test_the_default_route_has_a_key_of_its_own(tmp_path: Path) -> None:
     template = tmp_path / "template.yaml"
-    template.write_text(TEMPLATE.replace("Properties: { Method: ANY, Path: ", "Ignored: { Path: "))
+    template.write_text(TEMPLATE.replace('"ANY /echo/{name}"', "$default"))
 
-    assert [route.key for route in read_template(template).functions[0].routes] == [
-        "POST /v1/conversations",
-        "$default",
-    ]
+    routes = read_template(template).functions[0].routes
+    assert routes == (Route("POST", "/v1/conversations"), Route("ANY", ""))
+    assert [route.key for route in routes] == ["POST /v1/conversations", "$default"]
 
 
-@pytest.mark.parametrize("half", ["Method: ANY", 'Path: "/echo/{name}"'])
-def test_half_a_route_is_refused(tmp_path: Path, half: str) -> None:
+@pytest.mark.parametrize("key", ["ANY", "/echo/{name}", "any /echo", "ANY echo", "*"])
+def test_half_a_route_is_refused(tmp_path: Path, key: str) -> None:
     template = tmp_path / "template.yaml"
-    template.write_text(TEMPLATE.replace('Method: ANY, Path: "/echo/{name}"', half))
+    template.write_text(TEMPLATE.replace("ANY /echo/{name}", key))
 
-    with pytest.raises(ValueError, match="both Method and Path"):
+    with pytest.raises(ValueError, match="a route key must be"):
+        read_template(template)
+
+
+@pytest.mark.parametrize(
+    ("said", "other"),
+    [
+        ('!Sub "integrations/${OddIntegration}"', '!Sub "integrations/${Odd}"'),
+        ('!Sub "integrations/${OddIntegration}"', "integrations/OddIntegration"),
+        ("${Odd.Arn}", "${Table.Arn}"),
+    ],
+)
+def test_a_route_that_leads_to_no_function_is_refused(tmp_path: Path, said: str, other: str) -> None:
+    template = tmp_path / "template.yaml"
+    assert said in TEMPLATE
+    template.write_text(TEMPLATE.replace(said, other))
+
+    with pytest.raises(ValueError, match="OddRoute leads to no function"):
         read_template(template)
 
 

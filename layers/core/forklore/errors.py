@@ -140,7 +140,10 @@ class BrokenAncestryError(ForkloreError):
 
 
 class UnavailableError(ForkloreError):
-    """DynamoDB asked to slow down, or time is up; safe to retry with the same Idempotency-Key."""
+    """DynamoDB asked to slow down, time is up, or the issuer's keys cannot be had.
+
+    Safe to retry with the same Idempotency-Key.
+    """
 
     status = 503
     code = "unavailable"

@@ -12,7 +12,7 @@ from typing import Any
 
 from forklore.domain import ids
 from forklore.domain.model import Caller
-from forklore.edge.identity import is_user_id
+from forklore.domain.users import is_user_id
 from forklore.edge.operation import Operation
 from forklore.edge.telemetry import printable
 from forklore.edge.wiring import Usage

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Channel
-from forklore.edge.identity import is_user_id
+from forklore.domain.users import is_user_id
 
 UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 INTEGER_MAX = 2**53

@@ -5,6 +5,7 @@ import contextvars
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
 from typing import Any, TypeGuard
 from urllib.parse import parse_qsl
 
@@ -26,7 +27,7 @@ from forklore.edge.identity import caller_of
 from forklore.edge.operation import Asked, Operation
 from forklore.edge.requests import KEPT_AS_TEXT
 from forklore.edge.telemetry import Stopwatch, log_request
-from forklore.edge.wiring import Usage
+from forklore.edge.wiring import Usage, served_api
 from forklore.errors import (
     ForkloreError,
     MethodNotAllowedError,
@@ -39,6 +40,7 @@ from forklore.errors import (
 )
 
 RETRY_AFTER_SECONDS = 1
+OPTIONS = "OPTIONS"
 JSON_BLANKS = " \t\r\n"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:=+/-]{1,128}")
 _TEXTS, _MEMBERS = ("rawPath", "rawQueryString", "body"), ("headers", "pathParameters")
@@ -75,7 +77,7 @@ class Resolver(APIGatewayHttpResolver):
         """Powertools sets an empty one when it is made; ours comes with each request."""
 
     def resolve(self, event: Event, context: Any) -> dict[str, Any]:
-        if not _is_of_http_api(event):
+        if not _is_of_http_api(event, served_api()):
             return _refuse_event()
         routed = {**event, "rawPath": _pattern(event["routeKey"])}
         token = self._request.set({"event": routed, "lambda_context": context, "context": {}})
@@ -85,8 +87,8 @@ class Resolver(APIGatewayHttpResolver):
             self._request.reset(token)
 
 
-def _is_of_http_api(event: object) -> TypeGuard[Event]:
-    """Tell whether this is an event of an HTTP API, payload format 2.0, part by part as it is read here.
+def _is_of_http_api(event: object, api_id: str) -> TypeGuard[Event]:
+    """Tell whether this is an event of that HTTP API, payload format 2.0, part by part as it is read here.
 
     Another one, such as a forged or misdirected invocation, must find no default that it could run on.
     """
@@ -95,6 +97,7 @@ def _is_of_http_api(event: object) -> TypeGuard[Event]:
     context = event.get("requestContext")
     return (
         isinstance(context, Mapping)
+        and context.get("apiId") == api_id
         and isinstance(event.get("routeKey"), str)
         and all(isinstance(event.get(name), str | None) for name in _TEXTS)
         and all(_is_texts(event.get(name)) for name in _MEMBERS)
@@ -114,7 +117,7 @@ def _is_texts(value: object) -> bool:
 
 
 def _no_event_of_ours() -> ValidationError:
-    return ValidationError("this is no event of an HTTP API")
+    return ValidationError("this is no event of the HTTP API")
 
 
 def _refuse_event() -> dict[str, Any]:
@@ -163,9 +166,16 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
 
     def not_found(_error: Exception) -> Response[str]:
         def refuse(event: Event) -> tuple[int, str]:
+            if is_preflight:
+                return HTTPStatus.NO_CONTENT, ""
             raise _no_route(event)
 
-        return _respond(app, refuse)
+        methods = _methods_of(app.current_event.raw_event)
+        is_preflight = bool(methods) and app.current_event.http_method == OPTIONS
+        response = _respond(app, refuse)
+        if is_preflight:
+            response.headers["Allow"] = ", ".join(methods)
+        return response
 
     app.not_found(not_found)
     for made in app._static_routes + app._dynamic_routes:
@@ -224,12 +234,21 @@ def read_body(event: Event, headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _no_route(event: Event) -> ForkloreError:
-    http = event["requestContext"]["http"]
-    method, path = http["method"], http["path"]
-    allowed = sorted({o.method for o in operations.ALL if _rule(o.path).fullmatch(path)})
+    method, allowed = event["requestContext"]["http"]["method"], _methods_of(event)
     if not allowed or method in allowed:
         return NotFoundError("no such route")
     return MethodNotAllowedError(f"{method} is not for this path", allow=", ".join(allowed))
+
+
+def _methods_of(event: Event) -> list[str]:
+    """Return the methods of the event's path, sorted; none if there is no such path.
+
+    OPTIONS is one of each: API Gateway may hand a browser's preflight on to the `$default` route, and adds
+    the CORS headers to what is answered here.
+    """
+    path = event["requestContext"]["http"]["path"]
+    methods = {operation.method for operation in operations.ALL if _rule(operation.path).fullmatch(path)}
+    return sorted({*methods, OPTIONS}) if methods else []
 
 
 def _rule(path: str) -> re.Pattern[str]:

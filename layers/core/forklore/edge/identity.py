@@ -1,15 +1,12 @@
 """Who is calling: as the authorizer has found out, or as whoever may invoke a function directly says."""
 
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 from forklore.domain.model import Caller
-from forklore.errors import UnauthorizedError
+from forklore.domain.users import ROLES, is_user_id
+from forklore.errors import UnauthorizedError, UnavailableError
 
-USER_BYTES_MAX = 255
-
-
-ROLES = frozenset({"admin", "auditor", "indexer"})
 _NAMED = {"userId", "clientId", "roles"}
 
 
@@ -18,9 +15,13 @@ def caller_of(event: Mapping[str, Any]) -> Caller:
 
     Its context is {"userId": str, "clientId": str or null, "roles": [str]}; without a user, or without any
     context, the credentials were missing or bad. Raises UnauthorizedError then: it fails closed.
+    Raises UnavailableError for {"unavailable": true}: the issuer's keys could not be had.
     """
     authorizer = event.get("requestContext", {}).get("authorizer") or {}
-    return _caller(authorizer.get("lambda") or {})
+    context = authorizer.get("lambda") or {}
+    if context.get("unavailable") is True:
+        raise UnavailableError("credentials cannot be checked at the moment")
+    return _caller(context)
 
 
 def caller_named(caller: object) -> Caller:
@@ -43,14 +44,3 @@ def _caller(context: Mapping[str, Any]) -> Caller:
     if not isinstance(roles, list | None) or not all(isinstance(role, str) for role in roles or ()):
         raise UnauthorizedError
     return Caller(user_id, client_id, frozenset(roles or ()))
-
-
-def is_user_id(value: object) -> TypeGuard[str]:
-    """Tell whether `value` is non-blank text of at most 255 bytes without control characters."""
-    if not isinstance(value, str) or not value.strip():
-        return False
-    try:
-        size = len(value.encode())
-    except UnicodeEncodeError:
-        return False
-    return size <= USER_BYTES_MAX and not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in value)

@@ -10,7 +10,7 @@ from forklore.storage.queue import DELAY_SECONDS_MAX, Queue, make_queue_client
 from forklore.storage.table import Table
 from forklore.storage.usage import Usage
 
-__all__ = ["Queue", "Settings", "Table", "Usage", "open_queue", "open_table", "stack_name"]
+__all__ = ["Queue", "Settings", "Table", "Usage", "open_queue", "open_table", "served_api", "stack_name"]
 
 DELETE_WAIT_SECONDS = 35
 """No request lives longer (design, section 3)."""
@@ -49,6 +49,14 @@ class Settings:
             direct_roles=_chosen("FORKLORE_DIRECT_ROLES", no="refused", yes="allowed"),
             justification_required=_chosen("FORKLORE_JUSTIFICATION_REQUIRED", no="false", yes="true"),
         )
+
+
+def served_api() -> str:
+    """Return the id of the HTTP API whose events this function serves. Raises RuntimeError if none is set."""
+    api_id = os.environ.get("FORKLORE_API")
+    if not api_id:
+        raise RuntimeError("set FORKLORE_API to the id of the HTTP API that this function serves")
+    return api_id
 
 
 def _chosen(name: str, *, no: str, yes: str) -> bool:

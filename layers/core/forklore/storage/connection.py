@@ -4,6 +4,7 @@ botocore's errors end here. A call that may or may not have happened is repeated
 same client token; a transaction that DynamoDB refused for good leaves as Refused.
 """
 
+import logging
 import random
 import secrets
 import time
@@ -82,6 +83,7 @@ class Deadline:
 
 def make_client(endpoint: str | None = None) -> Any:
     """Return a DynamoDB client that never retries by itself; endpoint None is AWS's own."""
+    logging.getLogger("botocore").setLevel(logging.WARNING)  # it would tell where it found credentials
     config = Config(
         retries={"total_max_attempts": 1},
         connect_timeout=2,
@@ -148,7 +150,7 @@ class Connection:
     def pause(self, attempt: int, deadline: Deadline) -> bool:
         """Sleep before the attempt, the first of which is 0; False when there is no time for it."""
         longest = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** (attempt - 1)) if attempt else 0.0
-        seconds = random.uniform(0, longest)
+        seconds = random.uniform(0, longest)  # nosec B311 # no secret
         if not deadline.allows(seconds):
             return False
         if seconds:

@@ -5,8 +5,8 @@ from typing import Any
 
 from forklore.domain import ids
 from forklore.domain.access import AccessLevel
+from forklore.domain.users import is_user_id
 from forklore.edge import answers, cursors, requests, results
-from forklore.edge.identity import is_user_id
 from forklore.edge.operation import Call, Operation
 from forklore.errors import NotFoundError, brief
 from forklore.usecases import sharing, transfers

@@ -1,0 +1,39 @@
+"""`python -m bench.package_sizes`: how large each part of the built deployment is, as files and as uploaded.
+
+Lambda takes at most 250 MB of a function with its layer.
+"""
+
+import io
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+BUILD = Path(__file__).parents[1] / ".aws-sam" / "build"
+KB = 1000
+
+
+def sizes(build: Path) -> Iterator[tuple[str, int, int]]:
+    """Yield the name of each folder of a build, its bytes as files and its bytes as a zip."""
+    for folder in sorted(path for path in build.iterdir() if path.is_dir()):
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in files:
+                archive.writestr(str(path.relative_to(folder)), path.read_bytes())
+        yield folder.name, sum(path.stat().st_size for path in files), len(packed.getvalue())
+
+
+def main() -> int:
+    """Print a table; return 1 if nothing is built."""
+    if not BUILD.is_dir():
+        print("nothing is built: make build", file=sys.stderr)
+        return 1
+    print(f"{'':24}{'files, kB':>12}{'zipped, kB':>12}")
+    for name, plain, packed in sizes(BUILD):
+        print(f"{name:24}{plain / KB:12,.1f}{packed / KB:12,.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

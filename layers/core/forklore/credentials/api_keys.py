@@ -1,0 +1,50 @@
+"""API keys: each names a client, the app that asks. Only their hashes are known here."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from forklore.credentials.lists import read_list
+from forklore.domain.users import is_user_id
+from forklore.errors import UnauthorizedError
+
+KEY_CHARACTERS_MAX = 1024
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def hash_of(key: str) -> str:
+    """Return the SHA-256 of a key's UTF-8 text, in lower-case hexadecimal digits."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def client_of(key: str | None, clients: Mapping[str, str]) -> str | None:
+    """Return the client that a key names, None without a key.
+
+    clients: client ids by their key's hash. Raises UnauthorizedError for a key that is none of theirs.
+    """
+    if key is None:
+        return None
+    client_id = clients.get(hash_of(key)) if 0 < len(key) <= KEY_CHARACTERS_MAX else None
+    if client_id is None:
+        raise UnauthorizedError
+    return client_id
+
+
+def read_clients(text: str) -> dict[str, str]:
+    """Return client ids by hash, from `client=<hash>,client=<hash>`; a client may have several.
+
+    Raises ValueError, which shows nothing of the text, for a pair that is none and a hash that comes twice.
+
+    >>> read_clients("app=" + hash_of("secret")) == {hash_of("secret"): "app"}
+    True
+    """
+    clients: dict[str, str] = {}
+    for number, pair in enumerate(read_list(text), 1):
+        client_id, _, hashed = pair.rpartition("=")
+        hashed = hashed.lower()
+        if not is_user_id(client_id) or not _HASH.fullmatch(hashed):
+            raise ValueError(f"pair {number} is not a client, `=` and the 64 hexadecimal digits of a SHA-256")
+        if hashed in clients:
+            raise ValueError(f"pair {number} has the hash of another one")
+        clients[hashed] = client_id
+    return clients

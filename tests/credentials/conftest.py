@@ -1,0 +1,38 @@
+"""What a deployment of these tests has set."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from forklore.credentials.authorizer import open_authorizer
+from tests.credentials.issuer import ALGORITHMS, AUDIENCE, ISSUER, Issuer, issuer
+from tests.credentials.vectors import HASHES
+
+
+@pytest.fixture(name="issuer", scope="session")
+def an_issuer() -> Issuer:
+    return issuer()
+
+
+@pytest.fixture(scope="session")
+def environment(issuer: Issuer) -> dict[str, str]:
+    """The authorizer's environment."""
+    return {
+        "FORKLORE_ISSUER": ISSUER,
+        "FORKLORE_AUDIENCE": f"forklore, {AUDIENCE}",
+        "FORKLORE_ALGORITHMS": ALGORITHMS,
+        "FORKLORE_ISSUER_KEYS": issuer.key_set,
+        "FORKLORE_API_KEY_HASHES": HASHES,
+        "FORKLORE_ADMINS": "ops-*",
+        "FORKLORE_ROLES_CLAIM": "roles",
+    }
+
+
+@pytest.fixture
+def configured(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The function's process begins anew in this environment."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    open_authorizer.cache_clear()
+    yield
+    open_authorizer.cache_clear()

@@ -1,0 +1,62 @@
+"""template.yaml as CloudFormation is given it: plain values, with the short tags in their long form."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from local_server import template
+
+PROJECT = Path(__file__).parents[2]
+FUNCTION = "AWS::Serverless::Function"
+
+Document = Mapping[str, Any]
+Properties = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What one statement of a role allows. resources: in the long form of their tags."""
+
+    actions: Sequence[str]
+    resources: Sequence[Any]
+
+
+def read_document() -> Document:
+    """Return the template."""
+    text = (PROJECT / "template.yaml").read_text(encoding="utf-8")
+    document: Document = yaml.load(text, Loader=template._CloudFormationLoader)
+    return document
+
+
+def of_type(document: Document, kind: str) -> dict[str, Properties]:
+    """Return the properties of all resources of one type, by logical id."""
+    return {
+        name: resource.get("Properties", {})
+        for name, resource in document["Resources"].items()
+        if resource["Type"] == kind
+    }
+
+
+def statements_by_function(document: Document) -> dict[str, list[Statement]]:
+    """Return what the role of each function allows."""
+    roles = of_type(document, "AWS::IAM::Role")
+    return {
+        name: [
+            Statement(_list(one["Action"]), _list(one["Resource"]))
+            for policy in roles[resource_of(function["Role"])]["Policies"]
+            for one in policy["PolicyDocument"]["Statement"]
+        ]
+        for name, function in of_type(document, FUNCTION).items()
+    }
+
+
+def resource_of(value: Mapping[str, str]) -> str:
+    """Return the logical id in `!Ref X` or `!GetAtt X.Arn`."""
+    return value["Ref"] if "Ref" in value else value["Fn::GetAtt"].partition(".")[0]
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,152 @@
+"""The built functions, each started as Lambda starts it, answer the sample events.
+
+`make test-deployment` sees to what this needs: a build for this machine's processor, AWS SAM's emulator of
+Lambda's runtime interface, and AWS's client for it.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+from forklore.edge import operations
+from forklore.edge.operation import Operation
+from local_server import token
+from tests.edge.gateway import Answer
+from tests.functions.story import AUTHORIZER, DIRECT, SAMPLE_OTHER, STORY, read_event, tell
+from tests.support.deployed import Deployed, deployed
+from tests.support.runtime import RUNTIME, RuntimeMissing
+
+DELETED = {SAMPLE_OTHER, json.loads(read_event("createConversation")["body"])["id"]}
+"""The trees that the story deletes."""
+OF_THE_EMULATOR = ("START ", "END ", "REPORT ")
+"""How the lines begin that Lambda itself writes; in the cloud they are JSON, too."""
+ISSUER = {"Issuer": "https://issuer.example.com/", "Audience": "forklore"}
+CONTENT = "Where should we stay for two nights?"
+"""What the story appends."""
+
+
+@pytest.fixture(scope="module")
+def key(tmp_path_factory: pytest.TempPathFactory) -> EllipticCurvePrivateKey:
+    """The key of the issuer that the deployment trusts."""
+    return token.development_key(tmp_path_factory.mktemp("issuer") / "key.pem")
+
+
+@pytest.fixture(scope="module")
+def service(build: Path, dynamodb_endpoint: str, key: EllipticCurvePrivateKey) -> Iterator[Deployed]:
+    """The functions of the build, on an empty table."""
+    keys = json.dumps(token.key_set(key))
+    try:
+        with deployed(build, endpoint=dynamodb_endpoint, **ISSUER, IssuerKeys=keys) as service:
+            service.functions["SweepFunction"]  # what is missing is missed now
+            yield service
+    except RuntimeMissing as missing:
+        if RUNTIME in os.environ:
+            raise
+        pytest.skip(f"NOT TESTED in Lambda's runtime: {missing}")
+
+
+@pytest.fixture(scope="module")
+def told(service: Deployed) -> dict[str, Answer]:
+    """What the built functions answer to the story, by operation."""
+    return tell(service.deliver, service.invoke_agent)
+
+
+@pytest.mark.parametrize("operation", operations.ALL, ids=lambda one: one.name)
+def test_a_built_function_answers_the_event_of_its_route(
+    told: dict[str, Answer], operation: Operation
+) -> None:
+    answer = told[operation.name]
+
+    assert answer.status == STORY[operation.name] == operation.status, answer.text
+    if operation.result is None:
+        assert answer.text == ""
+    else:
+        operation.result.model_validate_json(answer.text, strict=True)
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_the_built_agent_appends_an_entry_once(service: Deployed, told: object, name: str) -> None:
+    first, again = (service.invoke_agent(read_event(name)) for _ in range(2))
+
+    assert first["status"] == 201
+    assert first == again
+
+
+def test_the_built_worker_does_the_good_messages_of_a_batch_and_names_the_bad_one(
+    service: Deployed, told: object
+) -> None:
+    closed = {tree for tree, _ in service.scan()} & DELETED
+    [record] = read_event("deleteGroup")["Records"]
+    bodies = [*(json.dumps({"groupId": tree}) for tree in DELETED), "no JSON"]
+    records = [record | {"messageId": str(at), "body": body} for at, body in enumerate(bodies)]
+
+    answer = service.functions.invoke("DeleteGroupFunction", {"Records": records})
+
+    assert closed == DELETED, "the requests only close the trees"
+    assert answer == {"batchItemFailures": [{"itemIdentifier": str(len(DELETED))}]}
+    assert not {tree for tree, _ in service.scan()} & DELETED
+
+
+def test_the_built_sweep_answers_its_schedule(service: Deployed) -> None:
+    assert service.functions.invoke("SweepFunction", read_event("sweep")) is None
+
+
+def test_a_built_function_refuses_an_event_of_another_api(service: Deployed, told: object) -> None:
+    event = read_event("getConversation")
+    event["requestContext"]["apiId"] = "another"
+
+    assert service.deliver(event).status == 400
+
+
+def test_a_built_function_answers_nobody_where_the_authorizer_said_nothing(service: Deployed) -> None:
+    event = read_event("getConversation")
+    del event["requestContext"]["authorizer"]
+
+    assert service.deliver(event).status == 401
+
+
+def test_what_the_built_authorizer_says_of_a_token_is_who_a_built_function_answers(
+    service: Deployed, key: EllipticCurvePrivateKey
+) -> None:
+    signed = token.make_token(
+        "dora", key, issuer=ISSUER["Issuer"], audience=ISSUER["Audience"], hours=1, now=time.time()
+    )
+    asked, event = read_event(AUTHORIZER), read_event("createConversation")
+    event["body"] = "{}"
+
+    said = {}
+    for credentials in (f"Bearer {signed}", f"Bearer {signed[:-2]}"):
+        asked["headers"]["authorization"] = credentials
+        said[credentials] = service.functions.invoke("AuthorizerFunction", asked)
+        event["requestContext"]["authorizer"] = {"lambda": said[credentials]["context"]}
+        said[credentials]["answer"] = service.deliver(event)
+
+    good, bad = said.values()
+    assert (good["isAuthorized"], good["context"]) == (True, {"userId": "dora", "roles": []})
+    assert (good["answer"].status, good["answer"].json["ownerUserId"]) == (201, "dora")
+    assert (bad["isAuthorized"], bad["context"]) == (True, {})
+    assert bad["answer"].status == 401
+
+
+def test_each_request_is_one_line_of_json_in_the_log_and_nothing_of_its_content(
+    service: Deployed, told: dict[str, Answer]
+) -> None:
+    logged = service.functions["EntriesFunction"].log()
+    lines = [json.loads(line) for line in logged if not line.startswith(OF_THE_EMULATOR)]
+
+    of_story = [("appendEntry", "201"), ("listEntries", "200"), ("syncContext", "200")]
+    assert [(line["message"], line["operation"], line["status"]) for line in lines[: len(of_story)]] == [
+        ("request", *one) for one in of_story
+    ]
+    assert all(line["xRequestId"] and line["_aws"]["CloudWatchMetrics"] for line in lines)
+    assert CONTENT in told["listEntries"].text
+    assert CONTENT not in "\n".join(logged)
+
+
+def test_every_built_function_has_been_started(service: Deployed, told: object) -> None:
+    assert sorted(service.functions.started) == sorted(service.functions.built.functions)

@@ -1,0 +1,81 @@
+"""The sample events, and the story that they tell when they are sent in order."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.edge.gateway import PROJECT, Answer
+
+EVENTS = PROJECT / "events"
+
+STORY = {
+    "checkHealth": 200,
+    "createConversation": 201,
+    "appendEntry": 201,
+    "listEntries": 200,
+    "updateConversation": 200,
+    "forkConversation": 201,
+    "listForks": 200,
+    "getConversation": 200,
+    "listConversations": 200,
+    "syncContext": 200,
+    "listChildren": 200,
+    "shareConversation": 201,
+    "updateMembership": 200,
+    "listMemberships": 200,
+    "adminListConversations": 200,
+    "adminGetConversation": 200,
+    "adminListEntries": 200,
+    "adminListMemberships": 200,
+    "adminListForks": 200,
+    "adminListChildren": 200,
+    "adminDeleteConversation": 204,
+    "requestTransfer": 201,
+    "listTransfers": 200,
+    "getTransfer": 200,
+    "deleteTransfer": 204,
+    "acceptTransfer": 204,
+    "removeMembership": 204,
+    "deleteConversation": 204,
+}
+"""The sample events in the order in which they make sense, each with the status it gets."""
+
+
+JOBS = ("deleteGroup", "sweep")
+"""The sample events that are no requests: a batch of the queue, and the schedule."""
+DIRECT = ("agentAppendEntry", "agentEventBridge")
+"""The sample events of the function for direct invocation; one with EventBridge's envelope."""
+AUTHORIZER = "authorizer"
+"""The sample event of the authorizer."""
+SAMPLE_OTHER = "019a5c22-4d10-7e36-a7c9-0b1f2e3d4c5a"
+"""The conversation that the sample event of an admin deletes."""
+SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
+"""What the sample events call the transfer, whose id is made by the service."""
+
+
+def read_event(name: str) -> dict[str, Any]:
+    """Return the sample event of an operation."""
+    event: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text())
+    return event
+
+
+def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], Any]) -> dict[str, Answer]:
+    """Return what is answered to the sample events, sent in the order of the story, by operation.
+
+    deliver: hands an event to the function whose route it names. invoke: invokes the function `agent`.
+    """
+    answers: dict[str, Answer] = {}
+    transfer = SAMPLE_TRANSFER
+    for name in STORY:
+        if name in ("requestTransfer", "acceptTransfer"):  # the first one is cancelled
+            answers["requestTransfer"] = deliver(read_event("requestTransfer"))
+            transfer = answers["requestTransfer"].json["id"]
+        if name == "adminDeleteConversation":  # another one: the story goes on
+            to_another = read_event("agentAppendEntry")
+            to_another["input"] |= {"conversationId": SAMPLE_OTHER, "idempotencyKey": "another"}
+            assert invoke(to_another)["status"] == 201
+        if name != "requestTransfer":
+            answers[name] = deliver(
+                json.loads(json.dumps(read_event(name)).replace(SAMPLE_TRANSFER, transfer))
+            )
+    return answers

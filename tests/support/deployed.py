@@ -1,0 +1,88 @@
+"""A deployment on this machine: a build in Lambda's own runtime, with a table and a queue of its own."""
+
+import logging
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+from moto.server import ThreadedMotoServer
+
+from local_server.payload import read_answer
+from local_server.template import read_template
+from tests.edge.gateway import PROJECT, Answer
+from tests.support.runtime import Built, Functions
+
+AGENT = "AgentFunction"
+API_ID = "local"
+"""The id of the API that the sample events are of."""
+CREDENTIALS: Any = {
+    "region_name": "us-east-1",
+    "aws_access_key_id": "local",
+    "aws_secret_access_key": "local",
+}
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """functions: by logical id. by_route: the function of each route key."""
+
+    functions: Functions
+    by_route: dict[str, str]
+    dynamodb: Any
+    table: str
+
+    def deliver(self, event: dict[str, Any]) -> Answer:
+        """Return the answer to an event of the function whose route it names."""
+        response = read_answer(self.functions.invoke(self.by_route[event["routeKey"]], event))
+        return Answer(response.status, dict(response.headers), response.body.decode())
+
+    def invoke_agent(self, event: Any) -> Any:
+        """Return the answer to a direct invocation."""
+        return self.functions.invoke(AGENT, event)
+
+    def scan(self) -> list[tuple[str, str]]:
+        """Return the partition key and the sort key of every item of the table."""
+        pages = self.dynamodb.get_paginator("scan").paginate(TableName=self.table, ConsistentRead=True)
+        return [(item["PK"]["S"], item["SK"]["S"]) for page in pages for item in page["Items"]]
+
+
+@contextmanager
+def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Deployed]:
+    """Deploy the build at `folder`; everything ends with the context.
+
+    endpoint: of a DynamoDB. parameters: of the template, by name.
+    Raises RuntimeMissing if there is no such build, or nothing to run it with.
+    """
+    with ExitStack() as stack:
+        table, template = f"forklore-{uuid.uuid4()}", read_template(PROJECT / "template.yaml")
+        sqs_endpoint, queue_url = stack.enter_context(_queue())
+        values = {"Api": API_ID, "Table": table, "JobsQueue": queue_url, "AWS::StackName": "forklore"}
+        built = Built.at(folder, values | parameters)
+        services = {
+            "FORKLORE_DYNAMODB_ENDPOINT": endpoint,
+            "AWS_ENDPOINT_URL_SQS": sqs_endpoint,
+            "FORKLORE_DELETE_WAIT_SECONDS": "0",
+        }
+        dynamodb = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
+        dynamodb.create_table(TableName=table, **template.table)
+        stack.callback(dynamodb.delete_table, TableName=table)
+        routes = {route.key: function.name for function in template.functions for route in function.routes}
+        yield Deployed(Functions(built, services, stack), routes, dynamodb, table)
+
+
+@contextmanager
+def _queue() -> Iterator[tuple[str, str]]:
+    """Yield the address of an SQS, and a queue's there."""
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        client = boto3.client("sqs", endpoint_url=f"http://{host}:{port}", **CREDENTIALS)
+        yield f"http://{host}:{port}", client.create_queue(QueueName="jobs")["QueueUrl"]
+    finally:
+        server.stop()

@@ -1,0 +1,260 @@
+"""Built functions in Lambda's own runtime, without containers.
+
+For each function the emulator of Lambda's runtime interface, which AWS SAM brings along, starts AWS's client
+in the folder that `make build` filled: with the built layer on its path, and with the handler, the limits and
+the environment of the built template and nothing else.
+"""
+
+import http.client
+import json
+import os
+import platform
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+
+from local_server.template import _CloudFormationLoader
+
+PROJECT = Path(__file__).parents[2]
+BUILD = PROJECT / ".aws-sam" / "build"
+SAM, RUNTIME = "FORKLORE_SAM", "FORKLORE_RUNTIME"
+"""The variables that name the environments of AWS SAM and of AWS's client, where they are elsewhere."""
+INVOCATIONS = "/2015-03-31/functions/function/invocations"
+PROCESSORS = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
+"""What Lambda calls a machine, by what Python calls it."""
+START_SECONDS_MAX = 20.0
+STOP_SECONDS_MAX = 5.0
+
+Json = Any
+
+
+class RuntimeMissing(Exception):
+    """The functions cannot run here; the message is one line and says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What a function answered, and after how long; the first one includes its start."""
+
+    answer: Json
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The folder of a build. values: what the template's parameters and resources stand for, by name."""
+
+    folder: Path
+    values: Mapping[str, str]
+    template: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, folder: Path, values: Mapping[str, str]) -> Self:
+        """Return the build at `folder`. Raises RuntimeMissing if there is none for this machine."""
+        file = folder / "template.yaml"
+        if not file.is_file():
+            raise RuntimeMissing(f"{folder} holds no build; `make build` makes one")
+        built = cls(folder, values, yaml.load(file.read_text(encoding="utf-8"), Loader=_CloudFormationLoader))
+        machine = platform.machine().replace("arm64", "aarch64")
+        compiled = built.layers(built.functions[0])[0].rglob("*.so")
+        if not all(machine in library.name for library in compiled):
+            raise RuntimeMissing(f"{folder} is for another processor; see `make build ARCHITECTURE=…`")
+        return built
+
+    @property
+    def functions(self) -> list[str]:
+        """The logical ids of the functions."""
+        kinds = {name: one["Type"] for name, one in self.template["Resources"].items()}
+        return [name for name, kind in kinds.items() if kind == "AWS::Serverless::Function"]
+
+    def setting(self, function: str, name: str) -> Any:
+        """Return a property of a function, its own or what the template says of all."""
+        properties = self.template["Resources"][function]["Properties"]
+        return properties.get(name, self.template["Globals"]["Function"].get(name))
+
+    def environment(self, function: str) -> dict[str, str]:
+        """Return the variables that the template gives a function."""
+        shared = self.template["Globals"]["Function"]["Environment"]["Variables"]
+        own = self.template["Resources"][function]["Properties"].get("Environment", {}).get("Variables", {})
+        return {name: self._plain(value) for name, value in {**shared, **own}.items()}
+
+    def code(self, function: str) -> Path:
+        return self.folder / str(self.setting(function, "CodeUri"))
+
+    def layers(self, function: str) -> list[Path]:
+        """Return the folders of a function's layers that Python searches."""
+        names = [layer["Ref"] for layer in self.setting(function, "Layers")]
+        resources = self.template["Resources"]
+        return [self.folder / resources[name]["Properties"]["ContentUri"] / "python" for name in names]
+
+    def _plain(self, value: Any) -> str:
+        """Return what a template's value becomes. Raises KeyError for what nothing is known of."""
+        if not isinstance(value, dict):
+            return str(value)
+        [(kind, name)] = value.items()
+        assert kind == "Ref", f"a variable is made by {kind}"
+        if name in self.values:
+            return self.values[name]
+        return str(self.template["Parameters"][name]["Default"])
+
+
+class Runtime:
+    """A function in its runtime, for one invocation at a time: the emulator cannot do two."""
+
+    def __init__(self, port: int, log: Path) -> None:
+        self._port = port
+        self._log = log
+
+    def invoke(self, event: Json) -> Invocation:
+        """Return what the function answers to an event; what it raised is an object with `errorType`."""
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        started = time.perf_counter()
+        connection.request("POST", INVOCATIONS, json.dumps(event).encode())
+        text = connection.getresponse().read()
+        took_ms = (time.perf_counter() - started) * 1000
+        connection.close()
+        return Invocation(json.loads(text), took_ms)
+
+    def log(self) -> list[str]:
+        """Return the lines that the function has logged so far, and the emulator among them."""
+        return self._log.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+@contextmanager
+def runtime(built: Built, function: str, **variables: str) -> Iterator[Runtime]:
+    """Start a function's runtime, which ends with the context.
+
+    variables: added to the template's, as what Lambda itself sets: where the services are.
+    Raises RuntimeMissing, AssertionError if it does not start.
+    """
+    emulator, python = _emulator(), _python()
+    port, api_port = _free_port(), _free_port()
+    command = [str(emulator), "--log-level", "error"]
+    command += ["--runtime-interface-emulator-address", f"127.0.0.1:{port}"]
+    command += ["--runtime-api-address", f"127.0.0.1:{api_port}"]
+    command += [str(python), "-m", "awslambdaric", str(built.setting(function, "Handler"))]
+    home = Path(tempfile.mkdtemp())
+    environment = _environment(built, function, home) | variables
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, home, ignore_errors=True)
+        log = stack.enter_context((home / "log").open("wb"))
+        process = subprocess.Popen(
+            command,
+            cwd=built.code(function),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # the runtime is the emulator's child: both end together
+        )
+        stack.callback(_stop, process)
+        _wait_for(process, port)
+        yield Runtime(port, home / "log")
+
+
+class Functions:
+    """Built functions, each started when it is first asked for; they end with `stack`.
+
+    variables: where the services are.
+    """
+
+    def __init__(self, built: Built, variables: Mapping[str, str], stack: ExitStack) -> None:
+        self.built = built
+        self.started: dict[str, Runtime] = {}
+        self._variables = variables
+        self._stack = stack
+
+    def __getitem__(self, name: str) -> Runtime:
+        if name not in self.started:
+            self.started[name] = self._stack.enter_context(runtime(self.built, name, **self._variables))
+        return self.started[name]
+
+    def invoke(self, name: str, event: Any) -> Any:
+        """Return what a function answers. Raises AssertionError if it failed."""
+        answer = self[name].invoke(event).answer
+        assert not (isinstance(answer, dict) and "errorType" in answer), (name, answer, self[name].log())
+        return answer
+
+
+def _environment(built: Built, function: str, home: Path) -> dict[str, str]:
+    """Return what Lambda gives a function, with what the template does.
+
+    Source: Lambda developer guide, "Defined runtime environment variables".
+    """
+    logging = built.template["Globals"]["Function"].get("LoggingConfig", {})
+    return {
+        "HOME": str(home),
+        "LANG": "en_US.UTF-8",
+        "TZ": ":UTC",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "PYTHONPATH": os.pathsep.join(map(str, built.layers(function))),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "LAMBDA_TASK_ROOT": str(built.code(function)),
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_{built.setting(function, 'Runtime')}",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_LAMBDA_FUNCTION_NAME": function,
+        "AWS_LAMBDA_FUNCTION_TIMEOUT": str(built.setting(function, "Timeout")),
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(built.setting(function, "MemorySize")),
+        "AWS_LAMBDA_LOG_FORMAT": str(logging.get("LogFormat", "Text")),
+        "AWS_LAMBDA_LOG_LEVEL": str(logging.get("ApplicationLogLevel", "")),
+        **built.environment(function),
+    }
+
+
+def _emulator() -> Path:
+    """Return the emulator that AWS SAM ships. Raises RuntimeMissing."""
+    sam = Path(os.environ.get(SAM, PROJECT / ".sam")).absolute()
+    name = f"aws-lambda-rie-{PROCESSORS.get(platform.machine(), 'unknown')}"
+    found = list(sam.glob(f"lib/python3*/site-packages/samcli/local/rapid/{name}"))
+    if not found:
+        raise RuntimeMissing(f"no {name} under {sam}")
+    return found[0]
+
+
+def _python() -> Path:
+    """Return the interpreter of the functions' version that has AWS's client. Raises RuntimeMissing."""
+    python = Path(os.environ.get(RUNTIME, PROJECT / ".runtime")).absolute() / "bin" / "python"
+    if not python.is_file():
+        raise RuntimeMissing("AWS's client is not installed; it needs a Python of the functions' version")
+    return python
+
+
+def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + START_SECONDS_MAX
+    while time.monotonic() < deadline:
+        assert process.poll() is None, f"the runtime emulator ended with {process.returncode}"
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.02)
+        else:
+            return
+    raise AssertionError("the runtime emulator does not listen")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(STOP_SECONDS_MAX)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            continue
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+    return port
