@@ -12,8 +12,10 @@ RUNTIME ?= .runtime
 RUNTIME_PYTHON ?= $(firstword $(foreach one,python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python3.13),\
 	$(shell "$(one)" -c 'print("$(one)")' 2>/dev/null)))
 FILE ?= examples/trees.jsonl
-# What the functions are built for: what the last deployment was told, or arm64.
-ARCHITECTURE ?= $(or $(shell sed -n 's/^parameter_overrides.*Architecture=\\"\([a-z0-9_]*\).*/\1/p' samconfig.toml),arm64)
+# Which deployment: each stage is a stack of its own, with parameters of its own in samconfig.toml.
+STAGE ?= default
+# What the functions are built for: what the stage's last deployment was told, or arm64.
+ARCHITECTURE ?= $(or $(call kept,Architecture),arm64)
 
 python := "$(VENV)/bin/python"
 pip := -m pip --quiet --disable-pip-version-check
@@ -21,16 +23,18 @@ install := $(pip) install --no-deps --require-hashes --requirement
 # SAM needs a region even where it asks AWS nothing, and calls home unless told not to. Its `python3` is for our own
 # Makefiles of what it builds.
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
-sam = PATH="$(abspath $(SAM))/bin:$$PATH" SAM_CLI_TELEMETRY=0 FORKLORE_ARCHITECTURE="$(ARCHITECTURE)" sam
+sam = PATH="$(abspath $(SAM))/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 offline = AWS_DEFAULT_REGION="$(region)" $(sam)
-# What this machine can run itself.
+kept = $(shell "$(SAM)/bin/python" -m local_server.samconfig "$(STAGE)" $(1) 2>/dev/null)
+# What is tried here runs here: it is built for this machine, and apart from what is deployed.
 machine := $(subst aarch64,arm64,$(shell uname -m))
+here := .aws-sam/here/build
 runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help run test demo openapi fix build size validate test-deployment sam-local deploy lock clean
+.PHONY: help run test demo openapi fix build build-here size validate test-deployment sam-local deploy lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -54,37 +58,48 @@ fix: $(VENV)/ready ## format, and mend what the linter can
 	$(python) -m ruff check --fix-only
 	$(python) -m ruff format
 
-build: $(SAM)/locked ## build what is deployed into .aws-sam, without Docker; ARCHITECTURE=x86_64 for another processor
-	@echo "Building for $(ARCHITECTURE); this takes about half a minute, once."
-	@log=$$(mktemp) && { $(offline) build --parameter-overrides Architecture="$(ARCHITECTURE)" >"$$log" 2>&1 || { \
-		cat "$$log" >&2; rm -f "$$log"; exit 1; }; } && rm -f "$$log"
+# $(call build-for,ARCHITECTURE,FOLDER): what SAM says only matters when it fails.
+define build-for
+	@echo "Building for $(1); this takes about half a minute, once."
+	@log=$$(mktemp) && { FORKLORE_ARCHITECTURE="$(1)" $(offline) build --build-dir "$(2)/build" --cache-dir "$(2)/cache" \
+		--parameter-overrides Architecture="$(1)" >"$$log" 2>&1 || { cat "$$log" >&2; rm -f "$$log"; exit 1; }; } && rm -f "$$log"
+	@"$(SAM)/bin/python" -m local_server.built_for "$(2)/build/template.yaml" "$(1)"
+endef
 
-size: build $(VENV)/ready $(runtime) ## print how large each part of the deployment is, and how long each function takes to start
-	$(python) -m bench.package_sizes
-	$(in_runtime) $(python) -m bench.cold_start
+build: $(SAM)/locked ## build what is deployed into .aws-sam, without Docker; ARCHITECTURE=x86_64 for another processor
+	$(call build-for,$(ARCHITECTURE),.aws-sam)
+
+build-here: $(SAM)/locked
+	$(call build-for,$(machine),$(patsubst %/build,%,$(here)))
+
+size: build-here $(VENV)/ready $(runtime) ## print how large each part of the deployment is, and how long each function takes to start
+	$(python) -m bench.package_sizes --build "$(here)"
+	$(in_runtime) $(python) -m bench.cold_start --build "$(here)"
 
 validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormation and SAM
 	$(offline) validate --lint
 
-# What is tried here runs here: the functions are built for this machine.
-size test-deployment sam-local: ARCHITECTURE := $(machine)
-
-test-deployment: validate build $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
+test-deployment: validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
 	"$(CHECKS)/bin/checkov" --config-file .checkov.yaml
 	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions local_server
 	$(python) -m tests.deployment.audit "$(CHECKS)/bin/pip-audit" \
 		layers/core/requirements.txt functions/authorizer/requirements.txt
-	FORKLORE_BUILD=.aws-sam/build $(in_runtime) $(python) -m pytest tests/deployment
+	FORKLORE_BUILD="$(here)" $(in_runtime) $(python) -m pytest tests/deployment
+	@$(if $(RUNTIME_PYTHON),,echo "NOT TESTED: the built functions were not run, as there is no Python 3.13: RUNTIME_PYTHON=…")
 
-sam-local: build $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
+sam-local: build-here $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
 	$(python) -m local_server.sam_local env.local.json
-	$(offline) local start-api --port "$${PORT:-3000}" --env-vars env.local.json --warm-containers LAZY \
-		--parameter-overrides Architecture="$(ARCHITECTURE)"
+	$(offline) local start-api --template "$(here)/template.yaml" --port "$${PORT:-3000}" --env-vars env.local.json \
+		--warm-containers LAZY --parameter-overrides Architecture="$(machine)"
 
-deploy: build ## deploy to AWS; asks for everything the first time
+deploy: build ## deploy to AWS; asks for everything the first time, or with ASK=yes; STAGE=try is another deployment
+	@if [ "$(ARCHITECTURE)" != "$(or $(call kept,Architecture),$(ARCHITECTURE))" ]; then \
+		echo "samconfig.toml has Architecture=$(call kept,Architecture), this is built for $(ARCHITECTURE): change it there." >&2; \
+		exit 1; fi
 	@if [ -n "$$AWS_REGION" ]; then export AWS_DEFAULT_REGION="$$AWS_REGION"; fi; \
-	if grep -q '^parameter_overrides' samconfig.toml; then $(sam) deploy; else \
-		$(sam) deploy --guided --parameter-overrides Architecture="$(ARCHITECTURE)"; fi
+	$(sam) deploy --config-env "$(STAGE)" $(if $(call kept,Issuer),$(if $(ASK),--guided),--guided \
+		--stack-name "$(if $(filter-out default,$(STAGE)),forklore-$(STAGE),forklore)" \
+		--parameter-overrides Architecture="$(ARCHITECTURE)")
 
 lock: ## pin everything anew from pyproject.toml and the requirements*.in; needs uv
 	@command -v uv >/dev/null || { echo "make lock needs uv on the PATH" >&2; exit 1; }

@@ -1,8 +1,9 @@
-"""`python -m bench.package_sizes`: how large each part of the built deployment is, as files and as uploaded.
+"""`python -m bench.package_sizes [--build FOLDER]`: how large each part of a build is, plain and zipped.
 
 Lambda takes at most 250 MB of a function with its layer.
 """
 
+import argparse
 import io
 import sys
 import zipfile
@@ -26,11 +27,14 @@ def sizes(build: Path) -> Iterator[tuple[str, int, int]]:
 
 def main() -> int:
     """Print a table; return 1 if nothing is built."""
-    if not BUILD.is_dir():
+    parser = argparse.ArgumentParser(description="How large each part of a build is.")
+    parser.add_argument("--build", type=Path, default=BUILD, help="the folder of the build (.aws-sam/build)")
+    build: Path = parser.parse_args().build
+    if not build.is_dir():
         print("nothing is built: make build", file=sys.stderr)
         return 1
     print(f"{'':24}{'files, kB':>12}{'zipped, kB':>12}")
-    for name, plain, packed in sizes(BUILD):
+    for name, plain, packed in sizes(build):
         print(f"{name:24}{plain / KB:12,.1f}{packed / KB:12,.1f}")
     return 0
 

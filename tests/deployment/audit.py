@@ -1,48 +1,63 @@
 """`python -m tests.deployment.audit PIP_AUDIT FILE…`: known weaknesses of the packages that are deployed.
 
-pip-audit calls it a success when its service knows none of the packages, or fails in the same way for a
-weakness as for a service that does not answer. Here a weakness fails, and what could not be asked is said.
+pip-audit calls it a success when its service knows none of the packages, and ends in the same way for a
+weakness, for a service that does not answer and for a fault of its own. Here only two things excuse that a
+package was not audited, and they are said: PyPI does not know it, or cannot be reached.
 """
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 OPTIONS = ("--require-hashes", "--disable-pip", "--format", "json", "--progress-spinner", "off")
+WEAK, FAILED, UNKNOWN, GOOD = "WEAK", "AUDIT FAILED", "NOT AUDITED", "audited"
+NOT_FOUND = "Dependency not found on PyPI and could not be audited"
+UNREACHABLE = re.compile(
+    r"requests\.exceptions\.(ConnectionError|ProxyError|SSLError|ConnectTimeout|ReadTimeout)\b"
+    r"|requests\.exceptions\.HTTPError: (5\d\d|429)\b"
+    r"|Could not connect to PyPI|PyPI is not redirecting properly"
+)
+"""What pip-audit 2.10 and `requests` write when the service does not answer; pip-audit's words are its PyPI
+service's (`pip_audit/_service/pypi.py`)."""
 
 
 def main(pip_audit: str, files: Sequence[str]) -> int:
-    """Audit the lock files; return 1 if a package has a known weakness, else 0."""
+    """Audit the lock files; return 1 if a package has a known weakness or the audit itself failed, else 0."""
     found = [line for file in files for line in audit([pip_audit, *OPTIONS, "--requirement", file])]
     sys.stdout.write("".join(f"{line}\n" for line in found))
-    return int(any(line.startswith(WEAK) for line in found))
-
-
-WEAK, UNKNOWN, GOOD = "WEAK", "NOT AUDITED", "audited"
+    return int(any(line.startswith((WEAK, FAILED)) for line in found))
 
 
 def audit(command: Sequence[str]) -> list[str]:
-    """Return what pip-audit says, in lines that begin with WEAK, UNKNOWN or GOOD."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    """Return what pip-audit says, in lines that begin with WEAK, FAILED, UNKNOWN or GOOD."""
     try:
-        report = json.loads(done.stdout)
-    except ValueError:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        return [f"{FAILED}: {command[0]}: {error.strerror}"]
+    try:
+        lines = read_report(json.loads(done.stdout))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        said = UNKNOWN if UNREACHABLE.search(done.stderr) else FAILED
         reason = (done.stderr.strip().splitlines() or ["no answer"])[-1]
-        return [f"{UNKNOWN}: {command[-1]}: {reason}"]
-    return read_report(report)
+        return [f"{said}: {command[-1]}: {reason}"]
+    if done.returncode and not any(line.startswith(WEAK) for line in lines):
+        lines.append(f"{FAILED}: {command[-1]}: pip-audit ended with {done.returncode}")
+    return lines or [f"{FAILED}: {command[-1]}: the report names no package"]
 
 
 def read_report(report: Mapping[str, Any]) -> list[str]:
     """Return a line for each package that is weak or was not audited, and one for all others.
 
-    report: pip-audit's own, format `json`.
+    report: pip-audit's own, format `json`. Raises KeyError and the like if it is another.
     """
     weak, skipped, good = [], [], []
     for package in report["dependencies"]:
         if "skip_reason" in package:
-            skipped.append(f"{UNKNOWN}: {package['skip_reason']}")
+            reason = package["skip_reason"]
+            skipped.append(f"{UNKNOWN if reason.startswith(NOT_FOUND) else FAILED}: {reason}")
         elif package["vulns"]:
             ids = ", ".join(one["id"] for one in package["vulns"])
             weak.append(f"{WEAK}: {package['name']} {package['version']}: {ids}")
