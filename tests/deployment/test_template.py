@@ -3,12 +3,15 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pytest
 
+from forklore.edge import telemetry
 from forklore.edge.operations import admin, conversations, entries, sharing
+from forklore.edge.wiring import Usage
+from forklore.storage.table import GROUP_GIGABYTES_MAX
 from tests.deployment.document import (
     FUNCTION,
     PROJECT,
@@ -18,6 +21,8 @@ from tests.deployment.document import (
     resource_of,
     statements_by_function,
 )
+from tests.support.lines import metrics_of as of_line
+from tests.support.lines import reading_lines
 
 DOCUMENT = read_document()
 PARAMETERS: Mapping[str, Properties] = DOCUMENT["Parameters"]
@@ -35,16 +40,32 @@ SERVED = {
     "AdminFunction": admin.OPERATIONS,
 }
 """The operations that each function of the HTTP API serves."""
-NAMED = {
-    "dynamodb": {
-        "!GetAtt Table.Arn",
-        "!Sub ${Table.Arn}/index/byConversation",
-        "!Sub ${Table.Arn}/index/allTrees",
+BESIDE_THE_TABLE = {
+    "ConversationsFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
+    "EntriesFunction": {},
+    "SharingFunction": {},
+    "AdminFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
+    "AgentFunction": {
+        "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
+        "!GetAtt AgentFailures.Arn": {"sqs:SendMessage"},
     },
-    "sqs": {"!GetAtt JobsQueue.Arn", "!GetAtt AgentFailures.Arn"},
-    "logs": {f"!GetAtt {name}.Arn" for name in of_type(DOCUMENT, "AWS::Logs::LogGroup")},
+    "DeleteGroupFunction": {
+        "!GetAtt JobsQueue.Arn": {
+            "sqs:ReceiveMessage",
+            "sqs:DeleteMessage",
+            "sqs:GetQueueAttributes",
+            "sqs:SendMessage",
+        }
+    },
+    "SweepFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
+    "AuthorizerFunction": {},
 }
-"""All that a function may be allowed to use, by service."""
+"""What each role allows beside its log and the table (tests/functions/test_policies.py), by resource."""
+TABLE_AND_INDEXES = {
+    "!GetAtt Table.Arn",
+    "!Sub ${Table.Arn}/index/byConversation",
+    "!Sub ${Table.Arn}/index/allTrees",
+}
 
 
 def short(value: Any) -> str:
@@ -80,12 +101,25 @@ def route_target(route: Properties) -> str:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_role_names_what_it_is_for_and_each_verb(name: str) -> None:
+def test_a_role_allows_its_log_its_queues_and_verbs_of_the_table_and_nothing_else(name: str) -> None:
+    allowed: dict[str, set[str]] = {}
     for statement in statements_by_function(DOCUMENT)[name]:
-        services = {action.partition(":")[0] for action in statement.actions}
-        assert len(services) == 1, "one service in a statement"
-        assert all(re.fullmatch(r"\w+:[A-Z][A-Za-z]+", action) for action in statement.actions)
-        assert {short(one) for one in statement.resources} <= NAMED[services.pop()]
+        for resource in map(short, statement.resources):
+            allowed.setdefault(resource, set()).update(statement.actions)
+    of_table = {resource: allowed.pop(resource, set()) for resource in TABLE_AND_INDEXES}
+
+    log = f"!GetAtt {name.replace('Function', 'Logs')}.Arn"
+    assert allowed == {log: {"logs:CreateLogStream", "logs:PutLogEvents"}, **BESIDE_THE_TABLE[name]}
+    for resource, actions in of_table.items():
+        assert all(re.fullmatch(r"dynamodb:[A-Z][A-Za-z]+", action) for action in actions)
+        assert "index" not in resource or actions <= {"dynamodb:Query"}, "nothing else is done to an index"
+
+
+def test_a_role_has_statements_that_allow_and_no_conditions() -> None:
+    for name, role in ROLES.items():
+        for policy in role["Policies"]:
+            for one in policy["PolicyDocument"]["Statement"]:
+                assert (one.keys(), one["Effect"]) == ({"Effect", "Action", "Resource"}, "Allow"), name
 
 
 def test_each_function_has_a_role_of_its_own_without_managed_policies() -> None:
@@ -230,7 +264,13 @@ def test_queues_are_encrypted_and_what_keeps_failing_is_kept_apart() -> None:
     redrive = QUEUES["JobsQueue"]["RedrivePolicy"]
     assert (resource_of(redrive["deadLetterTargetArn"]), redrive["maxReceiveCount"]) == ("DeadJobsQueue", 5)
     [event] = FUNCTIONS["DeleteGroupFunction"]["Events"].values()
-    assert event["Properties"]["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert event["Type"] == "SQS"
+    assert event["Properties"] == {
+        "Queue": {"Fn::GetAtt": "JobsQueue.Arn"},
+        "BatchSize": 10,
+        "FunctionResponseTypes": ["ReportBatchItemFailures"],
+        "ScalingConfig": {"MaximumConcurrency": 5},
+    }
     invoked = FUNCTIONS["AgentFunction"]["EventInvokeConfig"]["DestinationConfig"]["OnFailure"]
     assert resource_of(invoked["Destination"]) == "AgentFailures"
     kept = [QUEUES[name]["MessageRetentionPeriod"] for name in ("DeadJobsQueue", "AgentFailures")]
@@ -252,6 +292,34 @@ def test_each_function_logs_to_a_group_of_its_own_for_as_long_as_the_parameter_s
     assert DOCUMENT["Globals"]["Function"]["LoggingConfig"]["LogFormat"] == "JSON"
     used = {short(one) for statement in statements_by_function(DOCUMENT)[name] for one in statement.resources}
     assert {one for one in used if "Logs" in one} == {f"!GetAtt {group}.Arn"}
+
+
+def test_the_logs_that_hold_lines_of_the_audit_outlive_the_stack() -> None:
+    kept = {
+        name
+        for name, resource in DOCUMENT["Resources"].items()
+        if resource["Type"] == "AWS::Logs::LogGroup"
+        and (resource.get("DeletionPolicy"), resource.get("UpdateReplacePolicy")) == ("Retain", "Retain")
+    }
+
+    assert kept == {"AdminLogs", "AgentLogs"}
+
+
+def test_what_has_a_name_of_its_own_has_the_stacks_in_it() -> None:
+    """Two stacks of one account and region must not stand in each other's way."""
+    [layer] = of_type(DOCUMENT, "AWS::Serverless::LayerVersion").values()
+    group = of_type(DOCUMENT, "AWS::Logs::LogGroup")["AccessLogs"]
+
+    assert layer["LayerName"] == {"Fn::Sub": "${AWS::StackName}-core"}
+    assert group["LogGroupName"] == {"Fn::Sub": "/aws/vendedlogs/${AWS::StackName}-access"}
+    for resources, name in (
+        (FUNCTIONS, "FunctionName"),
+        (ROLES, "RoleName"),
+        (QUEUES, "QueueName"),
+        (ALARMS, "AlarmName"),
+        ({"Table": TABLE}, "TableName"),
+    ):
+        assert [one for one in resources.values() if name in one] == []
 
 
 def test_the_access_log_has_a_line_of_json_without_path_query_or_agent() -> None:
@@ -279,20 +347,59 @@ def test_the_stage_is_throttled() -> None:
 # What is watched
 
 
+class Watch(NamedTuple):
+    """What an alarm reads and when it goes off. statistics: one for each metric that it reads.
+
+    of: the resource that its dimensions name; "each function" for one metric of every function. periods: of
+    five minutes.
+    """
+
+    namespace: str
+    metric: str
+    of: str
+    statistics: Sequence[str]
+    comparison: str
+    threshold: int
+    periods: int = 1
+    missing: str = "notBreaching"
+    expression: str | None = None
+
+
+MORE, AS_MANY, FEWER = "GreaterThanThreshold", "GreaterThanOrEqualToThreshold", "LessThanThreshold"
+EACH_FUNCTION, STACK = "each function", "AWS::StackName"
+WAITING, SUM = "ApproximateNumberOfMessagesVisible", "SUM(METRICS())"
 WATCHED = {
-    "DeadJobsAlarm": ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "DeadJobsQueue"),
-    "AgentFailuresAlarm": ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "AgentFailures"),
-    "FunctionErrorsAlarm": ("AWS/Lambda", "Errors", None),
-    "FunctionThrottlesAlarm": ("AWS/Lambda", "Throttles", None),
-    "ServerErrorsAlarm": ("AWS/ApiGateway", "5xx", "Api"),
-    "TableThrottlesAlarm": ("forklore", "DynamoDBThrottles", "AWS::StackName"),
-    "OldestJobAlarm": ("forklore", "OldestJob", "AWS::StackName"),
-    "LargestTreeAlarm": ("forklore", "LargestTree", "AWS::StackName"),
-    "ClockOffsetAlarm": ("forklore", "ClockOffset", "AWS::StackName"),
-    "HeadsAheadAlarm": ("forklore", "HeadsAhead", "AWS::StackName"),
-    "SweepSilentAlarm": ("forklore", "JobsOpen", "AWS::StackName"),
+    "DeadJobsAlarm": Watch("AWS/SQS", WAITING, "DeadJobsQueue", ["Maximum"], MORE, 0),
+    "AgentFailuresAlarm": Watch("AWS/SQS", WAITING, "AgentFailures", ["Maximum"], MORE, 0),
+    "FunctionErrorsAlarm": Watch(
+        "AWS/Lambda", "Errors", EACH_FUNCTION, ["Sum"] * len(FUNCTIONS), MORE, 0, expression=SUM
+    ),
+    "FunctionThrottlesAlarm": Watch(
+        "AWS/Lambda", "Throttles", EACH_FUNCTION, ["Sum"] * len(FUNCTIONS), MORE, 0, expression=SUM
+    ),
+    "ServerErrorsAlarm": Watch("AWS/ApiGateway", "5xx", "Api", ["Sum"], AS_MANY, 5),
+    "TableThrottlesAlarm": Watch("forklore", "DynamoDBThrottles", STACK, ["Sum"], AS_MANY, 10, 3),
+    "OldestJobAlarm": Watch("forklore", "OldestJob", STACK, ["Maximum"], MORE, 3600),
+    "LargestTreeAlarm": Watch("forklore", "LargestTree", STACK, ["Maximum"], MORE, 8_000_000_000),
+    "ClockOffsetAlarm": Watch(
+        "forklore",
+        "ClockOffset",
+        STACK,
+        ["Maximum", "Minimum"],
+        MORE,
+        60_000,
+        expression="MAX([ahead, -behind])",
+    ),
+    "HeadsAheadAlarm": Watch("forklore", "HeadsAhead", STACK, ["Sum"], MORE, 0),
+    "SweepSilentAlarm": Watch("forklore", "JobsOpen", STACK, ["SampleCount"], FEWER, 1, 3, "breaching"),
 }
-"""The metric that each alarm watches and, where it is one, the resource."""
+DIMENSIONS = {
+    "AWS/SQS": ["QueueName"],
+    "AWS/Lambda": ["FunctionName"],
+    "AWS/ApiGateway": ["ApiId", "Stage"],
+    "forklore": ["stack"],
+}
+"""By namespace. Sources: the metrics pages of the services' developer guides."""
 
 
 def metrics_of(alarm: Properties) -> list[Properties]:
@@ -302,15 +409,87 @@ def metrics_of(alarm: Properties) -> list[Properties]:
     return [one["MetricStat"]["Metric"] for one in alarm["Metrics"] if "MetricStat" in one]
 
 
+def statistics_of(alarm: Properties) -> list[tuple[str, int]]:
+    """Return the statistic and the period of each metric that an alarm reads."""
+    if "Metrics" not in alarm:
+        return [(alarm["Statistic"], alarm["Period"])]
+    read = [one["MetricStat"] for one in alarm["Metrics"] if "MetricStat" in one]
+    return [(one["Stat"], one["Period"]) for one in read]
+
+
 def test_there_is_an_alarm_for_each_thing_that_somebody_must_know() -> None:
     assert ALARMS.keys() == WATCHED.keys()
-    for name, (namespace, metric, of) in WATCHED.items():
-        for read in metrics_of(ALARMS[name]):
-            assert (read["Namespace"], read["MetricName"]) == (namespace, metric), name
-            named = resource_of(read["Dimensions"][0]["Value"])
-            assert named in (FUNCTIONS if of is None else {of}), name
-            if namespace == "forklore":
-                assert [dimension["Name"] for dimension in read["Dimensions"]] == ["stack"], name
+
+
+@pytest.mark.parametrize("name", WATCHED)
+def test_an_alarm_reads_what_there_is_and_goes_off_when_it_should(name: str) -> None:
+    alarm, watch = ALARMS[name], WATCHED[name]
+
+    for read in metrics_of(alarm):
+        assert (read["Namespace"], read["MetricName"]) == (watch.namespace, watch.metric)
+        assert [dimension["Name"] for dimension in read["Dimensions"]] == DIMENSIONS[watch.namespace]
+        named = resource_of(read["Dimensions"][0]["Value"])
+        assert named in (FUNCTIONS if watch.of == EACH_FUNCTION else {watch.of})
+    assert statistics_of(alarm) == [(statistic, 300) for statistic in watch.statistics]
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == (watch.comparison, watch.threshold)
+    assert (alarm["EvaluationPeriods"], alarm["TreatMissingData"]) == (watch.periods, watch.missing)
+    assert "DatapointsToAlarm" not in alarm
+    returned = [one["Expression"] for one in alarm.get("Metrics", []) if one.get("ReturnData", True)]
+    assert returned == ([watch.expression] if watch.expression else [])
+
+
+def test_the_api_s_metrics_are_those_of_its_stage() -> None:
+    assert ALARMS["ServerErrorsAlarm"]["Dimensions"][1]["Value"] == {"Ref": "Stage"}
+
+
+def test_a_tree_is_told_of_before_its_appends_are_refused() -> None:
+    """DynamoDB tells sizes in whole gigabytes; the metric is in bytes."""
+    told, usage = [], Usage()
+    for gigabytes in (GROUP_GIGABYTES_MAX - 2, GROUP_GIGABYTES_MAX - 1):
+        usage.note_tree(gigabytes)
+        told.append(usage.largest_tree_bytes)
+
+    [before, last] = told
+    assert before is not None
+    assert last is not None
+    assert before <= WATCHED["LargestTreeAlarm"].threshold < last
+
+
+def emitted(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[tuple[str, ...]]]:
+    """Return every metric that forklore can emit, with the sets of dimensions that it is counted under."""
+    monkeypatch.setenv("FORKLORE_STACK", "forklore")
+    usage = Usage()
+    usage.calls = usage.retries = usage.conflicts = usage.throttles = usage.heads_ahead = 1
+    usage.read_units = usage.write_units = 1.0
+    usage.clock_offset_ms = usage.largest_tree_bytes = 1
+    watch = telemetry.Stopwatch()
+    with reading_lines() as lines:
+        telemetry.log_request(
+            None, via="http", status=200, error=None, request_id="one", watch=watch, usage=usage
+        )
+        telemetry.log_job(status="done", watch=watch, usage=usage)
+        telemetry.log_sweep(jobs=1, oldest_s=1, watch=watch, usage=usage)
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for line in lines.all:
+        for name, (_, dimensions) in of_line(line).items():
+            found.setdefault(name, set()).update(dimensions)
+    return found
+
+
+def test_alarms_and_dashboard_read_metrics_that_forklore_emits(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = emitted(monkeypatch)
+    read = {watch.metric for watch in WATCHED.values() if watch.namespace == telemetry.NAMESPACE}
+    [dashboard] = of_type(DOCUMENT, "AWS::CloudWatch::Dashboard").values()
+    panels = [one["properties"] for one in json.loads(dashboard["DashboardBody"]["Fn::Sub"])["widgets"]]
+    shown = [metric for panel in panels for metric in panel.get("metrics", [])]
+    ours = {metric[1]: tuple(metric[2:4]) for metric in shown if metric[0] == telemetry.NAMESPACE}
+    [search] = [metric[0]["expression"] for metric in shown if isinstance(metric[0], dict)]
+
+    assert set(ours.values()) == {("stack", "${AWS::StackName}")}
+    assert all(("stack",) in found[name] for name in read | ours.keys())
+    searched = re.match(r"SEARCH\('\{forklore,([a-z,]+)\} MetricName=\"(\w+)\" ", search)
+    assert searched is not None
+    assert set(searched[1].split(",")) in [set(dimensions) for dimensions in found[searched[2]]]
 
 
 @pytest.mark.parametrize("name", ["FunctionErrorsAlarm", "FunctionThrottlesAlarm"])
@@ -327,8 +506,7 @@ def test_an_alarm_says_what_it_means_where_to_look_and_whom_to_tell(name: str) -
 
     assert alarm["AlarmDescription"].endswith(f". docs/operate.md, {name}.")
     assert (alarm["AlarmActions"], alarm["OKActions"]) == (told, told)
-    expected = "breaching" if name == "SweepSilentAlarm" else "notBreaching"
-    assert alarm["TreatMissingData"] == expected
+    assert f"\n### {name}\n" in (PROJECT / "docs/operate.md").read_text(encoding="utf-8")
 
 
 def test_the_dashboard_is_json_and_shows_every_alarm() -> None:
@@ -366,11 +544,23 @@ REFUSED = {
         "https://login.example.com/*",
         "https://one.example,https://two.example",
         " https://login.example.com/",
+        "https://-login.example.com/",
+        "https://login.example.com./",
+        "https://.example.com/",
+        "https://login.example.com:/",
+        "https:///path",
     ],
-    "Audience": ["", "*", "a,", ",a", "a,,b", "a, b", "forklore,*", "forklore-*", "a\nb"],
-    "UserIdClaim": ["", "*", "sub,email", "scope", "scp", "user id", "x" * 129],
+    "Audience": ["", "*", "a,", ",a", "a,,b", "a, b", "forklore,*", "forklore-*", "a\nb", 'a"b', "a;b"],
+    "UserIdClaim": ["", "*", "sub,email", "scope", "scp", "user id", "#*", "x" * 129],
     "Algorithms": ["", "none", "HS256", "RS256,HS256", "RS256,", "RS128", "rs256", "*", "RS256, ES256"],
-    "IssuerKeys": ["*", "https://login.example.com/keys", '[{"kty":"RSA"}]', '{\n"keys": []}'],
+    "IssuerKeys": [
+        "*",
+        "https://login.example.com/keys",
+        '[{"kty":"RSA"}]',
+        '{\n"keys": []}',
+        "{}",
+        '{"kty":"RSA"}',
+    ],
     "ApiKeyHashes": [
         "*",
         "secret",
@@ -394,6 +584,15 @@ REFUSED = {
         "alice, bob",
         " ",
         " alice",
+        "alice ",
+        "alice ,bob",
+        "alice,bob ",
+        "* *",
+        "alice,* *",
+        "* *,alice",
+        "alice\tann",
+        "alice\nann",
+        "alice\x00",
     ],
     "RolesClaim": ["*", "scope", "scp", "roles,groups", "my roles", "x" * 129],
     "CorsOrigins": [
@@ -425,21 +624,30 @@ TAKEN = {
         "https://dev-123456.okta.com/oauth2/default",
         "https://accounts.google.com",
         "https://localhost:8443/realms/forklore",
+        "https://login.example.com/a%20tenant/v2.0",
+        "https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0",
     ],
     "Audience": [
         "forklore",
         "https://api.example.com/",
         "api://default,1h57kf5cpq17m0eml12EXAMPLE",
         "1234567890-abc.apps.googleusercontent.com",
+        "https://api.example.com/?tenant=a%20b#c",
     ],
-    "UserIdClaim": ["sub", "email", "cognito:username", "https://example.com/user_id"],
+    "UserIdClaim": [
+        "sub",
+        "email",
+        "cognito:username",
+        "https://example.com/user_id",
+        "https://example.com/#id",
+    ],
     "Algorithms": ["RS256,ES256", "EdDSA", "PS512", "ES384,RS384"],
     "IssuerKeys": [
         "",
         '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}',
     ],
     "ApiKeyHashes": ["", f"planner={HASH}", f"planner={HASH},my_app-2.0={HASH}"],
-    "Admins": ["", "alice", "alice,ops-*", "*@example.com", "a*b*c"],
+    "Admins": ["", "alice", "alice,ops-*", "*@example.com", "a*b*c", "ann lee,ops *", "* lee", "é ü"],
     "RolesClaim": ["", "roles", "cognito:groups", "https://example.com/roles", "scopes"],
     "CorsOrigins": [
         "",
