@@ -8,14 +8,14 @@ import pytest
 
 from tests.deployment.audit import NOT_FOUND, audit, main, read_report
 
-GOOD = {"name": "good", "version": "1.0", "vulns": []}
-WEAK = {
+GOOD: dict[str, object] = {"name": "good", "version": "1.0", "vulns": []}
+WEAK: dict[str, object] = {
     "name": "weak",
     "version": "2.0",
     "vulns": [{"id": "PYSEC-1", "fix_versions": ["2.1"]}, {"id": "PYSEC-2"}],
 }
-UNKNOWN = {"name": "unknown", "skip_reason": f"{NOT_FOUND}: unknown (3.0)"}
-SKIPPED = {"name": "odd", "skip_reason": "odd: could not be resolved"}
+UNKNOWN: dict[str, object] = {"name": "unknown", "skip_reason": f"{NOT_FOUND}: unknown (3.0)"}
+SKIPPED: dict[str, object] = {"name": "odd", "skip_reason": "odd: could not be resolved"}
 UNREACHABLE = [
     "Traceback …\nrequests.exceptions.ConnectionError: no such host",
     "Traceback …\nrequests.exceptions.ProxyError: HTTPSConnectionPool(…)",

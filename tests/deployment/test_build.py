@@ -70,6 +70,14 @@ def test_what_is_compiled_is_for_the_runtime_and_the_architecture_of_the_build(b
         assert f".cpython-{version}-" in path.name or ".abi3." in path.name, path
 
 
+def test_a_build_can_be_deployed_as_what_it_was_built_for_alone(build: Path) -> None:
+    built = yaml.safe_load((build / "template.yaml").read_text())
+    architecture = built["Resources"]["CoreLayer"]["Metadata"]["BuildArchitecture"]
+
+    assert built["Parameters"]["Architecture"]["AllowedValues"] == [architecture]
+    assert built["Parameters"]["Architecture"]["Default"] == architecture
+
+
 @pytest.mark.parametrize("unwanted", ["__pycache__", "tests", ".git"])
 def test_nothing_is_built_that_nobody_runs(build: Path, unwanted: str) -> None:
     assert [path for path in build.rglob(unwanted) if "site-packages" not in path.parts] == []

@@ -1,0 +1,66 @@
+"""What make would run: what is tried on this machine and what is deployed are built apart."""
+
+import os
+import platform
+import re
+import subprocess
+
+import pytest
+
+from tests.deployment.document import PROJECT
+
+HERE, DEPLOYED = ".aws-sam/here/build", ".aws-sam/build"
+MACHINE = platform.machine().replace("aarch64", "arm64")
+OTHER = {"arm64": "x86_64"}.get(MACHINE, "arm64")
+
+
+def dry_run(*words: str) -> str:
+    """Return the commands that make would run, where nothing is installed and nothing was deployed."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
+    folders = [f"{name}=nowhere/{name}" for name in ("VENV", "SAM", "CHECKS", "RUNTIME")]
+    done = subprocess.run(
+        ["make", "--dry-run", *folders, "RUNTIME_PYTHON=", *words],
+        cwd=PROJECT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def builds(text: str) -> list[tuple[str, str]]:
+    """Return the architecture and the folder of each build."""
+    return re.findall(r'FORKLORE_ARCHITECTURE="(\w+)".*? build --build-dir "([^"]+)"', text)
+
+
+@pytest.mark.parametrize("target", ["size", "test-deployment", "sam-local"])
+def test_what_is_tried_is_built_for_this_machine_in_a_folder_of_its_own(target: str) -> None:
+    text = dry_run(target, f"ARCHITECTURE={OTHER}")
+
+    assert builds(text) == [(MACHINE, HERE)]
+    assert HERE in text.split("local_server.built_for")[1].partition("\n")[2]
+    assert DEPLOYED not in text
+
+
+def test_what_is_deployed_is_built_for_the_architecture_that_is_asked_for() -> None:
+    text = dry_run("test-deployment", "deploy", f"ARCHITECTURE={OTHER}")
+
+    assert builds(text) == [(MACHINE, HERE), (OTHER, DEPLOYED)]
+    assert f'--parameter-overrides Architecture="{OTHER}"' in text.splitlines()[-1]
+    assert builds(dry_run("deploy")) == [("arm64", DEPLOYED)]
+
+
+@pytest.mark.parametrize(
+    ("words", "stage", "stack"), [((), "default", "forklore"), (("STAGE=try",), "try", "forklore-try")]
+)
+def test_each_stage_is_a_stack_of_its_own_that_asks_the_first_time(
+    words: tuple[str, ...], stage: str, stack: str
+) -> None:
+    last = dry_run("deploy", *words).splitlines()[-1]
+
+    assert f'deploy --config-env "{stage}" --guided --stack-name "{stack}"' in last
+
+
+def test_without_the_functions_python_the_last_line_says_what_was_not_tested() -> None:
+    assert "NOT TESTED" in dry_run("test-deployment").splitlines()[-1]
