@@ -50,6 +50,9 @@ WRONG_PARTS = [
     ("routeKey", ["GET /v1/conversations"]),
     ("requestContext", ...),
     ("requestContext", "x"),
+    ("requestContext.stage", ...),
+    ("requestContext.stage", None),
+    ("requestContext.stage", 5),
     ("requestContext.http", ...),
     ("requestContext.http", []),
     ("requestContext.http.method", ...),
@@ -138,7 +141,7 @@ def test_where_credentials_cannot_be_checked_the_answer_is_503(
     answer = gateway.raw(function, event)
 
     assert_refused(answer, 503)
-    assert answer["headers"]["Retry-After"] == "1"
+    assert answer["headers"]["Retry-After"] == "5"
     assert stored() == before
 
 
