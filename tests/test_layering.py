@@ -31,9 +31,9 @@ ROOMS["forklore.edge"] = {
 ROOMS["forklore.edge.wiring"] = ROOMS["forklore.edge"] | {"forklore.storage"}
 ROOMS["functions"] = {"forklore.edge", "aws_lambda_powertools"}
 
-# What checks credentials runs in the authorizer and nowhere else; two of its modules know the library.
+# What checks credentials runs in the authorizer and nowhere else; two of its modules know the libraries.
 ROOMS["forklore.credentials"] = {"forklore.credentials", "forklore.domain", "forklore.errors"}
-ROOMS["forklore.credentials.issuer_keys"] = ROOMS["forklore.credentials"] | {"jwt"}
+ROOMS["forklore.credentials.issuer_keys"] = ROOMS["forklore.credentials"] | {"jwt", "cryptography"}
 ROOMS["forklore.credentials.tokens"] = ROOMS["forklore.credentials"] | {"jwt"}
 ROOMS["functions.authorizer"] = {"forklore.credentials"}
 
@@ -233,7 +233,8 @@ FOREIGN = "boto3 jwt pydantic aws_lambda_powertools.event_handler"
 # Makes importing these fail, as if they were not installed.
 BARE = """
 import sys
-sys.modules.update(dict.fromkeys(("boto3", "botocore", "jwt", "pydantic", "aws_lambda_powertools")))
+absent = "boto3", "botocore", "cryptography", "jwt", "pydantic", "aws_lambda_powertools"
+sys.modules.update(dict.fromkeys(absent))
 """
 # Nothing to find an account, a region or a table by.
 ENVIRONMENT = {

@@ -14,8 +14,16 @@ import pytest
 
 from forklore.credentials.authorizer import Authorizer, make_authorizer
 from forklore.credentials.fetching import BODY_BYTES_MAX, fetch
-from forklore.credentials.kept_keys import FRESH_SECONDS, KEPT_SECONDS, REFRESH_SECONDS, RETRY_SECONDS
+from forklore.credentials.issuer_keys import KeySet
+from forklore.credentials.kept_keys import (
+    FRESH_SECONDS,
+    KEPT_SECONDS,
+    REFRESH_SECONDS,
+    RETRY_SECONDS,
+    KeptKeys,
+)
 from forklore.credentials.settings import Settings
+from forklore.errors import UnavailableError
 from tests.credentials.issuer import AUDIENCE, EC, RSA, Issuer
 from tests.credentials.publisher import KEYS, Publisher, Serve, certified, dripping, publishing
 from tests.credentials.vectors import bearer
@@ -170,6 +178,22 @@ def test_a_process_that_begins_in_an_outage_asks_every_few_seconds(world: World)
 
     world.clock.seconds += RETRY_SECONDS
     assert (world.ask(), world.publisher.fetches) == (UNAVAILABLE, 2)
+
+
+def test_who_waited_for_a_long_attempt_that_failed_does_not_try_at_once() -> None:
+    clock, attempts = Clock(), []
+
+    def load() -> KeySet:
+        attempts.append(clock.seconds)
+        clock.seconds += 2 * RETRY_SECONDS
+        raise TimeoutError
+
+    kept = KeptKeys(load, now=clock)
+    for _ in range(3):
+        with pytest.raises(UnavailableError):
+            kept.find(RSA, "RS256")
+
+    assert len(attempts) == 1
 
 
 def test_bad_credentials_are_bad_during_an_outage_too(world: World) -> None:

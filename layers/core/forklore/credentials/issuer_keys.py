@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, TypeGuard
 
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 
 from forklore.domain.users import has_controls
 
@@ -69,7 +70,7 @@ def _usable_key(member: Any, algorithm: str) -> Key | None:
         return None
     try:
         key = jwt.PyJWK(member, algorithm)
-    except (jwt.PyJWTError, ValueError, TypeError, KeyError):
+    except (jwt.PyJWTError, UnsupportedAlgorithm, ValueError, TypeError, KeyError):
         return None
     return None if member["kty"] == "RSA" and key.key.key_size < RSA_BITS_MIN else key
 

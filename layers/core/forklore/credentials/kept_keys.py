@@ -62,11 +62,12 @@ class KeptKeys:
         return kept
 
     def _try_to_load(self) -> None:
-        self._tried_at = self._now()
         try:
             self._kept = _Kept(self._load(), self._now())
         except (OSError, ValueError) as error:
             _log.error("the issuer's keys cannot be had", extra={"type": type(error).__name__})
+        finally:
+            self._tried_at = self._now()  # only now: who waited meanwhile must not try at once
 
     def _usable(self) -> _Kept | None:
         kept = self._kept
