@@ -17,6 +17,7 @@ from pydantic.json_schema import models_json_schema
 from forklore.edge import operations, results
 from forklore.edge.fields import UUID_PATTERN
 from forklore.edge.operation import IDEMPOTENCY_KEY_CHARACTERS_MAX, Operation
+from forklore.errors import PHRASES
 from local_server import examples, refusals
 
 _REF = "#/components/schemas/{model}"
@@ -34,7 +35,13 @@ _SECURITY = {
         "description": "Beside a user's token: makes the request an agent's, and names its client.",
     },
 }
-_BY_GATEWAY = (413, 429, 500, 503)
+_BY_GATEWAY = {
+    413: "Request Entity Too Large",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+"""What API Gateway itself answers, in its own words."""
 """Statuses that API Gateway or Lambda may answer in the service's own words."""
 _GATEWAY = "GatewayError"
 _GATEWAY_SCHEMA = {
@@ -253,7 +260,7 @@ def _answer(operation: Operation, status: int) -> Json:
 
 def _refusal(operation: Operation, status: int) -> Json:
     codes = refusals.codes_of(operation, status)
-    phrase = HTTPStatus(status).phrase
+    phrase = PHRASES[status]
     schema: Json = {
         "allOf": [{"$ref": _REF.format(model="Error")}],
         "properties": {"code": {"enum": codes}},
@@ -281,7 +288,7 @@ def _refusal(operation: Operation, status: int) -> Json:
 
 
 def _of_gateway(status: int) -> Json:
-    phrase = HTTPStatus(status).phrase
+    phrase = _BY_GATEWAY[status]
     schema = {"$ref": _REF.format(model=_GATEWAY)}
     content = {"application/json": {"schema": schema, "example": {"message": phrase}}}
     return {"description": f"{phrase}, in API Gateway's own words", "content": content}

@@ -16,6 +16,7 @@ import pydantic
 
 from forklore.edge import operations, results
 from forklore.edge.operation import Operation
+from forklore.errors import PHRASES
 from tests.oracle import Caller
 
 SECONDS_MAX = 60.0
@@ -168,7 +169,7 @@ def _model(operation: Operation, response: httpx.Response) -> type[pydantic.Base
 def _check_error(response: httpx.Response, what: str) -> None:
     error = response.json()
     assert error["requestId"] == response.headers["X-Request-Id"], what
-    assert error["error"] == HTTPStatus(response.status_code).phrase, what
+    assert error["error"] == PHRASES[response.status_code], what
     if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
         assert re.fullmatch("[1-9][0-9]*", response.headers.get("Retry-After", "")), f"no Retry-After: {what}"
 

@@ -4,6 +4,20 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 SHOWN_CHARACTERS_MAX = 80
+PHRASES: Mapping[int, str] = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    409: "Conflict",
+    413: "Content Too Large",
+    415: "Unsupported Media Type",
+    422: "Unprocessable Content",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+"""What each status is called. Source: RFC 9110, section 15; Python's names depend on its version."""
 
 
 def brief(value: object) -> str:

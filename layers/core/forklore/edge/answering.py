@@ -9,7 +9,7 @@ from typing import Any
 from forklore.domain.model import Caller
 from forklore.edge.telemetry import log_failure
 from forklore.edge.wiring import Table, Usage, open_table
-from forklore.errors import ForkloreError, UnavailableError
+from forklore.errors import PHRASES, ForkloreError, UnavailableError
 
 ANSWER_SECONDS = 3.0
 """What is kept of a request's time for the answer (reliability, F22)."""
@@ -45,7 +45,7 @@ def refusal(error: ForkloreError, request_id: str) -> Answered:
     """Return an error in the one shape that callers see."""
     shown = {
         "code": error.code,
-        "error": HTTPStatus(error.status).phrase,
+        "error": PHRASES[error.status],
         "requestId": request_id,
         "details": dict(error.details),
     }
