@@ -326,6 +326,7 @@ def test_an_alarm_says_what_it_means_where_to_look_and_whom_to_tell(name: str) -
     told = {"Fn::If": ["HasAlarmsTopic", [{"Ref": "AlarmsTopic"}], {"Ref": "AWS::NoValue"}]}
 
     assert alarm["AlarmDescription"].endswith(f". docs/operate.md, {name}.")
+    assert f"\n### {name}\n" in (PROJECT / "docs/operate.md").read_text(encoding="utf-8")
     assert (alarm["AlarmActions"], alarm["OKActions"]) == (told, told)
     expected = "breaching" if name == "SweepSilentAlarm" else "notBreaching"
     assert alarm["TreatMissingData"] == expected
