@@ -16,13 +16,12 @@ from urllib.parse import urlsplit
 from forklore.credentials import roles
 from local_server.embedded import ENDPOINT, TABLE, DatabaseError, open_database
 from local_server.identity import clients_by_hash
+from local_server.payload import API_ID
 from local_server.template import read_template
 from local_server.token import AUDIENCE, ISSUER, development_key, key_set
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
-API_ID = "1234567890"
-"""What `sam local` calls every API (samcli's RequestContextV2)."""
 
 
 def main(file: str) -> int:
