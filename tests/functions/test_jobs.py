@@ -154,6 +154,9 @@ def test_a_sweep_is_a_line_with_the_jobs_that_are_open_also_when_there_are_none(
 
     assert (metrics_of(none)["JobsOpen"], metrics_of(none)["OldestJob"]) == ((0, STACK), (0, STACK))
     assert metrics_of(one)["JobsOpen"] == (1, STACK)
+    assert metrics_of(one).keys() == {"JobsOpen", "OldestJob"}, (
+        "each metric is paid for, also while nobody asks"
+    )
     assert 7_190 < one["OldestJob"] < 7_300
     assert one["DynamoDBCalls"] >= 3
     assert [faults(line, now_ms=system_ms()) for line in (none, one)] == [[], []]
