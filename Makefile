@@ -8,6 +8,7 @@ VENV ?= .venv
 SAM ?= .sam
 CHECKS ?= .checks
 RUNTIME ?= .runtime
+EMULATOR ?= .emulator
 # The functions' version of Python, for the tests that run what is built: on the PATH, or pyenv's. Without it they say so.
 RUNTIME_PYTHON ?= $(firstword $(foreach one,python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python3.13),\
 	$(shell "$(one)" -c 'print("$(one)")' 2>/dev/null)))
@@ -34,7 +35,7 @@ in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(R
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help run test demo openapi fix build build-here size validate test-deployment sam-local deploy lock clean
+.PHONY: help run test demo openapi fix build build-here size validate test-deployment deploy-emulated sam-local deploy lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -87,6 +88,11 @@ test-deployment: validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) #
 	FORKLORE_BUILD="$(here)" $(in_runtime) $(python) -m pytest tests/deployment
 	@$(if $(RUNTIME_PYTHON),,echo "NOT TESTED: the built functions were not run, as there is no Python 3.13: RUNTIME_PYTHON=…")
 
+deploy-emulated: build-here $(VENV)/ready $(if $(RUNTIME_PYTHON),$(EMULATOR)/locked) ## deploy to an emulator of AWS on this machine, and send it requests
+	@test -n "$(RUNTIME_PYTHON)" || { echo "The functions need Python 3.13 to run here." >&2; exit 1; }
+	FORKLORE_BUILD="$(here)" FORKLORE_EMULATOR="$(EMULATOR)" FORKLORE_SAM="$(SAM)" \
+		$(python) -m pytest tests/deployment/test_emulated.py
+
 sam-local: build-here $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
 	$(python) -m local_server.sam_local env.local.json
 	$(offline) local start-api --template "$(here)/template.yaml" --port "$${PORT:-3000}" --env-vars env.local.json \
@@ -110,9 +116,10 @@ lock: ## pin everything anew from pyproject.toml and the requirements*.in; needs
 	$(compile) requirements-sam.in -o requirements-sam.txt
 	$(compile) requirements-checks.in -o requirements-checks.txt
 	$(compile) requirements-runtime.in -o requirements-runtime.txt
+	$(compile) requirements-emulator.in -o requirements-emulator.txt
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -125,9 +132,10 @@ $(VENV)/locked: requirements-dev.txt
 $(SAM)/locked: requirements-sam.txt
 $(CHECKS)/locked: requirements-checks.txt
 $(RUNTIME)/locked: requirements-runtime.txt
-$(RUNTIME)/locked: PYTHON = $(RUNTIME_PYTHON)
+$(EMULATOR)/locked: requirements-emulator.txt
+$(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
 
-$(VENV)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked:
+$(VENV)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)." \
 			"Name a newer one: make PYTHON=python3.13 …" >&2; exit 1; }

@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl, unquote
 from local_server.asgi import Response, Scope, header_text
 from local_server.routing import Match
 
-API_ID = "local"
-"""The HTTP API's id, as events show it."""
+API_ID = "1234567890"
+"""The HTTP API's id in events: the one that `sam local` has, too, so that those in `events/` serve both."""
 HOP_BY_HOP = frozenset(
     ["connection", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]
 )

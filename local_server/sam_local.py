@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from forklore.credentials import roles
 from local_server.embedded import ENDPOINT, TABLE, DatabaseError, open_database
 from local_server.identity import clients_by_hash
+from local_server.payload import API_ID
 from local_server.template import read_template
 from local_server.token import AUDIENCE, ISSUER, development_key, key_set
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
-ROLES = ("FORKLORE_ADMINS", "FORKLORE_AUDITORS", "FORKLORE_INDEXERS")
-API_ID = "1234567890"
-"""What `sam local` calls every API (samcli's RequestContextV2)."""
 
 
 def main(file: str) -> int:
@@ -58,7 +57,7 @@ def settings(keys: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, d
             "FORKLORE_AUDIENCE": AUDIENCE,
             "FORKLORE_ISSUER_KEYS": json.dumps(keys),
             "FORKLORE_API_KEY_HASHES": ",".join(hashes),
-            **{name: environ.get(name, "") for name in ROLES},
+            **{name: environ.get(name, "") for name in roles.SETTINGS.values()},
         }
     }
 

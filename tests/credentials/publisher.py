@@ -133,3 +133,14 @@ def dripping(first: bytes) -> Serve:
             time.sleep(0.02)
 
     return serve
+
+
+def endless(first: bytes) -> Serve:
+    """Return what begins to answer and then sends as much as it can, for ever."""
+
+    def serve(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(first)
+        while True:
+            handler.wfile.write(b" " * 65_536)
+
+    return serve

@@ -76,13 +76,23 @@ def test_there_are_enough_of_them() -> None:
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize(("vector", "differs"), GOOD.values(), ids=list(GOOD))
 def test_good_credentials_reach_the_use_case(
-    gateway: Gateway, calls: list[str], issuer: Issuer, vector: Vector, differs: dict[str, Any]
+    gateway: Gateway,
+    calls: list[str],
+    issuer: Issuer,
+    vector: Vector,
+    differs: dict[str, Any],
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     headers = vector(issuer)
+    with caplog.at_level(logging.INFO):
+        assert handler(asked_by(headers), None) == {"isAuthorized": True, "context": {**ALICE, **differs}}
+        assert sent(gateway, headers).status == 200
+    logged = "\n".join([caplog.text, *(str(one.__dict__) for one in caplog.records), *capfd.readouterr()])
 
-    assert handler(asked_by(headers), None) == {"isAuthorized": True, "context": {**ALICE, **differs}}
-    assert sent(gateway, headers).status == 200
     assert calls
+    assert "listConversations" in logged
+    assert [text for text in texts_of(headers) if text in logged] == []
 
 
 @pytest.mark.usefixtures("configured")

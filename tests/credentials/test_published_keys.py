@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 import ssl
 import threading
 import time
@@ -25,11 +26,11 @@ from forklore.credentials.kept_keys import (
 from forklore.credentials.settings import Settings
 from forklore.errors import UnavailableError
 from tests.credentials.issuer import AUDIENCE, EC, RSA, Issuer
-from tests.credentials.publisher import KEYS, Publisher, Serve, certified, dripping, publishing
+from tests.credentials.publisher import KEYS, Publisher, Serve, certified, dripping, endless, publishing
 from tests.credentials.vectors import bearer
 
 SECONDS = 0.3
-"""In place of the 3 that a fetch may take."""
+"""In place of the 2 that a fetch may take."""
 GOOD = {"userId": "alice", "roles": []}
 UNAVAILABLE = {"unavailable": True}
 NOBODY: dict[str, Any] = {}
@@ -204,6 +205,31 @@ def test_bad_credentials_are_bad_during_an_outage_too(world: World) -> None:
     assert world.ask(alg="HS256") == NOBODY
 
 
+def test_a_clock_that_is_set_back_a_little_makes_no_key_older(world: World) -> None:
+    world.ask()
+    world.clock.seconds -= 5
+    world.publisher.fail()
+
+    assert world.ask() == GOOD
+
+
+def test_a_name_that_takes_long_to_look_up_is_an_outage_in_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up, done = socket.getaddrinfo, threading.Event()
+
+    def slowly(*arguments: Any, **options: Any) -> Any:
+        done.wait(5)
+        return looked_up(*arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slowly)
+    started = time.monotonic()
+
+    assert world.ask() == UNAVAILABLE
+    assert time.monotonic() - started < 2 * SECONDS
+    done.set()
+
+
 def test_a_clock_that_is_set_back_makes_no_key_last_longer(world: World) -> None:
     world.ask()
     world.clock.seconds -= 1_000
@@ -253,6 +279,9 @@ OUTAGES: dict[str, Any] = {
     ),
     "a body that is too long": keys_served(answering(200, b" " * (BODY_BYTES_MAX + 1))),
     "a body that says it is longer than it is": keys_served(answering(200, b'{"keys"', Content_Length="99")),
+    "a chunk of -1 bytes": keys_served(
+        endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n")
+    ),
     "no HTTP": keys_served(dripping(b"SSH-2.0\r\n\r\n")),
     "a body that drips": keys_served(dripping(b"HTTP/1.1 200 OK\r\n\r\n")),
     "a status line that drips": keys_served(dripping(b"HTTP/1.1 200 O")),
@@ -283,7 +312,7 @@ def test_keys_that_cannot_be_had_make_the_service_unavailable_and_one_line_in_th
 
     assert time.monotonic() - started < 5 * SECONDS
     assert record.getMessage() == "the issuer's keys cannot be had"
-    assert record.__dict__["type"] in {"ValueError", "TimeoutError", "ConnectionRefusedError"}
+    assert record.__dict__["type"] in {"ValueError", "OSError", "TimeoutError", "ConnectionRefusedError"}
     assert (record.exc_info, record.stack_info) == (None, None)
     assert capfd.readouterr() == ("", "")
 

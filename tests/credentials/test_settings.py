@@ -1,6 +1,7 @@
 """What a deployment may set, and what it may not."""
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,6 +37,30 @@ def test_an_issuer_and_an_audience_are_all_that_must_be_set() -> None:
 
 def test_what_is_empty_is_not_set() -> None:
     assert read(ISSUER_KEYS="", API_KEY_HASHES=" ", ADMINS="", ROLES_CLAIM="") == read()
+
+
+def test_a_claim_that_is_the_user_id_names_no_roles_whatever_it_is() -> None:
+    with pytest.raises(RuntimeError, match="set FORKLORE_ROLES_CLAIM"):
+        read(USER_ID_CLAIM="email", ROLES_CLAIM="email")
+
+    assert read(USER_ID_CLAIM="email", ROLES_CLAIM="sub").roles_claim == "sub"
+
+
+def test_patterns_take_no_time_for_what_almost_fits() -> None:
+    [pattern] = read(ADMINS="*a*a*a*a*a*a*a*a*a*a*b").patterns["admin"]
+    started = time.monotonic()
+
+    assert pattern.fullmatch("a" * 255) is None
+    assert time.monotonic() - started < 0.5
+    assert pattern.fullmatch("a" * 254 + "b")
+
+
+@pytest.mark.parametrize("literal", ["a[b]c", "a?c", "[!a]", "a.c", "a\\c", "a]c"])
+def test_all_but_a_star_is_itself_in_a_pattern(literal: str) -> None:
+    [pattern] = read(ADMINS=literal).patterns["admin"]
+
+    assert pattern.fullmatch(literal)
+    assert not any(pattern.fullmatch(other) for other in ("abc", "abbc", "axc", "b", "a"))
 
 
 def test_several_keys_of_one_client_are_fine_while_they_are_rotated() -> None:
@@ -91,6 +116,7 @@ UNSAFE: list[tuple[str, str]] = [
     ("API_KEY_HASHES", f"{'a' * 256}={HASH}"),
     ("API_KEY_HASHES", f"app={HASH},app={HASH}"),
     ("API_KEY_HASHES", f"app={HASH},other={HASH.upper()}"),
+    ("ROLES_CLAIM", "sub"),
     ("ADMINS", "*"),
     ("ADMINS", "alice, **"),
     ("AUDITORS", "*,*"),

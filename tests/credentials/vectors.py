@@ -87,8 +87,15 @@ def with_other_payload(token: str) -> str:
     return f"{head}.{encoded(json.dumps({**claims, 'sub': 'root'}).encode())}.{signature}"
 
 
+def written(issuer: Issuer) -> bytes:
+    """Return a good token's payload as JSON."""
+    return json.dumps(issuer.claims()).encode()
+
+
 GOOD: Mapping[str, tuple[Vector, Mapping[str, Any]]] = {
     "a token by RS256": (claiming(), {}),
+    "a payload that was spelled by hand": (lambda i: bearer(i.token(payload=written(i))), {}),
+    "a token's number": (claiming(jti=5), {}),
     "a token by ES256": (lambda i: bearer(i.by_ec()), {}),
     "a token by EdDSA": (lambda i: bearer(i.by_ed()), {}),
     "a scheme in lower case": (authorization("bearer {}"), {}),
@@ -163,6 +170,10 @@ BAD_FORM: Mapping[str, Vector] = {
     "a header of 2,000 brackets": headed(b"[" * 2000),
     "a payload that is no JSON": lambda i: bearer(i.token(payload=b"alice")),
     "a payload that is no object": lambda i: bearer(i.token(payload=["alice"])),
+    "a payload with a member twice": lambda i: bearer(i.token(payload=written(i)[:-1] + b', "sub": "root"}')),
+    "a payload with its end twice": lambda i: bearer(i.token(payload=b'{"exp": 0, ' + written(i)[1:])),
+    "a payload in UTF-16": lambda i: bearer(i.token(payload=written(i).decode().encode("utf-16"))),
+    "a payload with a byte order mark": lambda i: bearer(i.token(payload=b"\xef\xbb\xbf" + written(i))),
     "a payload of 2,000 brackets": lambda i: bearer(i.token(payload=b"[" * 2000)),
     "a token that is too long": claiming(more="x" * TOKEN_CHARACTERS_MAX),
     "JSON in place of a token": lambda i: bearer(json.dumps({"sub": "alice"})),

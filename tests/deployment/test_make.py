@@ -17,7 +17,7 @@ OTHER = {"arm64": "x86_64"}.get(MACHINE, "arm64")
 def dry_run(*words: str) -> str:
     """Return the commands that make would run, where nothing is installed and nothing was deployed."""
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
-    folders = [f"{name}=nowhere/{name}" for name in ("VENV", "SAM", "CHECKS", "RUNTIME")]
+    folders = [f"{name}=nowhere/{name}" for name in ("VENV", "SAM", "CHECKS", "RUNTIME", "EMULATOR")]
     done = subprocess.run(
         ["make", "--dry-run", *folders, "RUNTIME_PYTHON=", *words],
         cwd=PROJECT,
@@ -34,7 +34,7 @@ def builds(text: str) -> list[tuple[str, str]]:
     return re.findall(r'FORKLORE_ARCHITECTURE="(\w+)".*? build --build-dir "([^"]+)"', text)
 
 
-@pytest.mark.parametrize("target", ["size", "test-deployment", "sam-local"])
+@pytest.mark.parametrize("target", ["size", "test-deployment", "deploy-emulated", "sam-local"])
 def test_what_is_tried_is_built_for_this_machine_in_a_folder_of_its_own(target: str) -> None:
     text = dry_run(target, f"ARCHITECTURE={OTHER}")
 

@@ -293,5 +293,5 @@ def test_no_canary_of_a_message_is_logged(gateway: Gateway, lines: Lines, body: 
     answer = gateway.raw(worker, {"Records": [record]})
 
     assert len(answer["batchItemFailures"]) == 1
-    assert [line["message"] for line in lines.all] == ["bug", "job"]
+    assert [line["message"] for line in lines.all] == ["failed", "job"]
     assert leaks(lines) == []

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from local_server.payload import API_ID
 from local_server.template import read_template
 from tests.edge.gateway import PROJECT, Gateway, stored
 from tests.edge.world import CONVERSATIONS, ROOT, World
@@ -42,14 +43,17 @@ WRONG_PARTS = [
     ("requestContext.apiId", ...),
     ("requestContext.apiId", None),
     ("requestContext.apiId", ""),
-    ("requestContext.apiId", ["local"]),
+    ("requestContext.apiId", [API_ID]),
     ("requestContext.apiId", "a1b2c3d4e5"),
-    ("requestContext.apiId", "LOCAL"),
+    ("requestContext.apiId", int(API_ID)),
     ("routeKey", ...),
     ("routeKey", None),
     ("routeKey", ["GET /v1/conversations"]),
     ("requestContext", ...),
     ("requestContext", "x"),
+    ("requestContext.stage", ...),
+    ("requestContext.stage", None),
+    ("requestContext.stage", 5),
     ("requestContext.http", ...),
     ("requestContext.http", []),
     ("requestContext.http.method", ...),
@@ -138,7 +142,7 @@ def test_where_credentials_cannot_be_checked_the_answer_is_503(
     answer = gateway.raw(function, event)
 
     assert_refused(answer, 503)
-    assert answer["headers"]["Retry-After"] == "1"
+    assert answer["headers"]["Retry-After"] == "5"
     assert stored() == before
 
 
@@ -149,12 +153,21 @@ def test_health_needs_no_credentials_that_can_be_checked(gateway: Gateway) -> No
     assert gateway.raw(function, event)["statusCode"] == 200
 
 
-def test_a_function_that_does_not_know_its_api_serves_nobody(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FORKLORE_API", ""),
+        ("FORKLORE_API", None),
+        ("FORKLORE_TABLE", None),
+        ("FORKLORE_JUSTIFICATION_REQUIRED", "perhaps"),
+        ("FORKLORE_DELETE_WAIT_SECONDS", "soon"),
+    ],
+)
+def test_a_function_with_a_wrong_setting_serves_nobody_and_says_what_to_set(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, name: str, value: str | None
 ) -> None:
     function, event = gateway.event("GET", "/v1/health")
-    for name in ("", None):
-        monkeypatch.setenv("FORKLORE_API", name) if name is not None else monkeypatch.delenv("FORKLORE_API")
+    monkeypatch.setenv(name, value) if value is not None else monkeypatch.delenv(name)
 
-        with pytest.raises(RuntimeError, match="set FORKLORE_API"):
-            gateway.handle(function, event)
+    with pytest.raises(RuntimeError, match=f"set {name}"):
+        gateway.handle(function, event)

@@ -10,6 +10,7 @@ import boto3
 import pytest
 
 from forklore.domain import ids, keys
+from forklore.edge.jobs import SweepFailed
 from forklore.edge.wiring import open_queue, open_table
 from forklore.storage import items
 from forklore.storage.clock import system_ms
@@ -93,7 +94,7 @@ def test_a_poison_message_fails_alone(dead: list[str], poison: str, lines: Lines
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "1"}]}
     assert [is_left(group_id) for group_id in dead] == [False, False, True]
-    [line] = lines.named("bug")
+    [line] = lines.named("failed")
     assert (line["level"], line["job"]) == ("ERROR", "delete")
     assert line.keys() == {"timestamp", "level", "logger", "message", "job", "type", "frames"}
     assert [line["status"] for line in lines.named("job")] == ["done", "failed", "done"]
@@ -153,6 +154,9 @@ def test_a_sweep_is_a_line_with_the_jobs_that_are_open_also_when_there_are_none(
 
     assert (metrics_of(none)["JobsOpen"], metrics_of(none)["OldestJob"]) == ((0, STACK), (0, STACK))
     assert metrics_of(one)["JobsOpen"] == (1, STACK)
+    assert metrics_of(one).keys() == {"JobsOpen", "OldestJob"}, (
+        "each metric is paid for, also while nobody asks"
+    )
     assert 7_190 < one["OldestJob"] < 7_300
     assert one["DynamoDBCalls"] >= 3
     assert [faults(line, now_ms=system_ms()) for line in (none, one)] == [[], []]
@@ -162,12 +166,14 @@ def test_a_sweep_that_fails_is_an_error_and_no_sweep(
     gateway: Gateway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(open_table()), "query", lambda *_, **__: 1 / 0)
-    with pytest.raises(HandlerError):
+    with pytest.raises(HandlerError) as caught:
         invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
 
     assert [(line["message"], line["job"], line["type"]) for line in lines.all] == [
-        ("bug", "sweep", "ZeroDivisionError")
+        ("failed", "sweep", "ZeroDivisionError")
     ]
+    raised = caught.value.__cause__
+    assert (type(raised), str(raised)) == (SweepFailed, ""), "Lambda logs the text of what is raised"
 
 
 def announced(monkeypatch: pytest.MonkeyPatch) -> str:

@@ -82,7 +82,7 @@ def test_a_request_becomes_the_event_of_the_guide() -> None:
         "queryStringParameters": {"parameter1": "value1,value2", "parameter2": "value"},
         "requestContext": {
             "accountId": "000000000000",
-            "apiId": "local",
+            "apiId": "1234567890",
             "authorizer": {"lambda": NOBODY},
             "domainName": "localhost",
             "domainPrefix": "local",

@@ -11,14 +11,12 @@ from typing import Any
 import boto3
 from moto.server import ThreadedMotoServer
 
-from local_server.payload import read_answer
+from local_server.payload import API_ID, read_answer
 from local_server.template import read_template
 from tests.edge.gateway import PROJECT, Answer
 from tests.support.runtime import Built, Functions
 
 AGENT = "AgentFunction"
-API_ID = "local"
-"""The id of the API that the sample events are of."""
 CREDENTIALS: Any = {
     "region_name": "us-east-1",
     "aws_access_key_id": "local",

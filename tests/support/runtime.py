@@ -216,6 +216,8 @@ def _environment(built: Built, function: str, home: Path) -> dict[str, str]:
 
 def _emulator() -> Path:
     """Return the emulator that AWS SAM ships. Raises RuntimeMissing."""
+    if platform.system() != "Linux":
+        raise RuntimeMissing("AWS SAM's emulator of the runtime is for Linux")
     sam = Path(os.environ.get(SAM, PROJECT / ".sam")).absolute()
     name = f"aws-lambda-rie-{PROCESSORS.get(platform.machine(), 'unknown')}"
     found = list(sam.glob(f"lib/python3*/site-packages/samcli/local/rapid/{name}"))

@@ -156,8 +156,12 @@ class BrokenAncestryError(ForkloreError):
 class UnavailableError(ForkloreError):
     """DynamoDB asked to slow down, time is up, or the issuer's keys cannot be had.
 
-    Safe to retry with the same Idempotency-Key.
+    Safe to retry with the same Idempotency-Key, after so many seconds.
     """
 
     status = 503
     code = "unavailable"
+
+    def __init__(self, message: str, *, retry_after_s: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s

@@ -15,6 +15,8 @@ REFRESH_SECONDS = 60
 """Between two fetches, while there are keys to use."""
 RETRY_SECONDS = 5
 """Between two fetches, while there are none, so that nobody at all can be let in."""
+STEP_BACK_SECONDS = 30
+"""How far the clock may be set back without the keys being taken for old ones."""
 _log = logging.getLogger("forklore")
 
 
@@ -78,5 +80,5 @@ class KeptKeys:
         return self._tried_at is None or not self._is_younger(self._tried_at, wait)
 
     def _is_younger(self, at: float, seconds: float) -> bool:
-        """Tell whether less than so many seconds have gone by; not, if the clock was set back since."""
-        return 0 <= self._now() - at < seconds
+        """Tell whether less than so many seconds have gone by; not, if the clock was set far back since."""
+        return -STEP_BACK_SECONDS <= self._now() - at < seconds

@@ -1,5 +1,6 @@
 """Which roles a user has: by patterns of user ids, or by a claim of the token."""
 
+import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 
@@ -27,10 +28,12 @@ def read_patterns(environ: Mapping[str, str]) -> Patterns:
 def read_pattern(text: str) -> re.Pattern[str]:
     """Return a pattern in which `*` is any text, also none, and everything else is itself.
 
+    It takes no longer for a user id that almost fits: fnmatch's patterns never go back behind a `*`.
+
     >>> bool(read_pattern("ops-*").fullmatch("ops-7")), bool(read_pattern("a.b").fullmatch("axb"))
     (True, False)
     """
-    return re.compile(".*".join(re.escape(part) for part in text.split("*")))
+    return re.compile(fnmatch.translate(re.sub(r"([?[])", r"[\1]", text)))
 
 
 def roles_of_user(user_id: str, patterns: Patterns) -> frozenset[str]:

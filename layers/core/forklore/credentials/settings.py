@@ -47,13 +47,14 @@ class Settings:
             raise RuntimeError(
                 "set FORKLORE_AUDIENCE to the audience of your tokens, or to several with commas"
             )
+        user_id_claim = _user_id_claim(environ.get("FORKLORE_USER_ID_CLAIM", USER_ID_CLAIM))
         return cls(
             Expected(_issuer(environ.get("FORKLORE_ISSUER", "")), audiences, algorithms),
-            _user_id_claim(environ.get("FORKLORE_USER_ID_CLAIM", USER_ID_CLAIM)),
+            user_id_claim,
             _read(environ, "FORKLORE_ISSUER_KEYS", lambda text: read_key_set(text, algorithms)),
             _read(environ, "FORKLORE_API_KEY_HASHES", read_clients) or {},
             _patterns(environ),
-            _roles_claim(environ.get("FORKLORE_ROLES_CLAIM", "").strip()),
+            _roles_claim(environ.get("FORKLORE_ROLES_CLAIM", "").strip(), user_id_claim),
         )
 
 
@@ -79,9 +80,11 @@ def _user_id_claim(name: str) -> str:
     return name
 
 
-def _roles_claim(name: str) -> str | None:
-    if name in SCOPES:
-        raise RuntimeError("set FORKLORE_ROLES_CLAIM to a claim of roles; scopes are an app's, no user's")
+def _roles_claim(name: str, user_id_claim: str) -> str | None:
+    if name in SCOPES or name == user_id_claim:
+        raise RuntimeError(
+            "set FORKLORE_ROLES_CLAIM to a claim of roles; scopes are an app's, and no user id is a role"
+        )
     return name or None
 
 

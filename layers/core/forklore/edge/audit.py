@@ -52,7 +52,7 @@ class Trail:
             "justification": _shown(_justification(self.query.get("justification"))),
             "status": status,
         }
-        _log.warning("audit", extra=fields)  # a level that Lambda's log lets through, whatever its settings
+        _log.warning("audit", extra=fields)  # logged at ApplicationLogLevel WARN, too
 
 
 def _is_id(value: object) -> bool:

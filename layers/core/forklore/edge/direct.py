@@ -55,6 +55,7 @@ def handle(event: object, context: Any) -> dict[str, Any]:
     Raises AgainError where an asynchronous request got a 500 or 503, so that Lambda sends it again.
     """
     watch, usage = Stopwatch(), Usage()
+    settings = Settings.from_environment()  # a wrong one is no request's fault: Lambda's log says what to set
     request_id = str(context.aws_request_id)
     request: _Request | None = None
     try:
@@ -63,7 +64,7 @@ def handle(event: object, context: Any) -> dict[str, Any]:
         answered = refusal(error, request_id)
     else:
         trail = Trail(request.operation, usage=usage)
-        answered = answer(lambda: _run(request, context, trail), request_id)
+        answered = answer(lambda: _run(request, context, trail, settings), request_id)
         trail.log(answered.status, request_id)
     log_request(
         request.operation if request else None,
@@ -108,13 +109,13 @@ def _read(event: object) -> _Request:
     raise ValidationError("there is no such operation", field="operation")
 
 
-def _run(request: _Request, context: Any, trail: Trail) -> tuple[int, str]:
+def _run(request: _Request, context: Any, trail: Trail, settings: Settings) -> tuple[int, str]:
     """Return the answer's status and text. Raises a ForkloreError for what the caller is told instead."""
     operation = request.operation
     if isinstance(request.input, Mapping):
         trail.path = trail.query = request.input
     trail.caller = caller = NOBODY if operation.is_public else caller_named(request.caller)
-    if caller.roles and not Settings.from_environment().direct_roles:
+    if caller.roles and not settings.direct_roles:
         raise ForbiddenError("this deployment lets no direct invocation name roles")
     return operation(table_for(context, trail.usage), _asked(operation, caller, request.input))
 

@@ -27,7 +27,7 @@ from forklore.edge.identity import caller_of
 from forklore.edge.operation import Asked, Operation
 from forklore.edge.requests import KEPT_AS_TEXT
 from forklore.edge.telemetry import Stopwatch, log_request
-from forklore.edge.wiring import Usage, served_api
+from forklore.edge.wiring import Settings, Usage, served_api
 from forklore.errors import (
     ForkloreError,
     MethodNotAllowedError,
@@ -39,7 +39,6 @@ from forklore.errors import (
     ValidationError,
 )
 
-RETRY_AFTER_SECONDS = 1
 OPTIONS = "OPTIONS"
 JSON_BLANKS = " \t\r\n"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:=+/-]{1,128}")
@@ -77,8 +76,9 @@ class Resolver(APIGatewayHttpResolver):
         """Powertools sets an empty one when it is made; ours comes with each request."""
 
     def resolve(self, event: Event, context: Any) -> dict[str, Any]:
+        Settings.from_environment()  # a wrong one is no request's fault: Lambda's log says what to set
         if not _is_of_http_api(event, served_api()):
-            return _refuse_event()
+            return _refuse_event(context)
         routed = {**event, "rawPath": _pattern(event["routeKey"])}
         token = self._request.set({"event": routed, "lambda_context": context, "context": {}})
         try:
@@ -99,6 +99,7 @@ def _is_of_http_api(event: object, api_id: str) -> TypeGuard[Event]:
         isinstance(context, Mapping)
         and context.get("apiId") == api_id
         and isinstance(event.get("routeKey"), str)
+        and isinstance(context.get("stage"), str)
         and all(isinstance(event.get(name), str | None) for name in _TEXTS)
         and all(_is_texts(event.get(name)) for name in _MEMBERS)
         and all(isinstance(_part(context, "http").get(name), str) for name in ("method", "path"))
@@ -120,8 +121,8 @@ def _no_event_of_ours() -> ValidationError:
     return ValidationError("this is no event of the HTTP API")
 
 
-def _refuse_event() -> dict[str, Any]:
-    request_id = str(uuid.uuid4())
+def _refuse_event(context: Any) -> dict[str, Any]:
+    request_id = _request_id({}, context)
     refused = refusal(_no_event_of_ours(), request_id)
     log_request(
         None,
@@ -284,8 +285,8 @@ def _headers_of(answered: Answered) -> dict[str, str]:
     match answered.error:
         case UnauthorizedError():
             return {"WWW-Authenticate": "Bearer"}
-        case UnavailableError():
-            return {"Retry-After": str(RETRY_AFTER_SECONDS)}
+        case UnavailableError() as error:
+            return {"Retry-After": str(error.retry_after_s)}
         case MethodNotAllowedError() as error:
             return {"Allow": str(error.details["allow"])}
         case _:

@@ -7,6 +7,8 @@ from forklore.domain.model import Caller
 from forklore.domain.users import ROLES, is_user_id
 from forklore.errors import UnauthorizedError, UnavailableError
 
+KEYS_AFTER_SECONDS = 5
+"""When the authorizer asks the issuer again (`forklore.credentials.kept_keys`)."""
 _NAMED = {"userId", "clientId", "roles"}
 
 
@@ -20,7 +22,9 @@ def caller_of(event: Mapping[str, Any]) -> Caller:
     authorizer = event.get("requestContext", {}).get("authorizer") or {}
     context = authorizer.get("lambda") or {}
     if context.get("unavailable") is True:
-        raise UnavailableError("credentials cannot be checked at the moment")
+        raise UnavailableError(
+            "credentials cannot be checked at the moment", retry_after_s=KEYS_AFTER_SECONDS
+        )
     return _caller(context)
 
 

@@ -33,6 +33,10 @@ class Metric(NamedTuple):
     value: float
 
 
+Group = tuple[Sequence[Sequence[str]], Sequence[Metric]]
+"""Metrics, with the sets of dimensions that they are counted under."""
+
+
 class Stopwatch:
     """The time since it was made."""
 
@@ -70,18 +74,23 @@ def log_request(
         "xRequestId": request_id,
         "ms": watch.ms,
     }
-    _log_metrics("request", fields, [Metric("Requests", "Count", 1)], usage, BY_STATUS)
+    counted = [Metric("Requests", "Count", 1)]
+    _log_metrics("request", fields, [(BY_STATUS, counted), (BY_STACK, of_dynamodb(usage))])
 
 
 def log_job(*, status: str, watch: Stopwatch, usage: Usage) -> None:
     """Log a message of the queue. status: `done`, `left` when another message goes on, or `failed`."""
-    _log_metrics("job", {"status": status, "ms": watch.ms}, [], usage)
+    _log_metrics("job", {"status": status, "ms": watch.ms}, [(BY_STACK, of_dynamodb(usage))])
 
 
 def log_sweep(*, jobs: int, oldest_s: float, watch: Stopwatch, usage: Usage) -> None:
-    """Log a sweep. jobs: how many it found open. oldest_s: how long ago the oldest was asked for."""
+    """Log a sweep. jobs: how many it found open. oldest_s: how long ago the oldest was asked for.
+
+    What it asked of DynamoDB is no metric: a deployment that nobody uses would pay for six metrics, not two.
+    """
     found = [Metric("JobsOpen", "Count", jobs), Metric("OldestJob", "Seconds", round(oldest_s, 1))]
-    _log_metrics("sweep", {"ms": watch.ms}, found, usage)
+    asked = {metric.name: metric.value for metric in of_dynamodb(usage)}
+    _log_metrics("sweep", {"ms": watch.ms, **asked}, [(BY_STACK, found)])
 
 
 def log_failure(event: str, error: Exception, **fields: str) -> None:
@@ -122,13 +131,10 @@ def of_dynamodb(usage: Usage) -> list[Metric]:
     return metrics
 
 
-def embedded(
-    groups: Sequence[tuple[Sequence[Sequence[str]], Sequence[Metric]]], *, timestamp_ms: int
-) -> dict[str, Any]:
+def embedded(groups: Sequence[Group], *, timestamp_ms: int) -> dict[str, Any]:
     """Return the members that make metrics of a line: their values, and `_aws`, which describes them.
 
-    groups: metrics with the sets of dimensions that they are counted under; a dimension names a member of
-    the line.
+    groups: a dimension names a member of the line.
     """
     described = [
         {
@@ -143,15 +149,8 @@ def embedded(
     return {"_aws": {"Timestamp": timestamp_ms, "CloudWatchMetrics": described}, **values}
 
 
-def _log_metrics(
-    event: str,
-    fields: Mapping[str, Any],
-    metrics: Sequence[Metric],
-    usage: Usage,
-    dimensions: Sequence[Sequence[str]] = BY_STACK,
-) -> None:
+def _log_metrics(event: str, fields: Mapping[str, Any], groups: Sequence[Group]) -> None:
     if not _log.isEnabledFor(logging.INFO):
         return
-    groups = [(dimensions, metrics), (BY_STACK, of_dynamodb(usage))]
     made = embedded(groups, timestamp_ms=time.time_ns() // 1_000_000)
     _log.info(event, extra={"stack": stack_name(), **fields, **made})

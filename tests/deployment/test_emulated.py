@@ -1,0 +1,154 @@
+"""The built template on an emulator of CloudFormation, by `sam deploy`: `make deploy-emulated`."""
+
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from botocore.exceptions import ClientError
+
+from local_server.token import AUDIENCE, ISSUER, development_key, key_set, make_token
+from tests.deployment.document import of_type, read_document
+from tests.support.emulator import EMULATOR, SAM, STACK, Emulator, Response, emulator
+from tests.support.runtime import PROCESSORS
+
+API_KEY = "the planner's key"
+PARAMETERS = {
+    "Issuer": ISSUER,
+    "Audience": AUDIENCE,
+    "ApiKeyHashes": f"planner={hashlib.sha256(API_KEY.encode()).hexdigest()}",
+    "Admins": "adam",
+    "Architecture": PROCESSORS[platform.machine()],
+}
+SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}
+
+
+@pytest.fixture(scope="module")
+def emulated(build: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """An empty account."""
+    if EMULATOR not in os.environ:
+        pytest.skip("NOT TESTED on an emulator of CloudFormation: `make deploy-emulated` does")
+    folder = tmp_path_factory.mktemp("emulator")
+    with emulator(Path(os.environ[EMULATOR]), Path(os.environ[SAM]), folder) as started:
+        yield started
+
+
+class Deployed:
+    """The stack, and requests to its API as somebody."""
+
+    def __init__(self, emulated: Emulator, build: Path, key_file: Path) -> None:
+        self._key = development_key(key_file)
+        self.emulated = emulated
+        keys = json.dumps(key_set(self._key), separators=(",", ":"))
+        done = emulated.deploy(build, IssuerKeys=keys, **PARAMETERS)
+        assert done.returncode == 0, done.stdout + done.stderr
+        [self.stack] = emulated.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
+        self.outputs = {one["OutputKey"]: one["OutputValue"] for one in self.stack["Outputs"]}
+        self._api_id = self.outputs["ApiAddress"].partition("//")[2].partition(".")[0]
+
+    def send(self, method: str, path: str, *, user: str | None = "alice", body: object = None) -> Response:
+        headers = {}
+        if user is not None:
+            token = make_token(user, self._key, issuer=ISSUER, audience=AUDIENCE, hours=1, now=time.time())
+            headers = {"Authorization": f"Bearer {token}", "X-API-Key": API_KEY}
+        return self.emulated.request(self._api_id, method, path, body=body, headers=headers)
+
+
+@pytest.fixture(scope="module")
+def deployed(emulated: Emulator, build: Path, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
+    return Deployed(emulated, build, tmp_path_factory.mktemp("issuer") / "key.pem")
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"Issuer": "http://login.example.com/"}, "set Issuer to the https address"),
+        ({"Audience": "*"}, "set Audience to"),
+        ({"CorsOrigins": "*"}, "set CorsOrigins to https origins"),
+    ],
+)
+def test_an_unsafe_value_stops_the_deployment_and_says_what_to_set(
+    emulated: Emulator, build: Path, changed: dict[str, str], reason: str
+) -> None:
+    values = {**PARAMETERS, **changed}
+    template = yaml.safe_load((build / "template.yaml").read_text())
+
+    with pytest.raises(ClientError, match=reason):
+        emulated.client("cloudformation").create_stack(
+            StackName="unsafe",
+            TemplateBody=json.dumps(template),
+            Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+            Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in values.items()],
+        )
+
+
+def test_every_resource_of_the_template_is_made(deployed: Deployed) -> None:
+    pages = deployed.emulated.client("cloudformation").get_paginator("list_stack_resources")
+    made = {
+        one["LogicalResourceId"]: one["ResourceStatus"]
+        for page in pages.paginate(StackName=STACK)
+        for one in page["StackResourceSummaries"]
+    }
+
+    layers = of_type(read_document(), "AWS::Serverless::LayerVersion")  # SAM adds a hash to their names
+    assert read_document()["Resources"].keys() - layers.keys() <= made.keys()
+    assert set(made.values()) == {"CREATE_COMPLETE"}
+    assert deployed.stack["StackStatus"] == "CREATE_COMPLETE"
+
+
+def test_the_outputs_name_what_people_need(deployed: Deployed) -> None:
+    assert deployed.outputs.keys() == read_document()["Outputs"].keys()
+
+
+def test_requests_go_through_the_authorizer_to_the_functions(deployed: Deployed) -> None:
+    made = deployed.send("POST", "/v1/conversations", body={"title": "Hello"})
+    conversation = f"/v1/conversations/{made.json['id']}"
+    said = deployed.send("POST", f"{conversation}/entries", body=SAID)
+
+    assert (made.status, made.json["ownerUserId"]) == (201, "alice")
+    assert (said.status, said.json["userId"], said.json["clientId"]) == (201, "alice", "planner")
+    assert deployed.send("GET", f"{conversation}/entries").json["data"] == [said.json]
+    assert deployed.send("GET", conversation, user="mallory").status == 403
+    assert [one["userId"] for one in deployed.send("GET", f"{conversation}/memberships").json["data"]] == [
+        "alice"
+    ]
+    assert (
+        deployed.send("GET", "/v1/admin/conversations", user="adam").json["data"][0]["id"] == made.json["id"]
+    )
+    assert deployed.send("GET", "/v1/admin/conversations").status == 403
+    assert deployed.send("DELETE", conversation).status == 204
+    assert deployed.send("GET", conversation).status == 404
+
+
+def test_nobody_is_told_so_in_our_own_words_and_health_is_for_everybody(deployed: Deployed) -> None:
+    refused = deployed.send("GET", "/v1/conversations", user=None)
+
+    assert (refused.status, refused.json["code"]) == (401, "unauthorized")
+    assert refused.headers["www-authenticate"] == "Bearer"
+    assert deployed.send("GET", "/v1/health", user=None).status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/v1/nothing", 404), ("DELETE", "/v1/conversations", 405)]
+)
+def test_what_no_route_names_is_answered_in_our_own_words(
+    deployed: Deployed, method: str, path: str, status: int
+) -> None:
+    answer = deployed.send(method, path)
+
+    assert answer.status == status
+    assert answer.json["requestId"] == answer.headers["x-request-id"]
+
+
+def test_agents_invoke_their_function_directly(deployed: Deployed) -> None:
+    event = {"operation": "listConversations", "caller": {"userId": "alice"}}
+    answer = deployed.emulated.client("lambda").invoke(
+        FunctionName=deployed.outputs["AgentFunctionName"], Payload=json.dumps(event)
+    )
+
+    assert json.load(answer["Payload"])["status"] == 200

@@ -1,0 +1,181 @@
+"""A deployment to an emulator of AWS: ministack, in a process of its own, and `sam deploy`.
+
+What ministack does not do: metric math in alarms, so that such an alarm becomes one of a single metric here;
+throttling and CORS of an HTTP API; point-in-time recovery; what roles allow.
+"""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import yaml
+
+EMULATOR, SAM = "FORKLORE_EMULATOR", "FORKLORE_SAM"
+"""The variables that name the environments of ministack and of AWS SAM."""
+STACK = "forklore"
+READY_SECONDS_MAX = 30.0
+STOP_SECONDS_MAX = 10.0
+REQUEST_SECONDS_MAX = 60.0
+CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_DEFAULT_REGION": "us-east-1",
+}
+
+
+@dataclass(frozen=True)
+class Response:
+    """What an API answered. headers: names in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """An AWS at a port of this machine. folder: for what a deployment leaves behind."""
+
+    port: int
+    sam: Path
+    folder: Path
+
+    def client(self, service: str) -> Any:
+        """Return a boto3 client of a service."""
+        return boto3.client(
+            service,  # type: ignore[call-overload]
+            endpoint_url=f"http://127.0.0.1:{self.port}",
+            region_name=CREDENTIALS["AWS_DEFAULT_REGION"],
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+        )
+
+    def deploy(self, build: Path, **parameters: str) -> subprocess.CompletedProcess[str]:
+        """Run `sam deploy` on a build; what it says is in the answer, also when it fails."""
+        template = build / "emulated.yaml"  # beside the folders that it names
+        template.write_text(
+            yaml.safe_dump(without_metric_math(yaml.safe_load(_read(build))), sort_keys=False)
+        )
+        try:
+            return subprocess.run(
+                [
+                    *(str(self.sam), "deploy", "--template-file", str(template), "--stack-name", STACK),
+                    *("--resolve-s3", "--capabilities", "CAPABILITY_IAM", "--no-confirm-changeset"),
+                    *("--parameter-overrides", *(f"{name}='{value}'" for name, value in parameters.items())),
+                ],
+                cwd=self.folder,
+                env=os.environ
+                | CREDENTIALS
+                | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}", "SAM_CLI_TELEMETRY": "0"},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        finally:
+            template.unlink()
+
+    def request(
+        self,
+        api_id: str,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Send a request to an HTTP API. body: as JSON."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=REQUEST_SECONDS_MAX)
+        sent = {"Host": f"{api_id}.execute-api.localhost:{self.port}", "Content-Type": "application/json"}
+        text = None if body is None else json.dumps(body)
+        try:
+            connection.request(method, path, text, sent | dict(headers or {}))
+            answer = connection.getresponse()
+            named = {name.lower(): value for name, value in answer.getheaders()}
+            return Response(answer.status, named, answer.read())
+        finally:
+            connection.close()
+
+
+def _read(build: Path) -> str:
+    return (build / "template.yaml").read_text(encoding="utf-8")
+
+
+def without_metric_math(template: dict[str, Any]) -> dict[str, Any]:
+    """Return the template with the first metric of an alarm in the place of its expression."""
+    for resource in template["Resources"].values():
+        properties = resource.get("Properties", {})
+        if resource["Type"] == "AWS::CloudWatch::Alarm" and "Metrics" in properties:
+            first = next(one["MetricStat"] for one in properties.pop("Metrics") if "MetricStat" in one)
+            properties |= {**first["Metric"], "Statistic": first["Stat"], "Period": first["Period"]}
+    return template
+
+
+@contextmanager
+def emulator(environment: Path, sam: Path, folder: Path) -> Iterator[Emulator]:
+    """Start ministack on a free port, with its state in `folder`; it ends with the context.
+
+    environment, sam: the folders of the two environments.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {
+        "GATEWAY_PORT": str(port),
+        "BIND_HOST": "127.0.0.1",
+        "STATE_DIR": str(folder / "state"),
+        "S3_DATA_DIR": str(folder / "s3"),
+        "IOT_MTLS_ENABLED": "0",  # its port would be a fixed one
+    }
+    python = environment.resolve() / "bin" / "python"
+    with (folder / "ministack.log").open("wb") as log:
+        process = subprocess.Popen(
+            [str(python), "-m", "ministack"],
+            cwd=folder,
+            env={"PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder), **settings},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            _wait(process, port)
+            yield Emulator(port, sam.resolve() / "bin" / "sam", folder)
+        finally:
+            _end(process)
+
+
+def _wait(process: subprocess.Popen[bytes], port: int) -> None:
+    give_up_at = time.monotonic() + READY_SECONDS_MAX
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            assert process.poll() is None, "ministack ended"
+            assert time.monotonic() < give_up_at, "ministack does not answer"
+            time.sleep(0.1)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process with the functions that it has started: all are in its session."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(STOP_SECONDS_MAX)
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
