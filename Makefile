@@ -103,7 +103,8 @@ deploy: build ## deploy to AWS; asks for everything the first time, or with ASK=
 		echo "samconfig.toml has Architecture=$(call kept,Architecture), this is built for $(ARCHITECTURE): change it there." >&2; \
 		exit 1; fi
 	@if [ -n "$$AWS_REGION" ]; then export AWS_DEFAULT_REGION="$$AWS_REGION"; fi; \
-	$(sam) deploy --config-env "$(STAGE)" $(if $(call kept,Issuer),$(if $(ASK),--guided),--guided \
+	$(sam) deploy --config-env "$(STAGE)" --no-fail-on-empty-changeset \
+		$(if $(call kept,Issuer),$(if $(ASK),--guided),--guided --confirm-changeset \
 		--stack-name "$(if $(filter-out default,$(STAGE)),forklore-$(STAGE),forklore)" \
 		--parameter-overrides Architecture="$(ARCHITECTURE)")
 

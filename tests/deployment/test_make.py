@@ -57,9 +57,13 @@ def test_what_is_deployed_is_built_for_the_architecture_that_is_asked_for() -> N
 def test_each_stage_is_a_stack_of_its_own_that_asks_the_first_time(
     words: tuple[str, ...], stage: str, stack: str
 ) -> None:
-    last = dry_run("deploy", *words).splitlines()[-1]
+    command = " ".join(dry_run("deploy", *words).replace("\\\n", "").split())
 
-    assert f'deploy --config-env "{stage}" --guided --stack-name "{stack}"' in last
+    assert f'deploy --config-env "{stage}" ' in command
+    assert (
+        f'--guided --confirm-changeset --stack-name "{stack}" --parameter-overrides Architecture="arm64"'
+        in command
+    )
 
 
 def test_without_the_functions_python_the_last_line_says_what_was_not_tested() -> None:
