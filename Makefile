@@ -32,10 +32,12 @@ machine := $(subst aarch64,arm64,$(shell uname -m))
 here := .aws-sam/here/build
 runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
+pytest := $(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+random := tests/http tests/edge/test_fuzz.py tests/local_server/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help run test demo openapi fix build build-here size validate test-deployment deploy-emulated sam-local deploy lock clean
+.PHONY: help run test test-random demo openapi fix build build-here size validate test-deployment deploy-emulated sam-local deploy lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -43,11 +45,14 @@ help: ## list what make can do
 run: $(VENV)/ready ## start the local server; HOST=… and PORT=… choose where
 	$(python) -m local_server
 
-test: $(VENV)/ready ## check format, lint and types, then run the tests
+test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the next line
 	$(python) -m ruff format --check
 	$(python) -m ruff check
 	$(python) -m mypy
-	$(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+	$(pytest) $(addprefix --ignore=,$(random))
+
+test-random: $(VENV)/ready ## run the tests that make up thousands of requests: histories, hostile requests, the OpenAPI document
+	$(pytest) $(random)
 
 demo: $(VENV)/ready ## fork and show the conversations of FILE=… on a running local server
 	$(python) -m demo "$(FILE)"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -147,9 +148,9 @@ def _direct_request(event: Mapping[str, Any], body: Any, *, user: str) -> dict[s
     }
 
 
-def trees(number: int) -> Iterator[str]:
-    """Yield ids of trees."""
-    return (f"0000000{number}-0000-4000-8000-00000000000{at}" for at in range(1, 10))
+def trees() -> list[str]:
+    """Return ids of a tree, one to start from it, one to start from that, and one that is given up."""
+    return [str(uuid.uuid4()) for _ in range(4)]
 
 
 def use_everything(service: Service) -> None:
@@ -157,7 +158,7 @@ def use_everything(service: Service) -> None:
     ask = service.ask
     parents = []
     for number in (1, 2):
-        group, child, grandchild, unborn, *_ = trees(number)
+        group, child, grandchild, unborn = trees()
         parents.append(group)
         said = ask("POST", f"conversations/{group}/entries", SAID)["id"]
         ask("POST", f"conversations/{group}/fork", {"atEntryId": said, "position": "before"})
