@@ -101,7 +101,8 @@ deploy-emulated: build-here $(VENV)/ready $(if $(RUNTIME_PYTHON),$(EMULATOR)/loc
 sam-local: build-here $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
 	$(python) -m local_server.sam_local env.local.json
 	$(offline) local start-api --template "$(here)/template.yaml" --port "$${PORT:-3000}" --env-vars env.local.json \
-		--warm-containers LAZY --parameter-overrides Architecture="$(machine)"
+		--add-host "host.docker.internal:$${HOST_GATEWAY:-host-gateway}" --warm-containers LAZY \
+		--parameter-overrides Architecture="$(machine)" $(ARGUMENTS)
 
 deploy: build ## deploy to AWS; asks for everything the first time, or with ASK=yes; STAGE=try is another deployment
 	@if [ "$(ARCHITECTURE)" != "$(or $(call kept,Architecture),$(ARCHITECTURE))" ]; then \
