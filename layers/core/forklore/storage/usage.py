@@ -14,7 +14,8 @@ _GIGABYTE = 1 << 30
 class Usage:
     """Counts of one request, whose calls may overlap: safe under threads.
 
-    calls: sent to DynamoDB, with `retries`: those that repeat one. conflicts, throttles: calls that another
+    calls: sent to DynamoDB, with `retries`: those that repeat one that failed; what a batch left undone is
+    sent in a new one. conflicts, throttles: calls that another
     transaction or a rate stood against, at least in part. read_units, write_units: of the calls that
     succeeded; DynamoDB does not say what a refused one took. heads_ahead: 1 when the request met a HEAD far
     ahead of the clock. clock_offset_ms: what was added to the own clock; None before the first answer.

@@ -332,7 +332,10 @@ def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep found: how many jobs were open, and how long ago the oldest was asked for; 0 for none."""
+    """What a sweep found: how many jobs were open, and how long ago the oldest was asked for; 0 for none.
+
+    Of each kind it looks at SWEPT_MAX at most, and counts those, too, that it has just finished.
+    """
 
     jobs: int
     oldest_s: float
