@@ -19,7 +19,7 @@ def dry_run(*words: str) -> str:
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
     folders = [f"{name}=nowhere/{name}" for name in ("VENV", "SAM", "CHECKS", "RUNTIME", "EMULATOR")]
     done = subprocess.run(
-        ["make", "--dry-run", *folders, "RUNTIME_PYTHON=", *words],
+        ["make", "--dry-run", "--no-print-directory", *folders, "RUNTIME_PYTHON=", *words],
         cwd=PROJECT,
         env=environment,
         capture_output=True,
