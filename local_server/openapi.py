@@ -41,8 +41,7 @@ _BY_GATEWAY = {
     500: "Internal Server Error",
     503: "Service Unavailable",
 }
-"""What API Gateway itself answers, in its own words."""
-"""Statuses that API Gateway or Lambda may answer in the service's own words."""
+"""What API Gateway or Lambda may answer in the service's own words."""
 _GATEWAY = "GatewayError"
 _GATEWAY_SCHEMA = {
     "type": "object",

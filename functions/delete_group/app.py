@@ -6,13 +6,16 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from forklore.edge import jobs
+from forklore.edge.wiring import Settings
 
 
 def handler(event: dict[str, Any], context: Any) -> Any:
     """Return which messages failed; they come again, the others do not."""
 
+    settings = Settings.from_environment()  # a wrong one fails all messages at once: they come again
+
     def delete_group(record: SQSRecord) -> None:
-        jobs.delete_group(record.body, context)
+        jobs.delete_group(record.body, context, settings)
 
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
     return process_partial_response(event, delete_group, processor, context)

@@ -225,9 +225,11 @@ def test_a_name_that_takes_long_to_look_up_is_an_outage_in_time(
     monkeypatch.setattr(socket, "getaddrinfo", slowly)
     started = time.monotonic()
 
-    assert world.ask() == UNAVAILABLE
-    assert time.monotonic() - started < 2 * SECONDS
-    done.set()
+    try:
+        assert world.ask() == UNAVAILABLE
+        assert time.monotonic() - started < 5 * SECONDS
+    finally:
+        done.set()
 
 
 def test_a_clock_that_is_set_back_makes_no_key_last_longer(world: World) -> None:
@@ -296,6 +298,7 @@ OUTAGES: dict[str, Any] = {
     "an address of keys with a newline": other_document(jwks_uri="{}/tenant/keys\r\nX: y"),
     "an address of keys with no port that exists": other_document(jwks_uri="https://localhost:99999/"),
     "an address of keys where nobody listens": other_document(jwks_uri="https://localhost:1/"),
+    "an address of keys at what is no host's name": other_document(jwks_uri="https://a..b/keys"),
     "an address of keys at no host": other_document(jwks_uri="https:///keys"),
 }
 
@@ -312,7 +315,9 @@ def test_keys_that_cannot_be_had_make_the_service_unavailable_and_one_line_in_th
 
     assert time.monotonic() - started < 5 * SECONDS
     assert record.getMessage() == "the issuer's keys cannot be had"
-    assert record.__dict__["type"] in {"ValueError", "OSError", "TimeoutError", "ConnectionRefusedError"}
+    assert record.__dict__["type"] in {
+        *("ValueError", "UnicodeError", "OSError", "TimeoutError", "ConnectionRefusedError")
+    }
     assert (record.exc_info, record.stack_info) == (None, None)
     assert capfd.readouterr() == ("", "")
 

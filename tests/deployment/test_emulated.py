@@ -23,7 +23,7 @@ PARAMETERS = {
     "Audience": AUDIENCE,
     "ApiKeyHashes": f"planner={hashlib.sha256(API_KEY.encode()).hexdigest()}",
     "Admins": "adam",
-    "Architecture": PROCESSORS[platform.machine()],
+    "Architecture": PROCESSORS.get(platform.machine(), "x86_64"),
 }
 OTHER = {"arm64": "x86_64", "x86_64": "arm64"}[PARAMETERS["Architecture"]]
 SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}

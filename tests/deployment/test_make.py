@@ -9,6 +9,8 @@ import pytest
 
 from tests.deployment.document import PROJECT
 
+OUR_CALLERS = {"MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "ARCHITECTURE", "STAGE", "ASK"}
+"""Variables that make has from whoever runs the tests."""
 HERE, DEPLOYED = ".aws-sam/here/build", ".aws-sam/build"
 MACHINE = platform.machine().replace("aarch64", "arm64")
 OTHER = {"arm64": "x86_64"}.get(MACHINE, "arm64")
@@ -16,7 +18,7 @@ OTHER = {"arm64": "x86_64"}.get(MACHINE, "arm64")
 
 def dry_run(*words: str) -> str:
     """Return the commands that make would run, where nothing is installed and nothing was deployed."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
+    environment = {name: value for name, value in os.environ.items() if name not in OUR_CALLERS}
     folders = [f"{name}=nowhere/{name}" for name in ("VENV", "SAM", "CHECKS", "RUNTIME", "EMULATOR")]
     done = subprocess.run(
         ["make", "--dry-run", "--no-print-directory", *folders, "RUNTIME_PYTHON=", *words],

@@ -176,6 +176,17 @@ def test_a_sweep_that_fails_is_an_error_and_no_sweep(
     assert (type(raised), str(raised)) == (SweepFailed, ""), "Lambda logs the text of what is raised"
 
 
+@pytest.mark.parametrize(("function", "event"), [(WORKER, "deleteGroup"), (SWEEP, "sweep")])
+def test_a_wrong_setting_fails_the_function_and_says_what_to_set(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, function: Function, event: str
+) -> None:
+    monkeypatch.delenv("FORKLORE_TABLE")
+    with pytest.raises(HandlerError) as caught:
+        invoke(function, load_handler(function), read_event(event))
+
+    assert "set FORKLORE_TABLE" in str(caught.value.__cause__)
+
+
 def announced(monkeypatch: pytest.MonkeyPatch) -> str:
     """Make a queue on moto, and return the URL to which the functions announce now."""
     made: Any = boto3.client("sqs").create_queue(QueueName=f"jobs-{uuid.uuid4()}")

@@ -83,14 +83,14 @@ def _connect(host: str, port: int, deadline: float) -> socket.socket:
 def _addresses(host: str, port: int, deadline: float) -> list[Any]:
     """Return the host's addresses, looked up in a thread: nothing but waiting no longer ends a look-up.
 
-    Raises OSError.
+    Raises OSError, and ValueError for what can be no host's name.
     """
-    found: queue.SimpleQueue[list[Any] | OSError] = queue.SimpleQueue()
+    found: queue.SimpleQueue[list[Any] | OSError | ValueError] = queue.SimpleQueue()
 
     def look_up() -> None:
         try:
             found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        except OSError as error:
+        except (OSError, ValueError) as error:
             found.put(error)
 
     threading.Thread(target=look_up, daemon=True).start()
@@ -98,7 +98,7 @@ def _addresses(host: str, port: int, deadline: float) -> list[Any]:
         addresses = found.get(timeout=_left(deadline))
     except queue.Empty:
         raise TimeoutError from None
-    if isinstance(addresses, OSError):
+    if isinstance(addresses, Exception):
         raise addresses
     return addresses
 

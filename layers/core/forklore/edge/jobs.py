@@ -19,7 +19,7 @@ class SweepFailed(Exception):
     """A sweep did not come to its end; why is a line of the log."""
 
 
-def delete_group(body: str, context: Any) -> None:
+def delete_group(body: str, context: Any, settings: Settings) -> None:
     """Go on with the deletion that a message names, for as long as the function's time allows.
 
     Raises ValueError for a message that is none of ours. Whatever is raised is logged without content.
@@ -28,8 +28,7 @@ def delete_group(body: str, context: Any) -> None:
     try:
         group_id = _group_id(body)
         table = _table_for_as_long_as(context, usage)
-        wait_s = Settings.from_environment().delete_wait_s
-        is_done = deletion.run_deletion(table, open_queue(), group_id, wait_s=wait_s)
+        is_done = deletion.run_deletion(table, open_queue(), group_id, wait_s=settings.delete_wait_s)
         status = "done" if is_done else "left"
     except Exception as error:
         log_failure("failed", error, job="delete")
@@ -40,6 +39,7 @@ def delete_group(body: str, context: Any) -> None:
 
 def sweep(context: Any) -> None:
     """Find the work in progress that no message announced. Raises SweepFailed."""
+    Settings.from_environment()  # a wrong one is no failure of a sweep: Lambda's log says what to set
     watch, usage = Stopwatch(), Usage()
     try:
         swept = deletion.sweep(_table_for_as_long_as(context, usage), open_queue(), others=OTHER_JOBS)
