@@ -39,8 +39,7 @@ FIRST = {
 def measure(service: Deployed, function: str) -> tuple[float, float]:
     """Return the milliseconds until a new runtime has answered its first event, and those of the second."""
     event = read_event(FIRST[function])
-    runtime = service.functions[function]
-    first, second = runtime.invoke(event), runtime.invoke(event)
+    first, second = service.functions.time(function, event), service.functions.time(function, event)
     return first.ms, second.ms
 
 
@@ -49,7 +48,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=3, help="starts of each function; the median counts (3)")
-    parser.add_argument("--build", type=Path, default=BUILD, help="the folder of the build (.aws-sam/build)")
+    parser.add_argument(
+        "--build", type=Path, default=BUILD, help="the folder of the build (.aws-sam/here/build)"
+    )
     options = parser.parse_args()
     console = Console()
     keys = json.dumps(token.key_set(token.development_key()))

@@ -26,7 +26,7 @@ import yaml
 from local_server.template import _CloudFormationLoader
 
 PROJECT = Path(__file__).parents[2]
-BUILD = PROJECT / ".aws-sam" / "build"
+BUILD = PROJECT / ".aws-sam" / "here" / "build"
 SAM, RUNTIME = "FORKLORE_SAM", "FORKLORE_RUNTIME"
 """The variables that name the environments of AWS SAM and of AWS's client, where they are elsewhere."""
 INVOCATIONS = "/2015-03-31/functions/function/invocations"
@@ -61,6 +61,7 @@ class Built:
     @classmethod
     def at(cls, folder: Path, values: Mapping[str, str]) -> Self:
         """Return the build at `folder`. Raises RuntimeMissing if there is none for this machine."""
+        folder = folder.resolve()  # the functions run in folders of their own
         file = folder / "template.yaml"
         if not file.is_file():
             raise RuntimeMissing(f"{folder} holds no build; `make build` makes one")
@@ -181,9 +182,14 @@ class Functions:
 
     def invoke(self, name: str, event: Any) -> Any:
         """Return what a function answers. Raises AssertionError if it failed."""
-        answer = self[name].invoke(event).answer
+        return self.time(name, event).answer
+
+    def time(self, name: str, event: Any) -> Invocation:
+        """Return what a function answers, and after how long. Raises AssertionError if it failed."""
+        invocation = self[name].invoke(event)
+        answer = invocation.answer
         assert not (isinstance(answer, dict) and "errorType" in answer), (name, answer, self[name].log())
-        return answer
+        return invocation
 
 
 def _environment(built: Built, function: str, home: Path) -> dict[str, str]:
