@@ -26,7 +26,7 @@ install := $(pip) install --no-deps --require-hashes --requirement
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
 sam = PATH="$(abspath $(SAM))/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 offline = AWS_DEFAULT_REGION="$(region)" $(sam)
-kept = $(shell "$(SAM)/bin/python" -m local_server.samconfig "$(STAGE)" $(1) 2>/dev/null)
+kept = $(shell "$(SAM)/bin/python" -m deployment.samconfig "$(STAGE)" $(1) 2>/dev/null)
 # What is tried here runs here: it is built for this machine, and apart from what is deployed.
 machine := $(subst aarch64,arm64,$(shell uname -m))
 here := .aws-sam/here/build
@@ -69,7 +69,7 @@ define build-for
 	@echo "Building for $(1); this takes about half a minute, once."
 	@log=$$(mktemp) && { FORKLORE_ARCHITECTURE="$(1)" $(offline) build --build-dir "$(2)/build" --cache-dir "$(2)/cache" \
 		--parameter-overrides Architecture="$(1)" >"$$log" 2>&1 || { cat "$$log" >&2; rm -f "$$log"; exit 1; }; } && rm -f "$$log"
-	@"$(SAM)/bin/python" -m local_server.built_for "$(2)/build/template.yaml" "$(1)"
+	@"$(SAM)/bin/python" -m deployment.built_for "$(2)/build/template.yaml" "$(1)"
 endef
 
 build: $(SAM)/locked ## build what is deployed into .aws-sam, without Docker; ARCHITECTURE=x86_64 for another processor
@@ -87,7 +87,7 @@ validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormatio
 
 test-deployment: validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
 	"$(CHECKS)/bin/checkov" --config-file .checkov.yaml
-	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions local_server
+	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions local_server deployment
 	$(python) -m tests.deployment.audit "$(CHECKS)/bin/pip-audit" \
 		layers/core/requirements.txt functions/authorizer/requirements.txt
 	FORKLORE_BUILD="$(here)" $(in_runtime) $(python) -m pytest tests/deployment

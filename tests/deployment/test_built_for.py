@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from local_server.built_for import narrow
+from deployment.built_for import narrow
 
 BUILT = """
 AWSTemplateFormatVersion: '2010-09-09'

@@ -1,4 +1,4 @@
-"""`python -m local_server.built_for TEMPLATE ARCHITECTURE`: let a built template be deployed as nothing else.
+"""`python -m deployment.built_for TEMPLATE ARCHITECTURE`: let a built template be deployed as nothing else.
 
 `sam build` does not look at what it packs, and `sam deploy` takes any value of the parameter Architecture:
 functions with wheels for another processor would be deployed, and fail at their first request.

@@ -1,4 +1,4 @@
-"""`python -m local_server.samconfig STAGE PARAMETER`: what a stage's last deployment was told, or nothing.
+"""`python -m deployment.samconfig STAGE PARAMETER`: what a stage's last deployment was told, or nothing.
 
 `sam deploy --guided` keeps the answers in samconfig.toml, one section for each stage (`--config-env`).
 """

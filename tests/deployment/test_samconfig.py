@@ -2,7 +2,7 @@
 
 import pytest
 
-from local_server.samconfig import FILE, read_parameters
+from deployment.samconfig import FILE, read_parameters
 
 TWO = r"""
 version = 0.1
