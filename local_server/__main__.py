@@ -23,9 +23,8 @@ from local_server.template import read_template
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
 EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
 STOP_WITHIN_SECONDS = 3  # for requests that are still running
-KEEP_ALIVE_SECONDS = (
-    75  # longer than clients keep an idle connection, so that nothing is sent to a closed one
-)
+KEEP_ALIVE_SECONDS = 75
+"""Longer than clients keep an idle connection, so that nothing is sent to a closed one."""
 BANNER = """\
 forklore listens on {url}
 the API reference is at {url}/docs

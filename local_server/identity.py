@@ -10,6 +10,7 @@ from typing import TypedDict
 
 from forklore.credentials import roles
 from forklore.credentials.api_keys import client_of, hash_of
+from forklore.credentials.headers import bearer_token
 from forklore.credentials.lists import read_list
 from forklore.domain.users import is_user_id
 from forklore.errors import UnauthorizedError
@@ -71,7 +72,6 @@ def clients_by_hash(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _user_id(authorization: str) -> str | None:
-    """Return the user id in `Bearer <user id>`, None if the header is malformed or the id not valid."""
-    scheme, _, token = authorization.partition(" ")
-    user_id = token.strip(" \t")
-    return user_id if scheme.lower() == "bearer" and is_user_id(user_id) else None
+    """Return the user id in `Bearer <user id>`, None for one that is not valid. Raises UnauthorizedError."""
+    user_id = bearer_token(authorization).strip(" \t")
+    return user_id if is_user_id(user_id) else None

@@ -8,11 +8,12 @@ import subprocess
 import pytest
 
 from tests.deployment.document import PROJECT
+from tests.support.runtime import PROCESSORS
 
 OUR_CALLERS = {"MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "ARCHITECTURE", "STAGE", "ASK"}
 """Variables that make has from whoever runs the tests."""
 HERE, DEPLOYED = ".aws-sam/here/build", ".aws-sam/build"
-MACHINE = platform.machine().replace("aarch64", "arm64")
+MACHINE = PROCESSORS.get(platform.machine(), platform.machine())
 OTHER = {"arm64": "x86_64"}.get(MACHINE, "arm64")
 
 

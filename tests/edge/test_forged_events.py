@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from forklore.credentials.kept_keys import RETRY_SECONDS
 from local_server.payload import API_ID
 from local_server.template import read_template
 from tests.edge.gateway import PROJECT, Gateway, stored
@@ -142,7 +143,7 @@ def test_where_credentials_cannot_be_checked_the_answer_is_503(
     answer = gateway.raw(function, event)
 
     assert_refused(answer, 503)
-    assert answer["headers"]["Retry-After"] == "5"
+    assert answer["headers"]["Retry-After"] == str(RETRY_SECONDS), "no earlier than the issuer is asked again"
     assert stored() == before
 
 

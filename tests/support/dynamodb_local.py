@@ -5,7 +5,6 @@ time: it is fetched once into `.cache/dynamodb-local`. moto needs only Python: `
 """
 
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,8 @@ from typing import IO
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+
+from tests.support.listening import free_port
 
 VERSION = "2.6.1"
 PROJECT = Path(__file__).parents[2]
@@ -64,7 +65,7 @@ def dynamodb_local() -> Iterator[str]:
     if java is None:
         raise DynamoDBLocalMissing("DynamoDB Local needs java on the PATH")
     jars = _fetch()
-    port = _free_port()
+    port = free_port()
     command = [java, f"-Djava.library.path={jars}", "-cp", f"{jars}/*"]
     command += ["com.amazonaws.services.dynamodbv2.local.main.ServerRunner"]
     command += ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
@@ -82,7 +83,7 @@ def moto_server() -> Iterator[str]:
 
     Raises ServerDidNotStartError.
     """
-    port = _free_port()
+    port = free_port()
     with _server([sys.executable, "-m", "local_server.dynamodb", "--port", str(port)], port) as endpoint:
         yield endpoint
 
@@ -184,9 +185,3 @@ def _gist(output: IO[str]) -> str:
     plain = re.sub(r"\x1b\[[0-9;]*m", "", output.read())
     lines = [line.strip() for line in plain.splitlines() if line.strip()] or ["it printed nothing"]
     return next((line for line in lines if "error" in line.lower()), lines[-1])
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-    return port

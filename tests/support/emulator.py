@@ -7,10 +7,7 @@ throttling and CORS of an HTTP API; point-in-time recovery; what roles allow.
 import http.client
 import json
 import os
-import signal
-import socket
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,11 +17,12 @@ from typing import Any
 import boto3
 import yaml
 
+from tests.support.listening import end_session, free_port, wait_until_it_listens
+
 EMULATOR, SAM = "FORKLORE_EMULATOR", "FORKLORE_SAM"
 """The variables that name the environments of ministack and of AWS SAM."""
 STACK = "forklore"
 READY_SECONDS_MAX = 30.0
-STOP_SECONDS_MAX = 10.0
 REQUEST_SECONDS_MAX = 60.0
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "test",
@@ -130,9 +128,7 @@ def emulator(environment: Path, sam: Path, folder: Path) -> Iterator[Emulator]:
 
     environment, sam: the folders of the two environments.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     settings = {
         "GATEWAY_PORT": str(port),
         "BIND_HOST": "127.0.0.1",
@@ -151,31 +147,7 @@ def emulator(environment: Path, sam: Path, folder: Path) -> Iterator[Emulator]:
             start_new_session=True,
         )
         try:
-            _wait(process, port)
+            wait_until_it_listens(process, port, seconds=READY_SECONDS_MAX)
             yield Emulator(port, sam.resolve() / "bin" / "sam", folder)
         finally:
-            _end(process)
-
-
-def _wait(process: subprocess.Popen[bytes], port: int) -> None:
-    give_up_at = time.monotonic() + READY_SECONDS_MAX
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            assert process.poll() is None, "ministack ended"
-            assert time.monotonic() < give_up_at, "ministack does not answer"
-            time.sleep(0.1)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process with the functions that it has started: all are in its session."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-            process.wait(STOP_SECONDS_MAX)
-        except ProcessLookupError:
-            return
-        except subprocess.TimeoutExpired:
-            continue
+            end_session(process)

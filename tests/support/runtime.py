@@ -10,8 +10,6 @@ import json
 import os
 import platform
 import shutil
-import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -23,7 +21,7 @@ from typing import Any, Self
 
 import yaml
 
-from local_server.template import _CloudFormationLoader
+from tests.support.listening import end_session, free_port, wait_until_it_listens
 
 PROJECT = Path(__file__).parents[2]
 BUILD = PROJECT / ".aws-sam" / "here" / "build"
@@ -33,7 +31,6 @@ INVOCATIONS = "/2015-03-31/functions/function/invocations"
 PROCESSORS = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 """What Lambda calls a machine, by what Python calls it."""
 START_SECONDS_MAX = 20.0
-STOP_SECONDS_MAX = 5.0
 
 Json = Any
 
@@ -65,7 +62,7 @@ class Built:
         file = folder / "template.yaml"
         if not file.is_file():
             raise RuntimeMissing(f"{folder} holds no build; `make build` makes one")
-        built = cls(folder, values, yaml.load(file.read_text(encoding="utf-8"), Loader=_CloudFormationLoader))
+        built = cls(folder, values, yaml.safe_load(file.read_text(encoding="utf-8")))
         machine = platform.machine().replace("arm64", "aarch64")
         compiled = built.layers(built.functions[0])[0].rglob("*.so")
         if not all(machine in library.name for library in compiled):
@@ -139,7 +136,7 @@ def runtime(built: Built, function: str, **variables: str) -> Iterator[Runtime]:
     Raises RuntimeMissing, AssertionError if it does not start.
     """
     emulator, python = _emulator(), _python()
-    port, api_port = _free_port(), _free_port()
+    port, api_port = free_port(), free_port()
     command = [str(emulator), "--log-level", "error"]
     command += ["--runtime-interface-emulator-address", f"127.0.0.1:{port}"]
     command += ["--runtime-api-address", f"127.0.0.1:{api_port}"]
@@ -158,8 +155,8 @@ def runtime(built: Built, function: str, **variables: str) -> Iterator[Runtime]:
             stderr=subprocess.STDOUT,
             start_new_session=True,  # the runtime is the emulator's child: both end together
         )
-        stack.callback(_stop, process)
-        _wait_for(process, port)
+        stack.callback(end_session, process)
+        wait_until_it_listens(process, port, seconds=START_SECONDS_MAX)
         yield Runtime(port, home / "log")
 
 
@@ -238,31 +235,3 @@ def _python() -> Path:
     if not python.is_file():
         raise RuntimeMissing("AWS's client is not installed; it needs a Python of the functions' version")
     return python
-
-
-def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
-    deadline = time.monotonic() + START_SECONDS_MAX
-    while time.monotonic() < deadline:
-        assert process.poll() is None, f"the runtime emulator ended with {process.returncode}"
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.02)
-        else:
-            return
-    raise AssertionError("the runtime emulator does not listen")
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-            process.wait(STOP_SECONDS_MAX)
-        except (ProcessLookupError, subprocess.TimeoutExpired):
-            continue
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-    return port
