@@ -92,10 +92,11 @@ def mine_of(root: Conversation, user_id: str) -> Item:
 
 @dataclass(frozen=True)
 class Store:
-    """The table from outside."""
+    """The table from outside. endpoint: where it lies; None: on the moto of this process."""
 
     client: Any
     name: str
+    endpoint: str | None = None
 
     def process(
         self,
@@ -104,13 +105,14 @@ class Store:
         sleep: Callable[[float], None] = lambda _seconds: None,
         random: Callable[[int], int] = secrets.randbits,
         seconds: float | None = None,
+        threads: ThreadPoolExecutor | None = None,
     ) -> Table:
         """Return the table as another process sees it. seconds: what is left of its request."""
         return Table(
-            Connection(make_client(), self.name, clock or Clock(), sleep=sleep),
+            Connection(make_client(self.endpoint), self.name, clock or Clock(), sleep=sleep),
             deadline=None if seconds is None else Deadline.after(seconds),
             random=random,
-            threads=_THREADS,
+            threads=threads or _THREADS,
         )
 
     def contents(self) -> dict[Key, Item]:
@@ -221,18 +223,18 @@ def moto() -> Iterator[None]:
 
 
 @functools.cache
-def _outside() -> Any:
-    """Return a client that no test taps. It must be made while moto runs."""
-    return make_client()
+def _outside(endpoint: str | None) -> Any:
+    """Return a client that no test taps. It must be made while moto runs, if that is to answer it."""
+    return make_client(endpoint)
 
 
 @contextmanager
-def fresh_store(name: str = NAME) -> Iterator[Store]:
-    """Yield an empty table; it is gone afterwards."""
-    client = _outside()
+def fresh_store(name: str = NAME, *, endpoint: str | None = None) -> Iterator[Store]:
+    """Yield an empty table; it is gone afterwards. endpoint: where; None: on the moto of this process."""
+    client = _outside(endpoint)
     client.create_table(TableName=name, **DEFINITION)
     try:
-        yield Store(client, name)
+        yield Store(client, name, endpoint)
     finally:
         client.delete_table(TableName=name)
 

@@ -1,0 +1,48 @@
+"""A table of DynamoDB Local's; the figures that a run is held to, and its seed."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.reliability.figures import Measure
+from tests.reliability.service import new_store
+from tests.support.tables import Store
+
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "local",
+    "AWS_SECRET_ACCESS_KEY": "local",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "FORKLORE_TABLE": "each test names its own",
+    "FORKLORE_DELETE_WAIT_SECONDS": "0",
+}
+
+
+@pytest.fixture(scope="session")
+def endpoint(dynamodb_local_endpoint: str) -> Iterator[str]:
+    """The address of a DynamoDB Local, and an environment in which it can be asked."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in ENVIRONMENT.items():
+            environment.setenv(name, value)
+        for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "FORKLORE_QUEUE"):
+            environment.delenv(name, raising=False)
+        yield dynamodb_local_endpoint
+
+
+@pytest.fixture
+def store(endpoint: str) -> Iterator[Store]:
+    """An empty table, seen from outside."""
+    with new_store(endpoint) as store:
+        yield store
+
+
+@pytest.fixture
+def measure(
+    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], record_property: object
+) -> Iterator[Measure]:
+    """What the test has done, printed with its seed and kept for the gate's table."""
+    measure = Measure.of(request.node.name)
+    yield measure
+    for name, value in measure.properties.items():
+        record_property(name, value)  # type: ignore[operator]
+    with capsys.disabled():
+        print(f"\n{measure}")  # noqa: T201

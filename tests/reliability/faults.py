@@ -1,0 +1,194 @@
+"""What can go wrong with a call to DynamoDB, injected between botocore and the wire (reliability, C2)."""
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from random import Random
+from typing import Any
+
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
+
+from forklore.domain import ids, keys
+from forklore.storage.table import Table
+from tests.support.tables import cancelled, failure
+
+ENDPOINT = "https://dynamodb"
+WRITE = "TransactWriteItems"
+_BATCHES = {"BatchGetItem": "UnprocessedKeys", "BatchWriteItem": "UnprocessedItems"}
+
+
+class Killed(BaseException):
+    """The process is gone, in the middle of whatever it did; nothing of it goes on."""
+
+
+class Fault(StrEnum):
+    """A way for one call to go wrong."""
+
+    BEFORE = "before"
+    """It is lost on its way there."""
+    AFTER = "after"
+    """It is done, and its answer is lost."""
+    THROTTLE = "throttle"
+    """DynamoDB asks to slow down."""
+    CONFLICT = "conflict"
+    """Another transaction has hold of one of the items."""
+    PARTIAL = "partial"
+    """Half of a batch is done, and the rest is handed back."""
+    EMPTY_PAGE = "empty page"
+    """A Query answers nothing, and says that there is more."""
+    KILL = "kill"
+    """The process is killed before the call leaves."""
+    KILL_AFTER = "kill after"
+    """The process is killed when the call was done."""
+
+    def concerns(self, call: "Call") -> bool:
+        """Tell whether the fault can happen to the call."""
+        match self:
+            case Fault.CONFLICT:
+                return call.operation == WRITE
+            case Fault.PARTIAL:
+                return call.operation in _BATCHES
+            case Fault.EMPTY_PAGE:
+                return call.operation == "Query"
+            case _:
+                return True
+
+    @property
+    def is_end(self) -> bool:
+        """Tell whether nothing follows it."""
+        return self in (Fault.KILL, Fault.KILL_AFTER)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call as it leaves the process. number: counted from 1."""
+
+    number: int
+    operation: str
+    body: Mapping[str, Any]
+
+
+Choose = Callable[[Call], Fault | None]
+
+
+def at(number: int, fault: Fault) -> Choose:
+    """Return the choice of one fault at the call of that number."""
+    return lambda call: fault if call.number == number else None
+
+
+def randomly(random: Random, rates: Mapping[Fault, float]) -> Choose:
+    """Return the choice of faults at random. rates: how likely each is, for a call that it concerns."""
+
+    def choose(call: Call) -> Fault | None:
+        return next((fault for fault, rate in rates.items() if random.random() < rate), None)
+
+    return choose
+
+
+class Faults:
+    """Faults between a process and DynamoDB. calls: those that left, in order; injected: what befell them."""
+
+    def __init__(self, table: Table, choose: Choose = lambda _call: None) -> None:
+        self.calls: list[Call] = []
+        self.injected: list[tuple[Call, Fault]] = []
+        self._choose = choose
+        self._is_dead = False
+        self._lock = threading.Lock()
+        events = table.connection.client.meta.events
+        events.register("before-call.dynamodb", self._leaves)
+        events.register("after-call.dynamodb", self._arrives)
+
+    def _leaves(self, model: Any, params: dict[str, Any], context: dict[str, Any], **_: Any) -> Any:
+        with self._lock:
+            if self._is_dead:
+                raise Killed
+            call = Call(len(self.calls) + 1, model.name, json.loads(params["body"]))
+            self.calls.append(call)
+            fault = self._choose(call)
+            if fault is not None and not fault.concerns(call):
+                fault = None
+            if fault is not None:
+                self.injected.append((call, fault))
+            self._is_dead = self._is_dead or fault is Fault.KILL
+        context["call"], context["fault"] = call, fault
+        match fault:
+            case Fault.KILL:
+                raise Killed
+            case Fault.BEFORE:
+                raise ConnectionClosedError(endpoint_url=ENDPOINT)
+            case Fault.THROTTLE:
+                return _answered(failure("ThrottlingException"))
+            case Fault.CONFLICT:
+                others = ["None"] * (len(call.body["TransactItems"]) - 1)
+                return _answered(cancelled(*others, "TransactionConflict"))
+            case Fault.PARTIAL:
+                body, context["left"] = _halved(call)
+                params["body"] = json.dumps(body).encode()
+        return None
+
+    def _arrives(self, parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+        if self._is_dead:
+            raise Killed
+        match context.get("fault"):
+            case Fault.KILL_AFTER:
+                self._is_dead = True
+                raise Killed
+            case Fault.AFTER:
+                raise ReadTimeoutError(endpoint_url=ENDPOINT)
+            case Fault.PARTIAL if "Error" not in parsed:
+                parsed[_BATCHES[context["call"].operation]] = context["left"]
+            case Fault.EMPTY_PAGE if "Error" not in parsed:
+                _empty(context["call"], parsed)
+
+
+def _answered(told: dict[str, Any]) -> tuple[AWSResponse, dict[str, Any]]:
+    return AWSResponse("", told["ResponseMetadata"]["HTTPStatusCode"], HTTPHeaders(), None), told
+
+
+def _halved(call: Call) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the first half of a batch as a request, and the rest of it as it is handed back."""
+    [(table, asked)] = call.body["RequestItems"].items()
+    if call.operation == "BatchWriteItem":
+        now, left = _parts(asked)
+        return {**call.body, "RequestItems": {table: now}}, {table: _typed(left)} if left else {}
+    now, left = _parts(asked["Keys"])
+    request = {**call.body, "RequestItems": {table: {**asked, "Keys": now}}}
+    return request, {table: {**asked, "Keys": left}} if left else {}
+
+
+def _parts(asked: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    half = max(1, len(asked) // 2)
+    return asked[:half], asked[half:]
+
+
+def _typed(requests: Sequence[Any]) -> Sequence[Any]:
+    assert all("DeleteRequest" in request for request in requests), "puts of bytes would need decoding"
+    return requests
+
+
+def _empty(call: Call, parsed: dict[str, Any]) -> None:
+    """Take all items out of a page that has any, and let it end just before them, where there is a place."""
+    index = {"byConversation": "L1", "allTrees": "G1S", None: "SK"}[call.body.get("IndexName")]
+    if not call.body.get("ScanIndexForward", True) or index == "G1S" or not parsed.get("Items"):
+        return
+    values = call.body["ExpressionAttributeValues"]
+    start = call.body.get("ExclusiveStartKey", {}).get(index, {}).get("S", values[":first"]["S"])
+    first = parsed["Items"][0]
+    place = _just_before(first["SK"]["S"])
+    key = {"PK": first["PK"], "SK": {"S": place}}
+    if index == "L1":
+        key["L1"] = {"S": first["L1"]["S"].removesuffix(first["SK"]["S"]) + place}
+    if key[index]["S"] < start:
+        return
+    parsed["Items"], parsed["Count"], parsed["LastEvaluatedKey"] = [], 0, key
+
+
+def _just_before(sort: str) -> str:
+    """Return a sort key below the given one, with none of an item between the two."""
+    if sort[0].isdigit():
+        return keys.position(ids.previous_id(keys.entry_id_of(sort)))
+    return f"{sort[:-1]}{chr(ord(sort[-1]) - 1)}~"

@@ -1,0 +1,114 @@
+"""The whole service in this process: operations as callers know them, on a table of DynamoDB Local."""
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from uuid import uuid4
+
+from forklore.domain.jsontext import read_object
+from forklore.domain.model import Caller
+from forklore.edge import operations
+from forklore.edge.answering import answer
+from forklore.edge.operation import Asked
+from forklore.edge.requests import KEPT_AS_TEXT
+from forklore.storage.clock import Clock
+from forklore.storage.table import Table
+from tests.reliability.faults import Choose, Faults
+from tests.support.tables import Store, fresh_store
+
+OPERATIONS = {operation.name: operation for operation in operations.ALL}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a caller is told. body: None for none; numbers with a fraction are Decimal."""
+
+    status: int
+    body: Any
+
+    @property
+    def id(self) -> str:
+        """The id of what was made, which must have worked."""
+        assert self.status == 201, self
+        made: str = self.body["id"]
+        return made
+
+
+class InOrder(ThreadPoolExecutor):
+    """Runs everything at once and in the thread that asks for it: what it does has one order only."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:  # noqa: BLE001 (as an executor hands it on)
+            future.set_exception(error)
+        return future
+
+
+class Process:
+    """A process of the service, with a client, a clock and a memory of its own.
+
+    faults: what befalls its calls. in_order: whether reads that may overlap are made one after another.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        choose: Choose = lambda _call: None,
+        *,
+        clock: Clock | None = None,
+        in_order: bool = False,
+        seconds: float | None = None,
+    ) -> None:
+        threads = InOrder() if in_order else None
+        self.table: Table = store.process(clock=clock, threads=threads, seconds=seconds)
+        self.faults = Faults(self.table, choose)
+
+    def ask(
+        self,
+        name: str,
+        caller: Caller,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **given: Any,
+    ) -> Answer:
+        """Run an operation. given: the fields of its path, query and body under their names on the wire."""
+        operation = OPERATIONS[name]
+        path = {field: given.pop(field) for field in operation.path_names}
+        known = {field.alias for field in operation.query.model_fields.values()}
+        query = {field: given.pop(field) for field in list(given) if operation.body is None or field in known}
+        body = read_object(json.dumps(given, default=_number), kept=KEPT_AS_TEXT)
+        asked = Asked(caller, path, query, body, idempotency_key, f'"{if_match}"' if if_match else None)
+        answered = answer(lambda: operation(self.table, asked), "a request")
+        shown = json.loads(answered.text, parse_float=Decimal) if answered.text else None
+        return Answer(answered.status, shown)
+
+
+def _number(value: object) -> float:
+    assert isinstance(value, Decimal), value
+    return float(value)
+
+
+@contextmanager
+def new_store(endpoint: str) -> Iterator[Store]:
+    """Yield an empty table of its own at an endpoint."""
+    with fresh_store(f"forklore-{uuid4()}", endpoint=endpoint) as store:
+        yield store
+
+
+@contextmanager
+def copy_of(store: Store) -> Iterator[Store]:
+    """Yield a table that holds what the store holds now."""
+    assert store.endpoint is not None
+    with new_store(store.endpoint) as copy:
+        copy.put(*store.contents().values())
+        yield copy
