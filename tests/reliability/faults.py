@@ -73,6 +73,7 @@ class Call:
 
 
 Choose = Callable[[Call], Fault | None]
+Rewrite = Callable[[Call], Mapping[str, Any]]
 
 
 def at(number: int, fault: Fault) -> Choose:
@@ -90,17 +91,30 @@ def randomly(random: Random, rates: Mapping[Fault, float]) -> Choose:
 
 
 class Faults:
-    """Faults between a process and DynamoDB. calls: those that left, in order; injected: what befell them."""
+    """Faults between a process and DynamoDB.
 
-    def __init__(self, table: Table, choose: Choose = lambda _call: None) -> None:
+    calls: those that left, in order. injected: what befell them. choose: what is to befall the next ones.
+    rewrite: makes of a call's body what is sent in its place.
+    """
+
+    def __init__(
+        self, table: Table, choose: Choose = lambda _call: None, *, rewrite: Rewrite | None = None
+    ) -> None:
         self.calls: list[Call] = []
         self.injected: list[tuple[Call, Fault]] = []
-        self._choose = choose
+        self.choose = choose
+        self._rewrite = rewrite
         self._is_dead = False
         self._lock = threading.Lock()
         events = table.connection.client.meta.events
         events.register("before-call.dynamodb", self._leaves)
         events.register("after-call.dynamodb", self._arrives)
+
+    def begin(self, choose: Choose) -> None:
+        """Count from here on, with other faults."""
+        self.calls.clear()
+        self.injected.clear()
+        self.choose = choose
 
     def _leaves(self, model: Any, params: dict[str, Any], context: dict[str, Any], **_: Any) -> Any:
         with self._lock:
@@ -108,13 +122,15 @@ class Faults:
                 raise Killed
             call = Call(len(self.calls) + 1, model.name, json.loads(params["body"]))
             self.calls.append(call)
-            fault = self._choose(call)
+            fault = self.choose(call)
             if fault is not None and not fault.concerns(call):
                 fault = None
             if fault is not None:
                 self.injected.append((call, fault))
-            self._is_dead = self._is_dead or fault is Fault.KILL
+                self._is_dead = fault is Fault.KILL
         context["call"], context["fault"] = call, fault
+        if self._rewrite is not None:
+            params["body"] = json.dumps(self._rewrite(call)).encode()
         match fault:
             case Fault.KILL:
                 raise Killed

@@ -12,7 +12,7 @@ SIZES = ("ci", "gate", "long")
 
 @dataclass
 class Measure:
-    """What a check is to do and what it has done. name: the test's. counts: by what is counted."""
+    """What a check is to do and what it has done. name: the check's. counts: by what is counted."""
 
     name: str
     size: str

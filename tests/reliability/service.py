@@ -17,7 +17,7 @@ from forklore.edge.operation import Asked
 from forklore.edge.requests import KEPT_AS_TEXT
 from forklore.storage.clock import Clock
 from forklore.storage.table import Table
-from tests.reliability.faults import Choose, Faults
+from tests.reliability.faults import Choose, Faults, Rewrite
 from tests.support.tables import Store, fresh_store
 
 OPERATIONS = {operation.name: operation for operation in operations.ALL}
@@ -57,6 +57,7 @@ class Process:
     """A process of the service, with a client, a clock and a memory of its own.
 
     faults: what befalls its calls. in_order: whether reads that may overlap are made one after another.
+    rewrite: makes of a call's body what is sent in its place.
     """
 
     def __init__(
@@ -67,10 +68,11 @@ class Process:
         clock: Clock | None = None,
         in_order: bool = False,
         seconds: float | None = None,
+        rewrite: Rewrite | None = None,
     ) -> None:
         threads = InOrder() if in_order else None
         self.table: Table = store.process(clock=clock, threads=threads, seconds=seconds)
-        self.faults = Faults(self.table, choose)
+        self.faults = Faults(self.table, choose, rewrite=rewrite)
 
     def ask(
         self,

@@ -1,5 +1,7 @@
 """What the faults of these tests do: a test that injects nothing shows nothing."""
 
+from typing import Any
+
 import pytest
 
 from forklore.domain.model import Caller
@@ -9,7 +11,7 @@ from tests.support.tables import Store
 
 ANN = Caller("ann")
 ROOT = "00000000-0000-4000-8000-000000000001"
-TEXT = {"contentType": "text/plain", "content": ["x"]}
+TEXT: dict[str, Any] = {"contentType": "text/plain", "content": ["x"]}
 
 
 def append(process: Process) -> int:

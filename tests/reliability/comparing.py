@@ -1,0 +1,45 @@
+"""What two runs of the same requests have in common: ids, times and nonces differ, so they go by rank."""
+
+import json
+import re
+from collections.abc import Iterable
+
+from forklore.storage import bodies, items
+from forklore.storage.connection import Item
+from tests.reliability.service import Answer
+
+_MADE = re.compile(r"0[0-9a-f]{7}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_SHARD = re.compile(r"TREES#\d")
+ANY = {"ttl", "nonce", "membersVersion"}
+"""Attributes that only say when, by which attempt, or that something was changed."""
+
+
+def normal(contents: Iterable[Item]) -> list[str]:
+    """Return the items of a table with ids by rank, and without times and nonces, in a steady order."""
+    return sorted(ranked(_spelled(item) for item in contents))
+
+
+def told(answers: Iterable[Answer]) -> list[str]:
+    """Return answers in the same words."""
+    return ranked(f"{answer.status} {json.dumps(answer.body, default=str)}" for answer in answers)
+
+
+def ranked(texts: Iterable[str]) -> list[str]:
+    """Return texts with the ids that the service has made by their rank among all of them, and no times."""
+    kept = list(texts)
+    made = sorted({found for text in kept for found in _MADE.findall(text)})
+    ranks = {one: f"<{rank}>" for rank, one in enumerate(made)}
+    return [
+        _SHARD.sub("<shard>", _TIME.sub("<time>", _MADE.sub(lambda found: ranks[found[0]], text)))
+        for text in kept
+    ]
+
+
+def _spelled(item: Item) -> str:
+    plain = items.plain(item)
+    if "path" in plain:
+        plain["path"] = items.path(item)
+    if plain["PK"].startswith("IDEM#"):
+        plain["body"] = bodies.decode(plain["body"])
+    return str(sorted((name, name if name in ANY else value) for name, value in plain.items()))

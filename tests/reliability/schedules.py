@@ -1,0 +1,175 @@
+"""Every order in which the DynamoDB calls of two requests can happen (reliability, C4).
+
+Each request runs in a thread of its own and stops before each of its calls; one of those that wait is let
+through at a time. Which one is a decision, and a run is known by its decisions: they are taken again from the
+last one back, until every decision has been taken in every way. Two calls that commute (two reads, or calls on
+different items) need not be tried in both orders: the one that would only repeat a run sleeps until a call comes
+that it does not commute with.
+Source: P. Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", sleep sets.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from tests.reliability.faults import Call, Choose, Fault
+
+WAIT_SECONDS_MAX = 60.0
+READS = {"BatchGetItem", "Query"}
+
+T = TypeVar("T")
+Place = tuple[str, str | None]
+"""A partition key with a sort key; None: any."""
+
+
+class Turns:
+    """Lets one of several threads at a time make its next call."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._running = set(names)
+        self._waiting: dict[str, Call] = {}
+        self._turn: str | None = None
+        self._changed = threading.Condition()
+
+    def take(self, name: str, call: Call) -> Fault | None:
+        """Wait for the turn of `name`, which is about to make the call."""
+        with self._changed:
+            self._waiting[name] = call
+            self._changed.notify_all()
+            assert self._changed.wait_for(lambda: self._turn == name, WAIT_SECONDS_MAX), f"{name} never ran"
+            self._turn = None
+            del self._waiting[name]
+        return None
+
+    def end(self, name: str) -> None:
+        """Say that `name` makes no more calls."""
+        with self._changed:
+            self._running.discard(name)
+            self._changed.notify_all()
+
+    def next_calls(self) -> dict[str, Call]:
+        """Return the calls that wait once all threads do, by name; none when all have ended."""
+        with self._changed:
+            assert self._changed.wait_for(
+                lambda: self._turn is None and set(self._waiting) == self._running, WAIT_SECONDS_MAX
+            ), "a thread neither calls nor ends"
+            return dict(self._waiting)
+
+    def give(self, name: str) -> None:
+        with self._changed:
+            self._turn = name
+            self._changed.notify_all()
+
+
+@dataclass
+class _Decision:
+    """A place where either may go on. asleep: those that would only repeat a run."""
+
+    calls: Mapping[str, Call]
+    asleep: dict[str, Call]
+    chosen: str = ""
+    tried: dict[str, Call] = field(default_factory=dict)
+
+    def choose(self) -> bool:
+        """Choose who has not had this turn yet; False when there is nobody left."""
+        left = [name for name in sorted(self.calls) if name not in self.asleep and name not in self.tried]
+        self.chosen = left[0] if left else ""
+        return bool(left)
+
+    @property
+    def asleep_after(self) -> dict[str, Call]:
+        """Who sleeps on after the chosen call."""
+        chosen = self.calls[self.chosen]
+        return {
+            name: call
+            for name, call in {**self.asleep, **self.tried}.items()
+            if name != self.chosen and commute(call, chosen)
+        }
+
+
+def explore(
+    actors: Callable[[], AbstractContextManager[Mapping[str, Callable[[Choose], T]]]],
+) -> Iterator[dict[str, T]]:
+    """Yield what the actors return, once for every order of their calls.
+
+    actors: makes them, and what they act upon, anew for each run. Each is given what to do before each call.
+    """
+    decisions: list[_Decision] = []
+    while True:
+        with actors() as made:
+            results = _run(made, decisions)
+            if results is not None:
+                yield results
+        while decisions:
+            last = decisions[-1]
+            last.tried[last.chosen] = last.calls[last.chosen]
+            if last.choose():
+                break
+            decisions.pop()
+        if not decisions:
+            return
+
+
+def _run(actors: Mapping[str, Callable[[Choose], T]], decisions: list[_Decision]) -> dict[str, T] | None:
+    """Return what the actors return when they decide as they did, and anew from there on.
+
+    None where that would only repeat another run.
+    """
+    turns = Turns(list(actors))
+    depth, is_new = 0, True
+    with ThreadPoolExecutor(len(actors)) as threads:
+        running = {name: threads.submit(_act, turns, name, actor) for name, actor in actors.items()}
+        while calls := turns.next_calls():
+            if depth == len(decisions):
+                decision = _Decision(calls, decisions[-1].asleep_after if decisions else {})
+                is_new = is_new and decision.choose()
+                if is_new:
+                    decisions.append(decision)
+            if is_new:
+                assert set(calls) == set(decisions[depth].calls), "the same decisions led elsewhere"
+            turns.give(decisions[depth].chosen if is_new else min(calls))
+            depth += is_new
+        results = {name: future.result() for name, future in running.items()}
+    return results if is_new else None
+
+
+def _act(turns: Turns, name: str, actor: Callable[[Choose], T]) -> T:
+    try:
+        return actor(lambda call: turns.take(name, call))
+    finally:
+        turns.end(name)
+
+
+def commute(one: Call, other: Call) -> bool:
+    """Tell whether two calls have the same effects and answers in either order."""
+    if one.operation in READS and other.operation in READS:
+        return True
+    return not any(_meet(a, b) for a in _places(one) for b in _places(other))
+
+
+def _meet(one: Place, other: Place) -> bool:
+    return one[0] == other[0] and (one[1] == other[1] or None in (one[1], other[1]))
+
+
+def _places(call: Call) -> list[Place]:
+    """Return the items that a call reads or writes."""
+    match call.operation:
+        case "Query":
+            assert call.body.get("IndexName") != "allTrees", "its keys are not its items'"
+            return [(call.body["ExpressionAttributeValues"][":p"]["S"], None)]
+        case "BatchGetItem":
+            return [_place(key) for asked in call.body["RequestItems"].values() for key in asked["Keys"]]
+        case "TransactWriteItems":
+            parts = [part for write in call.body["TransactItems"] for part in write.values()]
+            return [_place(part["Key"] if "Key" in part else part["Item"]) for part in parts]
+        case "BatchWriteItem":
+            requests = [request for asked in call.body["RequestItems"].values() for request in asked]
+            return [_place(request["DeleteRequest"]["Key"]) for request in requests]
+    raise AssertionError(f"which items does {call.operation} touch?")
+
+
+def _place(key: Mapping[str, Any]) -> Place:
+    return key["PK"]["S"], key["SK"]["S"]

@@ -1,0 +1,39 @@
+"""Every call of every operation spoilt in every way (reliability, C2).
+
+An operation is run once without a fault: it makes n calls, gives an answer and leaves a table. Then, for each
+k up to n and each fault, it is run on a copy of the same table with the fault at its kth call, and the caller
+does what callers do: after a 503 or no answer at all they send the same request again. Answer and table must be
+as they were without the fault.
+"""
+
+import pytest
+
+from tests.reliability.crashes import Crashes
+from tests.reliability.figures import Measure
+from tests.reliability.world import OPERATIONS, built
+
+CHANGES = [name for name, operation in OPERATIONS.items() if not operation.is_read]
+
+
+def crashes_of(name: str, endpoint: str) -> Crashes:
+    operation = OPERATIONS[name]
+    return Crashes(operation, built(operation.of, endpoint), endpoint)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_recovers_from_every_fault_at_every_call(
+    endpoint: str, name: str, measure: Measure
+) -> None:
+    """C2: F01, F02, F04, F05, F06, F07 and F21."""
+    crashes = crashes_of(name, endpoint)
+
+    for number, fault in crashes.points():
+        measure.count(points=crashes.recovers(number, fault))
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_a_killed_process_leaves_is_all_or_nothing_once_it_is_swept(
+    endpoint: str, name: str, measure: Measure
+) -> None:
+    """C2: F01, when nobody sends the request again."""
+    measure.count(places_to_be_killed=crashes_of(name, endpoint).abandoned())

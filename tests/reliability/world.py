@@ -1,0 +1,381 @@
+"""Fork trees in every state that operations can meet, made by the service itself; and operations on them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from random import Random
+from typing import Any
+
+from forklore.domain.model import Caller
+from forklore.edge.jobs import OTHER_JOBS
+from forklore.storage.clock import Clock, system_ms
+from forklore.storage.connection import Item
+from forklore.usecases import deletion
+from tests.reliability.faults import WRITE, Choose, Fault, Killed
+from tests.reliability.service import Answer, Process, new_store
+from tests.support.mailbox import Mailbox
+from tests.support.tables import Store
+
+ANN, BOB, MIA, RITA, EVE = (Caller(name) for name in ("ann", "bob", "mia", "rita", "eve"))
+"""The owner of every tree, a writer, a manager and a reader of some, and a stranger."""
+PLANNER, CODER = Caller("ann", "planner"), Caller("ann", "coder")
+ROOT_CALLER = Caller("root", None, frozenset({"admin"}))
+KEY = "the key"
+CROWD_MEMBERS = 50
+"""Members of a tree whose child does not fit into one transaction."""
+DRAINS_MAX = 50
+
+
+def conversation(number: int) -> str:
+    return f"00000000-0000-4000-8000-{number:012}"
+
+
+ROOT, FORK, CHILD, GRANDCHILD, UNTITLED, GIVEN, GIVEN_FORK = (conversation(number) for number in range(1, 8))
+"""Ann's tree with a fork, its child and the child of that; one without a title; one that bob is offered."""
+PASSED, PASSED_FORK, DEAD, DEAD_FORK, CROWD, HALF = (conversation(number) for number in range(11, 17))
+"""A tree that bob has just become the owner of; one with a tombstone; one with many members, and its child
+that nobody has gone on with."""
+NEW, OTHER = conversation(21), conversation(22)
+"""Ids that nobody has used."""
+
+
+def said(text: str, role: str = "USER") -> dict[str, Any]:
+    """Return a message, as an append holds it."""
+    return {"channel": "history", "contentType": "history", "content": [{"role": role, "text": text}]}
+
+
+def thought(*texts: str, **more: Any) -> dict[str, Any]:
+    """Return a context entry, as an append holds it."""
+    return {"channel": "context", "contentType": "note", "content": list(texts), **more}
+
+
+def large(size: int = 40_000) -> dict[str, Any]:
+    """Return an entry whose body does not fit in its item: `size` bytes in BLOB chunks of 350 KB."""
+    return {"contentType": "text/plain", "content": [Random(1).randbytes(size).hex()]}
+
+
+@dataclass
+class World:
+    """What a table held, with the ids that the service has made: of entries and of a transfer, by name."""
+
+    contents: list[Item] = field(default_factory=list)
+    made: dict[str, str] = field(default_factory=dict)
+
+    @contextmanager
+    def copy(self, endpoint: str) -> Iterator[Store]:
+        """Yield a table of its own that holds the same."""
+        with new_store(endpoint) as store:
+            store.put(*self.contents)
+            yield store
+
+
+def _build(endpoint: str, make: Callable[[Store, Process, dict[str, str]], None]) -> World:
+    with new_store(endpoint) as store:
+        world = World()
+        make(store, Process(store), world.made)
+        world.contents = list(store.contents().values())
+        return world
+
+
+@cache
+def built(make: Callable[[str], World], endpoint: str) -> World:
+    """Return a world, made once."""
+    return make(endpoint)
+
+
+def peaceful(endpoint: str) -> World:
+    """Return the world in which nothing is under way but an offer."""
+    return _build(endpoint, _peaceful)
+
+
+def unfinished(endpoint: str) -> World:
+    """Return the world of what a killed process has left: a deletion, and a change of the owner."""
+    return _build(endpoint, _unfinished)
+
+
+def crowded(endpoint: str) -> World:
+    """Return the world of a tree with so many members that its children are made in stages; one half made."""
+    return _build(endpoint, _crowded)
+
+
+def _share(process: Process, of: str, *users: tuple[Caller, str]) -> None:
+    for user, level in users:
+        given = {"conversationId": of, "userId": user.user_id, "accessLevel": level}
+        assert process.ask("shareConversation", ANN, **given).status == 201
+
+
+def _peaceful(_store: Store, process: Process, made: dict[str, str]) -> None:
+    for name, caller, entry in (
+        ("first", ANN, said("first")),
+        ("second", ANN, said("second", "AI")),
+        ("noted", PLANNER, thought("a")),
+        ("noted more", PLANNER, thought("b")),
+        ("third", ANN, said("third")),
+    ):
+        made[name] = process.ask("appendEntry", caller, conversationId=ROOT, **entry).id
+    members = [(MIA, "manager"), (BOB, "writer"), (RITA, "reader")]
+    _share(process, ROOT, *members)
+    forked = {"forkedAtConversationId": ROOT, "forkedAtEntryId": made["third"]}
+    made["of fork"] = process.ask("appendEntry", BOB, conversationId=FORK, **said("fork"), **forked).id
+    for child, parent in ((CHILD, ROOT), (GRANDCHILD, CHILD)):
+        started = {"startedByConversationId": parent}
+        made[child] = process.ask("appendEntry", BOB, conversationId=child, **said("task"), **started).id
+    assert process.ask("createConversation", ANN, id=UNTITLED).status == 201
+    _share(process, UNTITLED, (BOB, "writer"))
+    process.ask("appendEntry", ANN, conversationId=GIVEN, **said("given"))
+    _share(process, GIVEN, (BOB, "writer"), (MIA, "manager"))
+    assert process.ask("forkConversation", ANN, conversationId=GIVEN, id=GIVEN_FORK).status == 201
+    offer = {"conversationId": GIVEN, "newOwnerUserId": "bob"}
+    made["transfer"] = process.ask("requestTransfer", ANN, **offer).id
+
+
+def _unfinished(store: Store, process: Process, made: dict[str, str]) -> None:
+    process.ask("appendEntry", ANN, conversationId=PASSED, **large())
+    _share(process, PASSED, (BOB, "writer"), (MIA, "manager"))
+    assert process.ask("forkConversation", ANN, conversationId=PASSED, id=PASSED_FORK).status == 201
+    offer = {"conversationId": PASSED, "newOwnerUserId": "bob"}
+    accept = {"transferId": process.ask("requestTransfer", ANN, **offer).id}
+    dying = Process(store, lambda call: Fault.KILL_AFTER if call.operation == WRITE else None)
+    try:
+        raise AssertionError(dying.ask("acceptTransfer", BOB, **accept))
+    except Killed:
+        pass
+    made["of dead"] = process.ask("appendEntry", ANN, conversationId=DEAD, **large()).id
+    _share(process, DEAD, (BOB, "writer"))
+    assert process.ask("forkConversation", ANN, conversationId=DEAD, id=DEAD_FORK).status == 201
+    assert process.ask("deleteConversation", ANN, conversationId=DEAD).status == 204
+
+
+def _crowded(store: Store, process: Process, made: dict[str, str]) -> None:
+    made["first"] = process.ask("appendEntry", ANN, conversationId=CROWD, **said("crowd")).id
+    _share(process, CROWD, *((Caller(f"user {number}"), "writer") for number in range(CROWD_MEMBERS)))
+    writes = 0
+
+    def after_two_steps(call: Any) -> Fault | None:
+        nonlocal writes
+        writes += call.operation == WRITE
+        return Fault.KILL_AFTER if call.operation == WRITE and writes == 2 else None
+
+    dying = Process(store, after_two_steps)
+    started = {"startedByConversationId": CROWD}
+    try:
+        raise AssertionError(dying.ask("appendEntry", ANN, conversationId=HALF, **said("half"), **started))
+    except Killed:
+        pass
+
+
+# Work that no caller waits for
+
+
+def settle(store: Store, *, in_seconds: int = 0) -> None:
+    """Let the sweep and the worker run until nothing is left to do.
+
+    in_seconds: how much later that is, as creations are given up after some time only.
+    """
+    later = Clock(lambda: system_ms() + in_seconds * 1000)
+    if in_seconds:
+        later.learn = lambda date, *, sent_ms: None  # type: ignore[method-assign]
+    table = Process(store, clock=later).table
+    mailbox = Mailbox()
+    for _ in range(DRAINS_MAX):
+        swept = deletion.sweep(table, mailbox.queue, others=OTHER_JOBS)
+        messages = mailbox.take()
+        for message in messages:
+            deletion.run_deletion(table, mailbox.queue, message.group_id, wait_s=0)
+        if not messages and not mailbox.messages and not (swept.jobs and in_seconds):
+            return
+    raise AssertionError("the work does not come to an end")
+
+
+# Operations
+
+Run = Callable[[Process, World, str | None], Answer]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A request that can be made of a world, by a process that knows nothing of the table yet.
+
+    run: makes it, with an Idempotency-Key or without. of: builds the world. knows: a conversation that the
+    process has just read as this caller. takes_key: whether it is a POST. repeated: the status when it was
+    done already, where that is another one. is_read: whether it changes nothing.
+    """
+
+    run: Run
+    of: Callable[[str], World] = peaceful
+    knows: tuple[str, Caller] | None = None
+    takes_key: bool = False
+    repeated: int | None = None
+    is_read: bool = False
+
+    def process(self, store: Store, choose: Choose, **options: Any) -> Process:
+        """Return a process that is about to run it; the faults begin with its first call."""
+        process = Process(store, **options)
+        if self.knows is not None:
+            conversation_id, caller = self.knows
+            assert process.ask("getConversation", caller, conversationId=conversation_id).status == 200
+        process.faults.begin(choose)
+        return process
+
+
+def post(name: str, caller: Caller, *, of: Any = peaceful, knows: Any = None, **given: Any) -> Operation:
+    return Operation(
+        lambda process, world, key: process.ask(name, caller, idempotency_key=key, **_named(given, world)),
+        of=of,
+        knows=knows,
+        takes_key=True,
+    )
+
+
+def change(
+    name: str, caller: Caller, *, of: Any = peaceful, repeated: int | None = None, **given: Any
+) -> Operation:
+    return Operation(
+        lambda process, world, _key: process.ask(name, caller, **_named(given, world)),
+        of=of,
+        repeated=repeated,
+    )
+
+
+def delete(name: str, caller: Caller, *, of: Any = peaceful, repeated: int = 404, **given: Any) -> Operation:
+    return change(name, caller, of=of, repeated=repeated, **given)
+
+
+def read(name: str, caller: Caller, *, of: Any = peaceful, **given: Any) -> Operation:
+    return Operation(
+        lambda process, world, _key: process.ask(name, caller, **_named(given, world)), of=of, is_read=True
+    )
+
+
+def work(job: Callable[[Process], object], *, of: Any = unfinished) -> Operation:
+    """Return work that no caller waits for, as an operation without an answer of its own."""
+
+    def run(process: Process, _world: World, _key: str | None) -> Answer:
+        job(process)
+        return Answer(200, None)
+
+    return Operation(run, of=of)
+
+
+def _named(given: Mapping[str, Any], world: World) -> dict[str, Any]:
+    """Return what is given, with the ids that `<names>` stand for."""
+    return {
+        name: world.made.get(value[1:-1], value) if isinstance(value, str) and value[:1] == "<" else value
+        for name, value in given.items()
+    }
+
+
+def append(caller: Caller = ANN, to: str = ROOT, entry: Any = None, **more: Any) -> Operation:
+    return post("appendEntry", caller, conversationId=to, **(entry or said("new")), **more)
+
+
+def _sync(caller: Caller, *content: Any, to: str = ROOT) -> Operation:
+    return post("syncContext", caller, conversationId=to, contentType="note", content=list(content))
+
+
+def _fork(caller: Caller = BOB, **more: Any) -> Operation:
+    return post("forkConversation", caller, **({"conversationId": ROOT, "id": NEW} | more))
+
+
+def _list(caller: Caller, of: str, **query: Any) -> Operation:
+    return read("listEntries", caller, conversationId=of, **query)
+
+
+def _run_deletion(group_id: str) -> Callable[[Process], object]:
+    return lambda process: deletion.run_deletion(process.table, Mailbox().queue, group_id, wait_s=0)
+
+
+def _sweep(process: Process) -> None:
+    deletion.sweep(process.table, Mailbox().queue, others=OTHER_JOBS)
+
+
+OPERATIONS: dict[str, Operation] = {
+    "append": append(),
+    "append by a writer": append(BOB),
+    "append, known": append(knows=(ROOT, ANN)),
+    "append by a writer, known": append(BOB, knows=(ROOT, BOB)),
+    "append three": post("appendEntry", ANN, conversationId=ROOT, entries=[said("x"), said("y"), said("z")]),
+    "append with If-Match": append(if_match="<third>", knows=(ROOT, ANN)),
+    "append context": append(PLANNER, entry=thought("c")),
+    "append first context": append(CODER, entry=thought("c")),
+    "append context of the next epoch": append(PLANNER, entry=thought("c", epoch=2)),
+    "append a large body": append(entry=large(400_000)),
+    "append a first text": append(BOB, to=UNTITLED),
+    "append to a new one": append(BOB, to=NEW),
+    "append and fork": append(
+        BOB, to=NEW, forkedAtConversationId=ROOT, forkedAtEntryId="<second>", knows=(ROOT, BOB)
+    ),
+    "append and start a child": append(
+        BOB, to=NEW, startedByConversationId=ROOT, startedByEntryId="<second>"
+    ),
+    "append and start a child of a crowd": post(
+        "appendEntry", ANN, of=crowded, conversationId=NEW, **said("new"), startedByConversationId=CROWD
+    ),
+    "go on with a child that was begun": post(
+        "appendEntry", ANN, of=crowded, conversationId=HALF, **said("half"), startedByConversationId=CROWD
+    ),
+    "append as the owner before": post(
+        "appendEntry", ANN, of=unfinished, conversationId=PASSED_FORK, **said("new")
+    ),
+    "sync more": _sync(PLANNER, "a", "b", "c"),
+    "sync something else": _sync(PLANNER, "z"),
+    "sync the same": _sync(PLANNER, "a", "b"),
+    "sync for the first time": _sync(CODER, "a"),
+    "sync a new one": _sync(PLANNER, "a", to=NEW),
+    "create": post("createConversation", BOB, id=NEW, title="new", metadata={"n": 1}),
+    "create under an id that is made": post("createConversation", BOB, title="new"),
+    "fork before an entry": _fork(atEntryId="<third>"),
+    "fork after an inherited entry": _fork(conversationId=FORK, atEntryId="<first>", position="after"),
+    "fork at the head": _fork(ANN, resetMetrics=False, title="new"),
+    "fork under an id that is made": post("forkConversation", BOB, conversationId=ROOT),
+    "change": change("updateConversation", BOB, conversationId=ROOT, title="new", tags={"a": "b"}),
+    "change an untitled one": change("updateConversation", ANN, conversationId=UNTITLED, title=None),
+    "share": post("shareConversation", ANN, conversationId=ROOT, userId="eve", accessLevel="writer"),
+    "share as a manager": post(
+        "shareConversation", MIA, conversationId=ROOT, userId="eve", accessLevel="writer"
+    ),
+    "change a level": change(
+        "updateMembership", ANN, conversationId=ROOT, userId="bob", accessLevel="manager"
+    ),
+    "change a level to reader": change(
+        "updateMembership", MIA, conversationId=ROOT, userId="bob", accessLevel="reader"
+    ),
+    "remove a member": delete("removeMembership", ANN, conversationId=ROOT, userId="bob"),
+    "remove a member as a manager": delete("removeMembership", MIA, conversationId=ROOT, userId="bob"),
+    "remove oneself": delete("removeMembership", BOB, repeated=403, conversationId=ROOT, userId="bob"),
+    "remove the recipient": delete("removeMembership", ANN, conversationId=GIVEN, userId="bob"),
+    "remove the owner before": delete(
+        "removeMembership", BOB, of=unfinished, conversationId=PASSED, userId="ann"
+    ),
+    "offer": post("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="bob"),
+    "cancel": delete("deleteTransfer", ANN, transferId="<transfer>"),
+    "decline": delete("deleteTransfer", BOB, transferId="<transfer>"),
+    "accept": post("acceptTransfer", BOB, transferId="<transfer>"),
+    "delete": delete("deleteConversation", ANN, conversationId=ROOT),
+    "delete by its fork": delete("deleteConversation", ANN, conversationId=FORK),
+    "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, conversationId=GIVEN),
+    "the worker": work(_run_deletion(DEAD)),
+    "the sweep": work(_sweep),
+    "read forward": _list(BOB, FORK, limit=2),
+    "read the tail": _list(BOB, FORK, tail=True, limit=2),
+    "read before an entry": _list(PLANNER, ROOT, beforeCursor="<third>", limit=2),
+    "read all forks": _list(BOB, ROOT, allForks=True, limit=3),
+    "read the latest epoch": _list(PLANNER, ROOT, channel="context"),
+    "read a large body": read("listEntries", ANN, of=unfinished, conversationId=PASSED),
+    "show": read("getConversation", RITA, conversationId=FORK),
+    "list": read("listConversations", BOB, mode="all", ancestry="all"),
+    "list the latest": read("listConversations", ANN),
+    "list forks": read("listForks", RITA, conversationId=FORK),
+    "list children": read("listChildren", BOB, conversationId=ROOT),
+    "list members": read("listMemberships", RITA, conversationId=ROOT),
+    "list offers": read("listTransfers", BOB, role="all"),
+    "show an offer": read("getTransfer", ANN, transferId="<transfer>"),
+    "list as an admin": read("adminListConversations", ROOT_CALLER),
+    "list a user's as an admin": read("adminListConversations", ROOT_CALLER, userId="bob"),
+    "show as an admin": read("adminGetConversation", ROOT_CALLER, conversationId=ROOT),
+    "read as an admin": read("adminListEntries", ROOT_CALLER, conversationId=FORK),
+    "list members as an admin": read("adminListMemberships", ROOT_CALLER, conversationId=ROOT),
+    "list forks as an admin": read("adminListForks", ROOT_CALLER, conversationId=ROOT),
+    "list children as an admin": read("adminListChildren", ROOT_CALLER, conversationId=ROOT),
+}
