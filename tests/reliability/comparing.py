@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from forklore.storage import bodies, items
 from forklore.storage.connection import Item
@@ -21,8 +22,15 @@ def normal(contents: Iterable[Item]) -> list[str]:
 
 
 def told(answers: Iterable[Answer]) -> list[str]:
-    """Return answers in the same words."""
-    return ranked(f"{answer.status} {json.dumps(answer.body, default=str)}" for answer in answers)
+    """Return answers in the same words, and errors without theirs: a refusal has one code and many reasons."""
+    return ranked(f"{answer.status} {json.dumps(_said(answer), default=str)}" for answer in answers)
+
+
+def _said(answer: Answer) -> Any:
+    if answer.status < 400:
+        return answer.body
+    details = {name: value for name, value in answer.body["details"].items() if name != "message"}
+    return {"code": answer.body["code"], **details}
 
 
 def ranked(texts: Iterable[str]) -> list[str]:

@@ -187,8 +187,12 @@ def accept_transfer(table: Table, *, caller: Caller, transfer_id: str, once: Onc
     nonce = table.nonce()
     for attempt in range(ATTEMPTS_MAX):
         table.pause(attempt)
-        raise_if_answered(table, once, table.get(keys_of(once)), caller=caller)
-        transfer, group = _open(table, transfer_id)
+        try:
+            transfer, group = _open(table, transfer_id)
+        except NotFoundError:
+            # The acceptance and its record come in one transaction, which may have been this very request's.
+            raise_if_answered(table, once, table.get(keys_of(once)), caller=caller)
+            raise
         if caller.user_id != transfer.to_user_id:
             raise ForbiddenError("only the recipient may accept a transfer")
         if group.rewriting is not None:

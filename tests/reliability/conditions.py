@@ -1,0 +1,117 @@
+"""The conditions of the service's writes, and writes without one of them (reliability, C14).
+
+A condition is what stands alone, or between ANDs, in a ConditionExpression. It is known by the verb, the kind
+of item and its own words, such as `Update HEAD: last < :first`.
+"""
+
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tests.reliability.faults import WRITE, Call, Rewrite
+
+TRUE = "(attribute_exists(PK) OR attribute_not_exists(PK))"
+EXPRESSIONS = ("ConditionExpression", "UpdateExpression")
+_ATTACHED = {"#": "ExpressionAttributeNames", ":": "ExpressionAttributeValues"}
+_GLUE = re.compile(r"\b(AND|OR)\b")
+
+
+def conditions_of(call: Call) -> set[str]:
+    """Return every condition in a transaction; of another call none."""
+    return {
+        _named(verb, part, clause) for verb, part in _parts(call.body, call) for clause in _clauses(part)
+    }
+
+
+def without(condition: str) -> Rewrite:
+    """Return what makes of a call the same one without the condition."""
+
+    def rewrite(call: Call) -> Mapping[str, Any]:
+        body = copy.deepcopy(dict(call.body))
+        for verb, part in _parts(body, call):
+            for clause in _clauses(part):
+                if _named(verb, part, clause) == condition:
+                    part["ConditionExpression"] = part["ConditionExpression"].replace(clause, TRUE)
+                    _prune(part)
+        return body
+
+    return rewrite
+
+
+def _parts(body: Mapping[str, Any], call: Call) -> Iterator[tuple[str, dict[str, Any]]]:
+    if call.operation == WRITE:
+        for write in body["TransactItems"]:
+            [(verb, part)] = write.items()
+            yield verb, part
+
+
+def _clauses(part: Mapping[str, Any]) -> list[str]:
+    """Return what stands alone or between ANDs, at any depth of brackets, outermost first."""
+    return list(_split(part["ConditionExpression"])) if "ConditionExpression" in part else []
+
+
+def _split(expression: str) -> Iterator[str]:
+    ands = _at_top(expression, "AND")
+    if len(ands) > 1:
+        for clause in ands:
+            yield clause
+            yield from _inside(clause)
+    else:
+        yield expression
+        yield from _inside(expression)
+
+
+def _inside(clause: str) -> Iterator[str]:
+    """Yield the clauses between the ANDs in the brackets of a clause."""
+    for either in _at_top(clause[1:-1] if _is_bracketed(clause) else clause, "OR"):
+        if _is_bracketed(either):
+            ands = _at_top(either[1:-1], "AND")
+            yield from ands if len(ands) > 1 else ()
+
+
+def _is_bracketed(text: str) -> bool:
+    return text.startswith("(") and _end_of_bracket(text) == len(text) - 1
+
+
+def _end_of_bracket(text: str) -> int:
+    depth = 0
+    for at, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return at
+    raise AssertionError(text)
+
+
+def _at_top(expression: str, word: str) -> list[str]:
+    """Return what stands between the words that are in no bracket."""
+    found, start = [], 0
+    for match in _GLUE.finditer(expression):
+        before = expression[: match.start()]
+        if match[0] == word and before.count("(") == before.count(")"):
+            found.append(expression[start : match.start()].strip())
+            start = match.end()
+    return [*found, expression[start:].strip()]
+
+
+def _named(verb: str, part: Mapping[str, Any], clause: str) -> str:
+    names = part.get("ExpressionAttributeNames", {})
+    words = re.sub(r"#\w+", lambda found: names[found[0]], clause)
+    return f"{verb} {_kind(part.get('Key') or part['Item'])}: {words}"
+
+
+def _kind(key: Mapping[str, Any]) -> str:
+    """Return what kind of item has the key."""
+    partition, sort = key["PK"]["S"], key["SK"]["S"]
+    place = partition if "#" in partition or partition == "JOB" else sort
+    return "ENTRY" if place[0].isdigit() else str(place.partition("#")[0])
+
+
+def _prune(part: dict[str, Any]) -> None:
+    """Take out the names and values that no expression of the part uses any more: DynamoDB refuses them."""
+    used = set(re.findall(r"[#:]\w+", " ".join(part.get(name, "") for name in EXPRESSIONS)))
+    for member in _ATTACHED.values():
+        kept = {name: value for name, value in part.get(member, {}).items() if name in used}
+        part.pop(member, None)
+        if kept:
+            part[member] = kept
