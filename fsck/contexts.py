@@ -47,9 +47,8 @@ def _entries(tree: Tree, conversation_id: str, client: str, thoughts: list[Thoug
     bound_to = conversation.client_id if conversation else None
     if bound_to is not None and keys.escape(bound_to) != client:
         key = keys.entry(tree.group_id, ids.EntryId(thoughts[0].entry_id))
-        yield Finding(
-            key, "foreign_context", "the conversation's context is another client's", 8, tree.group_id
-        )
+        detail = "the conversation's context is another client's"
+        yield Finding(key, "foreign_context", detail, 8, tree.group_id)
     latest = _inherited(tree, conversation_id, client) if tree.keeps_entries else 0
     for thought in thoughts:
         if (thought.epoch or 0) < latest:

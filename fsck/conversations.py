@@ -14,10 +14,8 @@ from forklore.domain.ids import FIRST, LAST
 from forklore.domain.model import ForkPoint, ForkPosition, Head
 from forklore.errors import BrokenAncestryError
 from forklore.storage.items import State
-from fsck.facts import Conv, Tree
+from fsck.facts import SEGMENT_BYTES, Conv, Tree
 from fsck.finding import Finding
-
-SEGMENT_BYTES = 32
 
 
 def check(tree: Tree) -> Iterator[Finding]:
@@ -116,16 +114,13 @@ def _inherited_metrics(tree: Tree, conversation: Conv, head: Head) -> tuple[int,
 
 
 def _path(tree: Tree, conversation_id: str, conversation: Conv) -> Iterator[Finding]:
-    if not tree.keeps_rest:
+    if not tree.keeps_entries:  # what a fork point names is gone, perhaps
         return
     packed = tree.paths.get(conversation_id, b"")
     fault = _fault_of_fork(tree, conversation_id, conversation, packed)
     if fault is not None:
         kind, detail = fault
-        missing = kind == "missing_path"
-        yield Finding(
-            keys.path(tree.group_id, conversation_id), kind, detail, 4 if missing else 5, tree.group_id
-        )
+        yield Finding(keys.path(tree.group_id, conversation_id), kind, detail, 5, tree.group_id)
 
 
 def _fault_of_fork(
@@ -154,8 +149,6 @@ def _fault_of_fork(
 
 def _fault_of_last(tree: Tree, packed: bytes) -> tuple[str, str] | None:
     """Return what is wrong with a path beyond that of its last segment's conversation."""
-    if len(packed) % SEGMENT_BYTES:
-        return "broken_path", f"{len(packed)} bytes"
     last_id, before = _conversation(packed), packed[:-SEGMENT_BYTES]
     if last_id not in tree.conversations:
         return "path_leaves_tree", f"there is no {last_id}"

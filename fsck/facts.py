@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from forklore.domain import ids
-from forklore.domain.ancestry import Path, unpack
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, Listed
 from forklore.domain.model import ForkPoint, Head, StartedBy, Transfer
 from forklore.storage.items import Group, Member, State
+
+SEGMENT_BYTES = 32
+"""What a segment of a packed path takes: conversation, stop."""
 
 
 class Thought(NamedTuple):
@@ -133,10 +135,6 @@ class Tree:
 
     def own_of(self, conversation_id: str) -> Own:
         return self.own.get(conversation_id, NOTHING)
-
-    def path_of(self, conversation_id: str) -> Path:
-        """Return what a conversation sees of others. Raises BrokenAncestryError."""
-        return unpack(self.paths.get(conversation_id, b""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from forklore.storage import bodies, items
 from forklore.storage.connection import Item
 from forklore.storage.writes import CREATION, GONE_SECONDS, IDEMPOTENCY_SECONDS, TRANSFER
 from fsck.chunks import Chunks, is_content
-from fsck.facts import Conv, Ctx, Own, Recorded, Thought, Tree, is_time
+from fsck.facts import SEGMENT_BYTES, Conv, Ctx, Own, Recorded, Thought, Tree, is_time
 from fsck.finding import Finding
 from fsck.shapes import SHAPES, Kind, kind_of
 
@@ -119,7 +119,9 @@ class Survey:
         )
 
     def _path(self, key: Key, item: Item) -> None:
-        self._tree(key).paths[_conversation_in(key, 2)] = bytes(item["path"]["B"])
+        packed = bytes(item["path"]["B"])
+        _require(bool(packed) and len(packed) % SEGMENT_BYTES == 0)
+        self._tree(key).paths[_conversation_in(key, 2)] = packed
 
     def _head(self, key: Key, item: Item) -> None:
         head = items.head(item)

@@ -1,6 +1,5 @@
 """A table with something of everything, made by the service itself, also what is under way."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -11,17 +10,18 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Listed
 from forklore.domain.model import Caller, Conversation, StartedBy
-from forklore.storage import items
 from forklore.storage.items import Member
 from forklore.storage.table import Table
 from forklore.usecases import deletion
-from tests.reliability.faults import Call, Fault, Killed
+from tests.reliability.faults import Call, Fault, Killed, at
 from tests.reliability.service import Process
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
 
 ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve/#")
 PLANNER, CODER = Caller("ann", "planner"), Caller("ann", "co#der")
+KILLED_AT = 8
+"""Which call of a deletion is the first that is not made: a child is closed, and HEADs are open."""
 OLD = "2026-01-01T00:00:00.000Z"
 
 
@@ -55,9 +55,9 @@ def build(store: Store) -> World:
     _creating(process.table)
     _unborn(process.table)
     _gone(process)
-    dying(store, process)
-    cut = DyingAt(store, at=8)
-    cut.run()
+    dying(process)
+    with pytest.raises(Killed):
+        delete(Process(store, at(KILLED_AT, Fault.KILL), in_order=True))
     return world
 
 
@@ -168,7 +168,7 @@ def _handed_over(store: Store, process: Process) -> None:
         Process(store, after_the_commit, in_order=True).ask("acceptTransfer", BOB, transferId=offered.id)
 
 
-def _begin(table: Table, group_id: str, created_at: str, *users: str) -> None:
+def begin(table: Table, group_id: str, created_at: str, *users: str) -> None:
     """Begin a started child of PLAIN with some of its members."""
     root = Conversation(group_id, group_id, created_at, started_by=StartedBy(PLAIN, None))
     kid = keys.kid(PLAIN, PLAIN, Listed(created_at, group_id))
@@ -182,12 +182,12 @@ def _begin(table: Table, group_id: str, created_at: str, *users: str) -> None:
 
 
 def _creating(table: Table) -> None:
-    _begin(table, CREATING, OLD, "u1", "u2")
+    begin(table, CREATING, OLD, "u1", "u2")
 
 
 def _unborn(table: Table) -> None:
     """Give up a tree that was being made; CREATING is made again afterwards."""
-    _begin(table, UNBORN, OLD, "u1", "u2")
+    begin(table, UNBORN, OLD, "u1", "u2")
     assert deletion._give_up_creation(table, UNBORN)
 
 
@@ -198,7 +198,7 @@ def _gone(process: Process) -> None:
     assert deletion.run_deletion(process.table, mailbox.queue, GONE, wait_s=-2)
 
 
-def dying(store: Store, process: Process) -> None:
+def dying(process: Process) -> None:
     """Make a tree to delete: a fork, a child, context, a large body, a transfer that waits."""
     say(process, DYING, "to be deleted", idempotency_key="d")
     think(process, DYING, "deep")
@@ -211,28 +211,9 @@ def dying(store: Store, process: Process) -> None:
     process.ask("requestTransfer", ANN, conversationId=DYING, newOwnerUserId="bob")
 
 
-@dataclass
-class DyingAt:
-    """The deletion of DYING by processes of which each is killed after so many calls."""
-
-    store: Store
-    at: int
-
-    def run(self) -> None:
-        """Delete, and let the worker run until it is killed."""
-        with pytest.raises(Killed):
-            for process in self._processes():
-                deletion.delete_conversation(
-                    process.table, Mailbox().queue, caller=ANN, conversation_id=DYING, wait_s=0
-                )
-                deletion.run_deletion(process.table, Mailbox().queue, DYING, wait_s=-2)
-
-    def _processes(self) -> Iterable[Process]:
-        yield Process(self.store, lambda call: Fault.KILL if call.number == self.at else None, in_order=True)
-
-
-def keys_like(store: Store, prefix: str) -> list[keys.Key]:
-    return [key for key in store.contents() if key.partition.startswith(prefix)]
-
-
-__all__ = ["World", "build", "items"]
+def delete(process: Process) -> None:
+    """Delete DYING and its child to the end; how long it waits is no matter here."""
+    mailbox = Mailbox()
+    deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=DYING, wait_s=0)
+    for message in mailbox.take():
+        assert deletion.run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-2)
