@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from forklore.domain.keys import Key
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Something that does not agree.
 
