@@ -22,7 +22,7 @@ def normal(contents: Iterable[Item]) -> list[str]:
 
 
 def told(answers: Iterable[Answer]) -> list[str]:
-    """Return answers in the same words, and errors without theirs: a refusal has one code and many reasons."""
+    """Return answers in the same words, but errors without their messages: one code has many reasons."""
     return ranked(f"{answer.status} {json.dumps(_said(answer), default=str)}" for answer in answers)
 
 

@@ -1,7 +1,8 @@
 """The conditions of the service's writes, and writes without one of them (reliability, C14).
 
-A condition is what stands alone, or between ANDs, in a ConditionExpression. It is known by the verb, the kind
-of item and its own words, such as `Update HEAD: last < :first`.
+A condition is what stands alone, or between ANDs, in a ConditionExpression. It is known by the write that
+it is in, and by its own words, such as `Update HEAD (first): last < :first`. In the brackets is what tells
+writes of one kind of item apart: the first attributes that are written or, by a ConditionCheck, asked for.
 """
 
 import copy
@@ -19,9 +20,7 @@ _GLUE = re.compile(r"\b(AND|OR)\b")
 
 def conditions_of(call: Call) -> set[str]:
     """Return every condition in a transaction; of another call none."""
-    return {
-        _named(verb, part, clause) for verb, part in _parts(call.body, call) for clause in _clauses(part)
-    }
+    return {_named(verb, part, clause) for verb, part in _parts(call.body, call) for clause in _clauses(part)}
 
 
 def without(condition: str) -> Rewrite:
@@ -96,8 +95,15 @@ def _at_top(expression: str, word: str) -> list[str]:
 
 def _named(verb: str, part: Mapping[str, Any], clause: str) -> str:
     names = part.get("ExpressionAttributeNames", {})
-    words = re.sub(r"#\w+", lambda found: names[found[0]], clause)
-    return f"{verb} {_kind(part.get('Key') or part['Item'])}: {words}"
+
+    def plain(text: str) -> str:
+        return re.sub(r"#(\w+)", lambda found: names[found[0]], text)
+
+    kind = _kind(part.get("Key") or part["Item"])
+    told_by = {"Update": part.get("UpdateExpression", ""), "ConditionCheck": part["ConditionExpression"]}
+    first = re.findall(r"#\w+", re.split(r"(?<!^)\b(?:SET|ADD|REMOVE)\b", told_by.get(verb, ""))[0])
+    which = f" ({plain(', '.join(dict.fromkeys(first[:2])))})" if first else ""
+    return f"{verb} {kind}{which}: {plain(clause)}"
 
 
 def _kind(key: Mapping[str, Any]) -> str:

@@ -8,12 +8,10 @@ from tests.reliability.comparing import normal, told
 from tests.reliability.faults import Call, Choose, Fault, Killed, Rewrite, at
 from tests.reliability.intact import assert_intact
 from tests.reliability.service import Answer, Process
-from tests.reliability.world import KEY, Operation, World, crowded, settle
+from tests.reliability.world import ABANDONED_SECONDS, KEY, Operation, World, crowded, settle
 from tests.support.tables import Store
 
 UNAVAILABLE = 503
-ABANDONED_SECONDS = 600
-"""When the sweep has given up whatever was begun."""
 
 
 @dataclass(frozen=True)

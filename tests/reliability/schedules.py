@@ -1,10 +1,10 @@
 """Every order in which the DynamoDB calls of two requests can happen (reliability, C4).
 
-Each request runs in a thread of its own and stops before each of its calls; one of those that wait is let
-through at a time. Which one is a decision, and a run is known by its decisions: they are taken again from the
-last one back, until every decision has been taken in every way. Two calls that commute (two reads, or calls on
-different items) need not be tried in both orders: the one that would only repeat a run sleeps until a call comes
-that it does not commute with.
+Each caller runs in a thread of its own and stops before each call; one of those that wait is let through at
+a time. Which one is a decision, and a run is known by its decisions: they are taken again from the last one
+back, until every decision has been taken in every way. Two calls that commute (two reads, or calls on
+different items) need not be tried in both orders: the one that would only repeat a run sleeps until a call
+comes that it does not commute with.
 Source: P. Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", sleep sets.
 """
 

@@ -2,8 +2,8 @@
 
 An operation is run once without a fault: it makes n calls, gives an answer and leaves a table. Then, for each
 k up to n and each fault, it is run on a copy of the same table with the fault at its kth call, and the caller
-does what callers do: after a 503 or no answer at all they send the same request again. Answer and table must be
-as they were without the fault.
+does what callers do: after a 503 or no answer at all they send the same request again. Answer and table must
+be as they were without the fault.
 """
 
 import pytest

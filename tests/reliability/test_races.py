@@ -3,7 +3,8 @@
 import pytest
 
 from tests.reliability.figures import Measure
-from tests.reliability.races import PAIRS, Race
+from tests.reliability.pairs import PAIRS
+from tests.reliability.races import Race
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -9,13 +9,13 @@ from typing import Any
 
 from forklore.domain.model import Caller
 from forklore.edge.jobs import OTHER_JOBS
-from forklore.storage.clock import Clock, system_ms
+from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.usecases import deletion
 from tests.reliability.faults import WRITE, Choose, Fault, Killed
 from tests.reliability.service import Answer, Process, new_store
 from tests.support.mailbox import Mailbox
-from tests.support.tables import Store
+from tests.support.tables import Store, WrongClock
 
 ANN, BOB, MIA, RITA, EVE = (Caller(name) for name in ("ann", "bob", "mia", "rita", "eve"))
 """The owner of every tree, a writer, a manager and a reader of some, and a stranger."""
@@ -25,6 +25,8 @@ KEY = "the key"
 CROWD_MEMBERS = 50
 """Members of a tree whose child does not fit into one transaction."""
 DRAINS_MAX = 50
+ABANDONED_SECONDS = 600
+"""When the sweep gives up whatever was begun."""
 
 
 def conversation(number: int) -> str:
@@ -70,10 +72,11 @@ class World:
             yield store
 
 
-def _build(endpoint: str, make: Callable[[Store, Process, dict[str, str]], None]) -> World:
+def _build(endpoint: str, *makers: Callable[[Store, Process, dict[str, str]], None]) -> World:
     with new_store(endpoint) as store:
         world = World()
-        make(store, Process(store), world.made)
+        for make in makers:
+            make(store, Process(store), world.made)
         world.contents = list(store.contents().values())
         return world
 
@@ -84,14 +87,34 @@ def built(make: Callable[[str], World], endpoint: str) -> World:
     return make(endpoint)
 
 
+def family(endpoint: str) -> World:
+    """Return the world of a tree with a fork, its child, and the child of that."""
+    return _build(endpoint, _family)
+
+
+def untitled(endpoint: str) -> World:
+    """Return the world of a conversation that never had a title."""
+    return _build(endpoint, _untitled)
+
+
+def offered(endpoint: str) -> World:
+    """Return the world of a tree that another user is offered."""
+    return _build(endpoint, _offered)
+
+
 def peaceful(endpoint: str) -> World:
-    """Return the world in which nothing is under way but an offer."""
-    return _build(endpoint, _peaceful)
+    """Return the world of all these trees."""
+    return _build(endpoint, _family, _untitled, _offered)
 
 
-def unfinished(endpoint: str) -> World:
-    """Return the world of what a killed process has left: a deletion, and a change of the owner."""
-    return _build(endpoint, _unfinished)
+def passed(endpoint: str) -> World:
+    """Return the world of a tree that has just changed its owner: its HEADs name the one before."""
+    return _build(endpoint, _passed)
+
+
+def dead(endpoint: str) -> World:
+    """Return the world of a tree that is deleted, and waits for the worker."""
+    return _build(endpoint, _dead)
 
 
 def crowded(endpoint: str) -> World:
@@ -105,7 +128,7 @@ def _share(process: Process, of: str, *users: tuple[Caller, str]) -> None:
         assert process.ask("shareConversation", ANN, **given).status == 201
 
 
-def _peaceful(_store: Store, process: Process, made: dict[str, str]) -> None:
+def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
     for name, caller, entry in (
         ("first", ANN, said("first")),
         ("second", ANN, said("second", "AI")),
@@ -121,8 +144,14 @@ def _peaceful(_store: Store, process: Process, made: dict[str, str]) -> None:
     for child, parent in ((CHILD, ROOT), (GRANDCHILD, CHILD)):
         started = {"startedByConversationId": parent}
         made[child] = process.ask("appendEntry", BOB, conversationId=child, **said("task"), **started).id
+
+
+def _untitled(_store: Store, process: Process, _made: dict[str, str]) -> None:
     assert process.ask("createConversation", ANN, id=UNTITLED).status == 201
     _share(process, UNTITLED, (BOB, "writer"))
+
+
+def _offered(_store: Store, process: Process, made: dict[str, str]) -> None:
     process.ask("appendEntry", ANN, conversationId=GIVEN, **said("given"))
     _share(process, GIVEN, (BOB, "writer"), (MIA, "manager"))
     assert process.ask("forkConversation", ANN, conversationId=GIVEN, id=GIVEN_FORK).status == 201
@@ -130,7 +159,7 @@ def _peaceful(_store: Store, process: Process, made: dict[str, str]) -> None:
     made["transfer"] = process.ask("requestTransfer", ANN, **offer).id
 
 
-def _unfinished(store: Store, process: Process, made: dict[str, str]) -> None:
+def _passed(store: Store, process: Process, _made: dict[str, str]) -> None:
     process.ask("appendEntry", ANN, conversationId=PASSED, **large())
     _share(process, PASSED, (BOB, "writer"), (MIA, "manager"))
     assert process.ask("forkConversation", ANN, conversationId=PASSED, id=PASSED_FORK).status == 201
@@ -141,6 +170,9 @@ def _unfinished(store: Store, process: Process, made: dict[str, str]) -> None:
         raise AssertionError(dying.ask("acceptTransfer", BOB, **accept))
     except Killed:
         pass
+
+
+def _dead(_store: Store, process: Process, made: dict[str, str]) -> None:
     made["of dead"] = process.ask("appendEntry", ANN, conversationId=DEAD, **large()).id
     _share(process, DEAD, (BOB, "writer"))
     assert process.ask("forkConversation", ANN, conversationId=DEAD, id=DEAD_FORK).status == 201
@@ -168,15 +200,17 @@ def _crowded(store: Store, process: Process, made: dict[str, str]) -> None:
 # Work that no caller waits for
 
 
+def later(seconds: int) -> Clock:
+    """Return the clock of a process that runs so many seconds later."""
+    return WrongClock(seconds * 1000) if seconds else Clock()
+
+
 def settle(store: Store, *, in_seconds: int = 0) -> None:
     """Let the sweep and the worker run until nothing is left to do.
 
     in_seconds: how much later that is, as creations are given up after some time only.
     """
-    later = Clock(lambda: system_ms() + in_seconds * 1000)
-    if in_seconds:
-        later.learn = lambda date, *, sent_ms: None  # type: ignore[method-assign]
-    table = Process(store, clock=later).table
+    table = Process(store, clock=later(in_seconds)).table
     mailbox = Mailbox()
     for _ in range(DRAINS_MAX):
         swept = deletion.sweep(table, mailbox.queue, others=OTHER_JOBS)
@@ -199,19 +233,21 @@ class Operation:
 
     run: makes it, with an Idempotency-Key or without. of: builds the world. knows: a conversation that the
     process has just read as this caller. takes_key: whether it is a POST. repeated: the status when it was
-    done already, where that is another one. is_read: whether it changes nothing.
+    done already, where that is another one. is_read: whether it changes nothing. in_seconds: how much later
+    it is made.
     """
 
     run: Run
-    of: Callable[[str], World] = peaceful
+    of: Callable[[str], World] = family
     knows: tuple[str, Caller] | None = None
     takes_key: bool = False
     repeated: int | None = None
     is_read: bool = False
+    in_seconds: int = 0
 
     def process(self, store: Store, choose: Choose, **options: Any) -> Process:
         """Return a process that is about to run it; the faults begin with its first call."""
-        process = Process(store, **options)
+        process = Process(store, clock=later(self.in_seconds), **options)
         if self.knows is not None:
             conversation_id, caller = self.knows
             assert process.ask("getConversation", caller, conversationId=conversation_id).status == 200
@@ -219,7 +255,7 @@ class Operation:
         return process
 
 
-def post(name: str, caller: Caller, *, of: Any = peaceful, knows: Any = None, **given: Any) -> Operation:
+def post(name: str, caller: Caller, *, of: Any = family, knows: Any = None, **given: Any) -> Operation:
     return Operation(
         lambda process, world, key: process.ask(name, caller, idempotency_key=key, **_named(given, world)),
         of=of,
@@ -229,7 +265,7 @@ def post(name: str, caller: Caller, *, of: Any = peaceful, knows: Any = None, **
 
 
 def change(
-    name: str, caller: Caller, *, of: Any = peaceful, repeated: int | None = None, **given: Any
+    name: str, caller: Caller, *, of: Any = family, repeated: int | None = None, **given: Any
 ) -> Operation:
     return Operation(
         lambda process, world, _key: process.ask(name, caller, **_named(given, world)),
@@ -238,24 +274,24 @@ def change(
     )
 
 
-def delete(name: str, caller: Caller, *, of: Any = peaceful, repeated: int = 404, **given: Any) -> Operation:
+def delete(name: str, caller: Caller, *, of: Any = family, repeated: int = 404, **given: Any) -> Operation:
     return change(name, caller, of=of, repeated=repeated, **given)
 
 
-def read(name: str, caller: Caller, *, of: Any = peaceful, **given: Any) -> Operation:
+def read(name: str, caller: Caller, *, of: Any = family, **given: Any) -> Operation:
     return Operation(
         lambda process, world, _key: process.ask(name, caller, **_named(given, world)), of=of, is_read=True
     )
 
 
-def work(job: Callable[[Process], object], *, of: Any = unfinished) -> Operation:
+def work(job: Callable[[Process], object], *, of: Any, in_seconds: int = 0) -> Operation:
     """Return work that no caller waits for, as an operation without an answer of its own."""
 
     def run(process: Process, _world: World, _key: str | None) -> Answer:
         job(process)
         return Answer(200, None)
 
-    return Operation(run, of=of)
+    return Operation(run, of=of, in_seconds=in_seconds)
 
 
 def _named(given: Mapping[str, Any], world: World) -> dict[str, Any]:
@@ -290,6 +326,11 @@ def _sweep(process: Process) -> None:
     deletion.sweep(process.table, Mailbox().queue, others=OTHER_JOBS)
 
 
+def _give_up(process: Process) -> None:
+    _sweep(process)
+    _run_deletion(HALF)(process)
+
+
 OPERATIONS: dict[str, Operation] = {
     "append": append(),
     "append by a writer": append(BOB),
@@ -301,7 +342,7 @@ OPERATIONS: dict[str, Operation] = {
     "append first context": append(CODER, entry=thought("c")),
     "append context of the next epoch": append(PLANNER, entry=thought("c", epoch=2)),
     "append a large body": append(entry=large(400_000)),
-    "append a first text": append(BOB, to=UNTITLED),
+    "append a first text": append(BOB, to=UNTITLED, of=untitled),
     "append to a new one": append(BOB, to=NEW),
     "append and fork": append(
         BOB, to=NEW, forkedAtConversationId=ROOT, forkedAtEntryId="<second>", knows=(ROOT, BOB)
@@ -316,7 +357,7 @@ OPERATIONS: dict[str, Operation] = {
         "appendEntry", ANN, of=crowded, conversationId=HALF, **said("half"), startedByConversationId=CROWD
     ),
     "append as the owner before": post(
-        "appendEntry", ANN, of=unfinished, conversationId=PASSED_FORK, **said("new")
+        "appendEntry", ANN, of=passed, conversationId=PASSED_FORK, **said("new")
     ),
     "sync more": _sync(PLANNER, "a", "b", "c"),
     "sync something else": _sync(PLANNER, "z"),
@@ -330,7 +371,9 @@ OPERATIONS: dict[str, Operation] = {
     "fork at the head": _fork(ANN, resetMetrics=False, title="new"),
     "fork under an id that is made": post("forkConversation", BOB, conversationId=ROOT),
     "change": change("updateConversation", BOB, conversationId=ROOT, title="new", tags={"a": "b"}),
-    "change an untitled one": change("updateConversation", ANN, conversationId=UNTITLED, title=None),
+    "change an untitled one": change(
+        "updateConversation", ANN, of=untitled, conversationId=UNTITLED, title=None
+    ),
     "share": post("shareConversation", ANN, conversationId=ROOT, userId="eve", accessLevel="writer"),
     "share as a manager": post(
         "shareConversation", MIA, conversationId=ROOT, userId="eve", accessLevel="writer"
@@ -344,35 +387,37 @@ OPERATIONS: dict[str, Operation] = {
     "remove a member": delete("removeMembership", ANN, conversationId=ROOT, userId="bob"),
     "remove a member as a manager": delete("removeMembership", MIA, conversationId=ROOT, userId="bob"),
     "remove oneself": delete("removeMembership", BOB, repeated=403, conversationId=ROOT, userId="bob"),
-    "remove the recipient": delete("removeMembership", ANN, conversationId=GIVEN, userId="bob"),
+    "remove the recipient": delete("removeMembership", ANN, of=offered, conversationId=GIVEN, userId="bob"),
     "remove the owner before": delete(
-        "removeMembership", BOB, of=unfinished, conversationId=PASSED, userId="ann"
+        "removeMembership", BOB, of=passed, conversationId=PASSED, userId="ann"
     ),
     "offer": post("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="bob"),
-    "cancel": delete("deleteTransfer", ANN, transferId="<transfer>"),
-    "decline": delete("deleteTransfer", BOB, transferId="<transfer>"),
-    "accept": post("acceptTransfer", BOB, transferId="<transfer>"),
+    "cancel": delete("deleteTransfer", ANN, of=offered, transferId="<transfer>"),
+    "decline": delete("deleteTransfer", BOB, of=offered, transferId="<transfer>"),
+    "accept": post("acceptTransfer", BOB, of=offered, transferId="<transfer>"),
     "delete": delete("deleteConversation", ANN, conversationId=ROOT),
     "delete by its fork": delete("deleteConversation", ANN, conversationId=FORK),
-    "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, conversationId=GIVEN),
-    "the worker": work(_run_deletion(DEAD)),
-    "the sweep": work(_sweep),
+    "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN),
+    "the worker": work(_run_deletion(DEAD), of=dead),
+    "the sweep": work(_sweep, of=passed),
+    "the sweep gives up": work(_sweep, of=crowded, in_seconds=ABANDONED_SECONDS),
+    "the sweep and the worker give up": work(_give_up, of=crowded, in_seconds=ABANDONED_SECONDS),
     "read forward": _list(BOB, FORK, limit=2),
     "read the tail": _list(BOB, FORK, tail=True, limit=2),
     "read before an entry": _list(PLANNER, ROOT, beforeCursor="<third>", limit=2),
     "read all forks": _list(BOB, ROOT, allForks=True, limit=3),
     "read the latest epoch": _list(PLANNER, ROOT, channel="context"),
-    "read a large body": read("listEntries", ANN, of=unfinished, conversationId=PASSED),
+    "read a large body": read("listEntries", ANN, of=passed, conversationId=PASSED),
     "show": read("getConversation", RITA, conversationId=FORK),
-    "list": read("listConversations", BOB, mode="all", ancestry="all"),
-    "list the latest": read("listConversations", ANN),
+    "list": read("listConversations", BOB, of=peaceful, mode="all", ancestry="all"),
+    "list the latest": read("listConversations", ANN, of=peaceful),
     "list forks": read("listForks", RITA, conversationId=FORK),
     "list children": read("listChildren", BOB, conversationId=ROOT),
     "list members": read("listMemberships", RITA, conversationId=ROOT),
-    "list offers": read("listTransfers", BOB, role="all"),
-    "show an offer": read("getTransfer", ANN, transferId="<transfer>"),
-    "list as an admin": read("adminListConversations", ROOT_CALLER),
-    "list a user's as an admin": read("adminListConversations", ROOT_CALLER, userId="bob"),
+    "list offers": read("listTransfers", BOB, of=offered, role="all"),
+    "show an offer": read("getTransfer", ANN, of=offered, transferId="<transfer>"),
+    "list as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful),
+    "list a user's as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful, userId="bob"),
     "show as an admin": read("adminGetConversation", ROOT_CALLER, conversationId=ROOT),
     "read as an admin": read("adminListEntries", ROOT_CALLER, conversationId=FORK),
     "list members as an admin": read("adminListMemberships", ROOT_CALLER, conversationId=ROOT),

@@ -1,0 +1,192 @@
+"""Requests that meet: what is raced in C4, and what shows that a condition is needed (C14)."""
+
+from typing import Any
+
+from tests.reliability.races import Actor, Pair
+from tests.reliability.world import (
+    ANN,
+    BOB,
+    CHILD,
+    CODER,
+    CROWD,
+    EVE,
+    FORK,
+    GIVEN,
+    NEW,
+    OPERATIONS,
+    OTHER,
+    PASSED,
+    PLANNER,
+    ROOT,
+    UNTITLED,
+    Operation,
+    append,
+    change,
+    crowded,
+    delete,
+    family,
+    offered,
+    passed,
+    post,
+    read,
+    said,
+    thought,
+    untitled,
+)
+
+
+def pair(one: Operation | str | Actor, other: Operation | str | Actor, **options: Any) -> Pair:
+    """Return a pair. Each is an operation, or the name of one, or several that follow one another."""
+    return Pair(_actor(one), _actor(other), **options)
+
+
+def _look(conversation_id: str, *, of: Any = family) -> Operation:
+    return read("getConversation", ANN, of=of, conversationId=conversation_id)
+
+
+def _actor(one: Operation | str | Actor) -> Actor:
+    match one:
+        case tuple():
+            return one
+        case str():
+            return (OPERATIONS[one],)
+        case _:
+            return (one,)
+
+
+def by_key(one: Operation | str, **options: Any) -> Pair:
+    """Return the same request twice, as a caller sends it again who has not waited."""
+    return pair(one, one, key="one key", **options)
+
+
+_DELETE = OPERATIONS["delete"]
+_REVOKE = OPERATIONS["remove a member"]
+_DOWNGRADE = OPERATIONS["change a level to reader"]
+_ACCEPT, _CANCEL, _DECLINE = OPERATIONS["accept"], OPERATIONS["cancel"], OPERATIONS["decline"]
+_DELETE_GIVEN = delete("deleteConversation", ANN, of=offered, conversationId=GIVEN)
+_CHILD, _CROWD_CHILD = (
+    OPERATIONS["append and start a child"],
+    OPERATIONS["append and start a child of a crowd"],
+)
+_FORK = OPERATIONS["fork before an entry"]
+_OWN_CHILD = append(ANN, to=NEW, startedByConversationId=ROOT)
+_DELETE_CROWD = delete("deleteConversation", ANN, of=crowded, conversationId=CROWD)
+_ADD = OPERATIONS["share"]
+
+BOTH_GONE = ((204, 204),)
+"""Both ask for the same to be gone: who comes second finds it done, as after an answer that was lost."""
+GOES_ON = ((202, 204), (204, 202))
+"""Who finds that another one is closing the tree leaves the rest to the worker."""
+
+PAIRS: dict[str, Pair] = {
+    "append, append": pair(OPERATIONS["append, known"], append(BOB, entry=said("other"), knows=(ROOT, BOB))),
+    "append, append as the first text": pair(
+        append(ANN, to=UNTITLED, of=untitled), append(BOB, to=UNTITLED, of=untitled, entry=said("other"))
+    ),
+    "append, append to a new one": pair(append(ANN, to=NEW), append(ANN, to=NEW, entry=said("other"))),
+    "append, append of two who do not share": pair(append(ANN, to=NEW), append(EVE, to=NEW)),
+    "append, append with If-Match": pair(
+        append(ANN, if_match="<third>", knows=(ROOT, ANN)), append(BOB, if_match="<third>", knows=(ROOT, BOB))
+    ),
+    "append, append with one key": by_key(append(BOB, knows=(ROOT, BOB))),
+    "append, delete": pair(append(BOB, knows=(ROOT, BOB)), _DELETE),
+    "append for the first time, delete": pair(append(BOB, to=FORK), _DELETE),
+    "create, create": pair(post("createConversation", ANN, id=NEW), post("createConversation", BOB, id=NEW)),
+    "create, create with one key": by_key(post("createConversation", ANN, title="t")),
+    "create, append": pair(post("createConversation", ANN, id=NEW), append(ANN, to=NEW)),
+    "fork, fork under one id": pair(_FORK, OPERATIONS["fork at the head"]),
+    "fork, fork": pair(_FORK, post("forkConversation", ANN, conversationId=FORK, id=OTHER)),
+    "fork, append": pair(OPERATIONS["fork at the head"], append(BOB, knows=(ROOT, BOB))),
+    "fork, delete": pair(_FORK, _DELETE),
+    "fork by an append, delete": pair(OPERATIONS["append and fork"], _DELETE),
+    "fork, accept": pair(post("forkConversation", ANN, of=offered, conversationId=GIVEN, id=NEW), _ACCEPT),
+    "fork, revoke": pair(_FORK, _REVOKE),
+    "fork, downgrade": pair(_FORK, _DOWNGRADE),
+    "child, parent's delete": pair(_CHILD, _DELETE),
+    "child, parent's delete and a look": pair(_CHILD, (_DELETE, _look(NEW))),
+    "child of the owner, revoke and a look": pair(_OWN_CHILD, (_REVOKE, _look(NEW))),
+    "child, share": pair(_CHILD, _ADD),
+    "child, revoke": pair(_CHILD, _REVOKE),
+    "child, child": pair(_CHILD, OPERATIONS["append and start a child"]),
+    "child, append to the new one": pair(_CHILD, append(EVE, to=NEW)),
+    "child of a crowd, delete": pair(_CROWD_CHILD, _DELETE_CROWD),
+    "child of a crowd, share": pair(
+        _CROWD_CHILD,
+        post("shareConversation", ANN, of=crowded, conversationId=CROWD, userId="eve", accessLevel="writer"),
+    ),
+    "grandchild, delete": pair(
+        post("appendEntry", BOB, conversationId=NEW, **said("new"), startedByConversationId=CHILD), _DELETE
+    ),
+    "revoke, append": pair(_REVOKE, append(BOB, knows=(ROOT, BOB))),
+    "downgrade, append": pair(_DOWNGRADE, append(BOB, knows=(ROOT, BOB))),
+    "revoke a manager, share by them": pair(
+        delete("removeMembership", ANN, conversationId=ROOT, userId="mia"), OPERATIONS["share as a manager"]
+    ),
+    "revoke, change": pair(_REVOKE, OPERATIONS["change"]),
+    "revoke, downgrade": pair(_REVOKE, _DOWNGRADE),
+    "revoke, leave": pair(_REVOKE, OPERATIONS["remove oneself"], also=BOTH_GONE),
+    "share, share": pair(_ADD, OPERATIONS["share as a manager"]),
+    "share, delete": pair(_ADD, _DELETE),
+    "change a level, change a level": pair(OPERATIONS["change a level"], _DOWNGRADE),
+    "change, change": pair(
+        OPERATIONS["change"], change("updateConversation", ANN, conversationId=ROOT, title="other")
+    ),
+    "change, append": pair(
+        change("updateConversation", ANN, of=untitled, conversationId=UNTITLED, title=None),
+        append(BOB, to=UNTITLED, of=untitled),
+    ),
+    "change, delete": pair(OPERATIONS["change"], _DELETE),
+    "offer, offer": pair(
+        OPERATIONS["offer"], post("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="mia")
+    ),
+    "offer, revoke the recipient": pair(OPERATIONS["offer"], _REVOKE),
+    "offer, delete": pair(OPERATIONS["offer"], _DELETE),
+    "accept, accept": pair(_ACCEPT, OPERATIONS["accept"]),
+    "accept, accept with one key": by_key(_ACCEPT),
+    "accept, cancel": pair(_ACCEPT, _CANCEL),
+    "accept, decline": pair(_ACCEPT, _DECLINE),
+    "accept, revoke the recipient": pair(_ACCEPT, OPERATIONS["remove the recipient"]),
+    "accept, delete": pair(_ACCEPT, _DELETE_GIVEN),
+    "accept, append by the owner before": pair(
+        _ACCEPT, append(ANN, to=GIVEN, of=offered, knows=(GIVEN, ANN))
+    ),
+    "accept, share": pair(
+        _ACCEPT,
+        post("shareConversation", ANN, of=offered, conversationId=GIVEN, userId="eve", accessLevel="manager"),
+    ),
+    "cancel, decline": pair(_CANCEL, _DECLINE, also=BOTH_GONE),
+    "remove the owner before, append by them": pair(
+        OPERATIONS["remove the owner before"], OPERATIONS["append as the owner before"]
+    ),
+    "remove the owner before, the sweep": pair(
+        OPERATIONS["remove the owner before"], OPERATIONS["the sweep"]
+    ),
+    "context, context": pair(append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("d"))),
+    "context, next epoch": pair(
+        append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("d", epoch=2))
+    ),
+    "first context, first context": pair(
+        append(CODER, entry=thought("c")), append(CODER, entry=thought("d", epoch=3))
+    ),
+    "sync, sync": pair(OPERATIONS["sync more"], OPERATIONS["sync something else"]),
+    "sync, sync for the first time": pair(
+        OPERATIONS["sync for the first time"],
+        post("syncContext", CODER, conversationId=ROOT, contentType="note", content=["z"]),
+    ),
+    "sync, sync of a new one": pair(
+        OPERATIONS["sync a new one"],
+        post("syncContext", PLANNER, conversationId=NEW, contentType="note", content=["z"]),
+    ),
+    "sync, context": pair(OPERATIONS["sync more"], append(PLANNER, entry=thought("d"))),
+    "delete, delete": pair(_DELETE, OPERATIONS["delete by its fork"], also=BOTH_GONE + GOES_ON),
+    "delete, delete of a child": pair(
+        _DELETE, delete("deleteConversation", ANN, conversationId=CHILD), also=GOES_ON
+    ),
+    "delete, the worker": pair(
+        delete("deleteConversation", ANN, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]
+    ),
+    "the worker, the worker": pair(OPERATIONS["the worker"], OPERATIONS["the worker"]),
+    "go on with a child, go on with it": pair(
+        OPERATIONS["go on with a child that was begun"], OPERATIONS["go on with a child that was begun"]
+    ),
+}
