@@ -12,6 +12,7 @@ from tests.reliability.world import (
     EVE,
     FORK,
     GIVEN,
+    GIVEN_FORK,
     NEW,
     OPERATIONS,
     OTHER,
@@ -178,15 +179,25 @@ PAIRS: dict[str, Pair] = {
         post("syncContext", PLANNER, conversationId=NEW, contentType="note", content=["z"]),
     ),
     "sync, context": pair(OPERATIONS["sync more"], append(PLANNER, entry=thought("d"))),
-    "delete, delete": pair(_DELETE, OPERATIONS["delete by its fork"], also=BOTH_GONE + GOES_ON),
+    "delete, delete": pair(
+        _DELETE_GIVEN,
+        delete("deleteConversation", ANN, of=offered, conversationId=GIVEN_FORK),
+        also=BOTH_GONE + GOES_ON,
+    ),
     "delete, delete of a child": pair(
         _DELETE, delete("deleteConversation", ANN, conversationId=CHILD), also=GOES_ON
     ),
-    "delete, the worker": pair(
+    "delete, the sweep": pair(
         delete("deleteConversation", ANN, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]
     ),
-    "the worker, the worker": pair(OPERATIONS["the worker"], OPERATIONS["the worker"]),
+    "the worker, the worker": pair("the worker", "the worker", is_endless=True),
     "go on with a child, go on with it": pair(
-        OPERATIONS["go on with a child that was begun"], OPERATIONS["go on with a child that was begun"]
+        "go on with a child that was begun",
+        "go on with a child that was begun",
+        also=((201, 503), (503, 201)),
+        is_endless=True,
+    ),
+    "give a child up, go on with it": pair(
+        "the sweep and the worker give up", "go on with a child that was begun", is_endless=True
     ),
 }

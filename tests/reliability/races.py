@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import permutations
+from random import Random
 
 from tests.reliability.comparing import normal, told
 from tests.reliability.crashes import nothing
 from tests.reliability.faults import Choose, Rewrite
 from tests.reliability.intact import assert_intact
-from tests.reliability.schedules import explore
+from tests.reliability.schedules import Actors, explore, wander
 from tests.reliability.service import Answer, Process
 from tests.reliability.world import ABANDONED_SECONDS, Operation, World, built, crowded, settle
 from tests.support.tables import Store
@@ -33,13 +34,15 @@ class Pair:
     """Two callers at the same time.
 
     key: the Idempotency-Key of all they send; None: without. also: statuses of their first requests that may
-    come, too, though they do not when the requests are made in turn.
+    come, too, though they do not when the requests are made in turn. is_endless: whether there are more
+    schedules than can be tried.
     """
 
     one: Actor
     other: Actor
     key: str | None = None
     also: tuple[tuple[int, int], ...] = ()
+    is_endless: bool = False
 
     @property
     def of(self) -> Callable[[str], World]:
@@ -79,6 +82,13 @@ class Race:
 
     def run(self) -> int:
         """Hold every schedule to the outcome of one of the orders; return how many there are."""
+        return sum(self._hold_each(explore))
+
+    def sample(self, random: Random, runs: int) -> int:
+        """Hold schedules at random to the outcome of one of the orders; return how many."""
+        return sum(self._hold_each(lambda callers: wander(callers, random, runs)))
+
+    def _hold_each(self, schedules: Callable[[Actors[None]], Iterator[object]]) -> Iterator[int]:
         made: list[tuple[Store, Mapping[str, _Caller]]] = []
 
         @contextmanager
@@ -88,8 +98,7 @@ class Race:
                 made[:] = [(store, callers)]
                 yield {name: caller.ask_all for name, caller in callers.items()}
 
-        schedules = 0
-        for _ in explore(callers):
+        for _ in schedules(callers):
             [(store, asked)] = made
             assert_intact(store)
             outcome = self._outcome(asked, store)
@@ -97,8 +106,7 @@ class Race:
                 assert outcome[1] in [contents for _, contents in self.in_turn], outcome[0]
             else:
                 assert outcome in self.in_turn, outcome[0]
-            schedules += 1
-        return schedules
+            yield 1
 
     def _callers(self, store: Store, rewrite: Rewrite | None) -> "dict[str, _Caller]":
         pair = self.pair

@@ -11,8 +11,9 @@ Source: P. Godefroid, "Partial-Order Methods for the Verification of Concurrent 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, TypeVar
 
 from tests.reliability.faults import Call, Choose, Fault
@@ -90,19 +91,16 @@ class _Decision:
         }
 
 
-def explore(
-    actors: Callable[[], AbstractContextManager[Mapping[str, Callable[[Choose], T]]]],
-) -> Iterator[dict[str, T]]:
-    """Yield what the actors return, once for every order of their calls.
+Actors = Callable[[], AbstractContextManager[Mapping[str, Callable[[Choose], T]]]]
+"""Makes the actors, and what they act upon, anew for each run. Each is given what to do before each call."""
 
-    actors: makes them, and what they act upon, anew for each run. Each is given what to do before each call.
-    """
+
+def explore(actors: Actors[T]) -> Iterator[dict[str, T]]:
+    """Yield what the actors return, once for every order of their calls."""
     decisions: list[_Decision] = []
     while True:
-        with actors() as made:
-            results = _run(made, decisions)
-            if results is not None:
-                yield results
+        with suppress(_Redundant), actors() as made:
+            yield _run(made, _decide(decisions))
         while decisions:
             last = decisions[-1]
             last.tried[last.chosen] = last.calls[last.chosen]
@@ -113,27 +111,56 @@ def explore(
             return
 
 
-def _run(actors: Mapping[str, Callable[[Choose], T]], decisions: list[_Decision]) -> dict[str, T] | None:
-    """Return what the actors return when they decide as they did, and anew from there on.
+def wander(actors: Actors[T], random: Random, runs: int) -> Iterator[dict[str, T]]:
+    """Yield what the actors return in that many orders of their calls, chosen at random."""
+    for _ in range(runs):
+        with actors() as made:
+            yield _run(made, lambda calls: random.choice(sorted(calls)))
 
-    None where that would only repeat another run.
+
+class _Redundant(Exception):
+    """A run that would only repeat another one."""
+
+
+def _decide(decisions: list[_Decision]) -> Callable[[Mapping[str, Call]], str]:
+    """Return what decides as was decided, and anew from there on. It raises _Redundant."""
+    depth = 0
+
+    def decide(calls: Mapping[str, Call]) -> str:
+        nonlocal depth
+        if depth == len(decisions):
+            decision = _Decision(calls, decisions[-1].asleep_after if decisions else {})
+            if not decision.choose():
+                raise _Redundant
+            decisions.append(decision)
+        decision = decisions[depth]
+        assert set(calls) == set(decision.calls), "the same decisions led elsewhere"
+        depth += 1
+        return decision.chosen
+
+    return decide
+
+
+def _run(
+    actors: Mapping[str, Callable[[Choose], T]], decide: Callable[[Mapping[str, Call]], str]
+) -> dict[str, T]:
+    """Return what the actors return. decide: says whose turn it is, given the calls that wait.
+
+    Raises _Redundant, once all have ended, if `decide` does.
     """
     turns = Turns(list(actors))
-    depth, is_new = 0, True
+    redundant: _Redundant | None = None
     with ThreadPoolExecutor(len(actors)) as threads:
         running = {name: threads.submit(_act, turns, name, actor) for name, actor in actors.items()}
         while calls := turns.next_calls():
-            if depth == len(decisions):
-                decision = _Decision(calls, decisions[-1].asleep_after if decisions else {})
-                is_new = is_new and decision.choose()
-                if is_new:
-                    decisions.append(decision)
-            if is_new:
-                assert set(calls) == set(decisions[depth].calls), "the same decisions led elsewhere"
-            turns.give(decisions[depth].chosen if is_new else min(calls))
-            depth += is_new
-        results = {name: future.result() for name, future in running.items()}
-    return results if is_new else None
+            try:
+                turn = min(calls) if redundant else decide(calls)
+            except _Redundant as found:
+                turn, redundant = min(calls), found
+            turns.give(turn)
+        if redundant:
+            raise redundant
+        return {name: future.result() for name, future in running.items()}
 
 
 def _act(turns: Turns, name: str, actor: Callable[[Choose], T]) -> T:

@@ -6,10 +6,21 @@ from tests.reliability.figures import Measure
 from tests.reliability.pairs import PAIRS
 from tests.reliability.races import Race
 
+ENDLESS = [name for name, pair in PAIRS.items() if pair.is_endless]
 
-@pytest.mark.parametrize("name", PAIRS)
+
+@pytest.mark.parametrize("name", sorted(PAIRS.keys() - set(ENDLESS)))
 def test_two_requests_come_out_as_if_made_one_after_the_other(
     endpoint: str, name: str, measure: Measure
 ) -> None:
     """C4: F10, F11, F12, F13 and F14."""
     measure.count(pairs=1, schedules=Race(PAIRS[name], endpoint).run())
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_two_requests_of_many_calls_come_out_so_in_orders_at_random(
+    endpoint: str, name: str, measure: Measure
+) -> None:
+    """C4: F14 and F17, with more orders than can be tried."""
+    runs = measure.goal(ci=10, gate=100, long=1_000)
+    measure.count(schedules_at_random=Race(PAIRS[name], endpoint).sample(measure.random, runs))
