@@ -386,18 +386,6 @@ def test_what_is_appended_between_tombstone_and_closing_goes_with_the_tree(world
     assert left(world.store) == remains(world.before)
 
 
-def test_a_pointer_that_is_another_trees_is_left_alone(world: World) -> None:
-    mailbox = Mailbox()
-    other = {"group": items.text(OTHER), "nonce": items.text("n")}
-    world.store.put(items.key_of(keys.pointer(TWIG)) | other)
-
-    assert delete(world.store, mailbox=mailbox)
-    drain(world.store, mailbox)
-
-    expected = remains(world.before) | {keys.pointer(TWIG): items.key_of(keys.pointer(TWIG)) | other}
-    assert left(world.store) == expected
-
-
 # A wide tree
 
 

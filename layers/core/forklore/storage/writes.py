@@ -118,13 +118,11 @@ class Writer:
             ]
         )
         add_part = ", ".join(f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v)
-        conditions = [f"attribute_exists(PK) AND {n.name('last')} < {first}"]
+        conditions = [f"{n.name('last')} < {first}"]
         if move.owner is not None:
             conditions.append(f"{n.name('owner')} = {n.value('owner', text(move.owner))}")
-        if move.titles is not None:
-            untitled = n.name("untitled")
-            check = "attribute_exists" if move.titles else "attribute_not_exists"
-            conditions.append(f"{check}({untitled})")
+        if move.titles:
+            conditions.append(f"attribute_exists({n.name('untitled')})")
         if move.if_last_history is not None:
             conditions.append(f"#lastHistory = {n.value('match', text(move.if_last_history))}")
             n.name("lastHistory")
@@ -158,10 +156,11 @@ class Writer:
         if not move.starts_epoch:
             first = f"if_not_exists({n.name('first')}, {first})"
             count = f"if_not_exists({n.name('count')}, {n.value('none', number(0))}) + {count}"
-        relation = "<" if move.starts_epoch else "="
-        if not move.is_sync:
+        if not move.is_sync and not move.starts_epoch:
+            condition = "attribute_not_exists(PK) OR #epoch = :epoch"
+        elif not move.is_sync:
             lowest = n.value("lowest", number(move.lowest))
-            condition = f"attribute_not_exists(PK) OR (#epoch {relation} :epoch AND #epoch <= {lowest})"
+            condition = f"attribute_not_exists(PK) OR (#epoch < :epoch AND #epoch <= {lowest})"
         elif move.decided_on is None:
             condition = "attribute_not_exists(PK)"
         else:
@@ -284,23 +283,20 @@ class Writer:
     def accept_transfer(self, transfer: Transfer, *, nonce: str, at: str) -> list[Write]:
         """Make the recipient the owner and the sender a manager, at once; HEADs are rewritten afterwards.
 
-        at: the time now.
+        While the transfer is pending the sender is the owner, both are members, and nothing is rewritten: no
+        more than the transfer need be held. at: the time now.
         """
         group_id = transfer.group_id
         n = Names()
-        conditions = [
-            f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
-            f"{n.name('owner')} = {n.value('from', text(transfer.from_user_id))}",
-            f"attribute_not_exists({n.name('rewriting')})",
-        ]
         group = self._write(
             GROUP,
             "Update",
             Key=key_of(keys.group(group_id)),
-            UpdateExpression=f"SET #owner = {n.value('to', text(transfer.to_user_id))}, #rewriting = :from"
+            UpdateExpression=f"SET {n.name('owner')} = {n.value('to', text(transfer.to_user_id))}"
+            f", {n.name('rewriting')} = {n.value('from', text(transfer.from_user_id))}"
             f", {n.name('nonce')} = {n.value('nonce', text(nonce))}"
             f" ADD {n.name('membersVersion')} {n.value('one', number(1))}",
-            ConditionExpression=" AND ".join(conditions),
+            ConditionExpression=f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
             **n.parts(),
         )
         return [
@@ -317,7 +313,6 @@ class Writer:
             "Update",
             Key=key_of(keys.member(group_id, user_id)),
             UpdateExpression="SET #level = :level",
-            ConditionExpression="attribute_exists(PK)",
             ExpressionAttributeNames={"#level": "level"},
             ExpressionAttributeValues={":level": text(level)},
         )
@@ -328,7 +323,7 @@ class Writer:
         A finisher that was held up would else write into a later transfer between the same two.
         """
         return [
-            self._check_group(GROUP, group.group_id, self._rewriting(group)),
+            self._while_rewriting("ConditionCheck", group),
             *(
                 self._write(
                     head_name(conversation_id),
@@ -348,20 +343,15 @@ class Writer:
 
     def end_rewriting(self, group: Group) -> list[Write]:
         """Note that no HEAD names the owner before any more."""
-        ended = self._write(
-            GROUP,
-            "Update",
-            Key=key_of(keys.group(group.group_id)),
-            UpdateExpression="REMOVE #rewriting",
-            ConditionExpression="#rewriting = :rewriting AND #nonce = :nonce",
-            ExpressionAttributeNames={"#rewriting": "rewriting", "#nonce": "nonce"},
-            ExpressionAttributeValues={f":{name}": value for name, value in self._rewriting(group).items()},
-        )
+        ended = self._while_rewriting("Update", group, UpdateExpression="REMOVE rewriting")
         return [ended, self.delete(JOB, keys.job(TRANSFER, group.group_id))]
 
-    def _rewriting(self, group: Group) -> Item:
-        """Return the attributes that tell one rewriting from every other: the nonce is its acceptance's."""
-        return {"rewriting": text(group.rewriting or ""), "nonce": text(group.nonce or "")}
+    def _while_rewriting(self, verb: str, group: Group, **request: Any) -> Write:
+        """Write to GROUP in this very rewriting: its nonce is that of the acceptance that has begun it."""
+        n = Names()
+        condition = self._made(n, group.nonce)
+        key = key_of(keys.group(group.group_id))
+        return self._write(GROUP, verb, Key=key, ConditionExpression=condition, **request, **n.parts())
 
     def forget_rewriting(self, group_id: str) -> list[Write]:
         """Delete the job of a tree whose HEADs all name its owner, or that is gone."""
@@ -390,7 +380,7 @@ class Writer:
     def change_conversation(
         self, group_id: str, conversation_id: str, changes: Mapping[str, dict[str, Any] | None]
     ) -> Write:
-        """Replace attributes of CONV; None removes one."""
+        """Replace attributes of CONV, which is there as long as its HEAD; None removes one."""
         n = Names()
         sets = [f"{n.name(a)} = {n.value(a, v)}" for a, v in changes.items() if v is not None]
         removes = [n.name(a) for a, v in changes.items() if v is None]
@@ -404,7 +394,6 @@ class Writer:
                     *([f"REMOVE {', '.join(removes)}"] if removes else []),
                 ]
             ),
-            ConditionExpression="attribute_exists(PK)",
             **n.parts(),
         )
 
@@ -559,14 +548,15 @@ class Writer:
             self.put_pointer(fork, nonce=nonce, now_s=now_s),
             self.count_fork(fork.group_id, owner=head.owner),
             *self._put_conversation(fork, head),
-            *([self.put_new("path", items.path_item(fork, path))] if path else []),
+            *([self.put("path", items.path_item(fork, path))] if path else []),
         ]
 
     def _put_conversation(self, conversation: Conversation, head: Head) -> list[Write]:
+        """Put what belongs to an id that the same transaction claims, or that was claimed before."""
         return [
-            self.put_new("conversation", items.conversation_item(conversation)),
-            self.put_new(HEAD, items.head_item(conversation, head)),
-            self.put_new("tree", items.tree_item(conversation)),
+            self.put("conversation", items.conversation_item(conversation)),
+            self.put(HEAD, items.head_item(conversation, head)),
+            self.put("tree", items.tree_item(conversation)),
         ]
 
     # Deleting
@@ -627,27 +617,9 @@ class Writer:
         """Note work in progress on a tree since `at`, whether it is noted already or not."""
         return self._write(name, "Put", Item=items.job_item(kind, group_id, created_at=at))
 
-    def put_gone(self, name: str, group_id: str, conversation_id: str, *, now_s: int) -> Write:
-        """Replace a pointer to the tree by what keeps its id from being used again for 30 days."""
-        return self._write(
-            name,
-            "Put",
-            Item=items.gone_item(conversation_id, ttl_s=now_s + GONE_SECONDS),
-            ConditionExpression="#group = :group",
-            ExpressionAttributeNames={"#group": "group"},
-            ExpressionAttributeValues={":group": text(group_id)},
-        )
-
-    def delete_pointer(self, group_id: str, conversation_id: str) -> Write:
-        """Free an id that points to the tree; one that points nowhere is free already."""
-        return self._write(
-            POINTER,
-            "Delete",
-            Key=key_of(keys.pointer(conversation_id)),
-            ConditionExpression="attribute_not_exists(PK) OR #group = :group",
-            ExpressionAttributeNames={"#group": "group"},
-            ExpressionAttributeValues={":group": text(group_id)},
-        )
+    def put_gone(self, name: str, conversation_id: str, *, now_s: int) -> Write:
+        """Replace a pointer to a dead tree by what keeps its id from being used again for 30 days."""
+        return self.put(name, items.gone_item(conversation_id, ttl_s=now_s + GONE_SECONDS))
 
     def check_dying(self, group: Group) -> Write:
         """Hold what is deleted to the tree that was read: still this one, still dead."""
@@ -690,8 +662,7 @@ class HeadMove:
     """What an append does to HEAD.
 
     first, last: the new entries' outermost ids. history, context: how many of each. owner: the caller, when
-    allowed as owner. titles: True sets the title, False requires that one was set, None does not ask.
-    if_last_history: the caller's If-Match.
+    allowed as owner. titles: whether the title is set with it. if_last_history: the caller's If-Match.
     """
 
     group_id: str
@@ -704,7 +675,7 @@ class HeadMove:
     last_history: EntryId | None = None
     preview: str | None = None
     owner: str | None = None
-    titles: bool | None = None
+    titles: bool = False
     if_last_history: EntryId | None = None
 
 

@@ -93,7 +93,7 @@ def _decide(
         *record,
         table.write.check_parent(parent.group),
         *([] if caller.user_id == parent.group.owner else [_still_writer(table, parent, caller)]),
-        table.write.put_new("kid", items.kid_item(kid, started_by)),
+        table.write.put("kid", items.kid_item(kid, started_by)),
     ]
     tree = table.write.put_tree(
         root.conversation, root.head, seen.members, nonce=nonce, now_s=table.now_s(), kid=kid

@@ -197,17 +197,10 @@ def _close_some(table: Table, heads: Sequence[tuple[str, str]]) -> None:
     writes: list[Write] = []
     for at, (group_id, conversation_id) in enumerate(heads):
         writes += [
-            table.write.put_gone(f"{POINTER}{at}", group_id, conversation_id, now_s=now_s),
+            table.write.put_gone(f"{POINTER}{at}", conversation_id, now_s=now_s),
             table.write.delete(f"{HEAD}{at}", keys.head(group_id, conversation_id)),
         ]
-    try:
-        table.commit(writes)
-    except Refused:
-        if len(heads) == 1:  # the pointer is not this tree's
-            table.commit([table.write.delete(HEAD, keys.head(*heads[0]))])
-        else:
-            for one in heads:
-                _close_some(table, [one])
+    table.commit(writes)
 
 
 # The worker
@@ -400,7 +393,7 @@ def _give_up_creation(table: Table, group_id: str) -> bool:
         table,
         [
             table.write.bury_unborn(group_id, at=at, nonce=group.nonce),
-            table.write.delete_pointer(group_id, group_id),
+            table.write.delete(POINTER, keys.pointer(group_id)),
             table.write.delete(CREATION, job),
             table.write.put_job(JOB, DELETION, group_id, at=at),
         ],

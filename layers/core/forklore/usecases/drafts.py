@@ -199,7 +199,7 @@ def head_move(
         last_history=batch.last_history,
         preview=batch.preview,
         owner=owner,
-        titles=None if batch.title is None else not titled,
+        titles=batch.title is not None and not titled,
         if_last_history=if_match,
     )
 
