@@ -12,6 +12,7 @@ from uuid import UUID
 from forklore.domain.model import Caller
 from tests.reliability.faults import Fault
 from tests.reliability.figures import Measure
+from tests.reliability.intact import assert_intact
 from tests.reliability.list_append import Final, Shown, check, of_line
 from tests.reliability.service import Process
 from tests.support.machine_clock import MachineClock
@@ -159,6 +160,7 @@ def test_what_eight_processes_saw_of_their_appends_and_reads_fits_one_order(
                 if done["appends"] >= goal:
                     break
 
+    assert_intact(store)
     wanted = ["appends", "requests ok", "requests failed", "requests unknown", "known by a retry"]
     wanted += ["forks", "pages", "whole walks", "kills", "given up", "steps"]
     measure.count(**{name: done[name] for name in wanted})
