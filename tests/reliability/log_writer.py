@@ -33,8 +33,8 @@ RATE = 0.05
 """How likely each kind of fault is, at each call that it concerns."""
 KILL_RATE = 0.02
 """How likely a call is the last of its process: a request makes three, so it is more than 5 % of them."""
-OUTAGE_SHARE = 0.02
-"""How many requests meet nothing but faults of one kind, so that they are given up."""
+OUTAGE_SHARE = 0.03
+"""How many requests have all their writes spoilt alike, so that they are given up: half after the effect."""
 STEP_SHARE, STEP_MS_MAX, OFF_MS_MAX = 0.02, 60_000, 300_000
 KEY_SHARE = 0.6
 CONTEXT_SHARE = 0.2
@@ -113,12 +113,12 @@ class Client:
         self.counts["processes"] += 1
 
     def _faults(self, random: Random) -> "Choose":
-        from tests.reliability.faults import Fault
+        from tests.reliability.faults import WRITE, Fault
 
         rates = {fault: KILL_RATE / 2 if fault.is_end else RATE for fault in Fault}
 
         def choose(call: "Call") -> "Fault | None":
-            if self._outage is not None:
+            if self._outage is not None and call.operation == WRITE:
                 return self._outage
             roll = random.random()
             chosen: Fault | None = None
@@ -147,7 +147,7 @@ class Client:
         """Return the answer to one request; None if none came: the process was killed, or gave up."""
         from tests.reliability.faults import Fault, Killed
 
-        outages = (Fault.BEFORE, Fault.AFTER, Fault.THROTTLE)
+        outages = (Fault.BEFORE, Fault.AFTER, Fault.AFTER, Fault.THROTTLE)
         self._outage = self.random.choice(outages) if self.random.random() < OUTAGE_SHARE else None
         self.counts["requests"] += 1
         try:
