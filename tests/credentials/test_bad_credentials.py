@@ -1,4 +1,4 @@
-"""Credentials on their whole way: to the authorizer, with its answer to a function, and what that says."""
+"""C10: credentials on their whole way: to the authorizer, with its answer to a function, and its answer."""
 
 import json
 import logging
@@ -13,6 +13,7 @@ from tests.credentials.issuer import USER, Issuer
 from tests.credentials.vectors import BAD, GOOD, Headers, Vector, bearer
 from tests.edge.gateway import Answer, Gateway, table_on_moto
 from tests.edge.world import CONVERSATIONS
+from tests.reliability.figures import Measure
 
 COUNT_MIN = 60
 """Source: reliability, C10."""
@@ -69,8 +70,10 @@ def texts_of(headers: Headers) -> set[str]:
     return {part for part in parts if len(part) > len("Bearer") + 2}
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_of_them(measure: Measure) -> None:
+    """C10: at least 60 vectors."""
     assert len(BAD) >= COUNT_MIN
+    measure.count(vectors=len(BAD))
 
 
 @pytest.mark.usefixtures("configured")

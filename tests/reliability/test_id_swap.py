@@ -1,28 +1,22 @@
 """Two tenants, and every valid request of one with each of its ids in turn replaced by the other's."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 
 from forklore.edge import operations
-from forklore.edge.wiring import open_queue, open_table
-from local_server.embedded import open_database
-from local_server.template import read_template
 from tests.edge.direct import Direct
 from tests.edge.gateway import AGENTS, Answer, Gateway
 from tests.edge.story import NOTHING, Ask, Step
 from tests.edge.test_both_ways import by_http, directly
 from tests.edge.world import NOTED, PLAIN, SAID
 from tests.reliability.figures import Measure
+from tests.reliability.functions import functions_on
 from tests.support.tables import Store
 
-TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 CLIENTS = {"ann": "planner", "bob": "coder"}
 """The two tenants, each with a client of its own."""
 ROLES = {"FORKLORE_ADMINS": "adam", "FORKLORE_AUDITORS": "aude"}
@@ -226,22 +220,6 @@ class Listening(Gateway):
         return self.last
 
 
-@pytest.fixture
-def functions(store: Store) -> Iterator[None]:
-    """The functions of this process, on the store."""
-    assert store.endpoint is not None
-    environment = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint, "FORKLORE_TABLE": store.name}
-    environment["FORKLORE_DIRECT_ROLES"] = "allowed"
-    with mock.patch.dict(os.environ, environment):
-        open_database(read_template(TEMPLATE).table)
-        open_table.cache_clear()
-        open_queue.cache_clear()
-        yield
-    open_table.cache_clear()
-    open_queue.cache_clear()
-
-
-@pytest.mark.usefixtures("functions")
 @pytest.mark.parametrize("way", ["http", "direct"])
 def test_the_id_of_another_tenant_gives_nothing_away_and_changes_nothing(
     store: Store, measure: Measure, way: str
@@ -250,37 +228,37 @@ def test_the_id_of_another_tenant_gives_nothing_away_and_changes_nothing(
 
     In paths, bodies, cursors and If-Match: 403 or 404, for cursors 400, and where an id is to be new 409.
     """
-    template = read_template(TEMPLATE)
-    gateway = Listening(template, **ROLES)
-    ask = by_http(gateway) if way == "http" else directly(Direct(template))
-    tenants = [Tenant("ann", 1, ask), Tenant("bob", 2, ask)]
-    for own, other in (tenants, tenants[::-1]):
-        before = store.contents()
-        for valid in REQUESTS:
-            for name, expected, given in swaps(valid, own, other):
-                status, body = own.ask(valid, given)
-                told = json.dumps(body) + (str(dict(gateway.last.headers)) if way == "http" else "")
-                sent = json.dumps(given)
+    with functions_on(store, FORKLORE_DIRECT_ROLES="allowed") as template:
+        gateway = Listening(template, **ROLES)
+        ask = by_http(gateway) if way == "http" else directly(Direct(template))
+        tenants = [Tenant("ann", 1, ask), Tenant("bob", 2, ask)]
+        for own, other in (tenants, tenants[::-1]):
+            before = store.contents()
+            for valid in REQUESTS:
+                for name, expected, given in swaps(valid, own, other):
+                    status, body = own.ask(valid, given)
+                    told = json.dumps(body) + (str(dict(gateway.last.headers)) if way == "http" else "")
+                    sent = json.dumps(given)
 
-                assert status == expected, (valid, name, body)
-                leaked = [secret for secret in other.secrets if secret in told and secret not in sent]
-                assert leaked == [], (valid, name, told)
-                assert store.contents() == before, (valid, name)
-                if name in SAME_AS_UNKNOWN:
-                    unknown, as_unknown = own.ask(valid, {**given, name: NOTHING})
-                    shown = _without(as_unknown, NOTHING)
-                    assert (unknown, shown) == (status, _without(body, given[name])), (valid, name)
-                measure.count(swaps=1)
-        for valid in REQUESTS:
-            if valid.by:
-                assert own.ask(valid, named(valid.given, own.made))[0] == 403, valid
+                    assert status == expected, (valid, name, body)
+                    leaked = [secret for secret in other.secrets if secret in told and secret not in sent]
+                    assert leaked == [], (valid, name, told)
+                    assert store.contents() == before, (valid, name)
+                    if name in SAME_AS_UNKNOWN:
+                        unknown, as_unknown = own.ask(valid, {**given, name: NOTHING})
+                        shown = _without(as_unknown, NOTHING)
+                        assert (unknown, shown) == (status, _without(body, given[name])), (valid, name)
+                    measure.count(swaps=1)
+            for valid in REQUESTS:
+                if valid.by:
+                    assert own.ask(valid, named(valid.given, own.made))[0] == 403, valid
 
-    own, _ = tenants
-    for valid in REQUESTS:
-        status, body = own.ask(valid, named(valid.given, own.made), by=valid.by)
-        assert status < 300, (valid, body)
-        measure.count(valid_requests=1)
-    assert {valid.operation for valid in REQUESTS} == {o.name for o in operations.ALL} - {"checkHealth"}
+        own, _ = tenants
+        for valid in REQUESTS:
+            status, body = own.ask(valid, named(valid.given, own.made), by=valid.by)
+            assert status < 300, (valid, body)
+            measure.count(valid_requests=1)
+        assert {valid.operation for valid in REQUESTS} == {o.name for o in operations.ALL} - {"checkHealth"}
 
 
 def _without(error: Any, sent: str) -> str:
