@@ -256,6 +256,7 @@ def test_the_template_s_queue_gives_up_a_message_after_5_receives(gateway: Gatew
 
 
 def test_a_message_comes_again_after_six_times_the_functions_timeout_at_the_earliest() -> None:
+    """And the sweep comes every 5 minutes (F17)."""
     queues = {queue.name: queue for queue in TEMPLATE.queues}
     [polled] = WORKER.polls
 

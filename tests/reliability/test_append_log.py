@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from math import sqrt
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,6 +15,7 @@ from tests.reliability.faults import Fault
 from tests.reliability.figures import Measure
 from tests.reliability.intact import assert_intact
 from tests.reliability.list_append import Final, Shown, check, of_line
+from tests.reliability.log_writer import KILL_RATE, RATE
 from tests.reliability.service import Process
 from tests.support.machine_clock import MachineClock
 from tests.support.processes import Process as Started
@@ -168,8 +170,8 @@ def test_what_eight_processes_saw_of_their_appends_and_reads_fits_one_order(
         measure.count(**{f"fault {fault}": done[f"fault {fault}"]})
     assert [name for name in wanted if done[name] < goal // 1000] == []
     for fault in Fault:
-        rate = done[f"fault {fault}"] / done[f"could {fault}"]
-        assert 0.7 < rate / (0.01 if fault.is_end else 0.05) < 1.3, (fault, rate)
+        expected = done[f"could {fault}"] * (KILL_RATE / 2 if fault.is_end else RATE)
+        assert abs(done[f"fault {fault}"] - expected) < 6 * sqrt(expected), fault
 
 
 def work_and_check(
