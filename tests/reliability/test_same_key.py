@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from forklore.domain.model import Caller
+from tests.edge.direct import Direct
 from tests.edge.world import NOTED, PLAIN, SAID, conversation_id
+from tests.reliability.functions import functions_on
 from tests.reliability.intact import assert_intact
 from tests.reliability.service import Process
 from tests.support.tables import Store
@@ -136,3 +138,21 @@ def test_an_id_of_a_deleted_tree_makes_nothing_by_whatever_way(store: Store, pro
             by = PLANNER if name == "syncContext" else ANN
             assert service.ask(name, by, **given).status == status, (name, given)
             assert store.contents() == before
+
+
+def test_an_event_that_comes_after_the_deletion_makes_nothing(store: Store, process: Process) -> None:
+    """Delivered late or again, with a key or without: 404, and nothing for Lambda to send again (F37)."""
+    once = {"conversationId": ROOT, **PLAIN, "idempotencyKey": KEY}
+    events: list[dict[str, Any]] = [
+        {"operation": "appendEntry", "caller": {"userId": "ann"}, "input": given}
+        for given in (once, {"conversationId": ROOT, **PLAIN})
+    ]
+    with functions_on(store) as template:
+        direct = Direct(template)
+        assert direct.send({"detail-type": "x", "source": "y", "detail": events[0]})["status"] == 201
+        assert process.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
+        before = store.contents()
+        for event in events:
+            for sent in ({"detail-type": "x", "source": "y", "detail": event}, {**event, "async": True}):
+                assert direct.send(sent)["status"] == 404
+        assert store.contents() == before
