@@ -1,4 +1,4 @@
-"""Who may do what: every route by every kind of caller, for a live and a deleted conversation."""
+"""C8: who may do what: every route by every kind of caller, for a live and a deleted conversation."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +10,7 @@ import pytest
 
 from forklore.edge import operations
 from tests.edge.gateway import Answer, Gateway, table_on_moto
+from tests.reliability.figures import Measure
 
 TABLE = Path(__file__).with_name("table.txt")
 USERS = {
@@ -26,6 +27,8 @@ USERS = {
 }
 """The callers with good credentials, by kind."""
 LEVELS = {"rita": "reader", "will": "writer", "mia": "manager", "fred": "writer", "otto": "writer"}
+KINDS_MIN = 12
+"""Source: reliability, C8."""
 BOUND, OTHER = "planner", "coder"
 SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}
 numbers = itertools.count(1)
@@ -157,15 +160,20 @@ def deleted(world: World) -> Tree:
     return tree
 
 
-def test_the_table_has_every_route_and_every_kind_of_caller() -> None:
+def test_the_table_has_every_route_and_every_kind_of_caller(measure: Measure) -> None:
+    """C8: a route without a row fails; at least 12 kinds of caller."""
     assert ROWS.keys() == BY_NAME.keys()
     assert ["anonymous", "bad-token", *USERS] == KINDS
+    assert len(KINDS) >= KINDS_MIN
+    assert all(row.keys() == set(KINDS) for row in ROWS.values())
+    measure.count(routes=len(ROWS), kinds=len(KINDS), cells=2 * len(ROWS) * len(KINDS))
 
 
 @pytest.mark.parametrize("operation", BY_NAME)
 def test_a_live_conversation_answers_each_kind_of_caller_as_the_table_says(
     world: World, live: Callable[..., Tree], operation: str
 ) -> None:
+    """C8: every cell of the table for live conversations."""
     answered, spoilt = {}, True
     for kind in KINDS:
         tree = live(operation, spoilt=spoilt)
@@ -182,6 +190,7 @@ def test_a_live_conversation_answers_each_kind_of_caller_as_the_table_says(
 def test_a_deleted_conversation_answers_each_kind_of_caller_as_the_table_says(
     world: World, deleted: Tree, operation: str
 ) -> None:
+    """C8: every cell of the table for deleted conversations."""
     answered = {kind: world.call(operation, kind, deleted).status for kind in KINDS}
 
     assert answered == {kind: statuses[1] for kind, statuses in ROWS[operation].items()}
@@ -191,6 +200,7 @@ def test_a_deleted_conversation_answers_each_kind_of_caller_as_the_table_says(
 def test_a_refusal_says_nothing_of_the_conversation(
     world: World, live: Callable[..., Tree], kind: str
 ) -> None:
+    """C8, and nothing of another tenant's in any refusal (F34)."""
     tree = live("getConversation")
     texts = [
         answer.text

@@ -7,6 +7,9 @@ import pytest
 from forklore.credentials.authorizer import open_authorizer
 from tests.credentials.issuer import ALGORITHMS, AUDIENCE, ISSUER, Issuer, issuer
 from tests.credentials.vectors import HASHES
+from tests.reliability.conftest import measure
+
+__all__ = ["measure"]
 
 
 @pytest.fixture(name="issuer", scope="session")

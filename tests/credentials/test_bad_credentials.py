@@ -1,4 +1,4 @@
-"""Credentials on their whole way: to the authorizer, with its answer to a function, and what that says."""
+"""C10: credentials on their whole way: to the authorizer, with its answer to a function, and its answer."""
 
 import json
 import logging
@@ -13,6 +13,7 @@ from tests.credentials.issuer import USER, Issuer
 from tests.credentials.vectors import BAD, GOOD, Headers, Vector, bearer
 from tests.edge.gateway import Answer, Gateway, table_on_moto
 from tests.edge.world import CONVERSATIONS
+from tests.reliability.figures import Measure
 
 COUNT_MIN = 60
 """Source: reliability, C10."""
@@ -69,8 +70,10 @@ def texts_of(headers: Headers) -> set[str]:
     return {part for part in parts if len(part) > len("Bearer") + 2}
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_of_them(measure: Measure) -> None:
+    """C10: at least 60 vectors."""
     assert len(BAD) >= COUNT_MIN
+    measure.count(vectors=len(BAD))
 
 
 @pytest.mark.usefixtures("configured")
@@ -84,6 +87,7 @@ def test_good_credentials_reach_the_use_case(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
+    """C10: so that the others say something; neither tokens nor keys are logged (F30)."""
     headers = vector(issuer)
     with caplog.at_level(logging.INFO):
         assert handler(asked_by(headers), None) == {"isAuthorized": True, "context": {**ALICE, **differs}}
@@ -105,6 +109,7 @@ def test_bad_credentials_are_401_with_one_body_and_reach_nothing(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
+    """C10: tokens (F29) and API keys (F30); the body is written by the edge."""
     headers = vector(issuer)
     with caplog.at_level(logging.DEBUG):
         answer = sent(gateway, headers)
@@ -136,6 +141,7 @@ OTHER_HEADERS = [
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize("name", OTHER_HEADERS)
 def test_identity_in_another_header_is_ignored(gateway: Gateway, issuer: Issuer, name: str) -> None:
+    """F32."""
     headers = {**bearer(issuer.token()), name: "root"}
 
     assert handler(asked_by(headers), None)["context"] == ALICE
@@ -146,6 +152,7 @@ def test_identity_in_another_header_is_ignored(gateway: Gateway, issuer: Issuer,
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize("member", ["userId", "ownerUserId", "clientId", "roles", "caller"])
 def test_identity_in_a_body_or_a_query_is_400(gateway: Gateway, issuer: Issuer, member: str) -> None:
+    """F32."""
     headers = bearer(issuer.token())
 
     assert sent(gateway, headers, method="POST", body={member: "root"}).status == 400
@@ -157,6 +164,7 @@ def test_identity_in_a_body_or_a_query_is_400(gateway: Gateway, issuer: Issuer, 
 def test_credentials_in_the_url_are_none(
     gateway: Gateway, calls: list[str], issuer: Issuer, name: str
 ) -> None:
+    """F30."""
     query = f"{name}={issuer.token()}"
 
     assert sent(gateway, {}, query=query).status == 401
@@ -171,4 +179,5 @@ def test_credentials_in_the_url_are_none(
     ids=ascii,
 )
 def test_an_event_without_headers_is_nobodys(event: Any) -> None:
+    """F29."""
     assert handler(event, None) == {"isAuthorized": True, "context": {}}

@@ -88,6 +88,7 @@ def test_keys_are_fetched_when_the_first_token_comes(world: World) -> None:
 
 
 def test_nothing_is_fetched_for_a_token_of_another_form(world: World) -> None:
+    """F29."""
     headers: list[dict[str, Any]] = [{"alg": "none"}, {"jku": "https://x.example"}, {"kid": 5}, {"crit": []}]
     for header in headers:
         assert world.ask(**header) == NOBODY
@@ -128,6 +129,7 @@ def test_a_new_key_is_found_at_once_but_not_twice_a_minute(world: World) -> None
 
 
 def test_a_flood_of_unknown_keys_is_one_fetch_a_minute(world: World) -> None:
+    """An unknown `kid` refreshes at most once a minute (F29)."""
     world.ask()
     for number in range(300):
         assert world.ask(kid=f"unknown-{number}") == NOBODY
@@ -307,6 +309,7 @@ OUTAGES: dict[str, Any] = {
 def test_keys_that_cannot_be_had_make_the_service_unavailable_and_one_line_in_the_log(
     world: World, outage: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """Redirects, other addresses, endless answers: keys come from the issuer alone (F29)."""
     outage(world.publisher)
     started = time.monotonic()
     with caplog.at_level(logging.DEBUG):

@@ -77,6 +77,7 @@ def within(key: Key, of: SortRange) -> bool:
 @examples(500)
 @given(st.lists(USER_IDS, min_size=2, max_size=2, unique=True))
 def test_no_two_users_or_clients_share_a_key_and_no_one_s_key_begins_with_another_s(users: list[str]) -> None:
+    """F27."""
     one, other = users
 
     assert unquote(keys.escape(one)) == one
@@ -115,6 +116,7 @@ def test_text_of_255_bytes_fits_into_every_key(text: str) -> None:
     IDS,
 )
 def test_no_user_s_tree_is_listed_for_another(users: list[str], created_ms: int, group_id: str) -> None:
+    """No user's range holds another's (F27)."""
     owner, other = users
     key = keys.mine(owner, ids.timestamp(created_ms), group_id)
 

@@ -6,6 +6,9 @@ import pytest
 
 from tests.edge.gateway import Gateway, stored, table_on_moto
 from tests.edge.world import World
+from tests.reliability.conftest import measure
+
+__all__ = ["measure"]
 
 
 @pytest.fixture(scope="module")

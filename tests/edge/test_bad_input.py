@@ -91,6 +91,7 @@ BAD_CREDENTIALS = {
 def test_bad_credentials_are_401_with_one_body_for_every_reason(
     world: World, headers: list[tuple[str, str]]
 ) -> None:
+    """F29."""
     answers = [
         world.send(replace(ask, user=None, headers=headers))
         for ask in (show(ROOT), conversations(), create({}), append(PLAIN), show(FRESH), fork({"bad": 1}))
@@ -127,6 +128,7 @@ NO_IDENTITY: dict[str, dict[str, Any] | None] = {
 def test_without_an_identity_from_the_authorizer_nobody_is_let_in(
     world: World, gateway: Gateway, authorizer: dict[str, Any] | None
 ) -> None:
+    """F31."""
     for method, path, body in (("GET", path_of(ROOT), b""), ("POST", path_of(ROOT) + "/entries", b"{}")):
         function, event = gateway.event(method, path, body=body, headers=[("Authorization", "Bearer ann")])
         event["requestContext"]["authorizer"] = authorizer
@@ -136,6 +138,7 @@ def test_without_an_identity_from_the_authorizer_nobody_is_let_in(
 
 
 def test_identities_in_other_headers_are_ignored(open_world: World) -> None:
+    """F32."""
     forged = [
         ("X-User-Id", "bob"),
         ("X-Client-Id", "planner"),
@@ -152,6 +155,7 @@ def test_identities_in_other_headers_are_ignored(open_world: World) -> None:
 
 @pytest.mark.parametrize("user", ["a#b/c%2Fd", "ü, Bearer x", "a" * 255, "\N{GRINNING FACE}" * 63, "a", "a#"])
 def test_any_other_text_is_a_user_and_comes_back_as_it_is(open_world: World, user: str) -> None:
+    """F27."""
     made = open_world.send(create({}, user=user)).json
     listed = open_world.send(conversations(user=user)).json["data"]
 
@@ -730,6 +734,7 @@ ROWS = [
 def test_a_request_with_one_thing_wrong_is_refused_and_changes_nothing(
     world: World, ask: Ask, expected: tuple[int, str]
 ) -> None:
+    """Ids (F24), numbers (F25), bodies (F26), limits and other parameters (F28), paths (F31)."""
     assert_refused(world.send(ask), expected)
 
 
@@ -771,6 +776,7 @@ def test_a_lone_surrogate_that_is_not_escaped_is_refused(
 def test_cursors_are_refused_in_the_same_words_whatever_is_wrong_with_them(
     world: World, resource: Any
 ) -> None:
+    """Another tenant's among them (F34)."""
     answers = [
         without_request_id(world.send(resource("afterCursor=" + cursor)))
         for cursor in ("", "x", "<foreign>", "<forks of fork>", "<conversations of Bob>", FRESH)

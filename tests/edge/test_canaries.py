@@ -1,4 +1,4 @@
-"""Canaries in everything that a caller can send, by every way of asking: none may come out in a line."""
+"""C15: canaries in everything that a caller can send, by every way of asking: none may come out in a line."""
 
 import json
 import logging
@@ -17,6 +17,7 @@ from tests.edge.story import STORY, Ask, Step, tell
 from tests.edge.test_both_ways import by_http, directly
 from tests.edge.world import conversation_id
 from tests.functions.story import read_event
+from tests.reliability.figures import Measure
 from tests.support.lines import Lines, faults, reading_lines
 
 CANARY = "canary-9c41"
@@ -142,8 +143,12 @@ def test_each_request_of_every_operation_is_one_line_that_cloudwatch_takes(told:
 
 
 @pytest.mark.parametrize("way", ["sown http", "sown direct"])
-def test_no_canary_of_a_good_or_a_bad_request_of_any_operation_is_logged(told: Any, way: str) -> None:
+def test_no_canary_of_a_good_or_a_bad_request_of_any_operation_is_logged(
+    told: Any, way: str, measure: Measure
+) -> None:
+    """C15: in content, titles, tags, keys, user ids and all else that is sent (F35)."""
     answers, lines = told[way]
+    measure.count(requests=len(answers), lines=len(lines.texts))
 
     good = {step.operation for step, status, _ in answers if status < 400}
     assert good == {operation.name for operation in operations.ALL}
@@ -180,8 +185,14 @@ def members(operation: Operation) -> list[str]:
 @pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
 @pytest.mark.parametrize("user", ["ann", "aude"])
 def test_no_canary_in_any_member_of_a_direct_invocation_is_logged(
-    gateway: Gateway, lines: Lines, operation: Operation, user: str, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway,
+    lines: Lines,
+    operation: Operation,
+    user: str,
+    monkeypatch: pytest.MonkeyPatch,
+    measure: Measure,
 ) -> None:
+    """C15 (F35)."""
     monkeypatch.setenv("FORKLORE_DIRECT_ROLES", "allowed")
     direct = Direct(gateway.template)
     path = dict.fromkeys(operation.path_names, conversation_id(8))
@@ -194,6 +205,7 @@ def test_no_canary_in_any_member_of_a_direct_invocation_is_logged(
 
     assert leaks(lines) == []
     assert len(lines.named("request")) == 4 * len(members(operation))
+    measure.count(requests=4 * len(members(operation)))
 
 
 @pytest.mark.parametrize(
@@ -226,8 +238,9 @@ def test_no_canary_in_the_frame_of_a_direct_invocation_is_logged(
 
 @pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
 def test_no_canary_in_any_part_of_an_http_request_is_logged(
-    gateway: Gateway, lines: Lines, operation: Operation
+    gateway: Gateway, lines: Lines, operation: Operation, measure: Measure
 ) -> None:
+    """C15: in paths, queries, bodies and headers, tokens and keys among them (F35)."""
     path = operation.path.replace("{", "").replace("}", "").replace("conversationId", conversation_id(8))
     wild = re.sub(r"\{\w+\}", CANARY, operation.path)
     asks: list[dict[str, Any]] = [
@@ -252,6 +265,7 @@ def test_no_canary_in_any_part_of_an_http_request_is_logged(
 
     assert leaks(lines) == []
     assert len(lines.named("request")) == 2 * len(asks)
+    measure.count(requests=2 * len(asks))
 
 
 @pytest.mark.parametrize(

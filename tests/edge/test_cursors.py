@@ -41,6 +41,7 @@ def test_a_cursor_can_stand_in_a_query_string_as_it_is() -> None:
 
 
 def test_a_cursor_of_another_resource_is_refused() -> None:
+    """F34."""
     with pytest.raises(InvalidCursorError):
         cursors.to_listed("forks/of-another", cursors.of_listed(RESOURCE, EARLIER))
     with pytest.raises(InvalidCursorError):
@@ -176,6 +177,7 @@ def test_the_size_of_pages_may_change_on_the_way(forest: World) -> None:
     ],
 )
 def test_a_forged_position_shows_nothing_but_a_part_of_the_same_list(forest: World, position: str) -> None:
+    """F34."""
     cursor = forged(position, resource=f"forks/{conversation_id(10)}")
     page = forest.send(forks_of_10(f"afterCursor={cursor}", user="flora"))
     stranger = forest.send(forks_of_10(f"afterCursor={cursor}", user="ann"))

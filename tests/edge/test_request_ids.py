@@ -43,6 +43,7 @@ def test_two_request_ids_are_replaced(world: World) -> None:
 
 
 def test_a_request_without_time_left_is_503_and_changes_nothing(world: World, gateway: Gateway) -> None:
+    """F22."""
     function, event = gateway.event("POST", "/v1/conversations", headers=[("Authorization", "Bearer ann")])
     late = gateway.invoke(replace(function, timeout_seconds=3), event)
 

@@ -375,6 +375,7 @@ def test_a_line_that_cloudwatch_would_not_take_is_noticed(wrong: dict[str, Any])
     ],
 )
 def test_what_cannot_be_printed_is_spelled_out(text: str, shown: str) -> None:
+    """Control characters are escaped (F35)."""
     assert printable(text) == shown
     assert printable(text).isprintable()
     printable(text).encode()

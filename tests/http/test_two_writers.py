@@ -167,6 +167,7 @@ def is_sane(one: Written) -> bool:
 def test_nothing_is_lost_doubled_or_reordered_by_two_writers_whose_clocks_differ_by_10_s(
     table: Table, own_endpoint: str, sees_date: bool
 ) -> None:
+    """F09, F10."""
     root = str(uuid4())
     acknowledged = told(table, root, "r1", "r2", "r3")
     near = fork(table, root, acknowledged[1].written.entry_id)
@@ -214,6 +215,7 @@ def test_nothing_is_lost_doubled_or_reordered_by_two_writers_whose_clocks_differ
 
 @pytest.mark.parametrize("cut", [Cut(), Cut(tail=True)], ids=["forward", "tail"])
 def test_a_page_that_appends_overtake_shows_no_entry_without_those_before_it(table: Table, cut: Cut) -> None:
+    """Nothing becomes visible below what was read (F10)."""
     root = str(uuid4())
     told(table, root, "r1")
     append(table, CALLER, root, ["r2.0"], Channel.CONTEXT)
@@ -245,6 +247,7 @@ def test_a_page_that_appends_overtake_shows_no_entry_without_those_before_it(tab
 def test_a_clock_65_years_ahead_that_sees_no_date_harms_one_conversation_only(
     table: Table, own_endpoint: str
 ) -> None:
+    """F09."""
     harmed, other = str(uuid4()), str(uuid4())
     before = told(table, harmed, "h1", "h2")
     acknowledged = told(table, other, "o1")
@@ -294,6 +297,7 @@ ENTRY = {"channel": "history", "contentType": "history", "content": [{"role": "U
 def test_a_server_whose_clock_is_65_years_ahead_of_date_reads_but_refuses_to_mint(
     far_ahead: tuple[Service, Service],
 ) -> None:
+    """F09."""
     good, bad = far_ahead
     caller = HttpCaller(good.new_user())
     known, unknown = str(uuid4()), str(uuid4())

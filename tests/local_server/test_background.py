@@ -173,6 +173,7 @@ def test_messages_reach_the_worker_in_batches_and_are_gone_when_it_is_done(proje
 def test_a_message_that_fails_comes_again_and_ends_as_a_dead_letter(
     project: Template, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """F18."""
     urls = open_queues(project)
     send(urls["Jobs"], "good", "poison")
     background = Background(project.functions, urls, poll_seconds=0.02)

@@ -118,6 +118,7 @@ def test_the_raw_query_string_stays_and_the_parameters_are_decoded() -> None:
 
 
 def test_the_raw_path_is_decoded_once() -> None:
+    """F27."""
     made = event(path="/a%20b/c%2Fd/%2525")
 
     assert made["rawPath"] == made["requestContext"]["http"]["path"] == "/a b/c/d/%25"

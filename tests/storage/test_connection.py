@@ -108,6 +108,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_a_call_in_trouble_is_repeated_exactly_as_it_was(trouble: str) -> None:
+    """Conflicts and throttling retry, and so do errors without a response (F05)."""
     line = Line(TROUBLE[trouble], TROUBLE[trouble], rest=success(found=1))
 
     assert line.transact()["found"] == 1
@@ -120,6 +121,7 @@ def test_a_call_in_trouble_is_repeated_exactly_as_it_was(trouble: str) -> None:
 
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_after_eight_attempts_in_trouble_the_caller_is_told_to_come_again(trouble: str) -> None:
+    """At most 8 attempts, then 503 (F04)."""
     line = Line(*[TROUBLE[trouble]] * 100)
 
     with pytest.raises(UnavailableError):
@@ -140,6 +142,7 @@ def test_two_transactions_have_tokens_of_their_own() -> None:
 
 
 def test_pauses_are_anything_up_to_a_bound_that_doubles_to_one_second() -> None:
+    """Full jitter, capped at 1 s (F04)."""
     line, runs = Line(*[TROUBLE["throttled"]] * 10_000), []
     for _ in range(150):
         line.slept.clear()
@@ -174,6 +177,7 @@ class Told(Deadline):
 
 
 def test_no_pause_begins_that_would_end_after_the_deadline() -> None:
+    """All attempts and pauses together stay within the request's time (F04)."""
     for _ in range(50):
         Told.now, deadline = 0.0, Told(0)
         line = Line(*[TROUBLE["throttled"]] * 100)
@@ -194,6 +198,7 @@ def test_a_deadline_allows_what_ends_before_it() -> None:
 
 
 def test_nothing_is_sent_once_the_deadline_has_passed() -> None:
+    """F22."""
     line = Line()
 
     with pytest.raises(UnavailableError):
@@ -203,10 +208,12 @@ def test_nothing_is_sent_once_the_deadline_has_passed() -> None:
 
 
 def test_no_request_has_more_than_twenty_seconds() -> None:
+    """F04."""
     assert Deadline.after(900).at <= time.monotonic() + 20
 
 
 def test_the_sdk_itself_never_retries() -> None:
+    """There is one retry layer only (F04)."""
     client = make_client()
     wire = Wire(client)
     sends: list[object] = []
@@ -241,6 +248,7 @@ FAILED = {"Code": "ConditionalCheckFailed"}
 def test_conditions_that_fail_are_told_by_position_with_what_stands_there_and_never_retried(
     reasons: list[Any], failed: dict[str, Any]
 ) -> None:
+    """A failed condition beside conflicts or throttling decides (F05)."""
     line = Line(lambda: cancelled(*reasons))
 
     with pytest.raises(Refused) as refused:
@@ -266,6 +274,7 @@ def test_conditions_that_fail_are_told_by_position_with_what_stands_there_and_ne
     ids=lambda answer: str(answer["Error"]["Code"]) + str(answer.get("CancellationReasons", "")),
 )
 def test_what_can_never_succeed_is_sent_once_and_is_a_bug(answer: Answer) -> None:
+    """A ValidationError beside whatever else is never tried again (F05)."""
     line = Line(lambda: answer)
 
     with pytest.raises(ClientError) as raised:
@@ -289,6 +298,7 @@ def test_what_can_never_succeed_is_sent_once_and_is_a_bug(answer: Answer) -> Non
     ],
 )
 def test_what_is_too_large_is_told_and_never_retried(answer: Answer, error: type[ForkloreError]) -> None:
+    """Size limits are never tried again (F05)."""
     line = Line(lambda: answer)
 
     with pytest.raises(error):

@@ -257,6 +257,7 @@ def test_a_reader_and_a_stranger_may_not_append(
 def test_a_membership_taken_away_before_the_write_is_403(
     store: Store, table: Table, level: AccessLevel | None
 ) -> None:
+    """Revoked between look-up and write (F12)."""
     say(table, ROOT, "ann's")
     store.add_member(ROOT, "bob")
     say(table, ROOT, "bob's", by=BOB)
@@ -317,6 +318,7 @@ def test_an_old_owner_who_was_removed_is_403_in_a_process_that_takes_them_for_th
 def test_of_two_first_appends_by_one_user_one_creates_and_the_other_follows(
     store: Store, table: Table
 ) -> None:
+    """F10."""
     Wire.of(table).just_before(WRITE, lambda: say(store.process(), ROOT, "rival"))
 
     say(table, ROOT, "mine")
@@ -406,6 +408,7 @@ def answer_lost(table: Table, *, times: int = 1) -> Wire:
 def test_an_append_knows_its_own_first_attempt_again(
     store: Store, table: Table, drafts: list[str], is_new: bool
 ) -> None:
+    """By the nonce in the old item that the failed condition returns (F06)."""
     before = [] if is_new else ["before"]
     if before:
         say(table, ROOT, *before)
@@ -472,6 +475,7 @@ def test_a_request_without_time_left_asks_nothing(store: Store, table: Table, co
 
 @pytest.mark.parametrize("rival_ms", [5 * MINUTE_MS, LIFETIME_MS], ids=["5 minutes", "65 years"])
 def test_an_append_comes_after_what_a_faster_clock_wrote_meanwhile(store: Store, rival_ms: int) -> None:
+    """Two appenders on one conversation: both are done, in one order (F10)."""
     table = store.process()
     say(table, ROOT, "first")
     show(table)
@@ -487,6 +491,7 @@ def test_an_append_comes_after_what_a_faster_clock_wrote_meanwhile(store: Store,
 
 
 def test_clocks_that_disagree_write_in_the_order_of_acknowledgement(store: Store) -> None:
+    """F09."""
     clocks = [0, 5 * MINUTE_MS, -5 * MINUTE_MS, LIFETIME_MS, -LIFETIME_MS // 2, 0]
     writers = [store.process(clock=WrongClock(off_ms)) for off_ms in clocks]
     random = Random(3)
@@ -499,6 +504,7 @@ def test_clocks_that_disagree_write_in_the_order_of_acknowledgement(store: Store
 
 
 def test_one_bad_clock_harms_only_the_conversation_it_wrote_to(store: Store, table: Table) -> None:
+    """And its order still holds (F09)."""
     say(store.process(clock=WrongClock(LIFETIME_MS)), ROOT, "from the future")
     say(table, ROOT, "after it")
 
@@ -510,6 +516,7 @@ def test_one_bad_clock_harms_only_the_conversation_it_wrote_to(store: Store, tab
 
 @pytest.mark.parametrize("off_ms", [11 * MINUTE_MS, -11 * MINUTE_MS])
 def test_an_own_clock_more_than_ten_minutes_off_reads_but_appends_nothing(store: Store, off_ms: int) -> None:
+    """F09."""
     say(store.process(), ROOT, "a")
     table = store.process(clock=Clock(lambda: system_ms() + off_ms))
 
@@ -666,6 +673,7 @@ def test_an_append_to_a_tree_whose_heads_go_meanwhile_is_404(store: Store, table
 
 
 def test_an_id_deleted_lately_is_404_for_an_append(store: Store, table: Table) -> None:
+    """F37."""
     say(table, ROOT, "a")
     store.remove_tree(ROOT)
 
@@ -718,6 +726,7 @@ def test_an_entry_of_exactly_the_limit_is_stored_and_comes_back(store: Store, ta
 def test_what_is_too_large_is_refused_before_anything_is_written(
     store: Store, table: Table, drafts: list[Draft], conversation_id: str
 ) -> None:
+    """Chunks, batches and what an answer could not hold are 413 (F20)."""
     say(table, ROOT, "a")
     wire = Wire.of(table)
     fork_of = (ROOT, None) if conversation_id == FORK else None
@@ -729,6 +738,7 @@ def test_what_is_too_large_is_refused_before_anything_is_written(
 
 
 def test_the_size_of_an_entry_is_counted_as_it_is_escaped(store: Store, table: Table) -> None:
+    """F20."""
     smileys = Draft(H, "h", text_of(["😀" * (ENTRY_BYTES_MAX // 12)]))
     assert len(smileys.content.text.encode()) < ENTRY_BYTES_MAX / 2
 

@@ -132,6 +132,7 @@ def test_an_id_in_use_is_409_without_a_word_of_what_it_holds(store: Store, table
 
 
 def test_an_id_deleted_lately_is_409(store: Store, table: Table) -> None:
+    """F37."""
     create(table)
     fork(table)
     store.remove_tree(ROOT)
@@ -162,6 +163,7 @@ def test_an_id_is_free_again_once_its_time_is_over(store: Store, table: Table) -
 def test_of_two_who_create_one_conversation_the_second_is_409_and_changes_nothing(
     store: Store, table: Table, rival: Callable[[Table], object]
 ) -> None:
+    """And is told nothing of the winner's (F14)."""
     expected: dict[Key, Item] = {}
 
     def take() -> None:
@@ -177,6 +179,7 @@ def test_of_two_who_create_one_conversation_the_second_is_409_and_changes_nothin
 
 
 def test_a_creation_knows_its_own_first_attempt_again(store: Store, table: Table) -> None:
+    """F06."""
     wire = Wire.of(table)
 
     def lose(request: Request, answer: dict[str, Any]) -> None:
@@ -439,6 +442,7 @@ def test_a_change_that_keeps_losing_to_others_is_told_to_come_again(store: Store
 
 
 def test_a_change_sent_twice_is_the_same_change(store: Store, table: Table) -> None:
+    """F03."""
     create(table, title="t")
 
     first, second = (change(table, title="new", tags={"a": "b"}) for _ in range(2))

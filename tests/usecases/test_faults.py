@@ -259,6 +259,7 @@ FAULTS = [before, after, failed_after, throttle, conflict, thrice(after)]
 def test_a_fault_of_one_request_changes_neither_the_table_nor_the_answer(
     world: World, name: str, is_warm: bool
 ) -> None:
+    """Throttling, server errors, lost connections, conflicts: one retry makes them good (F04)."""
     expected = run(world, name, is_warm=is_warm)
     assert expected.requests[-1] == WRITE
 
@@ -316,6 +317,7 @@ ENDS = [dies_before, dies_after, cut_off_before, cut_off_after]
 def test_a_request_repeated_with_its_key_has_its_effect_once_however_the_first_one_ended(
     world: World, name: str, is_warm: bool
 ) -> None:
+    """After an unknown result, too (F02)."""
     expected = run(world, name, is_warm=is_warm, has_key=True)
 
     for k in range(1, len(expected.requests) + 1):
@@ -346,6 +348,7 @@ def test_a_request_repeated_without_a_key_has_its_effect_once_when_the_first_one
 def test_an_append_repeated_without_a_key_after_the_first_was_done_is_a_second_entry(
     world: World, end: Fault
 ) -> None:
+    """As is documented (F03)."""
     world.set_back()
     table = world.process(is_warm=True)
     end(Wire.of(table), 1)
@@ -361,6 +364,7 @@ def test_an_append_repeated_without_a_key_after_the_first_was_done_is_a_second_e
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 @pytest.mark.parametrize("k", [1, 2])
 def test_a_change_has_its_effect_whatever_happens_to_its_requests(world: World, fault: Fault, k: int) -> None:
+    """PATCH and DELETE are idempotent by nature (F03)."""
     world.set_back()
     table = world.store.process()
     fault(Wire.of(table), k)

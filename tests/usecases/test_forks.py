@@ -427,6 +427,7 @@ class TestRefused:
     def test_a_membership_taken_away_before_the_write_is_403(
         self, store: Store, table: Table, is_append: bool
     ) -> None:
+        """F12."""
         say(table, ROOT, "a")
         store.add_member(ROOT, "bob")
         expected: dict[Key, Item] = {}
@@ -444,6 +445,7 @@ class TestRefused:
     def test_a_tree_deleted_before_the_write_is_404_and_nothing_is_left(
         self, store: Store, table: Table, is_append: bool
     ) -> None:
+        """Fork and deletion at the same time (F11)."""
         say(table, ROOT, "a")
         expected: dict[Key, Item] = {}
 
@@ -471,6 +473,7 @@ class TestRefused:
     def test_a_path_of_a_thousand_segments_is_the_longest(
         self, store: Store, table: Table, is_append: bool
     ) -> None:
+        """Over the limit 409 (F16)."""
         say(table, ROOT, "a")
         plant_deep_fork(store, conversation(60), SEGMENTS_MAX)
         (own,) = say(table, conversation(60), "own")
@@ -561,6 +564,7 @@ def test_a_fork_cannot_take_its_sources_id(store: Store, table: Table) -> None:
 
 
 def test_an_id_deleted_lately_cannot_be_taken_by_a_fork(store: Store, table: Table) -> None:
+    """F37."""
     say(table, ROOT, "a")
     say(table, OTHER, "b")
     store.remove_tree(OTHER)
@@ -596,6 +600,7 @@ def test_an_id_is_free_for_a_fork_once_its_time_is_over(store: Store, table: Tab
 def test_of_two_who_take_one_id_the_fork_that_comes_second_is_409(
     store: Store, table: Table, rival: Callable[[Table], object]
 ) -> None:
+    """F14."""
     say(table, ROOT, "a")
     expected: dict[Key, Item] = {}
 
@@ -614,6 +619,7 @@ def test_of_two_who_take_one_id_the_fork_that_comes_second_is_409(
 def test_of_two_first_forks_by_appending_the_second_is_a_plain_append_to_the_first(
     store: Store, table: Table
 ) -> None:
+    """Two first forks: the second is decided again on the new state (F14)."""
     _, b, c = say(table, ROOT, "a", "b", "c")
     Wire.of(table).just_before(WRITE, lambda: append(store.process(), FORK, "rival", fork=(ROOT, c)))
 

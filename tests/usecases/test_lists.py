@@ -204,6 +204,7 @@ def test_trees_of_one_millisecond_are_all_listed_in_a_steady_order(store: Store,
 def test_every_member_sees_a_tree_with_their_own_level_as_long_as_they_are_one(
     forest: Table, store: Store
 ) -> None:
+    """Access is what the tree says, not the row (F08)."""
     store.add_member(conversation(2), "bob", AccessLevel.READER)
     store.add_member(conversation(3), "bob", AccessLevel.MANAGER)
 
@@ -220,6 +221,7 @@ def test_every_member_sees_a_tree_with_their_own_level_as_long_as_they_are_one(
 def test_a_deleted_tree_is_not_listed_whatever_rows_are_left_of_it(
     forest: Table, store: Store, mode: Mode, limit: int
 ) -> None:
+    """A row that is stale against the tree decides nothing (F08)."""
     stale = store.contents()[keys.mine("ann", ids.timestamp(START_MS + 3 * HOUR_MS), conversation(3))]
     store.bury(conversation(2))
     store.remove_tree(conversation(3))
@@ -350,6 +352,7 @@ def test_a_query_that_matches_nothing_in_a_wide_tree_asks_a_bounded_number_of_ti
 
 
 def test_a_page_comes_back_short_and_with_a_cursor_at_the_bound_of_trees(store: Store, table: Table) -> None:
+    """No request does unbounded work (F22)."""
     roots = [
         Conversation(conversation(n), conversation(n), ids.timestamp(START_MS + n * HOUR_MS))
         for n in range(1, TREES_MAX + 30)
@@ -374,6 +377,7 @@ def short_pages(wire: Wire) -> None:
 
 
 def test_pages_of_dynamodb_that_end_early_lose_nothing(forest: Table) -> None:
+    """F21."""
     short_pages(Wire.of(forest))
 
     for (mode, ancestry), expected in LISTS.items():

@@ -245,6 +245,7 @@ def test_a_user_who_was_removed_can_be_added_again_with_another_level(store: Sto
 
 
 def test_any_text_of_255_bytes_names_a_user_and_none_is_taken_for_another(store: Store, table: Table) -> None:
+    """F27."""
     say(table, ROOT, "x")
     for at, user in enumerate(ODD_USERS):
         share(table, user, GIVABLE[at % 3])
@@ -267,6 +268,7 @@ def test_any_text_of_255_bytes_names_a_user_and_none_is_taken_for_another(store:
 
 
 def test_a_tree_has_at_most_500_members(store: Store, table: Table) -> None:
+    """Members are bounded (F15)."""
     create(table)
     created_at = show(table).conversation.created_at
     store.put(
@@ -384,6 +386,7 @@ def test_of_two_shares_at_once_the_second_is_409(store: Store, table: Table) -> 
 def test_a_change_of_members_knows_its_own_first_attempt_again(
     store: Store, table: Table, has_key: bool
 ) -> None:
+    """F06."""
     create(table)
     key = once() if has_key else None
     acts: list[tuple[Callable[[Table], object], dict[str, str]]] = [
@@ -432,7 +435,7 @@ PLANS: dict[str, tuple[Callable[[Table, Caller, EntryId], object], AccessLevel]]
 def test_nothing_is_accepted_on_a_level_that_was_taken_away(
     store: Store, table: Table, name: str, was_owner: bool, now: AccessLevel | None
 ) -> None:
-    """The revocation is answered before the nth request leaves, for every n."""
+    """The revocation is answered before the nth request leaves, for every n (F12)."""
     act, least = PLANS[name]
     was, other = OWNER if was_owner else least, store.process()
     [anchor] = say(table, ROOT, "a")

@@ -1,0 +1,37 @@
+"""How long a request may take: what is left of the function's time, less what the answer needs."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from forklore.edge.answering import table_for
+from forklore.edge.wiring import Usage
+from forklore.errors import UnavailableError
+from tests.edge.gateway import Gateway
+
+
+@pytest.mark.usefixtures("gateway")
+@pytest.mark.parametrize(
+    ("left_s", "allowed_s"), [(29.0, 20.0), (23.5, 20.0), (23.0, 20.0), (10.0, 7.0), (3.5, 0.5)]
+)
+def test_a_request_has_20_seconds_or_what_is_left_less_3(
+    monkeypatch: pytest.MonkeyPatch, gateway: Gateway, left_s: float, allowed_s: float
+) -> None:
+    """The whole of its attempts and pauses (F04); nothing is begun after that (F22)."""
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    table = table_for(SimpleNamespace(get_remaining_time_in_millis=lambda: left_s * 1000), Usage())
+
+    monkeypatch.setattr(time, "monotonic", lambda: now + allowed_s - 0.01)
+    assert table.has_time()
+    monkeypatch.setattr(time, "monotonic", lambda: now + allowed_s + 0.01)
+    assert not table.has_time()
+
+
+@pytest.mark.usefixtures("gateway")
+@pytest.mark.parametrize("left_s", [3.0, 1.0, 0.0])
+def test_with_3_seconds_left_nothing_is_begun(left_s: float) -> None:
+    """503 at once (F22)."""
+    with pytest.raises(UnavailableError):
+        table_for(SimpleNamespace(get_remaining_time_in_millis=lambda: left_s * 1000), Usage())

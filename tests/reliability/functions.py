@@ -1,0 +1,34 @@
+"""The functions of this process on a table of DynamoDB Local, asked as API Gateway asks them."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+from forklore.edge.wiring import open_queue, open_table
+from local_server.embedded import open_database
+from local_server.template import Template, read_template
+from tests.support.tables import Store
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+
+
+@contextmanager
+def functions_on(store: Store, **variables: str) -> Iterator[Template]:
+    """Give the handlers of this process the store for their table; yields the template that names them.
+
+    variables: of their environment.
+    """
+    assert store.endpoint is not None
+    template = read_template(TEMPLATE)
+    environment = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint, "FORKLORE_TABLE": store.name, **variables}
+    with mock.patch.dict(os.environ, environment):
+        open_database(template.table)
+        open_table.cache_clear()
+        open_queue.cache_clear()
+        try:
+            yield template
+        finally:
+            open_table.cache_clear()
+            open_queue.cache_clear()

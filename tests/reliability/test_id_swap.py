@@ -1,0 +1,274 @@
+"""Two tenants, and every valid request of one with each of its ids in turn replaced by the other's."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from forklore.edge import operations
+from tests.edge.direct import Direct
+from tests.edge.gateway import AGENTS, Answer, Gateway
+from tests.edge.story import NOTHING, Ask, Step
+from tests.edge.test_both_ways import by_http, directly
+from tests.edge.world import NOTED, PLAIN, SAID
+from tests.reliability.figures import Measure
+from tests.reliability.functions import functions_on
+from tests.support.tables import Store
+
+CLIENTS = {"ann": "planner", "bob": "coder"}
+"""The two tenants, each with a client of its own."""
+ROLES = {"FORKLORE_ADMINS": "adam", "FORKLORE_AUDITORS": "aude"}
+
+
+def of(conversation: str, **more: Any) -> dict[str, Any]:
+    return {"conversationId": f"<{conversation}>", **more}
+
+
+@dataclass(frozen=True)
+class Valid:
+    """A request that its tenant may make. `<name>` stands for what the tenant has by that name.
+
+    swaps: what is answered when an id is the other's, by field. by: who makes it, where the tenant may not.
+    """
+
+    operation: str
+    given: Mapping[str, Any]
+    swaps: Mapping[str, int] = field(default_factory=lambda: {"conversationId": 403})
+    is_agents: bool = False
+    by: str | None = None
+
+
+def entry(status: int, *names: str) -> dict[str, int]:
+    return {"conversationId": 403, **dict.fromkeys(names, status)}
+
+
+REQUESTS = [
+    Valid("getConversation", of("root")),
+    Valid("getConversation", of("fork")),
+    Valid("getConversation", of("child")),
+    Valid("listConversations", {"afterCursor": "<conversations>", "limit": 1}, {"afterCursor": 400}),
+    Valid("listEntries", of("root", afterCursor="<first>"), entry(400, "afterCursor")),
+    Valid("listEntries", of("fork", beforeCursor="<second>"), entry(400, "beforeCursor")),
+    Valid("listEntries", of("root", upToEntryId="<second>", tail=True), entry(400, "upToEntryId")),
+    Valid("listEntries", of("fork", allForks=True, afterCursor="<first>"), entry(400, "afterCursor")),
+    Valid("listEntries", of("root", channel="context", epoch="all"), is_agents=True),
+    Valid("listForks", of("root", limit=1, afterCursor="<forks>"), entry(400, "afterCursor")),
+    Valid("listChildren", of("root", limit=1, afterCursor="<children>"), entry(400, "afterCursor")),
+    Valid("listMemberships", of("root", limit=1, afterCursor="<members>"), entry(400, "afterCursor")),
+    Valid("listTransfers", {"limit": 1, "afterCursor": "<transfers>"}, {"afterCursor": 400}),
+    Valid("getTransfer", {"transferId": "<transfer>"}, {"transferId": 404}),
+    Valid(
+        "createConversation", {"id": "<new>", "title": "x", "userId": "<user>"}, {"id": 409, "userId": 400}
+    ),
+    Valid("updateConversation", of("fork", title="changed", userId="<user>"), entry(400, "userId")),
+    Valid("appendEntry", of("root", **PLAIN, userId="<user>"), entry(400, "userId")),
+    Valid(
+        "forkConversation", of("root 2", id="<new 5>", ifMatch="<other first>"), entry(409, "id", "ifMatch")
+    ),
+    Valid("appendEntry", of("root 2", **PLAIN, ifMatch="<other first>"), entry(409, "ifMatch")),
+    Valid("appendEntry", of("root", entries=[PLAIN, SAID])),
+    Valid("appendEntry", of("root", **NOTED), is_agents=True),
+    Valid(
+        "appendEntry",
+        of("new 2", **PLAIN, forkedAtConversationId="<root>", forkedAtEntryId="<second>"),
+        {"conversationId": 403, "forkedAtConversationId": 403, "forkedAtEntryId": 404},
+    ),
+    Valid(
+        "appendEntry",
+        of("new 3", **PLAIN, startedByConversationId="<root>", startedByEntryId="<first>"),
+        {"conversationId": 403, "startedByConversationId": 403, "startedByEntryId": 400},
+    ),
+    Valid("syncContext", of("root", contentType="c", content=["a"]), is_agents=True),
+    Valid(
+        "forkConversation",
+        of("root", id="<new 4>", atEntryId="<second>", userId="<user>"),
+        {"conversationId": 403, "id": 409, "atEntryId": 404, "userId": 400},
+    ),
+    Valid("shareConversation", of("root", userId="somebody", accessLevel="reader")),
+    Valid("updateMembership", of("root", userId="<member>", accessLevel="manager"), entry(404, "userId")),
+    Valid("removeMembership", of("root", userId="<member>"), entry(404, "userId")),
+    Valid(
+        "requestTransfer",
+        of("root 2", newOwnerUserId="<heir>", userId="<user>"),
+        entry(400, "newOwnerUserId", "userId"),
+    ),
+    Valid("acceptTransfer", {"transferId": "<incoming>"}, {"transferId": 403}),
+    Valid("deleteTransfer", {"transferId": "<transfer>"}, {"transferId": 403}),
+    Valid("adminListConversations", {"userId": "<user>"}, {"userId": 403}, by="aude"),
+    *(
+        Valid(operation, of("root"), by="aude")
+        for operation in (
+            *("adminGetConversation", "adminListEntries", "adminListMemberships"),
+            *("adminListForks", "adminListChildren"),
+        )
+    ),
+    Valid("adminDeleteConversation", of("child"), by="adam"),
+    Valid("deleteConversation", of("root")),
+]
+"""In an order in which each is valid after those before it."""
+SAME_AS_UNKNOWN = {
+    *("afterCursor", "beforeCursor", "upToEntryId", "atEntryId", "forkedAtEntryId", "startedByEntryId"),
+    "ifMatch",
+}
+"""Fields in which another's id is told from no id at all by nothing in the answer."""
+
+
+class Tenant:
+    """A user with a conversation, a fork, a child, members, transfers; made: what each is named by."""
+
+    def __init__(self, user: str, number: int, ask: Ask) -> None:
+        self.user = user
+        self.agent = CLIENTS[user]
+        self.mark = f"mark-of-{user}-{number}"
+        """What stands in all that the tenant writes, and nowhere else."""
+        self._ask = ask
+        roots = [f"{number:08}-0000-4000-8000-{at:012}" for at in range(12)]
+        names = ["root", "root 2", "root of heir", "fork", "child", "new", "new 2", "new 3", "new 4", "new 5"]
+        self.made = dict(zip(names, roots, strict=False))
+        self.made |= {"user": user, "member": f"{self.mark}-member", "heir": f"{self.mark}-heir"}
+        text = {**SAID, "content": [{"role": "USER", "text": self.mark}]}
+        plain = {**PLAIN, "content": [self.mark]}
+        for root in ("root", "root 2"):
+            body = {"id": self.made[root], "title": self.mark, "tags": {"tag": self.mark}}
+            self._make("createConversation", body, agent=self.agent)
+        self._keep("first", "appendEntry", of("root", **text))
+        self._keep("second", "appendEntry", of("root", **plain))
+        self._keep("noted", "appendEntry", of("root", **{**NOTED, "content": [self.mark]}), agent=self.agent)
+        self._keep("other first", "appendEntry", of("root 2", **plain))
+        self._make("forkConversation", of("root", id="<fork>"))
+        for child in ("child", "root of heir"):
+            self._make("appendEntry", of(child, **text, startedByConversationId="<root>"))
+        for root in ("root", "root 2"):
+            for who in ("member", "heir"):
+                self._make("shareConversation", of(root, userId=f"<{who}>", accessLevel="writer"))
+        self._keep("transfer", "requestTransfer", of("root", newOwnerUserId="<heir>"))
+        self._make("shareConversation", of("root of heir", userId="<heir>", accessLevel="reader"))
+        for name in ("outgoing", "incoming"):
+            self._keep(
+                name,
+                "requestTransfer",
+                of("root of heir", newOwnerUserId="<heir>" if name == "outgoing" else "<user>"),
+                user=user if name == "outgoing" else self.made["heir"],
+            )
+            if name == "outgoing":
+                self._make("acceptTransfer", {"transferId": "<outgoing>"}, user=self.made["heir"])
+        for name, operation, given in (
+            ("conversations", "listConversations", {"limit": 1}),
+            ("forks", "listForks", of("root", limit=1)),
+            ("children", "listChildren", of("root", limit=1)),
+            ("members", "listMemberships", of("root", limit=1)),
+            ("transfers", "listTransfers", {"limit": 1}),
+        ):
+            self.made[name] = self._make(operation, given)["afterCursor"]
+        assert all(self.made.values()), self.made
+
+    def _keep(self, name: str, operation: str, given: Mapping[str, Any], **by: str) -> None:
+        self.made[name] = self._make(operation, given, **by)["id"]
+
+    def _make(
+        self, operation: str, given: Mapping[str, Any], *, user: str | None = None, agent: str | None = None
+    ) -> Any:
+        step = Step(operation, named(given, self.made), user or self.user, agent)
+        status, body = self._ask(step)
+        assert status < 300, (step, status, body)
+        return body
+
+    def ask(self, valid: Valid, given: Mapping[str, Any], *, by: str | None = None) -> tuple[int, Any]:
+        """Return the answer to a request of the tenant's, or of somebody else's."""
+        return self._ask(
+            Step(valid.operation, given, by or self.user, self.agent if valid.is_agents else None)
+        )
+
+    @property
+    def secrets(self) -> set[str]:
+        """What no answer to another may hold: ids, cursors, names."""
+        return {self.mark, *self.made.values()}
+
+
+def named(given: Mapping[str, Any], made: Mapping[str, str]) -> dict[str, Any]:
+    """Return a request with what its `<names>` stand for."""
+    return {
+        name: made[held[1:-1]] if isinstance(held, str) and held.startswith("<") else held
+        for name, held in given.items()
+    }
+
+
+def swaps(valid: Valid, own: Tenant, other: Tenant) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Yield the request with each of its ids replaced by the other's, and with all of them.
+
+    Each with what was replaced and the status that it must have.
+    """
+    mine = named(valid.given, own.made)
+    for name, status in valid.swaps.items():
+        there = str(valid.given[name])[1:-1]
+        yield name, status, {**mine, name: other.made["root" if there.startswith("new") else there]}
+    if len(valid.swaps) > 1 and "conversationId" in valid.swaps and "userId" not in valid.swaps:
+        everything = dict(other.made)
+        everything |= {name: other.made["root"] for name in other.made if name.startswith("new")}
+        yield "everything", 403, named(valid.given, everything)
+
+
+class Listening(Gateway):
+    """A gateway that keeps what it answered last."""
+
+    last: Answer
+
+    def send(self, method: str, path: str, **what: Any) -> Answer:
+        self.last = super().send(method, path, **what)
+        return self.last
+
+
+@pytest.mark.parametrize("way", ["http", "direct"])
+def test_the_id_of_another_tenant_gives_nothing_away_and_changes_nothing(
+    store: Store, measure: Measure, way: str
+) -> None:
+    """C9: every valid request, each of its ids replaced by the other tenant's, in both directions (F34).
+
+    In paths, bodies, cursors and If-Match: 403 or 404, for cursors 400, and where an id is to be new 409.
+    """
+    with functions_on(store, FORKLORE_DIRECT_ROLES="allowed") as template:
+        gateway = Listening(template, **ROLES)
+        ask = by_http(gateway) if way == "http" else directly(Direct(template))
+        tenants = [Tenant("ann", 1, ask), Tenant("bob", 2, ask)]
+        for own, other in (tenants, tenants[::-1]):
+            before = store.contents()
+            for valid in REQUESTS:
+                for name, expected, given in swaps(valid, own, other):
+                    status, body = own.ask(valid, given)
+                    told = json.dumps(body) + (str(dict(gateway.last.headers)) if way == "http" else "")
+                    sent = json.dumps(given)
+
+                    assert status == expected, (valid, name, body)
+                    leaked = [secret for secret in other.secrets if secret in told and secret not in sent]
+                    assert leaked == [], (valid, name, told)
+                    assert store.contents() == before, (valid, name)
+                    if name in SAME_AS_UNKNOWN:
+                        unknown, as_unknown = own.ask(valid, {**given, name: NOTHING})
+                        shown = _without(as_unknown, NOTHING)
+                        assert (unknown, shown) == (status, _without(body, given[name])), (valid, name)
+                    measure.count(swaps=1)
+            for valid in REQUESTS:
+                if valid.by:
+                    assert own.ask(valid, named(valid.given, own.made))[0] == 403, valid
+
+        own, _ = tenants
+        for valid in REQUESTS:
+            status, body = own.ask(valid, named(valid.given, own.made), by=valid.by)
+            assert status < 300, (valid, body)
+            measure.count(valid_requests=1)
+        assert {valid.operation for valid in REQUESTS} == {o.name for o in operations.ALL} - {"checkHealth"}
+
+
+def _without(error: Any, sent: str) -> str:
+    """Return what an error says, but for the id that was sent."""
+    return json.dumps({**error, "requestId": ""}).replace(sent, "the id")
+
+
+def test_every_id_of_every_request_is_swapped() -> None:
+    """C9: no request keeps an id that is the tenant's own."""
+    for valid in REQUESTS:
+        ids = {name for name, held in valid.given.items() if isinstance(held, str) and held.startswith("<")}
+        assert ids == set(valid.swaps), valid
+    assert set(CLIENTS.values()) < set(AGENTS)

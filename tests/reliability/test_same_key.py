@@ -1,0 +1,158 @@
+"""One Idempotency-Key in many requests, and one request many times: by whom and where it is one effect."""
+
+from typing import Any
+
+import pytest
+
+from forklore.domain.model import Caller
+from tests.edge.direct import Direct
+from tests.edge.world import NOTED, PLAIN, SAID, conversation_id
+from tests.reliability.functions import functions_on
+from tests.reliability.intact import assert_intact
+from tests.reliability.service import Process
+from tests.support.tables import Store
+
+ANN, PLANNER, BOB = Caller("ann"), Caller("ann", "planner"), Caller("bob")
+ROOT, OTHER, NEW = (conversation_id(number) for number in (1, 2, 3))
+KEY = "one key"
+MISSING = conversation_id(99)
+
+
+@pytest.fixture
+def process(store: Store) -> Process:
+    """A process, and two conversations of Ann's that Bob may write to."""
+    process = Process(store)
+    for root in (ROOT, OTHER):
+        assert process.ask("createConversation", PLANNER, id=root).status == 201
+        shared = process.ask(
+            "shareConversation", ANN, conversationId=root, userId="bob", accessLevel="manager"
+        )
+        assert shared.status == 201
+    return process
+
+
+def test_a_key_is_scoped_by_caller_method_route_and_path_ids(store: Store, process: Process) -> None:
+    """The same key of another user, client, route or conversation is another request (F02)."""
+    requests: list[tuple[str, Caller, dict[str, Any]]] = [
+        ("appendEntry", ANN, {"conversationId": ROOT, **PLAIN}),
+        ("appendEntry", PLANNER, {"conversationId": ROOT, **PLAIN}),
+        ("appendEntry", BOB, {"conversationId": ROOT, **PLAIN}),
+        ("appendEntry", ANN, {"conversationId": OTHER, **PLAIN}),
+        ("forkConversation", ANN, {"conversationId": ROOT}),
+        ("forkConversation", ANN, {"conversationId": OTHER}),
+        ("forkConversation", BOB, {"conversationId": ROOT}),
+        ("createConversation", ANN, {}),
+        ("createConversation", BOB, {}),
+        ("syncContext", PLANNER, {"conversationId": ROOT, "contentType": "c", "content": [1]}),
+        ("syncContext", PLANNER, {"conversationId": OTHER, "contentType": "c", "content": [1]}),
+        ("shareConversation", ANN, {"conversationId": ROOT, "userId": "cy", "accessLevel": "reader"}),
+        ("shareConversation", ANN, {"conversationId": OTHER, "userId": "cy", "accessLevel": "reader"}),
+        ("shareConversation", BOB, {"conversationId": OTHER, "userId": "di", "accessLevel": "reader"}),
+        ("requestTransfer", ANN, {"conversationId": ROOT, "newOwnerUserId": "bob"}),
+    ]
+    answers = [process.ask(name, by, idempotency_key=KEY, **given) for name, by, given in requests]
+    after = store.contents()
+
+    assert {answer.status for answer in answers} == {200, 201}
+    texts = [repr(answer) for answer in answers]
+    assert len(set(texts)) == len(texts), "one was taken for another"
+    for again in (process, Process(store)):
+        assert [again.ask(name, by, idempotency_key=KEY, **given) for name, by, given in requests] == answers
+    assert store.contents() == after
+    assert_intact(store)
+
+
+def test_a_refused_request_leaves_its_key_free(store: Store, process: Process) -> None:
+    """What was refused, for whatever reason, is not recorded: the key is as good as new (F02)."""
+    first = process.ask("appendEntry", ANN, conversationId=ROOT, **SAID)
+    assert process.ask("appendEntry", ANN, conversationId=ROOT, **SAID).status == 201
+    refused: list[tuple[int, str, Caller, dict[str, Any]]] = [
+        (400, "appendEntry", ANN, {"conversationId": ROOT, **PLAIN, "userId": "bob"}),
+        (400, "appendEntry", ANN, {"conversationId": ROOT, "contentType": ""}),
+        (403, "appendEntry", ANN, {"conversationId": ROOT, **NOTED}),
+        (403, "appendEntry", Caller("eve"), {"conversationId": ROOT, **PLAIN}),
+        (409, "appendEntry", ANN, {"conversationId": ROOT, **PLAIN, "if_match": first.id}),
+        (404, "appendEntry", ANN, {"conversationId": ROOT[:-1] + "7", **PLAIN, **_fork_of(MISSING)}),
+    ]
+    before = store.contents()
+    for status, name, by, given in refused:
+        assert process.ask(name, by, idempotency_key=KEY, **given).status == status
+        assert store.contents() == before
+
+    assert process.ask("appendEntry", ANN, conversationId=ROOT, idempotency_key=KEY, **PLAIN).status == 201
+
+
+def _fork_of(source: str) -> dict[str, str]:
+    return {"forkedAtConversationId": source}
+
+
+def test_without_a_key_a_post_may_repeat_its_effect_and_patch_and_delete_do_not(
+    store: Store, process: Process
+) -> None:
+    """POST twice is two entries; PATCH twice is one change; DELETE twice is 204, then 404 (F03)."""
+    first, second = (process.ask("appendEntry", ANN, conversationId=ROOT, **PLAIN) for _ in range(2))
+    assert first.id != second.id
+    patches: list[tuple[str, dict[str, Any]]] = [
+        ("updateConversation", {"title": "x", "tags": {"a": "b"}, "metadata": {"c": 1}}),
+        ("updateMembership", {"userId": "bob", "accessLevel": "writer"}),
+    ]
+    for name, given in patches:
+        answers = [process.ask(name, ANN, conversationId=ROOT, **given) for _ in range(2)]
+        assert [answer.status for answer in answers] == [200, 200]
+        assert {**answers[0].body, "updatedAt": ""} == {**answers[1].body, "updatedAt": ""}
+    offered = process.ask("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="bob")
+    deletes: list[tuple[str, dict[str, Any]]] = [
+        ("deleteTransfer", {"transferId": offered.id}),
+        ("removeMembership", {"conversationId": ROOT, "userId": "bob"}),
+        ("deleteConversation", {"conversationId": ROOT}),
+    ]
+    for name, given in deletes:
+        assert [process.ask(name, ANN, **given).status for _ in range(2)] == [204, 404], name
+    assert_intact(store)
+
+
+def test_an_id_of_a_deleted_tree_makes_nothing_by_whatever_way(store: Store, process: Process) -> None:
+    """An append, a late retry, a fork, a child, a creation, a sync: 404 or 409, never a new tree (F37)."""
+    once = {"conversationId": ROOT, "idempotency_key": KEY, **PLAIN}
+    assert process.ask("appendEntry", ANN, **once).status == 201
+    assert process.ask("createConversation", ANN, id=NEW, idempotency_key=KEY).status == 201
+    other = process.ask("appendEntry", ANN, conversationId=OTHER, **SAID)
+    requests: list[tuple[int, str, dict[str, Any]]] = [
+        (404, "appendEntry", once),
+        (404, "appendEntry", {"conversationId": ROOT, **PLAIN}),
+        (404, "appendEntry", {"conversationId": ROOT, **PLAIN, **_fork_of(OTHER)}),
+        (404, "appendEntry", {"conversationId": ROOT, **PLAIN, "startedByConversationId": OTHER}),
+        (404, "syncContext", {"conversationId": ROOT, "contentType": "c", "content": [1]}),
+        (409, "createConversation", {"id": ROOT}),
+        (404, "createConversation", {"id": NEW, "idempotency_key": KEY}),
+        (409, "forkConversation", {"conversationId": OTHER, "id": ROOT, "atEntryId": other.id}),
+        (404, "forkConversation", {"conversationId": ROOT}),
+        (404, "listEntries", {"conversationId": ROOT}),
+        (404, "getConversation", {"conversationId": NEW}),
+    ]
+    for root in (ROOT, NEW):
+        assert process.ask("deleteConversation", ANN, conversationId=root).status == 204
+    before = store.contents()
+    for service in (process, Process(store)):
+        for status, name, given in requests:
+            by = PLANNER if name == "syncContext" else ANN
+            assert service.ask(name, by, **given).status == status, (name, given)
+            assert store.contents() == before
+
+
+def test_an_event_that_comes_after_the_deletion_makes_nothing(store: Store, process: Process) -> None:
+    """Delivered late or again, with a key or without: 404, and nothing for Lambda to send again (F37)."""
+    once = {"conversationId": ROOT, **PLAIN, "idempotencyKey": KEY}
+    events: list[dict[str, Any]] = [
+        {"operation": "appendEntry", "caller": {"userId": "ann"}, "input": given}
+        for given in (once, {"conversationId": ROOT, **PLAIN})
+    ]
+    with functions_on(store) as template:
+        direct = Direct(template)
+        assert direct.send({"detail-type": "x", "source": "y", "detail": events[0]})["status"] == 201
+        assert process.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
+        before = store.contents()
+        for event in events:
+            for sent in ({"detail-type": "x", "source": "y", "detail": event}, {**event, "async": True}):
+                assert direct.send(sent)["status"] == 404
+        assert store.contents() == before
