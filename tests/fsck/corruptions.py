@@ -216,6 +216,13 @@ CORRUPTIONS = [
     ),
     a("HEAD sums up more than there is", "wrong_metrics", lambda m: m.add(head(ROOT), "entries", 1)),
     a("HEAD sums up less than its own", "wrong_metrics", lambda m: m.add(head(BLANK), "entries", -1)),
+    a("HEAD sums up more tokens", "wrong_metrics", lambda m: m.add(head(ROOT), "inputTokens", 1)),
+    a("HEAD sums up less cost", "wrong_metrics", lambda m: m.add(head(ROOT), "costNanoUsd", -1)),
+    a(
+        "a fork sums up more than its source has",
+        "wrong_metrics",
+        lambda m: m.add(head(FORK), "costNanoUsd", 5_000_000_000),
+    ),
     a("HEAD has another owner", "wrong_head_owner", lambda m: m.change(head(BLANK), owner=text("eve"))),
     a(
         "a HEAD of neither owner during a transfer",
@@ -247,7 +254,7 @@ CORRUPTIONS = [
     ),
     a(
         "an entry too many",
-        "wrong_head_counts wrong_head_first wrong_head_last wrong_last_history",
+        "wrong_head_counts wrong_head_first wrong_head_last wrong_last_history wrong_metrics",
         lambda m: m.put(
             m.contents[m.said(0)]
             | items.key_of(keys.entry(ROOT, LATE))
@@ -279,6 +286,11 @@ CORRUPTIONS = [
     a("a body that does not unpack", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b"x123"))),
     a("a body that is no array", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b'{"a":1}'))),
     a("an entry without a body", "unreadable_body", lambda m: m.change(m.said(1), body=None)),
+    a(
+        "a usage that is none",
+        "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history",
+        lambda m: m.change(m.said(1), usage=text('{"inputTokens":"many"}')),
+    ),
     a("history with an epoch", "wrong_epoch", lambda m: m.change(m.said(1), epoch=number(1))),
     a("context without an epoch", "wrong_ctx wrong_epoch", lambda m: m.change(m.thought(2), epoch=None)),
     a("a chunk is lost", "missing_blob", lambda m: m.take(keys.blob(ROOT, EntryId(m.world.large), 1))),
@@ -366,7 +378,7 @@ CORRUPTIONS = [
     ),
     a(
         "an entry below the floor",
-        "entry_below_floor missing_path wrong_head_counts wrong_head_first wrong_idem wrong_started_by",
+        "entry_below_floor missing_path wrong_head_counts wrong_head_first wrong_idem wrong_started_by wrong_metrics",
         lambda m: m.give(m.said(0), APPENDED_FORK),
     ),
     # Context

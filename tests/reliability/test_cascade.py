@@ -19,7 +19,7 @@ from forklore.storage.connection import Item
 from forklore.storage.queue import Queue
 from forklore.usecases import transfers
 from forklore.usecases.deletion import CREATION_SECONDS_MAX, delete_conversation, run_deletion, sweep
-from tests.reliability.faults import Fault, Killed, at
+from tests.reliability.faults import Call, Fault, Killed, at
 from tests.reliability.figures import Measure
 from tests.reliability.intact import assert_intact
 from tests.reliability.planting import Planted, plant
@@ -30,8 +30,8 @@ from tests.support.tables import Store, WrongClock
 ANN, BOB = Caller("ann"), Caller("bob")
 PLANNER = Caller("ann", "planner")
 WRITERS, WORKERS = 3, 2
-LIVES = (5, 10, 20, 80)
-"""Calls within which a process is killed: some come far, or to their end."""
+LIVES = (4, 8, 12, 40)
+"""Writes within which a process is killed: some come far, or to their end."""
 KILLS_OF_A_FAMILY_MAX = 80
 MEMBERS = 55
 """Too many for a child to be made of them in one transaction."""
@@ -178,10 +178,16 @@ class Service:
     # Deletion
 
     def mortal(self, random: Random) -> Process:
-        """Return a process that is killed at one of its first calls, before or after it was made."""
+        """Return a process that is killed at one of its writes, before or after it is done."""
         fault = random.choice([Fault.KILL, Fault.KILL_AFTER])
-        killed = at(random.randint(1, random.choice(LIVES)), fault)
-        return Process(self.store, killed, in_order=random.random() < 0.5)
+        left = random.randint(1, random.choice(LIVES))
+
+        def choose(call: Call) -> Fault | None:
+            nonlocal left
+            left -= "Write" in call.operation
+            return fault if left == 0 else None
+
+        return Process(self.store, choose, in_order=random.random() < 0.5)
 
     def survives(self, act: Callable[[], object]) -> bool:
         """Tell whether a process that may be killed came to its end."""
