@@ -19,7 +19,7 @@ from forklore.storage.connection import Item
 from forklore.storage.queue import Queue
 from forklore.usecases import transfers
 from forklore.usecases.deletion import CREATION_SECONDS_MAX, delete_conversation, run_deletion, sweep
-from tests.reliability.faults import Call, Fault, Killed, at
+from tests.reliability.faults import WRITE, Call, Fault, Killed, at
 from tests.reliability.figures import Measure
 from tests.reliability.intact import assert_intact
 from tests.reliability.planting import Planted, plant
@@ -30,6 +30,9 @@ from tests.support.tables import Store, WrongClock
 ANN, BOB = Caller("ann"), Caller("bob")
 PLANNER = Caller("ann", "planner")
 WRITERS, WORKERS = 3, 2
+SLOW_RATE, SLOW_S = 0.15, 1.0
+"""How many of the writers' transactions are on their way for how long at most: what they were decided on is
+old when they arrive."""
 LIVES = (4, 8, 12, 40)
 """Writes within which a process is killed: some come far, or to their end."""
 KILLS_OF_A_FAMILY_MAX = 80
@@ -142,7 +145,13 @@ class Service:
 
     def write(self, family: Family, number: int, stop: threading.Event) -> None:
         """Append, fork, start children, share and hand over until told to stop."""
-        random, process = Random(f"{self.random.random()} {number}"), Process(self.store)
+        random = Random(f"{self.random.random()} {number}")
+
+        def hold_up(call: Call) -> None:
+            if call.operation == WRITE and random.random() < SLOW_RATE:
+                time.sleep(random.random() * SLOW_S)
+
+        process = Process(self.store, hold_up)
         while not stop.is_set():
             target, new = random.choice(family.known), self.new_id(random)
             what = random.choice(["append"] * 5 + ["think", "fork", "fork", "child", "child", "share"])
@@ -282,7 +291,7 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
         random = Random(service.random.random())
         family = service.make_family(neighbour, random, forks=forks)
         unborn = kill_a_staged_child(service, family.root, random)
-        killed_before = service.kills
+        enough = min(kills, service.kills + KILLS_OF_A_FAMILY_MAX)
         with service.written_to(family, beside), ThreadPoolExecutor(WORKERS) as threads:
             time.sleep(random.random() / 4)
             at_once = list(family.at_once)
@@ -291,7 +300,7 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
                 refused = plain.ask("appendEntry", ANN, conversationId=conversation_id, **text("late"))
                 assert refused.status == 404, (conversation_id, refused)
             randoms = [Random(random.random()) for _ in range(WORKERS)]
-            while service.kills - killed_before < KILLS_OF_A_FAMILY_MAX and is_left(store):
+            while service.kills < enough and is_left(store):
                 list(threads.map(service.work, randoms))
         service.finish()
         assert_intact(store, settled=True)
