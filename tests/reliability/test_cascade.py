@@ -84,10 +84,12 @@ class Family:
     """A tree to be deleted with all that is started from it.
 
     known: every conversation of it that was acknowledged. at_once: those of the tree
-    and of its direct children, which the deletion's answer promises to be shut.
+    and of its direct children, which the deletion's answer promises to be shut. warm: a process that has
+    appended to each of those, and so does not look where they are.
     """
 
     root: str
+    warm: Process
     known: list[str] = field(default_factory=list)
     at_once: list[str] = field(default_factory=list)
 
@@ -114,7 +116,7 @@ class Service:
     def make_family(self, parent: str, random: Random, *, forks: int) -> Family:
         """Make a tree started by `parent`, with three levels of children, and forks in all of them."""
         process = Process(self.store)
-        family = Family(self.new_id(random))
+        family = Family(self.new_id(random), process)
         self.say(process, family.root, startedByConversationId=parent)
         trees = {0: [family.root]}
         for level, width in ((1, 3), (2, 5), (3, 4)):
@@ -131,6 +133,7 @@ class Service:
             family.known.append(fork)
             if source in family.at_once:
                 family.at_once.append(fork)
+                self.say(process, fork)
         for tree in everyone:
             process.ask("shareConversation", ANN, conversationId=tree, userId="bob", accessLevel="writer")
             thought = process.ask(
@@ -294,11 +297,11 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
         enough = min(kills, service.kills + KILLS_OF_A_FAMILY_MAX)
         with service.written_to(family, beside), ThreadPoolExecutor(WORKERS) as threads:
             time.sleep(random.random() / 4)
-            at_once = list(family.at_once)
             service.delete(family, random)
-            for conversation_id in at_once:
-                refused = plain.ask("appendEntry", ANN, conversationId=conversation_id, **text("late"))
-                assert refused.status == 404, (conversation_id, refused)
+            for conversation_id in family.at_once:
+                given = {"conversationId": conversation_id, **text("late")}
+                refused = [process.ask("appendEntry", ANN, **given) for process in (family.warm, plain)]
+                assert [answer.status for answer in refused] == [404, 404], (conversation_id, refused)
             randoms = [Random(random.random()) for _ in range(WORKERS)]
             while service.kills < enough and is_left(store):
                 list(threads.map(service.work, randoms))
