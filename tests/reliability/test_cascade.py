@@ -30,7 +30,7 @@ from tests.support.tables import Store, WrongClock
 ANN, BOB = Caller("ann"), Caller("bob")
 PLANNER = Caller("ann", "planner")
 WRITERS, WORKERS = 3, 2
-SLOW_RATE, SLOW_S = 0.15, 1.0
+SLOW_RATE, SLOW_S = 0.25, 1.0
 """How many of the writers' transactions are on their way for how long at most: what they were decided on is
 old when they arrive."""
 LIVES = (4, 8, 12, 40)
@@ -83,15 +83,20 @@ class Post:
 class Family:
     """A tree to be deleted with all that is started from it.
 
-    known: every conversation of it that was acknowledged. at_once: those of the tree
-    and of its direct children, which the deletion's answer promises to be shut. warm: a process that has
-    appended to each of those, and so does not look where they are.
+    known: every conversation of it that was acknowledged. alive: those of which nobody was told that they
+    are gone. at_once: those of the tree and of its direct children, which the answer promises to be shut.
+    warm: a process that has appended to each of those, and so does not look where they are.
     """
 
     root: str
     warm: Process
     known: list[str] = field(default_factory=list)
+    alive: list[str] = field(default_factory=list)
     at_once: list[str] = field(default_factory=list)
+
+    def add(self, conversation_ids: list[str]) -> None:
+        self.known += conversation_ids
+        self.alive += conversation_ids
 
 
 class Service:
@@ -124,13 +129,13 @@ class Service:
             for child in trees[level]:
                 self.say(process, child, startedByConversationId=random.choice(trees[level - 1]))
         everyone = [tree for level in trees.values() for tree in level]
-        family.known += everyone
+        family.add(everyone)
         family.at_once += [*trees[0], *trees[1]]
         for _ in range(forks):
             source, fork = random.choice(family.known), self.new_id(random)
             made = process.ask("forkConversation", ANN, conversationId=source, id=fork)
             assert made.status == 201
-            family.known.append(fork)
+            family.add([fork])
             if source in family.at_once:
                 family.at_once.append(fork)
                 self.say(process, fork)
@@ -155,8 +160,8 @@ class Service:
                 time.sleep(random.random() * SLOW_S)
 
         process = Process(self.store, hold_up)
-        while not stop.is_set():
-            target, new = random.choice(family.known), self.new_id(random)
+        while family.alive and not stop.is_set():
+            target, new = random.choice([*family.alive, family.root]), self.new_id(random)
             what = random.choice(["append"] * 5 + ["think", "fork", "fork", "child", "child", "share"])
             once = {"idempotency_key": new} if random.random() < 0.3 else {}
             match what:
@@ -174,10 +179,12 @@ class Service:
                     given = {"conversationId": target, "userId": new, "accessLevel": "reader"}
                     answer = process.ask("shareConversation", ANN, **given, **once)
             assert answer.status in (201, 404, 503), answer
-            if answer.status == 201:
-                family.known += [new] if what in ("fork", "child") else []
-                with self._lock:
+            with self._lock:
+                if answer.status == 201:
                     self.acknowledged += 1
+                    family.add([new] if what in ("fork", "child") else [])
+                elif answer.status == 404 and target in family.alive:
+                    family.alive.remove(target)
 
     def write_beside(self, conversation_id: str, stop: threading.Event) -> None:
         """Append to a tree that nobody deletes."""
