@@ -586,6 +586,38 @@ CORRUPTIONS = [
         lambda m: m.take(*[key for key in m.contents if key.partition == DYING]),
     ),
     # Anything else
+    a(
+        "a chunk without a number",
+        "malformed_blob missing_blob",
+        lambda m: m.move(
+            keys.blob(ROOT, EntryId(m.world.large), 1), Key(m.key(Kind.BLOB, m.world.large)[0], "1")
+        ),
+    ),
+    a(
+        "an epoch that is no number",
+        "malformed_ctx",
+        lambda m: m.change(keys.context(ROOT, ROOT, "planner"), epoch=text("1")),
+    ),
+    a(
+        "a child of no conversation",
+        "malformed_kid",
+        lambda m: m.copy_to(m.key(Kind.KID, CHILD), Key(ROOT, f"KID#x#{NOW}#y")),
+    ),
+    a(
+        "a user's id that is not escaped",
+        "malformed_mine",
+        lambda m: m.copy_to(m.mine("bob"), Key("USER#b b", m.mine("bob").sort)),
+    ),
+    a(
+        "a place in the list at no time",
+        "malformed_tree",
+        lambda m: m.copy_to(m.listed(FORK), Key(ROOT, f"TREE#today#{FORK}")),
+    ),
+    a(
+        "a transfer at another time",
+        "malformed_xfer",
+        lambda m: m.change(m.key(Kind.XFER, "USER#bob"), createdAt=text(NOW)),
+    ),
     a("an item of no kind", "unknown_item", lambda m: m.put(items.key_of(Key("NOTE#1", "NOTE")))),
     a("an item of no kind in a tree", "unknown_item", lambda m: m.put(items.key_of(Key(ROOT, "NOTE#1")))),
     a("an attribute nobody knows", "unknown_attribute", lambda m: m.change(head(ROOT), secret=text("x"))),
