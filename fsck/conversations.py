@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.ids import FIRST, LAST
-from forklore.domain.model import ForkPoint, ForkPosition, Head
+from forklore.domain.model import ForkPoint, ForkPosition, Head, Metrics
 from forklore.errors import BrokenAncestryError
+from forklore.storage import items
 from forklore.storage.items import State
-from fsck.facts import SEGMENT_BYTES, Conv, Tree
+from fsck.facts import SEGMENT_BYTES, Conv, Own, Tree
 from fsck.finding import Finding
 
 
@@ -85,9 +86,9 @@ def _head(tree: Tree, conversation_id: str, conversation: Conv, head: Head) -> I
     if (head.history, head.context) != (len(own.history), len(own.context)):
         counted = f"{len(own.history)} history and {len(own.context)} context entries"
         yield wrong("wrong_head_counts", f"{head.history} and {head.context} of {counted}")
-    inherited, most = _inherited_metrics(tree, conversation, head)
-    if not 0 <= inherited <= most:
-        yield wrong("wrong_metrics", f"{inherited} entries beyond the own, of {most} at most")
+    for name, beyond, most in _beyond_own(tree, conversation, head, own):
+        if not 0 <= beyond <= most:
+            yield wrong("wrong_metrics", f"{name}: {beyond} beyond the own, of {most} at most")
     if own.first is not None and own.first <= head.floor:
         yield wrong("entry_below_floor", f"{own.first} is not after {head.floor}")
     packed = tree.paths.get(conversation_id, b"")
@@ -101,13 +102,16 @@ def _head(tree: Tree, conversation_id: str, conversation: Conv, head: Head) -> I
         yield wrong("wrong_untitled", "the conversation has a title", None)
 
 
-def _inherited_metrics(tree: Tree, conversation: Conv, head: Head) -> tuple[int, int]:
-    """Return how many entries a HEAD counts beyond its own, and how many that can be."""
-    inherited = head.metrics.entries - head.own_entries
-    if conversation.fork_point is None:
-        return inherited, 0
-    source = tree.heads.get(conversation.fork_point.conversation_id)
-    return inherited, source.metrics.entries if source else inherited
+def _beyond_own(tree: Tree, conversation: Conv, head: Head, own: Own) -> Iterator[tuple[str, int, int]]:
+    """Yield of each sum in HEAD how much is not the own entries', and how much that can be: its source's."""
+    sums = items.counters(head.metrics)
+    of_own = items.counters(Metrics(head.own_entries, own.usage))
+    most = dict.fromkeys(sums, 0)
+    if conversation.fork_point is not None:
+        source = tree.heads.get(conversation.fork_point.conversation_id)
+        most = items.counters(source.metrics) if source else sums
+    for name, of_all in sums.items():
+        yield name, of_all - of_own[name], most[name]
 
 
 # Paths

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from forklore.domain import ids
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, Listed
-from forklore.domain.model import ForkPoint, Head, StartedBy, Transfer
+from forklore.domain.model import ForkPoint, Head, StartedBy, Transfer, Usage
 from forklore.storage.items import Group, Member, State
 
 SEGMENT_BYTES = 32
@@ -22,12 +22,16 @@ class Thought(NamedTuple):
     epoch: int | None
 
 
+NO_USAGE = Usage()
+
+
 @dataclass(slots=True)
 class Own:
-    """A conversation's own entries; in order once `sort` was called."""
+    """A conversation's own entries, in order once `sort` was called. usage: their sum."""
 
     history: list[str] = field(default_factory=list)
     context: list[Thought] = field(default_factory=list)
+    usage: Usage = NO_USAGE
 
     def sort(self) -> None:
         self.history.sort()
@@ -47,7 +51,9 @@ class Own:
         return max(lasts, default=None)
 
     def holds(self, entry_id: str) -> bool:
-        return self.has_history(entry_id) or any(t.entry_id == entry_id for t in self.context)
+        at = bisect_left(self.context, entry_id, key=lambda thought: thought.entry_id)
+        is_context = at < len(self.context) and self.context[at].entry_id == entry_id
+        return is_context or self.has_history(entry_id)
 
     def has_history(self, entry_id: str) -> bool:
         at = bisect_left(self.history, entry_id)

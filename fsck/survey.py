@@ -3,13 +3,14 @@
 import re
 import zlib
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import unquote
 
-from forklore.domain import ids, keys
+from forklore.domain import ids, jsontext, keys
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import CHANNEL_LETTERS, Key
-from forklore.domain.model import Channel
+from forklore.domain.model import Channel, Usage
 from forklore.errors import ForkloreError
 from forklore.storage import bodies, items
 from forklore.storage.connection import Item
@@ -20,6 +21,7 @@ from fsck.finding import Finding
 from fsck.shapes import SHAPES, Kind, kind_of
 
 DELETION = "delete"
+COST_DECIMALS = 9
 CLOCK_SECONDS_MAX = 24 * 3600
 """How far a `ttl` may lie beyond what clocks that agree would write."""
 
@@ -28,7 +30,17 @@ GONE: Final = "gone"
 
 _CHANNELS = {letter: channel for channel, letter in CHANNEL_LETTERS.items()}
 _RECORD = re.compile(r"IDEM#[0-9a-f]{64}")
-_UNREADABLE = (ValueError, KeyError, IndexError, TypeError, AssertionError, zlib.error, ForkloreError)
+_UNREADABLE = (
+    AttributeError,
+    ArithmeticError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AssertionError,
+    zlib.error,
+    ForkloreError,
+)
 
 
 class Survey:
@@ -156,6 +168,8 @@ class Survey:
         epoch, client = item.get("epoch", {}).get("N"), item.get("clientId", {}).get("S")
         tree = self._tree(key)
         own = tree.own.setdefault(conversation_id, Own())
+        if "usage" in item:
+            own.usage += _usage(item["usage"]["S"])
         if channel is Channel.HISTORY:
             own.history.append(entry_id)
         else:
@@ -228,6 +242,14 @@ class Survey:
     def _require_ttl(self, key: Key, ttl_s: int, seconds: int) -> None:
         if ttl_s > self.now_s + seconds + CLOCK_SECONDS_MAX:
             self.find(key, "wrong_ttl", f"it would stay {ttl_s - self.now_s} more seconds")
+
+
+def _usage(text: str) -> Usage:
+    """Return what an entry's usage adds to the sums of its conversation. Raises ValueError for none."""
+    told = jsontext.read_value(text)
+    tokens = [int(told.get(name, 0)) for name in ("inputTokens", "outputTokens", "cachedInputTokens")]
+    cost = Decimal(told.get("costUsd", 0)).scaleb(COST_DECIMALS)
+    return Usage(tokens[0], tokens[1], tokens[2], int(cost))
 
 
 def _require(is_so: bool) -> None:

@@ -216,6 +216,13 @@ CORRUPTIONS = [
     ),
     a("HEAD sums up more than there is", "wrong_metrics", lambda m: m.add(head(ROOT), "entries", 1)),
     a("HEAD sums up less than its own", "wrong_metrics", lambda m: m.add(head(BLANK), "entries", -1)),
+    a("HEAD sums up more tokens", "wrong_metrics", lambda m: m.add(head(ROOT), "inputTokens", 1)),
+    a("HEAD sums up less cost", "wrong_metrics", lambda m: m.add(head(ROOT), "costNanoUsd", -1)),
+    a(
+        "a fork sums up more than its source has",
+        "wrong_metrics",
+        lambda m: m.add(head(FORK), "costNanoUsd", 5_000_000_000),
+    ),
     a("HEAD has another owner", "wrong_head_owner", lambda m: m.change(head(BLANK), owner=text("eve"))),
     a(
         "a HEAD of neither owner during a transfer",
@@ -247,7 +254,7 @@ CORRUPTIONS = [
     ),
     a(
         "an entry too many",
-        "wrong_head_counts wrong_head_first wrong_head_last wrong_last_history",
+        "wrong_head_counts wrong_head_first wrong_head_last wrong_last_history wrong_metrics",
         lambda m: m.put(
             m.contents[m.said(0)]
             | items.key_of(keys.entry(ROOT, LATE))
@@ -279,6 +286,11 @@ CORRUPTIONS = [
     a("a body that does not unpack", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b"x123"))),
     a("a body that is no array", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b'{"a":1}'))),
     a("an entry without a body", "unreadable_body", lambda m: m.change(m.said(1), body=None)),
+    a(
+        "a usage that is none",
+        "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history",
+        lambda m: m.change(m.said(1), usage=text('{"inputTokens":"many"}')),
+    ),
     a("history with an epoch", "wrong_epoch", lambda m: m.change(m.said(1), epoch=number(1))),
     a("context without an epoch", "wrong_ctx wrong_epoch", lambda m: m.change(m.thought(2), epoch=None)),
     a("a chunk is lost", "missing_blob", lambda m: m.take(keys.blob(ROOT, EntryId(m.world.large), 1))),
@@ -366,7 +378,8 @@ CORRUPTIONS = [
     ),
     a(
         "an entry below the floor",
-        "entry_below_floor missing_path wrong_head_counts wrong_head_first wrong_idem wrong_started_by",
+        "entry_below_floor missing_path wrong_head_counts wrong_head_first wrong_idem wrong_metrics"
+        " wrong_started_by",
         lambda m: m.give(m.said(0), APPENDED_FORK),
     ),
     # Context
@@ -573,6 +586,38 @@ CORRUPTIONS = [
         lambda m: m.take(*[key for key in m.contents if key.partition == DYING]),
     ),
     # Anything else
+    a(
+        "a chunk without a number",
+        "malformed_blob missing_blob",
+        lambda m: m.move(
+            keys.blob(ROOT, EntryId(m.world.large), 1), Key(m.key(Kind.BLOB, m.world.large)[0], "1")
+        ),
+    ),
+    a(
+        "an epoch that is no number",
+        "malformed_ctx",
+        lambda m: m.change(keys.context(ROOT, ROOT, "planner"), epoch=text("1")),
+    ),
+    a(
+        "a child of no conversation",
+        "malformed_kid",
+        lambda m: m.copy_to(m.key(Kind.KID, CHILD), Key(ROOT, f"KID#x#{NOW}#y")),
+    ),
+    a(
+        "a user's id that is not escaped",
+        "malformed_mine",
+        lambda m: m.copy_to(m.mine("bob"), Key("USER#b b", m.mine("bob").sort)),
+    ),
+    a(
+        "a place in the list at no time",
+        "malformed_tree",
+        lambda m: m.copy_to(m.listed(FORK), Key(ROOT, f"TREE#today#{FORK}")),
+    ),
+    a(
+        "a transfer at another time",
+        "malformed_xfer",
+        lambda m: m.change(m.key(Kind.XFER, "USER#bob"), createdAt=text(NOW)),
+    ),
     a("an item of no kind", "unknown_item", lambda m: m.put(items.key_of(Key("NOTE#1", "NOTE")))),
     a("an item of no kind in a tree", "unknown_item", lambda m: m.put(items.key_of(Key(ROOT, "NOTE#1")))),
     a("an attribute nobody knows", "unknown_attribute", lambda m: m.change(head(ROOT), secret=text("x"))),

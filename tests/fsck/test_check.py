@@ -1,6 +1,8 @@
 """C17: the checker says nothing of a table that is intact, and the right thing of each that is not."""
 
 from collections.abc import Iterable
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from fsck.source import Source
 from tests.fsck import world
 from tests.fsck.corruptions import CORRUPTIONS, Corruption
 from tests.fsck.made import Contents, Made, record_item
-from tests.fsck.world import conversation
+from tests.fsck.world import DYING, GONE, UNBORN, conversation
 from tests.support.tables import DAY_S, fresh_store
 
 
@@ -84,6 +86,56 @@ def test_what_is_gone_when_it_is_looked_at_again_is_no_finding(intact: Made, cor
         assert look_again(InMemory(intact.contents), group_id, some, now_s=intact.now_s) == []
 
 
+_NONSENSE: list[Any] = [
+    *({"S": ""}, {"S": "x"}, {"S": "#"}, {"S": "9" * 40}, {"S": "é\0"}, {"S": "9999-99-99T00:00:00.000Z"}),
+    *({"N": "-1"}, {"N": "1.5"}, {"N": "1" + "0" * 37}, {"B": b""}, {"B": b"x" * 32}, {"B": b"[]"}),
+    *({"BOOL": False}, {"M": {}}, {"NULL": True}, {"L": []}),
+]
+
+
+def test_whatever_is_taken_away_is_missed(intact: Made) -> None:
+    """C17: each single item."""
+    unmissed = {
+        key for key in intact.contents if not intact.copy().take(key).kinds_found and key not in _free(intact)
+    }
+
+    assert unmissed == set()
+
+
+def _free(made: Made) -> set[Key]:
+    """Return what no other item speaks of, or may be gone already.
+
+    Records; ids of trees that are gone; what is left of a tree that never was; children of a dying tree.
+    """
+    ended = (GONE, UNBORN, conversation(77))
+    return {
+        key
+        for key, item in made.contents.items()
+        if kind_of(key) is Kind.IDEM
+        or ("gone" in item and key.partition.endswith(ended))
+        or UNBORN in f"{key.partition}/{key.sort}"
+        or (kind_of(key) is Kind.KID and key.partition == DYING)
+    }
+
+
+@pytest.mark.parametrize("number", range(100))
+def test_nonsense_is_found_and_never_raises(intact: Made, number: int) -> None:
+    """C17: whatever an item's attributes hold."""
+    random = Random(number)
+    spoilt = intact.copy()
+    for _ in range(1 + number % 3):
+        key = random.choice(sorted(spoilt.contents))
+        name = random.choice(sorted(spoilt.contents[key]))
+        value = random.choice([*_NONSENSE, *random.choice(list(intact.contents.values())).values()])
+        if name in ("PK", "SK") and not value.get("S"):
+            continue  # DynamoDB itself refuses these
+        spoilt.contents[key] = {**spoilt.contents[key], name: value}
+
+    for finding in check(list(spoilt.contents.values()), now_s=spoilt.now_s):
+        assert finding.kind.islower()
+        assert str(finding)
+
+
 def test_many_kinds_of_corruption_are_planted() -> None:
-    """C17: at least 30 kinds."""
-    assert len({kind for corruption in CORRUPTIONS for kind in corruption.kinds}) >= 45
+    """C17: at least 30 kinds; here 70, and more ways to them."""
+    assert len({kind for corruption in CORRUPTIONS for kind in corruption.kinds}) >= 70

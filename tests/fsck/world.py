@@ -82,8 +82,9 @@ def think(process: Process, conversation_id: str, text: str, by: Caller = PLANNE
     return answer.id
 
 
-def _large(random: Random) -> str:
-    return random.randbytes(450_000).hex()
+def _large(size: int) -> str:
+    """Return text that takes about so many bytes when it is packed."""
+    return Random(size).randbytes(size).hex()
 
 
 def _main_tree(process: Process) -> World:
@@ -94,7 +95,7 @@ def _main_tree(process: Process) -> World:
     thoughts = [think(process, ROOT, "a"), think(process, ROOT, "b", epoch=2), think(process, ROOT, "c")]
     think(process, ROOT, "x", by=CODER, epoch=4)
     said.append(say(process, ROOT, "three"))
-    large = say(process, ROOT, _large(Random(1)))
+    large = say(process, ROOT, _large(370_000))
     for user, level in (("bob", "writer"), ("eve/#", "manager")):
         shared = process.ask(
             "shareConversation",
@@ -202,7 +203,7 @@ def dying(process: Process) -> None:
     """Make a tree to delete: a fork, a child, context, a large body, a transfer that waits."""
     say(process, DYING, "to be deleted", idempotency_key="d")
     think(process, DYING, "deep")
-    say(process, DYING, _large(Random(2)))
+    say(process, DYING, _large(40_000))
     fork = process.ask("forkConversation", ANN, conversationId=DYING, id=DYING_FORK)
     assert fork.status == 201
     say(process, DYING_FORK, "also")

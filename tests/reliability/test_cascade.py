@@ -1,0 +1,369 @@
+"""C6: deletion of families of trees while they are written to, by workers that are killed again and again."""
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from forklore.domain import keys
+from forklore.domain.keys import Key
+from forklore.domain.model import Caller
+from forklore.errors import NotFoundError
+from forklore.storage.connection import Item
+from forklore.storage.queue import Queue
+from forklore.usecases import transfers
+from forklore.usecases.deletion import CREATION_SECONDS_MAX, delete_conversation, run_deletion, sweep
+from tests.reliability.faults import WRITE, Call, Fault, Killed, at
+from tests.reliability.figures import Measure
+from tests.reliability.intact import assert_intact
+from tests.reliability.planting import Planted, plant
+from tests.reliability.service import Process
+from tests.support.mailbox import Mailbox
+from tests.support.tables import Store, WrongClock
+
+ANN, BOB = Caller("ann"), Caller("bob")
+PLANNER = Caller("ann", "planner")
+WRITERS, WORKERS = 6, 2
+SLOW_RATE, SLOW_S = 0.8, 1.5
+"""How many of the writers' transactions are on their way for how long at most: what they were decided on is
+old when they arrive."""
+LIVES = (4, 8, 12, 40)
+"""Writes within which a process is killed: some come far, or to their end."""
+KILLS_OF_A_FAMILY_MAX = 80
+MEMBERS = 55
+"""Too many for a child to be made of them in one transaction."""
+LARGE = Random(5).randbytes(30_000).hex() * 3
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"contentType": "text/plain", "content": [value]}
+
+
+class Post:
+    """A queue that loses messages, delivers them twice, late, and in no order."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._lock = threading.Lock()
+        self._lying: list[str] = []
+
+    @property
+    def queue(self) -> Queue:
+        return Queue(self, "https://sqs/jobs")
+
+    def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        for entry in Entries:
+            self.put(json.loads(entry["MessageBody"])["groupId"])
+        return {}
+
+    def put(self, group_id: str) -> None:
+        with self._lock:
+            self._lying.append(group_id)
+
+    def take(self) -> str | None:
+        """Return a tree that was announced; None when there is no message, or it is lost."""
+        with self._lock:
+            if not self._lying:
+                return None
+            place = self._random.randrange(len(self._lying))
+            group_id = self._lying[place]
+            roll = self._random.random()
+            if roll > 0.25:  # else it comes a second time
+                del self._lying[place]
+            return None if roll > 0.85 else group_id
+
+
+@dataclass
+class Family:
+    """A tree to be deleted with all that is started from it.
+
+    known: every conversation of it that was acknowledged. alive: those of which nobody was told that they
+    are gone. at_once: those of the tree and of its direct children, which the answer promises to be shut.
+    warm: a process that has appended to each of those, and so does not look where they are.
+    """
+
+    root: str
+    warm: Process
+    known: list[str] = field(default_factory=list)
+    alive: list[str] = field(default_factory=list)
+    at_once: list[str] = field(default_factory=list)
+
+    def add(self, conversation_ids: list[str]) -> None:
+        self.known += conversation_ids
+        self.alive += conversation_ids
+
+
+class Service:
+    """The service on one table, and what its callers have been told."""
+
+    def __init__(self, store: Store, random: Random) -> None:
+        self.store = store
+        self.random = random
+        self.post = Post(Random(random.random()))
+        self.kills = 0
+        self.acknowledged = 0
+        self.said: dict[str, list[str]] = {}
+        self._lock = threading.Lock()
+
+    def new_id(self, random: Random) -> str:
+        return str(uuid.UUID(int=random.getrandbits(128), version=4))
+
+    def say(self, process: Process, conversation_id: str, **given: Any) -> None:
+        answer = process.ask("appendEntry", ANN, conversationId=conversation_id, **text("x"), **given)
+        assert answer.status == 201, answer
+
+    def make_family(self, parent: str, random: Random, *, forks: int) -> Family:
+        """Make a tree started by `parent`, with three levels of children, and forks in all of them."""
+        process = Process(self.store)
+        family = Family(self.new_id(random), process)
+        self.say(process, family.root, startedByConversationId=parent)
+        trees = {0: [family.root]}
+        for level, width in ((1, 3), (2, 5), (3, 4)):
+            trees[level] = [self.new_id(random) for _ in range(width)]
+            for child in trees[level]:
+                self.say(process, child, startedByConversationId=random.choice(trees[level - 1]))
+        everyone = [tree for level in trees.values() for tree in level]
+        family.add(everyone)
+        family.at_once += [*trees[0], *trees[1]]
+        for _ in range(forks):
+            source, fork = random.choice(family.known), self.new_id(random)
+            made = process.ask("forkConversation", ANN, conversationId=source, id=fork)
+            assert made.status == 201
+            family.add([fork])
+            if source in family.at_once:
+                family.at_once.append(fork)
+                self.say(process, fork)
+        for tree in everyone:
+            process.ask("shareConversation", ANN, conversationId=tree, userId="bob", accessLevel="writer")
+            thought = process.ask(
+                "appendEntry", PLANNER, conversationId=tree, channel="context", **text(LARGE)
+            )
+            assert thought.status == 201
+        offered = process.ask("requestTransfer", ANN, conversationId=trees[1][0], newOwnerUserId="bob")
+        assert offered.status == 201
+        return family
+
+    # Writers
+
+    def write(self, family: Family, number: int, stop: threading.Event) -> None:
+        """Append, fork, start children, share and hand over until told to stop."""
+        random = Random(f"{self.random.random()} {number}")
+
+        def hold_up(call: Call) -> None:
+            if call.operation == WRITE and random.random() < SLOW_RATE:
+                time.sleep(random.random() * SLOW_S)
+
+        process = Process(self.store, hold_up)
+        while family.alive and not stop.is_set():
+            target, new = random.choice([*family.alive, family.root]), self.new_id(random)
+            what = random.choice(["append"] * 5 + ["think", "fork", "fork", "child", "child", "share"])
+            once = {"idempotency_key": new} if random.random() < 0.3 else {}
+            match what:
+                case "append":
+                    answer = process.ask("appendEntry", ANN, conversationId=target, **text("more"), **once)
+                case "think":
+                    given = {"channel": "context", "conversationId": target}
+                    answer = process.ask("appendEntry", PLANNER, **given, **text("more"), **once)
+                case "fork":
+                    answer = process.ask("forkConversation", ANN, conversationId=target, id=new, **once)
+                case "child":
+                    given = {"conversationId": new, "startedByConversationId": target}
+                    answer = process.ask("appendEntry", ANN, **given, **text("a task"), **once)
+                case _:
+                    given = {"conversationId": target, "userId": new, "accessLevel": "reader"}
+                    answer = process.ask("shareConversation", ANN, **given, **once)
+            assert answer.status in (201, 404, 503), answer
+            with self._lock:
+                if answer.status == 201:
+                    self.acknowledged += 1
+                    family.add([new] if what in ("fork", "child") else [])
+                elif answer.status == 404 and target in family.alive:
+                    family.alive.remove(target)
+
+    def write_beside(self, conversation_id: str, stop: threading.Event) -> None:
+        """Append to a tree that nobody deletes."""
+        process, said = Process(self.store), self.said.setdefault(conversation_id, [])
+        while not stop.is_set():
+            answer = process.ask("appendEntry", BOB, conversationId=conversation_id, **text("here"))
+            said.append(answer.id)
+            time.sleep(0.01)
+
+    # Deletion
+
+    def mortal(self, random: Random) -> Process:
+        """Return a process that is killed at one of its writes, before or after it is done."""
+        fault = random.choice([Fault.KILL, Fault.KILL_AFTER])
+        left = random.randint(1, random.choice(LIVES))
+
+        def choose(call: Call) -> Fault | None:
+            nonlocal left
+            left -= "Write" in call.operation
+            return fault if left == 0 else None
+
+        return Process(self.store, choose, in_order=random.random() < 0.5)
+
+    def survives(self, act: Callable[[], object]) -> bool:
+        """Tell whether a process that may be killed came to its end."""
+        try:
+            act()
+        except Killed:
+            with self._lock:
+                self.kills += 1
+            return False
+        return True
+
+    def delete(self, family: Family, random: Random) -> None:
+        """Ask for the deletion until it is answered by 204, or by 404: a request before came that far."""
+        is_shut = False
+
+        def ask() -> None:
+            nonlocal is_shut
+            table, queue = self.mortal(random).table, self.post.queue
+            try:
+                is_shut = delete_conversation(table, queue, caller=ANN, conversation_id=family.root, wait_s=0)
+            except NotFoundError:
+                is_shut = True
+
+        while not is_shut:
+            self.survives(ask)
+
+    def work(self, random: Random) -> None:
+        """Take a message, or sweep; be killed, perhaps."""
+        process = self.mortal(random)
+        group_id = self.post.take() if random.random() < 0.9 else None
+        if group_id is None:
+            others = {"transfer": transfers.finish_rewriting}
+            self.survives(lambda: sweep(process.table, self.post.queue, others=others))
+            return
+        is_done = self.survives(lambda: run_deletion(process.table, self.post.queue, group_id, wait_s=0))
+        if not is_done and random.random() < 0.5:  # it was not taken from the queue for good
+            self.post.put(group_id)
+
+    def finish(self) -> None:
+        """Sweep, later than any creation may last, and work until nothing is left to do."""
+        late = WrongClock((CREATION_SECONDS_MAX + 60) * 1000)
+        while True:
+            mailbox, process = Mailbox(), Process(self.store, clock=late)
+            if not sweep(process.table, mailbox.queue).jobs:
+                return
+            for message in mailbox.take():
+                run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-1_000)
+
+    @contextmanager
+    def written_to(self, family: Family, beside: str) -> Iterator[None]:
+        """Let writers write while the block runs."""
+        stop = threading.Event()
+        with ThreadPoolExecutor(WRITERS + 1) as threads:
+            running = [threads.submit(self.write, family, number, stop) for number in range(WRITERS)]
+            running.append(threads.submit(self.write_beside, beside, stop))
+            try:
+                yield
+            finally:
+                stop.set()
+        for one in running:
+            one.result()
+
+
+def kill_a_staged_child(service: Service, parent: str, random: Random) -> str:
+    """Leave a child of many members half made; return its id."""
+    process = Process(service.store)
+    for number in range(MEMBERS):
+        given = {"conversationId": parent, "userId": f"user {number}", "accessLevel": "reader"}
+        assert process.ask("shareConversation", ANN, **given).status == 201
+    child = service.new_id(random)
+    given = {"conversationId": child, "startedByConversationId": parent}
+    killed = Process(service.store, at(5, Fault.KILL_AFTER), in_order=True)
+    assert not service.survives(lambda: killed.ask("appendEntry", ANN, **given, **text("a task")))
+    return child
+
+
+def is_rest(key: Key, item: Item) -> bool:
+    """Tell whether an item is what remains of a deleted tree for a while."""
+    return "ttl" in item and (key.partition.startswith("IDEM#") or "gone" in item)
+
+
+def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measure) -> None:
+    """C6, F01, F11, F17, F19: killed workers, doubled, late and lost messages, writers until the end."""
+    kills, forks = measure.goal(ci=50, gate=500, long=2_000), measure.goal(ci=60, gate=150, long=300)
+    service = Service(store, measure.random)
+    plain = Process(store)
+    neighbour, beside = service.new_id(service.random), service.new_id(service.random)
+    service.say(plain, neighbour)
+    sibling = service.make_family(neighbour, service.random, forks=20)
+    busy = plain.ask("appendEntry", BOB, conversationId=beside, **text("here"))
+    service.said[beside] = [busy.id]
+    before = store.contents()
+    while service.kills < kills:
+        random = Random(service.random.random())
+        family = service.make_family(neighbour, random, forks=forks)
+        unborn = kill_a_staged_child(service, family.root, random)
+        enough = min(kills, service.kills + KILLS_OF_A_FAMILY_MAX)
+        with service.written_to(family, beside), ThreadPoolExecutor(WORKERS) as threads:
+            time.sleep(random.random() / 4)
+            service.delete(family, random)
+            for conversation_id in family.at_once:
+                given = {"conversationId": conversation_id, **text("late")}
+                refused = [process.ask("appendEntry", ANN, **given) for process in (family.warm, plain)]
+                assert [answer.status for answer in refused] == [404, 404], (conversation_id, refused)
+            randoms = [Random(random.random()) for _ in range(WORKERS)]
+            while service.kills < enough and is_left(store):
+                list(threads.map(service.work, randoms))
+        service.finish()
+        assert_intact(store, settled=True)
+        fresh = Process(store)
+        for conversation_id in family.known:
+            shown = fresh.ask("getConversation", ANN, conversationId=conversation_id)
+            late = fresh.ask("appendEntry", ANN, conversationId=conversation_id, **text("late"))
+            assert (shown.status, late.status) == (404, 404), (conversation_id, shown, late)
+        measure.count(families=1, conversations=len(family.known))
+        assert keys.pointer(unborn) not in store.contents()
+    left = store.contents()
+    of_busy = {key for key in left if beside in (key.partition, key.sort[-36:])}
+    assert {key: left.get(key) for key in before if key not in of_busy} == {
+        key: item for key, item in before.items() if key not in of_busy
+    }
+    rest = {key: item for key, item in left.items() if key not in before and key not in of_busy}
+    assert [key for key, item in rest.items() if not is_rest(key, item)] == []
+    shown = plain.ask("listEntries", BOB, conversationId=beside, limit=1_000)
+    assert [entry["id"] for entry in shown.body["data"]] == service.said[beside][:1_000]
+    assert sibling.known
+    measure.count(kills=service.kills, acknowledged=service.acknowledged)
+
+
+def is_left(store: Store) -> bool:
+    """Tell whether any work is in progress."""
+    rows = store.client.query(
+        TableName=store.name,
+        KeyConditionExpression="PK = :job",
+        ExpressionAttributeValues={":job": {"S": "JOB"}},
+        ConsistentRead=True,
+    )
+    return bool(rows["Items"])
+
+
+def test_a_large_tree_is_deleted_in_time(store: Store, measure: Measure) -> None:
+    """C6: 100,000 items in 180 s."""
+    items = measure.goal(ci=3_000, gate=100_000, long=200_000)
+    forks = items // 100
+    tree = Planted(
+        0xE000_0000, "ann", int(time.time() * 1000) - 60_000, entries=10, forks=forks, own_entries=95
+    )
+    planted = plant(store, tree.items())
+    process, mailbox = Process(store), Mailbox()
+    began = time.monotonic()
+    assert delete_conversation(
+        process.table, mailbox.queue, caller=ANN, conversation_id=tree.group_id, wait_s=0
+    )
+    while not run_deletion(process.table, mailbox.queue, tree.group_id, wait_s=0):
+        pass
+    seconds = time.monotonic() - began
+    measure.count(items=planted, seconds=round(seconds))
+    assert_intact(store, settled=True)
+    assert all(is_rest(key, item) for key, item in store.contents().items())
+    assert seconds <= measure.goal(ci=60, gate=180, long=360)
