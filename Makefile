@@ -37,7 +37,7 @@ random := tests/http tests/edge/test_fuzz.py tests/local_server/test_schemathesi
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-random demo openapi fix build build-here size validate test-deployment deploy-emulated sam-local deploy lock clean
+.PHONY: help run test test-random gate gate-long demo openapi fix build build-here size validate test-deployment deploy-emulated sam-local deploy lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -53,6 +53,12 @@ test: $(VENV)/ready ## check format, lint and types, then run all tests but thos
 
 test-random: $(VENV)/ready ## run the tests that make up thousands of requests: histories, hostile requests, the OpenAPI document
 	$(pytest) $(random)
+
+gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
+	$(python) -m gate --size gate $(ARGUMENTS)
+
+gate-long: $(VENV)/ready ## run them at their largest figures: some hours, in parts; started again, it goes on where it stopped
+	$(python) -m gate --size long $(ARGUMENTS)
 
 demo: $(VENV)/ready ## fork and show the conversations of FILE=… on a running local server
 	$(python) -m demo "$(FILE)"
@@ -127,7 +133,7 @@ lock: ## pin everything anew from pyproject.toml and the requirements*.in; needs
 	$(compile) requirements-emulator.in -o requirements-emulator.txt
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -13,6 +13,8 @@ from typing import Any
 from tests.reliability.faults import WRITE, Call, Rewrite
 
 TRUE = "(attribute_exists(PK) OR attribute_not_exists(PK))"
+SAME = {"attribute_not_exists(nonce)": "nonce = :made"}
+"""What the same words of the code come to, for a tree that no request has marked."""
 EXPRESSIONS = ("ConditionExpression", "UpdateExpression")
 _ATTACHED = {"#": "ExpressionAttributeNames", ":": "ExpressionAttributeValues"}
 _GLUE = re.compile(r"\b(AND|OR)\b")
@@ -102,6 +104,7 @@ def _named(verb: str, part: Mapping[str, Any], clause: str) -> str:
     kind = _kind(part.get("Key") or part["Item"])
     told_by = {"Update": part.get("UpdateExpression", ""), "ConditionCheck": part["ConditionExpression"]}
     first = re.findall(r"#\w+", re.split(r"(?<!^)\b(?:SET|ADD|REMOVE)\b", told_by.get(verb, ""))[0])
+    clause = SAME.get(plain(clause), clause)
     which = f" ({plain(', '.join(dict.fromkeys(first[:2])))})" if first else ""
     return f"{verb} {kind}{which}: {plain(clause)}"
 

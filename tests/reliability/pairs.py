@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from forklore.domain.model import Caller
 from tests.reliability.races import Actor, Pair
 from tests.reliability.world import (
     ANN,
@@ -13,26 +14,36 @@ from tests.reliability.world import (
     FORK,
     GIVEN,
     GIVEN_FORK,
+    HALF,
+    LAST_OF_CROWD,
+    MIA,
     NEW,
     OPERATIONS,
     OTHER,
     PASSED,
+    PASSED_FORK,
     PLANNER,
     ROOT,
     UNTITLED,
     Operation,
+    ahead,
     append,
     change,
     crowded,
     delete,
     family,
+    full,
+    given_up,
+    handed_over,
     offered,
     passed,
     post,
     read,
+    run_deletion,
     said,
     thought,
     untitled,
+    work,
 )
 
 
@@ -41,8 +52,21 @@ def pair(one: Operation | str | Actor, other: Operation | str | Actor, **options
     return Pair(_actor(one), _actor(other), **options)
 
 
-def _look(conversation_id: str, *, of: Any = family) -> Operation:
-    return read("getConversation", ANN, of=of, conversationId=conversation_id)
+def _look(conversation_id: str, *, by: Caller = ANN, of: Any = family) -> Operation:
+    return read("getConversation", by, of=of, conversationId=conversation_id)
+
+
+def _work_off(group_id: str, *, of: Any = family) -> Operation:
+    return work(run_deletion(group_id), of=of)
+
+
+def _offer(caller: Caller, to: str, *, of: Any, what: str = ROOT) -> Operation:
+    return post("requestTransfer", caller, of=of, conversationId=what, newOwnerUserId=to)
+
+
+def _accept(caller: Caller, *, of: Any) -> Operation:
+    """Accept what was offered in the request before."""
+    return post("acceptTransfer", caller, of=of, transferId="<last>")
 
 
 def _actor(one: Operation | str | Actor) -> Actor:
@@ -74,6 +98,13 @@ _OWN_CHILD = append(ANN, to=NEW, startedByConversationId=ROOT)
 _DELETE_CROWD = delete("deleteConversation", ANN, of=crowded, conversationId=CROWD)
 _ADD = OPERATIONS["share"]
 
+_DELETE_UNTITLED = delete("deleteConversation", ANN, of=untitled, conversationId=UNTITLED)
+_TAKE_OVER = (
+    _ACCEPT,
+    delete("removeMembership", BOB, of=offered, conversationId=GIVEN, userId="ann"),
+    _look(GIVEN, by=BOB, of=offered),
+)
+_CLEAR_UP = _work_off(HALF, of=given_up)
 BOTH_GONE = ((204, 204),)
 """Both ask for the same to be gone: who comes second finds it done, as after an answer that was lost."""
 GOES_ON = ((202, 204), (204, 202))
@@ -81,6 +112,10 @@ GOES_ON = ((202, 204), (204, 202))
 
 PAIRS: dict[str, Pair] = {
     "append, append": pair(OPERATIONS["append, known"], append(BOB, entry=said("other"), knows=(ROOT, BOB))),
+    "append, append of one id in two forks": pair(
+        append(ANN, to=ROOT, of=ahead, knows=(ROOT, ANN), seed=1),
+        append(ANN, to=FORK, of=ahead, knows=(FORK, ANN), seed=1),
+    ),
     "append, append as the first text": pair(
         append(ANN, to=UNTITLED, of=untitled), append(BOB, to=UNTITLED, of=untitled, entry=said("other"))
     ),
@@ -94,6 +129,7 @@ PAIRS: dict[str, Pair] = {
     "append for the first time, delete": pair(append(BOB, to=FORK), _DELETE),
     "create, create": pair(post("createConversation", ANN, id=NEW), post("createConversation", BOB, id=NEW)),
     "create, create with one key": by_key(post("createConversation", ANN, title="t")),
+    "create, fork under one id": pair(post("createConversation", EVE, id=NEW), _FORK),
     "create, append": pair(post("createConversation", ANN, id=NEW), append(ANN, to=NEW)),
     "fork, fork under one id": pair(_FORK, OPERATIONS["fork at the head"]),
     "fork, fork": pair(_FORK, post("forkConversation", ANN, conversationId=FORK, id=OTHER)),
@@ -119,9 +155,19 @@ PAIRS: dict[str, Pair] = {
         post("appendEntry", BOB, conversationId=NEW, **said("new"), startedByConversationId=CHILD), _DELETE
     ),
     "revoke, append": pair(_REVOKE, append(BOB, knows=(ROOT, BOB))),
+    "revoke, append and a look": pair(
+        (_REVOKE, read("listEntries", ANN, conversationId=ROOT)), append(BOB, knows=(ROOT, BOB))
+    ),
     "downgrade, append": pair(_DOWNGRADE, append(BOB, knows=(ROOT, BOB))),
     "revoke a manager, share by them": pair(
         delete("removeMembership", ANN, conversationId=ROOT, userId="mia"), OPERATIONS["share as a manager"]
+    ),
+    "revoke a manager and a look, share by them": pair(
+        (
+            delete("removeMembership", ANN, conversationId=ROOT, userId="mia"),
+            read("listMemberships", ANN, conversationId=ROOT),
+        ),
+        OPERATIONS["share as a manager"],
     ),
     "revoke, change": pair(_REVOKE, OPERATIONS["change"]),
     "revoke, downgrade": pair(_REVOKE, _DOWNGRADE),
@@ -151,8 +197,8 @@ PAIRS: dict[str, Pair] = {
     "accept, append by the owner before": pair(
         _ACCEPT, append(ANN, to=GIVEN, of=offered, knows=(GIVEN, ANN))
     ),
-    "accept, share": pair(
-        _ACCEPT,
+    "accept and a look, share": pair(
+        (_ACCEPT, read("listMemberships", BOB, of=offered, conversationId=GIVEN)),
         post("shareConversation", ANN, of=offered, conversationId=GIVEN, userId="eve", accessLevel="manager"),
     ),
     "cancel, decline": pair(_CANCEL, _DECLINE, also=BOTH_GONE),
@@ -165,6 +211,9 @@ PAIRS: dict[str, Pair] = {
     "context, context": pair(append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("d"))),
     "context, next epoch": pair(
         append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("d", epoch=2))
+    ),
+    "next epoch, next epoch": pair(
+        append(PLANNER, entry=thought("c", epoch=2)), append(PLANNER, entry=thought("d", epoch=2))
     ),
     "first context, first context": pair(
         append(CODER, entry=thought("c")), append(CODER, entry=thought("d", epoch=3))
@@ -188,7 +237,73 @@ PAIRS: dict[str, Pair] = {
         _DELETE, delete("deleteConversation", ANN, conversationId=CHILD), also=GOES_ON
     ),
     "delete, the sweep": pair(
-        delete("deleteConversation", ANN, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]
+        delete("deleteConversation", BOB, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]
+    ),
+    # What follows needs a caller who makes several requests, or one that is held up for long.
+    "offer, delete and the worker": pair("offer", (_DELETE, _work_off(ROOT)), is_endless=True),
+    "fork, delete and the worker": pair(_FORK, (_DELETE, _work_off(ROOT)), is_endless=True),
+    "share, delete and the worker": pair(_ADD, (_DELETE, _work_off(ROOT)), is_endless=True),
+    "change, delete and the worker": pair("change", (_DELETE, _work_off(ROOT)), is_endless=True),
+    "delete, delete and the worker": pair(
+        _DELETE_UNTITLED, (_DELETE_UNTITLED, _work_off(UNTITLED, of=untitled)), is_endless=True
+    ),
+    "delete, delete of a child and the worker": pair(
+        _DELETE,
+        (delete("deleteConversation", ANN, conversationId=CHILD), _work_off(CHILD)),
+        also=GOES_ON,
+        is_endless=True,
+    ),
+    "offer, offer and accept": pair(
+        _offer(ANN, "mia", of=family),
+        (_offer(ANN, "bob", of=family), _accept(BOB, of=family)),
+        is_endless=True,
+    ),
+    "append, accept and remove the sender": pair(
+        append(ANN, to=GIVEN, of=offered, knows=(GIVEN, ANN)), _TAKE_OVER, is_endless=True
+    ),
+    "change, accept and remove the sender": pair(
+        change("updateConversation", ANN, of=offered, conversationId=GIVEN, title="new"),
+        _TAKE_OVER,
+        is_endless=True,
+    ),
+    "revoke by a manager, promote": pair("remove a member as a manager", "change a level"),
+    "share, share the last place": pair(
+        post("shareConversation", ANN, of=full, conversationId=ROOT, userId="eve", accessLevel="reader"),
+        post("shareConversation", ANN, of=full, conversationId=ROOT, userId="bob", accessLevel="reader"),
+    ),
+    "context of two epochs, context of one between": pair(
+        post(
+            "appendEntry",
+            PLANNER,
+            conversationId=ROOT,
+            entries=[thought("c"), thought("d", epoch=3)],
+            knows=(ROOT, PLANNER),
+        ),
+        append(PLANNER, entry=thought("e", epoch=2)),
+    ),
+    "remove a former owner and their append, hand over and back": pair(
+        (
+            delete("removeMembership", BOB, of=handed_over, conversationId=PASSED, userId="ann"),
+            append(ANN, to=PASSED_FORK, of=handed_over),
+        ),
+        (
+            _offer(BOB, "ann", of=handed_over, what=PASSED),
+            _accept(ANN, of=handed_over),
+            _offer(ANN, "bob", of=handed_over, what=PASSED),
+            _accept(BOB, of=handed_over),
+        ),
+        is_endless=True,
+    ),
+    "rewrite, rewrite and hand on": pair(
+        "the sweep",
+        (
+            OPERATIONS["the sweep"],
+            _offer(BOB, "ann", of=passed, what=PASSED),
+            _accept(ANN, of=passed),
+            _offer(ANN, "mia", of=passed, what=PASSED),
+            _accept(MIA, of=passed),
+        ),
+        is_endless=True,
     ),
     "the worker, the worker": pair("the worker", "the worker", is_endless=True),
     "go on with a child, go on with it": pair(
@@ -197,7 +312,22 @@ PAIRS: dict[str, Pair] = {
         also=((201, 503), (503, 201)),
         is_endless=True,
     ),
+    "go on with a child, revoke and go on with it": pair(
+        "go on with a child that was begun",
+        (
+            delete("removeMembership", ANN, of=crowded, conversationId=CROWD, userId=LAST_OF_CROWD),
+            OPERATIONS["go on with a child that was begun"],
+        ),
+        also=((201, 204),),
+        is_endless=True,
+    ),
     "give a child up, go on with it": pair(
-        "the sweep and the worker give up", "go on with a child that was begun", is_endless=True
+        "the sweep gives up", "go on with a child that was begun", is_endless=True
+    ),
+    "clear a child up, make another": pair(
+        _CLEAR_UP, append(EVE, to=HALF, of=given_up), also=((200, 503),), is_endless=True
+    ),
+    "clear a child up, clear it up and make another": pair(
+        _CLEAR_UP, (_CLEAR_UP, append(EVE, to=HALF, of=given_up)), is_endless=True
     ),
 }

@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import permutations
-from random import Random
 
 from tests.reliability.comparing import normal, told
 from tests.reliability.crashes import nothing
 from tests.reliability.faults import Choose, Rewrite
 from tests.reliability.intact import assert_intact
-from tests.reliability.schedules import Actors, explore, wander
+from tests.reliability.schedules import explore
 from tests.reliability.service import Answer, Process
 from tests.reliability.world import ABANDONED_SECONDS, Operation, World, built, crowded, settle
 from tests.support.tables import Store
@@ -80,15 +79,11 @@ class Race:
                 callers[name].ask_next()
             return self._outcome(callers, store)
 
-    def run(self) -> int:
-        """Hold every schedule to the outcome of one of the orders; return how many there are."""
-        return sum(self._hold_each(explore))
+    def run(self, *, switches_max: int | None = None) -> int:
+        """Hold every schedule to the outcome of one of the orders; return how many there are.
 
-    def sample(self, random: Random, runs: int) -> int:
-        """Hold schedules at random to the outcome of one of the orders; return how many."""
-        return sum(self._hold_each(lambda callers: wander(callers, random, runs)))
-
-    def _hold_each(self, schedules: Callable[[Actors[None]], Iterator[object]]) -> Iterator[int]:
+        switches_max: how often one of the two must wait who could go on; None: in all orders.
+        """
         made: list[tuple[Store, Mapping[str, _Caller]]] = []
 
         @contextmanager
@@ -98,7 +93,8 @@ class Race:
                 made[:] = [(store, callers)]
                 yield {name: caller.ask_all for name, caller in callers.items()}
 
-        for _ in schedules(callers):
+        schedules = 0
+        for _ in explore(callers, switches_max=switches_max):
             [(store, asked)] = made
             assert_intact(store)
             outcome = self._outcome(asked, store)
@@ -106,7 +102,8 @@ class Race:
                 assert outcome[1] in [contents for _, contents in self.in_turn], outcome[0]
             else:
                 assert outcome in self.in_turn, outcome[0]
-            yield 1
+            schedules += 1
+        return schedules
 
     def _callers(self, store: Store, rewrite: Rewrite | None) -> "dict[str, _Caller]":
         pair = self.pair

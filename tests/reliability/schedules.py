@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any, TypeVar
 
 from tests.reliability.faults import Call, Choose, Fault
@@ -67,40 +66,52 @@ class Turns:
 
 @dataclass
 class _Decision:
-    """A place where either may go on. asleep: those that would only repeat a run."""
+    """A place where either may go on.
+
+    runner: who has made the call before. switches: how often a runner had to wait so far, though they could
+    go on, of `switches_max`. asleep: those that would only repeat a run.
+    """
 
     calls: Mapping[str, Call]
+    runner: str
+    switches: int
+    switches_max: int | None
     asleep: dict[str, Call]
     chosen: str = ""
     tried: dict[str, Call] = field(default_factory=dict)
 
     def choose(self) -> bool:
-        """Choose who has not had this turn yet; False when there is nobody left."""
-        left = [name for name in sorted(self.calls) if name not in self.asleep and name not in self.tried]
+        """Choose who has not had this turn yet, the runner first; False when there is nobody left."""
+        out = {*self.asleep, *self.tried}
+        if self.switches == self.switches_max and self.runner in self.calls:
+            out |= self.calls.keys() - {self.runner}
+        left = sorted(self.calls.keys() - out, key=lambda name: (name != self.runner, name))
         self.chosen = left[0] if left else ""
         return bool(left)
 
-    @property
-    def asleep_after(self) -> dict[str, Call]:
-        """Who sleeps on after the chosen call."""
+    def next(self, calls: Mapping[str, Call]) -> "_Decision":
+        """Return the decision that follows the chosen one."""
         chosen = self.calls[self.chosen]
-        return {
-            name: call
-            for name, call in {**self.asleep, **self.tried}.items()
-            if name != self.chosen and commute(call, chosen)
-        }
+        is_switch = self.chosen != self.runner and self.runner in self.calls
+        # Where switches are counted, another order may be the one that can still be afforded.
+        can_sleep = {} if self.switches_max is not None else {**self.asleep, **self.tried}
+        asleep = {n: call for n, call in can_sleep.items() if n != self.chosen and commute(call, chosen)}
+        return _Decision(calls, self.chosen, self.switches + is_switch, self.switches_max, asleep)
 
 
 Actors = Callable[[], AbstractContextManager[Mapping[str, Callable[[Choose], T]]]]
 """Makes the actors, and what they act upon, anew for each run. Each is given what to do before each call."""
 
 
-def explore(actors: Actors[T]) -> Iterator[dict[str, T]]:
-    """Yield what the actors return, once for every order of their calls."""
+def explore(actors: Actors[T], *, switches_max: int | None = None) -> Iterator[dict[str, T]]:
+    """Yield what the actors return, once for every order of their calls.
+
+    switches_max: how often one must wait who could go on; None: as often as there is another order for it.
+    """
     decisions: list[_Decision] = []
     while True:
         with suppress(_Redundant), actors() as made:
-            yield _run(made, _decide(decisions))
+            yield _run(made, _decide(decisions, switches_max))
         while decisions:
             last = decisions[-1]
             last.tried[last.chosen] = last.calls[last.chosen]
@@ -111,25 +122,19 @@ def explore(actors: Actors[T]) -> Iterator[dict[str, T]]:
             return
 
 
-def wander(actors: Actors[T], random: Random, runs: int) -> Iterator[dict[str, T]]:
-    """Yield what the actors return in that many orders of their calls, chosen at random."""
-    for _ in range(runs):
-        with actors() as made:
-            yield _run(made, lambda calls: random.choice(sorted(calls)))
-
-
 class _Redundant(Exception):
     """A run that would only repeat another one."""
 
 
-def _decide(decisions: list[_Decision]) -> Callable[[Mapping[str, Call]], str]:
+def _decide(decisions: list[_Decision], switches_max: int | None) -> Callable[[Mapping[str, Call]], str]:
     """Return what decides as was decided, and anew from there on. It raises _Redundant."""
     depth = 0
 
     def decide(calls: Mapping[str, Call]) -> str:
         nonlocal depth
         if depth == len(decisions):
-            decision = _Decision(calls, decisions[-1].asleep_after if decisions else {})
+            first = _Decision(calls, "", 0, switches_max, {})
+            decision = decisions[-1].next(calls) if decisions else first
             if not decision.choose():
                 raise _Redundant
             decisions.append(decision)

@@ -1,6 +1,7 @@
 """The whole service in this process: operations as callers know them, on a table of DynamoDB Local."""
 
 import json
+import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -57,7 +58,7 @@ class Process:
     """A process of the service, with a client, a clock and a memory of its own.
 
     faults: what befalls its calls. in_order: whether reads that may overlap are made one after another.
-    rewrite: makes of a call's body what is sent in its place.
+    rewrite: makes of a call's body what is sent in its place. last: what it was told last.
     """
 
     def __init__(
@@ -69,10 +70,12 @@ class Process:
         in_order: bool = False,
         seconds: float | None = None,
         rewrite: Rewrite | None = None,
+        random: Callable[[int], int] = secrets.randbits,
     ) -> None:
         threads = InOrder() if in_order else None
-        self.table: Table = store.process(clock=clock, threads=threads, seconds=seconds)
+        self.table: Table = store.process(clock=clock, threads=threads, seconds=seconds, random=random)
         self.faults = Faults(self.table, choose, rewrite=rewrite)
+        self.last: Answer | None = None
 
     def ask(
         self,
@@ -92,7 +95,8 @@ class Process:
         asked = Asked(caller, path, query, body, idempotency_key, f'"{if_match}"' if if_match else None)
         answered = answer(lambda: operation(self.table, asked), "a request")
         shown = json.loads(answered.text, parse_float=Decimal) if answered.text else None
-        return Answer(answered.status, shown)
+        self.last = Answer(answered.status, shown)
+        return self.last
 
 
 def _number(value: object) -> float:

@@ -11,6 +11,7 @@ from forklore.domain.model import Caller
 from forklore.edge.jobs import OTHER_JOBS
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
+from forklore.storage.writes import MEMBERS_MAX
 from forklore.usecases import deletion
 from tests.reliability.faults import WRITE, Choose, Fault, Killed
 from tests.reliability.service import Answer, Process, new_store
@@ -24,7 +25,10 @@ ROOT_CALLER = Caller("root", None, frozenset({"admin"}))
 KEY = "the key"
 CROWD_MEMBERS = 50
 """Members of a tree whose child does not fit into one transaction."""
+LAST_OF_CROWD = "user 9"
+"""Whom a child gets as its member in the last step only."""
 DRAINS_MAX = 50
+AHEAD_MS = 240_000
 ABANDONED_SECONDS = 600
 """When the sweep gives up whatever was begun."""
 
@@ -112,6 +116,26 @@ def passed(endpoint: str) -> World:
     return _build(endpoint, _passed)
 
 
+def handed_over(endpoint: str) -> World:
+    """Return the world of a tree that has changed its owner some time ago."""
+    return _build(endpoint, _passed, lambda store, _process, _made: settle(store))
+
+
+def ahead(endpoint: str) -> World:
+    """Return the world of a tree and its fork that were written to by a clock minutes ahead."""
+    return _build(endpoint, _ahead)
+
+
+def full(endpoint: str) -> World:
+    """Return the world of a tree that has room for one more member."""
+    return _build(endpoint, _full)
+
+
+def given_up(endpoint: str) -> World:
+    """Return the world of a child that was given up half made, and waits for the worker."""
+    return _build(endpoint, _crowded, _given_up)
+
+
 def dead(endpoint: str) -> World:
     """Return the world of a tree that is deleted, and waits for the worker."""
     return _build(endpoint, _dead)
@@ -197,6 +221,22 @@ def _crowded(store: Store, process: Process, made: dict[str, str]) -> None:
         pass
 
 
+def _ahead(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    process = Process(store, clock=WrongClock(AHEAD_MS))
+    process.ask("appendEntry", ANN, conversationId=ROOT, **said("ahead"))
+    assert process.ask("forkConversation", ANN, conversationId=ROOT, id=FORK).status == 201
+
+
+def _full(store: Store, process: Process, _made: dict[str, str]) -> None:
+    process.ask("appendEntry", ANN, conversationId=ROOT, **said("full"))
+    for number in range(MEMBERS_MAX - 2):
+        store.add_member(ROOT, f"user {number}")
+
+
+def _given_up(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    _sweep(Process(store, clock=later(ABANDONED_SECONDS)))
+
+
 # Work that no caller waits for
 
 
@@ -234,7 +274,7 @@ class Operation:
     run: makes it, with an Idempotency-Key or without. of: builds the world. knows: a conversation that the
     process has just read as this caller. takes_key: whether it is a POST. repeated: the status when it was
     done already, where that is another one. is_read: whether it changes nothing. in_seconds: how much later
-    it is made.
+    it is made. seed: of what the process takes for random; None: nobody knows it.
     """
 
     run: Run
@@ -244,10 +284,12 @@ class Operation:
     repeated: int | None = None
     is_read: bool = False
     in_seconds: int = 0
+    seed: int | None = None
 
     def process(self, store: Store, choose: Choose, **options: Any) -> Process:
         """Return a process that is about to run it; the faults begin with its first call."""
-        process = Process(store, clock=later(self.in_seconds), **options)
+        random = {} if self.seed is None else {"random": Random(self.seed).getrandbits}
+        process = Process(store, clock=later(self.in_seconds), **random, **options)
         if self.knows is not None:
             conversation_id, caller = self.knows
             assert process.ask("getConversation", caller, conversationId=conversation_id).status == 200
@@ -255,12 +297,23 @@ class Operation:
         return process
 
 
-def post(name: str, caller: Caller, *, of: Any = family, knows: Any = None, **given: Any) -> Operation:
+def post(
+    name: str,
+    caller: Caller,
+    *,
+    of: Any = family,
+    knows: tuple[str, Caller] | None = None,
+    seed: int | None = None,
+    **given: Any,
+) -> Operation:
     return Operation(
-        lambda process, world, key: process.ask(name, caller, idempotency_key=key, **_named(given, world)),
+        lambda process, world, key: process.ask(
+            name, caller, idempotency_key=key, **_named(given, world, process)
+        ),
         of=of,
         knows=knows,
         takes_key=True,
+        seed=seed,
     )
 
 
@@ -268,7 +321,7 @@ def change(
     name: str, caller: Caller, *, of: Any = family, repeated: int | None = None, **given: Any
 ) -> Operation:
     return Operation(
-        lambda process, world, _key: process.ask(name, caller, **_named(given, world)),
+        lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
         of=of,
         repeated=repeated,
     )
@@ -280,7 +333,9 @@ def delete(name: str, caller: Caller, *, of: Any = family, repeated: int = 404, 
 
 def read(name: str, caller: Caller, *, of: Any = family, **given: Any) -> Operation:
     return Operation(
-        lambda process, world, _key: process.ask(name, caller, **_named(given, world)), of=of, is_read=True
+        lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
+        of=of,
+        is_read=True,
     )
 
 
@@ -294,11 +349,12 @@ def work(job: Callable[[Process], object], *, of: Any, in_seconds: int = 0) -> O
     return Operation(run, of=of, in_seconds=in_seconds)
 
 
-def _named(given: Mapping[str, Any], world: World) -> dict[str, Any]:
-    """Return what is given, with the ids that `<names>` stand for."""
+def _named(given: Mapping[str, Any], world: World, process: Process) -> dict[str, Any]:
+    """Return what is given, with the ids that `<names>` stand for; `<last>`: of what was made just before."""
+    made = {"last": process.last.body.get("id")} if process.last and process.last.body else {}
+    names = {f"<{name}>": held for name, held in (world.made | made).items() if held}
     return {
-        name: world.made.get(value[1:-1], value) if isinstance(value, str) and value[:1] == "<" else value
-        for name, value in given.items()
+        name: names.get(value, value) if isinstance(value, str) else value for name, value in given.items()
     }
 
 
@@ -318,7 +374,7 @@ def _list(caller: Caller, of: str, **query: Any) -> Operation:
     return read("listEntries", caller, conversationId=of, **query)
 
 
-def _run_deletion(group_id: str) -> Callable[[Process], object]:
+def run_deletion(group_id: str) -> Callable[[Process], object]:
     return lambda process: deletion.run_deletion(process.table, Mailbox().queue, group_id, wait_s=0)
 
 
@@ -328,7 +384,7 @@ def _sweep(process: Process) -> None:
 
 def _give_up(process: Process) -> None:
     _sweep(process)
-    _run_deletion(HALF)(process)
+    run_deletion(HALF)(process)
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -398,7 +454,7 @@ OPERATIONS: dict[str, Operation] = {
     "delete": delete("deleteConversation", ANN, conversationId=ROOT),
     "delete by its fork": delete("deleteConversation", ANN, conversationId=FORK),
     "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN),
-    "the worker": work(_run_deletion(DEAD), of=dead),
+    "the worker": work(run_deletion(DEAD), of=dead),
     "the sweep": work(_sweep, of=passed),
     "the sweep gives up": work(_sweep, of=crowded, in_seconds=ABANDONED_SECONDS),
     "the sweep and the worker give up": work(_give_up, of=crowded, in_seconds=ABANDONED_SECONDS),

@@ -225,25 +225,28 @@ class Writer:
         )
 
     def check_owner(self, group_id: str, owner: str) -> Write:
-        """Hold a tree to be live and the user's."""
-        return self._check_group(GROUP, group_id, {"owner": text(owner)})
+        """Hold a tree to be the user's."""
+        return self._write(
+            GROUP,
+            "ConditionCheck",
+            Key=key_of(keys.group(group_id)),
+            ConditionExpression="#owner = :owner",
+            ExpressionAttributeNames={"#owner": "owner"},
+            ExpressionAttributeValues={":owner": text(owner)},
+        )
 
     def check_parent(self, parent: Group) -> Write:
         """Hold the tree that starts another to be live, and its members to be those that were read."""
-        return self._check_group(PARENT, parent.group_id, {"membersVersion": number(parent.members_version)})
-
-    def _check_group(self, name: str, group_id: str, held: Item) -> Write:
-        n = Names()
-        conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
-        conditions += [
-            f"{n.name(attribute)} = {n.value(attribute, value)}" for attribute, value in held.items()
-        ]
         return self._write(
-            name,
+            PARENT,
             "ConditionCheck",
-            Key=key_of(keys.group(group_id)),
-            ConditionExpression=" AND ".join(conditions),
-            **n.parts(),
+            Key=key_of(keys.group(parent.group_id)),
+            ConditionExpression="#state = :live AND #version = :version",
+            ExpressionAttributeNames={"#state": "state", "#version": "membersVersion"},
+            ExpressionAttributeValues={
+                ":live": text(State.LIVE),
+                ":version": number(parent.members_version),
+            },
         )
 
     def put_transfer(self, transfer: Transfer, *, nonce: str) -> list[Write]:
@@ -495,17 +498,26 @@ class Writer:
         members: int,
         kid: Key,
         nonce: str,
-        taken_from: Group | None,
+        is_begun: bool,
         now_s: int,
     ) -> list[Write]:
-        """Claim the id for a tree that nobody can see yet. taken_from: who has begun to make it before."""
+        """Claim the id for a tree that nobody can see yet. is_begun: whether another has, whose nonce goes."""
         group = items.group_item(
             root, owner=owner, members=members, kid=kid, state=State.CREATING, nonce=nonce
         )
-        if taken_from is None:
-            claim = [self.put_pointer(root, nonce=nonce, now_s=now_s), self.put_new(MAKING, group)]
+        if is_begun:
+            claim = [
+                self._write(
+                    MAKING,
+                    "Put",
+                    Item=group,
+                    ConditionExpression="#state = :creating",
+                    ExpressionAttributeNames={"#state": "state"},
+                    ExpressionAttributeValues={":creating": text(State.CREATING)},
+                )
+            ]
         else:
-            claim = [self._write(MAKING, "Put", Item=group, **self._while_making(taken_from.nonce))]
+            claim = [self.put_pointer(root, nonce=nonce, now_s=now_s), self.put_new(MAKING, group)]
         return [*claim, self.put_job(JOB, CREATION, root.group_id, at=root.created_at)]
 
     def check_making(self, group_id: str, *, nonce: str) -> Write:
@@ -533,11 +545,11 @@ class Writer:
             self.delete(JOB, keys.job(CREATION, root.group_id)),
         ]
 
-    def _while_making(self, nonce: str | None) -> dict[str, Any]:
+    def _while_making(self, nonce: str) -> dict[str, Any]:
         return {
             "ConditionExpression": "#state = :creating AND #nonce = :nonce",
             "ExpressionAttributeNames": {"#state": "state", "#nonce": "nonce"},
-            "ExpressionAttributeValues": {":creating": text(State.CREATING), ":nonce": text(nonce or "")},
+            "ExpressionAttributeValues": {":creating": text(State.CREATING), ":nonce": text(nonce)},
         }
 
     def put_fork(
@@ -581,14 +593,11 @@ class Writer:
             conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
         return self._tombstone(name, group_id, n, at=at, conditions=conditions)
 
-    def bury_unborn(self, group_id: str, *, at: str, nonce: str | None) -> Write:
-        """Set the tombstone of a tree that never came alive, if it is still the creation that was read."""
+    def bury_unborn(self, group_id: str, *, at: str) -> Write:
+        """Set the tombstone of a tree that has not come alive yet."""
         n = Names()
         n.value("unborn", {"BOOL": True})
-        conditions = [
-            f"{n.name('state')} = {n.value('creating', text(State.CREATING))}",
-            self._made(n, nonce),
-        ]
+        conditions = [f"{n.name('state')} = {n.value('creating', text(State.CREATING))}"]
         return self._tombstone(GROUP, group_id, n, at=at, conditions=conditions)
 
     def _tombstone(self, name: str, group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -> Write:

@@ -1,0 +1,80 @@
+"""Each condition of each write is needed: without it a check of C2 or C4 fails (reliability, C14).
+
+`conditions.txt` names for each condition the smallest check that fails; what it does not name is a mistake, and
+so is what it names and nobody sends.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.reliability.conditions import conditions_of, without
+from tests.reliability.crashes import Crashes, nothing
+from tests.reliability.faults import Fault
+from tests.reliability.figures import Measure
+from tests.reliability.pairs import PAIRS
+from tests.reliability.races import Race
+from tests.reliability.world import OPERATIONS, Operation, built
+
+SWITCHES_MAX = 2
+
+
+def read_table() -> dict[str, str]:
+    """Return the check that each condition fails without."""
+    text = Path(__file__).with_name("conditions.txt").read_text()
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return dict(tuple(map(str.strip, line.split("|"))) for line in lines)  # type: ignore[misc]
+
+
+TABLE = read_table()
+
+
+def sent_by(operation: Operation, endpoint: str) -> set[str]:
+    """Return the conditions that an operation sends when nothing goes wrong."""
+    crashes = Crashes(operation, built(operation.of, endpoint), endpoint)
+    with crashes.world.copy(endpoint) as store:
+        process, _ = crashes.attempt(store, nothing)
+        return {condition for call in process.faults.calls for condition in conditions_of(call)}
+
+
+def all_operations() -> Iterator[Operation]:
+    yield from OPERATIONS.values()
+    for pair in PAIRS.values():
+        yield from (pair.one[0], pair.other[0])
+
+
+def test_the_table_names_every_condition_that_is_sent_and_no_other(endpoint: str) -> None:
+    """C14."""
+    changes = {id(operation): operation for operation in all_operations() if not operation.is_read}
+    sent = set().union(*(sent_by(operation, endpoint) for operation in changes.values()))
+
+    assert sorted(sent - TABLE.keys()) == [], "sent, but not in conditions.txt"
+    assert sorted(TABLE.keys() - sent) == [], "in conditions.txt, but not sent"
+
+
+def fails(check: str, condition: str, endpoint: str) -> bool:
+    """Tell whether a check finds something when the condition is taken out of every write."""
+    kind, _, name = check.partition(" ")
+    rewrite = without(condition)
+    try:
+        if kind == "C4":
+            pair = PAIRS[name]
+            Race(pair, endpoint, rewrite).run(switches_max=SWITCHES_MAX)
+        else:
+            assert kind == "C2", check
+            operation = OPERATIONS[name]
+            crashes = Crashes(operation, built(operation.of, endpoint), endpoint, rewrite)
+            for call in crashes.faultless.calls:
+                crashes.recovers(call.number, Fault.AFTER)
+                crashes.recovers(call.number, Fault.KILL_AFTER)
+    except AssertionError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("condition", TABLE)
+def test_without_a_condition_its_check_fails(endpoint: str, condition: str, measure: Measure) -> None:
+    """C14."""
+    assert fails(TABLE[condition], condition, endpoint), f"nothing fails without {condition}"
+    measure.count(conditions=1)
