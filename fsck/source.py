@@ -10,6 +10,8 @@ from forklore.storage.connection import BUDGET_MAX_S, Connection, Deadline, Item
 from forklore.storage.table import Table
 from forklore.storage.usage import Usage
 
+PAGE_ITEMS_MAX = 1_000
+"""Items read at once: DynamoDB Local takes longer for a whole megabyte than a call may last."""
 INDEXES = {"byConversation", "allTrees"}
 
 
@@ -75,6 +77,7 @@ class Source:
             ConsistentRead=True,
             Segment=segment,
             TotalSegments=segments,
+            Limit=PAGE_ITEMS_MAX,
             **({"ExclusiveStartKey": start} if start else {}),
         )
 

@@ -15,10 +15,17 @@ from forklore.domain import keys
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller
 from forklore.errors import NotFoundError
+from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.queue import Queue
 from forklore.usecases import transfers
-from forklore.usecases.deletion import CREATION_SECONDS_MAX, delete_conversation, run_deletion, sweep
+from forklore.usecases.deletion import (
+    CREATION_SECONDS_MAX,
+    DELETION,
+    delete_conversation,
+    run_deletion,
+    sweep,
+)
 from tests.reliability.faults import WRITE, Call, Fault, Killed, at
 from tests.reliability.figures import Measure
 from tests.reliability.intact import assert_intact
@@ -30,7 +37,7 @@ from tests.support.tables import Store, WrongClock
 ANN, BOB = Caller("ann"), Caller("bob")
 PLANNER = Caller("ann", "planner")
 WRITERS, WORKERS = 6, 2
-SLOW_RATE, SLOW_S = 0.8, 1.5
+SLOW_RATE, SLOW_S = 0.5, 1.0
 """How many of the writers' transactions are on their way for how long at most: what they were decided on is
 old when they arrive."""
 LIVES = (4, 8, 12, 40)
@@ -245,15 +252,29 @@ class Service:
         if not is_done and random.random() < 0.5:  # it was not taken from the queue for good
             self.post.put(group_id)
 
-    def finish(self) -> None:
-        """Sweep, later than any creation may last, and work until nothing is left to do."""
-        late = WrongClock((CREATION_SECONDS_MAX + 60) * 1000)
+    def finish(self, clock: Clock | None = None) -> None:
+        """Sweep and work, unharmed, until no deletion is left; given a late clock, no creation, too."""
         while True:
-            mailbox, process = Mailbox(), Process(self.store, clock=late)
-            if not sweep(process.table, mailbox.queue).jobs:
-                return
+            mailbox, process = Mailbox(), Process(self.store, clock=clock)
+            sweep(process.table, mailbox.queue)
             for message in mailbox.take():
-                run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-1_000)
+                run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-1_000 if clock else 0)
+            if not self.has_jobs("" if clock else DELETION):
+                return
+
+    def has_jobs(self, kind: str) -> bool:
+        """Tell whether there is work of a kind in progress; of any kind with an empty one."""
+        rows = self.store.client.query(
+            TableName=self.store.name,
+            KeyConditionExpression="PK = :job AND SK BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":job": {"S": "JOB"},
+                ":first": {"S": kind or " "},
+                ":last": {"S": f"{kind}~"},
+            },
+            ConsistentRead=True,
+        )
+        return bool(rows["Items"])
 
     @contextmanager
     def written_to(self, family: Family, beside: str) -> Iterator[None]:
@@ -305,16 +326,17 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
         unborn = kill_a_staged_child(service, family.root, random)
         enough = min(kills, service.kills + KILLS_OF_A_FAMILY_MAX)
         with service.written_to(family, beside), ThreadPoolExecutor(WORKERS) as threads:
-            time.sleep(random.random() / 4)
+            time.sleep(random.random())
             service.delete(family, random)
             for conversation_id in family.at_once:
                 given = {"conversationId": conversation_id, **text("late")}
                 refused = [process.ask("appendEntry", ANN, **given) for process in (family.warm, plain)]
                 assert [answer.status for answer in refused] == [404, 404], (conversation_id, refused)
             randoms = [Random(random.random()) for _ in range(WORKERS)]
-            while service.kills < enough and is_left(store):
+            while service.kills < enough and service.has_jobs(DELETION):
                 list(threads.map(service.work, randoms))
-        service.finish()
+            service.finish()
+        service.finish(WrongClock((CREATION_SECONDS_MAX + 60) * 1000))
         assert_intact(store, settled=True)
         fresh = Process(store)
         for conversation_id in family.known:
@@ -334,17 +356,6 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
     assert [entry["id"] for entry in shown.body["data"]] == service.said[beside][:1_000]
     assert sibling.known
     measure.count(kills=service.kills, acknowledged=service.acknowledged)
-
-
-def is_left(store: Store) -> bool:
-    """Tell whether any work is in progress."""
-    rows = store.client.query(
-        TableName=store.name,
-        KeyConditionExpression="PK = :job",
-        ExpressionAttributeValues={":job": {"S": "JOB"}},
-        ConsistentRead=True,
-    )
-    return bool(rows["Items"])
 
 
 def test_a_large_tree_is_deleted_in_time(store: Store, measure: Measure) -> None:
