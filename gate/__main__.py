@@ -36,8 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"[{number}/{len(chosen)}] {check.name}: {check.shows}", flush=True)
         rows.append((check.name, check.shows, _run(check, asked.size, seed, folder)))
     minutes = sum(result.seconds for _, _, result in rows) / 60
-    run = f"`FORKLORE_FIGURES={asked.size}`, seed {seed}, {os.cpu_count()} cores, {minutes:.0f} minutes of tests"
-    text = "\n".join([f"{datetime.now(UTC):%Y-%m-%d}, {run}", "", *table(rows)])
+    run = f"`FORKLORE_FIGURES={asked.size}`, seed {seed}, {os.cpu_count()} cores"
+    head = f"{datetime.now(UTC):%Y-%m-%d}, {run}, {minutes:.0f} minutes of tests"
+    text = "\n".join([head, "", *table(rows)])
     (folder / "table.md").write_text(text + "\n")
     print(
         f"\n{text}\n\nin {(time.monotonic() - began) / 60:.0f} minutes; the table is in {folder / 'table.md'}"

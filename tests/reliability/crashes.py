@@ -8,7 +8,7 @@ from tests.reliability.comparing import normal, told
 from tests.reliability.faults import Call, Choose, Fault, Killed, Rewrite, at
 from tests.reliability.intact import assert_intact
 from tests.reliability.service import Answer, Process
-from tests.reliability.world import ABANDONED_SECONDS, KEY, Operation, World, crowded, settle
+from tests.reliability.world import ABANDONED_SECONDS, KEY, Operation, World, settle
 from tests.support.tables import Store
 
 UNAVAILABLE = 503
@@ -48,7 +48,7 @@ class Crashes:
             assert answer is not None
             assert answer.status < 300, answer
             self._hold_intact(store)
-            settle(store)
+            settle(store, in_seconds=self.world.later_s)
             return Outcome(told([answer]), contents_of(store), process.faults.calls)
 
     def attempt(self, store: Store, choose: Choose) -> tuple[Process, Answer | None]:
@@ -85,9 +85,9 @@ class Crashes:
                 again, is_repeated = answer, False
             assert is_repeated or told([again]) == self.faultless.told, (number, fault)
             self._hold_intact(store)
-            settle(store)
+            settle(store, in_seconds=self.world.later_s)
             assert contents_of(store) == self.faultless.contents, (number, fault)
-            assert_intact(store, settled=self.operation.of is not crowded)
+            assert_intact(store, settled=True)
         return True
 
     def abandoned(self) -> int:

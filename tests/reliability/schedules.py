@@ -9,13 +9,14 @@ Source: P. Godefroid, "Partial-Order Methods for the Verification of Concurrent 
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tests.reliability.faults import Call, Choose, Fault
+from tests.reliability.faults import WRITE, Call, Choose, Fault
 
 WAIT_SECONDS_MAX = 60.0
 READS = {"BatchGetItem", "Query"}
@@ -120,6 +121,28 @@ def explore(actors: Actors[T], *, switches_max: int | None = None) -> Iterator[d
             decisions.pop()
         if not decisions:
             return
+
+
+def follow(actors: Actors[T], steps: Sequence[tuple[str, int | None]]) -> dict[str, T]:
+    """Return what the actors return in one order of their calls.
+
+    steps: who goes on, until they are about to write for the (n + 1)th time; None: to their end.
+    """
+    left = list(steps)
+    writes: Counter[str] = Counter()
+
+    def decide(calls: Mapping[str, Call]) -> str:
+        while True:
+            name, stop = left[0]
+            is_writing = name in calls and calls[name].operation == WRITE
+            if name not in calls or (is_writing and writes[name] == stop):
+                left.pop(0)
+                continue
+            writes[name] += is_writing
+            return name
+
+    with actors() as made:
+        return _run(made, decide)
 
 
 class _Redundant(Exception):

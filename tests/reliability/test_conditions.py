@@ -1,7 +1,7 @@
 """Each condition of each write is needed: without it a check of C2 or C4 fails (reliability, C14).
 
-`conditions.txt` names for each condition the smallest check that fails; what it does not name is a mistake, and
-so is what it names and nobody sends.
+`conditions.txt` names for each condition the smallest check that fails; what it does not name is a mistake,
+and so is what it names and nobody sends.
 """
 
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from tests.reliability.conditions import conditions_of, without
 from tests.reliability.crashes import Crashes, nothing
 from tests.reliability.faults import Fault
 from tests.reliability.figures import Measure
+from tests.reliability.held_up import HELD_UP
 from tests.reliability.pairs import PAIRS
 from tests.reliability.races import Race
 from tests.reliability.world import OPERATIONS, Operation, built
@@ -58,9 +59,10 @@ def fails(check: str, condition: str, endpoint: str) -> bool:
     kind, _, name = check.partition(" ")
     rewrite = without(condition)
     try:
-        if kind == "C4":
-            pair = PAIRS[name]
-            Race(pair, endpoint, rewrite).run(switches_max=SWITCHES_MAX)
+        if kind == "held-up":
+            HELD_UP[name](endpoint, rewrite)
+        elif kind == "C4":
+            Race(PAIRS[name], endpoint, rewrite).run(switches_max=SWITCHES_MAX)
         else:
             assert kind == "C2", check
             operation = OPERATIONS[name]

@@ -3,8 +3,17 @@
 import pytest
 
 from tests.reliability.figures import Measure
+from tests.reliability.held_up import HELD_UP
 from tests.reliability.pairs import PAIRS
 from tests.reliability.races import Race
+
+
+@pytest.mark.parametrize("name", HELD_UP)
+def test_a_request_that_is_held_up_for_long_does_no_harm(endpoint: str, name: str, measure: Measure) -> None:
+    """C4: F12."""
+    HELD_UP[name](endpoint, None)
+    measure.count(schedules_by_hand=1)
+
 
 ENDLESS = [name for name, pair in PAIRS.items() if pair.is_endless]
 

@@ -1,5 +1,6 @@
 """Fork trees in every state that operations can meet, made by the service itself; and operations on them."""
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ LAST_OF_CROWD = "user 9"
 """Whom a child gets as its member in the last step only."""
 DRAINS_MAX = 50
 AHEAD_MS = 240_000
+NONCE_BITS = 64
 ABANDONED_SECONDS = 600
 """When the sweep gives up whatever was begun."""
 
@@ -63,8 +65,12 @@ def large(size: int = 40_000) -> dict[str, Any]:
 
 @dataclass
 class World:
-    """What a table held, with the ids that the service has made: of entries and of a transfer, by name."""
+    """What a table held, with the ids that the service has made: of entries and of a transfer, by name.
 
+    later_s: in how many seconds all its work can be done.
+    """
+
+    later_s: int = 0
     contents: list[Item] = field(default_factory=list)
     made: dict[str, str] = field(default_factory=dict)
 
@@ -76,9 +82,11 @@ class World:
             yield store
 
 
-def _build(endpoint: str, *makers: Callable[[Store, Process, dict[str, str]], None]) -> World:
+def _build(
+    endpoint: str, *makers: Callable[[Store, Process, dict[str, str]], None], later_s: int = 0
+) -> World:
     with new_store(endpoint) as store:
-        world = World()
+        world = World(later_s)
         for make in makers:
             make(store, Process(store), world.made)
         world.contents = list(store.contents().values())
@@ -133,7 +141,7 @@ def full(endpoint: str) -> World:
 
 def given_up(endpoint: str) -> World:
     """Return the world of a child that was given up half made, and waits for the worker."""
-    return _build(endpoint, _crowded, _given_up)
+    return _build(endpoint, _crowded, _given_up, later_s=ABANDONED_SECONDS)
 
 
 def dead(endpoint: str) -> World:
@@ -143,7 +151,7 @@ def dead(endpoint: str) -> World:
 
 def crowded(endpoint: str) -> World:
     """Return the world of a tree with so many members that its children are made in stages; one half made."""
-    return _build(endpoint, _crowded)
+    return _build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
 
 
 def _share(process: Process, of: str, *users: tuple[Caller, str]) -> None:
@@ -274,7 +282,7 @@ class Operation:
     run: makes it, with an Idempotency-Key or without. of: builds the world. knows: a conversation that the
     process has just read as this caller. takes_key: whether it is a POST. repeated: the status when it was
     done already, where that is another one. is_read: whether it changes nothing. in_seconds: how much later
-    it is made. seed: of what the process takes for random; None: nobody knows it.
+    it is made. seed: of what the process takes for random in ids; None: nobody knows it.
     """
 
     run: Run
@@ -288,13 +296,19 @@ class Operation:
 
     def process(self, store: Store, choose: Choose, **options: Any) -> Process:
         """Return a process that is about to run it; the faults begin with its first call."""
-        random = {} if self.seed is None else {"random": Random(self.seed).getrandbits}
-        process = Process(store, clock=later(self.in_seconds), **random, **options)
+        random = secrets.randbits if self.seed is None else _known_random(self.seed)
+        process = Process(store, clock=later(self.in_seconds), random=random, **options)
         if self.knows is not None:
             conversation_id, caller = self.knows
             assert process.ask("getConversation", caller, conversationId=conversation_id).status == 200
         process.faults.begin(choose)
         return process
+
+
+def _known_random(seed: int) -> Callable[[int], int]:
+    """Return random bits that the seed says, except for nonces."""
+    known = Random(seed)
+    return lambda bits: secrets.randbits(bits) if bits == NONCE_BITS else known.getrandbits(bits)
 
 
 def post(

@@ -501,7 +501,7 @@ class Writer:
         is_begun: bool,
         now_s: int,
     ) -> list[Write]:
-        """Claim the id for a tree that nobody can see yet. is_begun: whether another has, whose nonce goes."""
+        """Claim the id for a tree that nobody can see yet. is_begun: whether it is taken over."""
         group = items.group_item(
             root, owner=owner, members=members, kid=kid, state=State.CREATING, nonce=nonce
         )

@@ -1,0 +1,110 @@
+"""Requests that are held up for so long that no search comes to it, step by step (reliability, C4, C14)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
+from tests.reliability.intact import assert_intact
+from tests.reliability.schedules import follow
+from tests.reliability.service import Process
+from tests.reliability.world import (
+    ANN,
+    BOB,
+    CROWD,
+    HALF,
+    LAST_OF_CROWD,
+    PASSED,
+    PASSED_FORK,
+    built,
+    crowded,
+    handed_over,
+    said,
+    settle,
+)
+
+OPENS = 3
+"""The writes of one who removes a member and goes on with a child, before the one that opens it."""
+
+
+def first_write(act: Callable[[], object]) -> Choose:
+    """Return what runs `act` once, right before the first write."""
+    waiting = [act]
+
+    def choose(call: Call) -> Fault | None:
+        if call.operation == WRITE and waiting:
+            waiting.pop()()
+        return None
+
+    return choose
+
+
+def remove_a_former_owner(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that who was removed appends nothing more, whatever a process has known them as.
+
+    Bob, the owner, removes ann. While his request is held up he hands the tree to her and gets it back, but
+    the conversations still name her. A process that has seen her as their owner must not append for her then.
+    """
+    with built(handed_over, endpoint).copy(endpoint) as store:
+        of_ann = Process(store, rewrite=rewrite)
+
+        def hand_over_and_back() -> None:
+            between = Process(store, rewrite=rewrite)
+            offer = {"conversationId": PASSED, "newOwnerUserId": "ann"}
+            transfer = between.ask("requestTransfer", BOB, **offer).id
+            assert between.ask("acceptTransfer", ANN, transferId=transfer).status == 204
+            assert of_ann.ask("getConversation", ANN, conversationId=PASSED_FORK).status == 200
+            offer = {"conversationId": PASSED, "newOwnerUserId": "bob"}
+            transfer = between.ask("requestTransfer", ANN, **offer).id
+            dying = Process(
+                store, lambda call: Fault.KILL_AFTER if call.operation == WRITE else None, rewrite=rewrite
+            )
+            try:
+                raise AssertionError(dying.ask("acceptTransfer", BOB, transferId=transfer))
+            except Killed:
+                pass
+
+        remover = Process(store, first_write(hand_over_and_back), rewrite=rewrite)
+        removed = remover.ask("removeMembership", BOB, conversationId=PASSED, userId="ann")
+        appended = of_ann.ask("appendEntry", ANN, conversationId=PASSED_FORK, **said("too late"))
+
+        assert (removed.status, appended.status) == (204, 403)
+        settle(store)
+        assert_intact(store, settled=True)
+
+
+def go_on_with_a_child(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that a child has its parent's members, whoever has begun to copy others.
+
+    One is about to copy the last members when one of these is removed, and another goes on with the child;
+    just before this one opens it, the first one writes.
+    """
+    asked = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
+
+    with built(crowded, endpoint).copy(endpoint) as store:
+
+        @contextmanager
+        def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
+            one, other = (Process(store, in_order=True, rewrite=rewrite) for _ in range(2))
+
+            def go_on(choose: Choose) -> None:
+                one.faults.choose = choose
+                one.ask("appendEntry", ANN, **asked)
+
+            def revoke_and_go_on(choose: Choose) -> None:
+                other.faults.choose = choose
+                gone = {"conversationId": CROWD, "userId": LAST_OF_CROWD}
+                assert other.ask("removeMembership", ANN, **gone).status == 204
+                assert other.ask("appendEntry", ANN, **asked).status == 201
+
+            yield {"one": go_on, "other": revoke_and_go_on}
+
+        # one: claims. other: removes, claims, copies.
+        follow(callers, [("one", 1), ("other", OPENS), ("one", 2), ("other", None), ("one", None)])
+
+        assert_intact(store)
+
+
+HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
+    "remove a former owner": remove_a_former_owner,
+    "two go on with a child": go_on_with_a_child,
+}
