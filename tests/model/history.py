@@ -1,0 +1,264 @@
+"""Random histories: every request goes to the service and to the oracle, and every answer is compared."""
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+from tests.model.asking import Caller, Json, Request, Service
+from tests.model.choices import Choices
+from tests.model.comparing import Comparison
+from tests.model.oracle import LEVELS, Conversation
+from tests.model.reading import Reading
+
+KEYS = 2
+"""Idempotency-Keys of a history: so few that one is used for another request now and then."""
+
+Work = Callable[[], str | None]
+
+
+class History:
+    """A history of a few conversations of some users, with two apps.
+
+    services: processes of one service; each request goes to one of them. random: decides everything. name:
+    of the keys; a user may have a past. admins: callers with roles, perhaps none. work: goes on with the
+    deletion of one tree and returns its id, None without any; where there is no `work`, the service does it at
+    times of its own. is_alone: nobody else has anything in the service's table.
+    """
+
+    def __init__(
+        self,
+        services: Sequence[Service],
+        random: Random,
+        *,
+        users: Sequence[str],
+        name: str = "",
+        admins: Sequence[Caller] = (),
+        work: Work | None = None,
+        is_alone: bool = False,
+    ) -> None:
+        self.random = random
+        self.both = Comparison(services, random, is_alone=is_alone)
+        self._oracle = self.both.oracle
+        self._choose = Choices(random, self._oracle, users)
+        self._name = name
+        self._admins = admins
+        self._work = work
+        self._replayable: list[Request] = []
+        self.reading = Reading(self.both, self._choose, admins)
+
+    @property
+    def moves(self) -> Mapping[Callable[[], None], int]:
+        """Every move, and how likely it is beside the others."""
+        reading = self.reading
+        return {
+            self.create_conversation: 2,
+            self.append_entry: 24,
+            self.append_entries: 8,
+            self.sync_context: 8,
+            self.fork_conversation: 5,
+            self.fork_by_append: 5,
+            self.start_child: 3,
+            self.update_conversation: 3,
+            self.delete_conversation: 1,
+            self.share_conversation: 5,
+            self.update_membership: 3,
+            self.remove_membership: 3,
+            self.request_transfer: 3,
+            self.accept_transfer: 2,
+            self.delete_transfer: 1,
+            self.replay: 8,
+            self.admin_delete: 1,
+            self.go_on_deleting: 2,
+            reading.get_conversation: 2,
+            reading.list_entries: 8,
+            reading.list_rows: 4,
+            reading.list_conversations: 2,
+            reading.list_transfers: 1,
+            reading.get_transfer: 1,
+            reading.administer: 4,
+            reading.check_health: 1,
+        }
+
+    def run(self, steps: int) -> None:
+        """Make so many moves; at last read everything in every way."""
+        moves = self.moves
+        for _ in range(steps):
+            self.random.choices(list(moves), list(moves.values()))[0]()
+        self.reading.read_back()
+
+    # Conversations
+
+    def create_conversation(self) -> None:
+        body = self._description(agent="ag-1")
+        if self._choose.chance(0.6):
+            body["id"] = self._choose.id_in_use() if self._choose.chance(0.1) else self._choose.new_id()
+        self._post("createConversation", self._choose.caller(), body)
+
+    def update_conversation(self) -> None:
+        conversation_id, found = self._choose.target()
+        body = self._description(title=self._choose.one_of(None, self._choose.text()))
+        caller = self._choose.caller(found, "writer")
+        self.both.ask(Request("updateConversation", caller, {"conversationId": conversation_id, **body}))
+
+    def fork_conversation(self) -> None:
+        source_id, source = self._choose.target()
+        caller = self._choose.caller(source, "writer")
+        anchor, is_good = self._choose.anchor(source) if source else (None, True)
+        body = self._description(agent="ag-2") | self._choose.some_of(resetMetrics=self._choose.chance(0.5))
+        if anchor is not None and self._choose.chance(0.8):
+            body |= {
+                "atEntryId": anchor,
+                **self._choose.some_of(position=self._choose.one_of("before", "after")),
+            }
+        if self._choose.chance(0.5):
+            body["id"] = self._choose.new_id()
+        elif is_good and self._choose.chance(0.1):
+            body["id"] = self._choose.id_in_use()
+        self._post("forkConversation", caller, {"conversationId": source_id, **body})
+
+    def delete_conversation(self) -> None:
+        conversation_id, found = self._choose.target()
+        self._delete("deleteConversation", self._choose.caller(found, "owner"), conversation_id, found)
+
+    def admin_delete(self) -> None:
+        if self._admins:
+            conversation_id, found = self._choose.target()
+            self._delete(
+                "adminDeleteConversation", self._choose.one_of(*self._admins), conversation_id, found
+            )
+
+    def go_on_deleting(self) -> None:
+        """Let the worker do a step."""
+        deleted = self._work() if self._work else None
+        if deleted is not None:
+            self._oracle.delete_with_children(self._oracle.gone[deleted])
+
+    def _delete(self, name: str, caller: Caller, conversation_id: str, found: Conversation | None) -> None:
+        """Delete a tree, if it can be told when those that it leads to are gone."""
+        if found is None or self._work or not self._has_grandchildren(found):
+            self.both.ask(Request(name, caller, {"conversationId": conversation_id}))
+
+    def _has_grandchildren(self, found: Conversation) -> bool:
+        starters = [c.tree.started_by for c in self._choose.conversations]
+        parents = [parent.tree.started_by for parent in starters if parent]
+        return any(parent is not None and parent.tree is found.tree for parent in parents)
+
+    # Entries
+
+    def append_entry(self) -> None:
+        self._append(is_batch=False)
+
+    def append_entries(self) -> None:
+        self._append(is_batch=True)
+
+    def _append(self, *, is_batch: bool) -> None:
+        into_id, into = self._choose.target() if self._choose.chance(0.93) else (self._choose.new_id(), None)
+        caller = self._choose.caller(into, "writer")
+        body = self._choose.drafts(caller, into, is_batch=is_batch)
+        if_match = None
+        if self._choose.chance(0.12) and not _has_context(body):
+            if_match = self._choose.last_history(into)
+        if into is not None and self._choose.chance(0.1):  # ignored: the conversation exists
+            body["forkedAtConversationId"] = self._choose.target()[0]
+        self._post("appendEntry", caller, {"conversationId": into_id, **body}, if_match)
+
+    def fork_by_append(self) -> None:
+        source_id, source = self._choose.target()
+        caller = self._choose.caller(source, "writer")
+        anchor, is_good = self._choose.anchor(source) if source else (None, True)
+        author = caller if is_good else Caller(caller.user)
+        body = self._choose.drafts(author, None, is_batch=self._choose.chance(0.25))
+        body["forkedAtConversationId"] = source_id
+        if anchor is not None and self._choose.chance(0.85):
+            body["forkedAtEntryId"] = anchor
+        self._post("appendEntry", caller, {"conversationId": self._new_or_gone(), **body})
+
+    def start_child(self) -> None:
+        parent_id, parent = self._choose.target()
+        caller = self._choose.caller(parent, "writer")
+        body = self._choose.drafts(caller, None, is_batch=self._choose.chance(0.25))
+        body["startedByConversationId"] = parent_id
+        if parent and self._choose.chance(0.6):
+            shown = [entry["id"] for entry in parent.view()] or [self._choose.new_id()]
+            is_shown = self._choose.chance(0.85)
+            body["startedByEntryId"] = self._choose.one_of(*shown) if is_shown else self._choose.new_id()
+        self._post("appendEntry", caller, {"conversationId": self._new_or_gone(), **body})
+
+    def sync_context(self) -> None:
+        into_id, into = self._choose.target() if self._choose.chance(0.93) else (self._choose.new_id(), None)
+        caller = self._choose.caller(into, "writer")
+        if caller.client is None and self._choose.chance(0.8):
+            caller = Caller(caller.user, "planner")
+        body = {"contentType": "state", "content": self._choose.context(caller, into)}
+        body |= self._choose.some_of(agentId="ag-4", usage=self._choose.usage(), channel="context")
+        self._post("syncContext", caller, {"conversationId": into_id, **body})
+
+    # Sharing
+
+    def share_conversation(self) -> None:
+        conversation_id, found = self._choose.target()
+        caller = self._choose.caller(found, "manager")
+        body = {"userId": self._choose.user(), "accessLevel": self._level()}
+        self._post("shareConversation", caller, {"conversationId": conversation_id, **body})
+
+    def update_membership(self) -> None:
+        given, caller = self._membership()
+        self.both.ask(Request("updateMembership", caller, {**given, "accessLevel": self._level()}))
+
+    def remove_membership(self) -> None:
+        given, caller = self._membership()
+        if self._choose.chance(0.2):
+            given["userId"] = caller.user
+        self.both.ask(Request("removeMembership", caller, given))
+
+    def request_transfer(self) -> None:
+        conversation_id, found = self._choose.target()
+        caller = self._choose.caller(found, "owner")
+        members = list(found.tree.levels) if found and self._choose.chance(0.8) else self._choose.users
+        body = {"conversationId": conversation_id, "newOwnerUserId": self._choose.one_of(*members)}
+        self._post("requestTransfer", caller, body)
+
+    def accept_transfer(self) -> None:
+        transfer_id, caller = self.reading.transfer()
+        self._post("acceptTransfer", caller, {"transferId": transfer_id})
+
+    def delete_transfer(self) -> None:
+        transfer_id, caller = self.reading.transfer()
+        self.both.ask(Request("deleteTransfer", caller, {"transferId": transfer_id}))
+
+    def _membership(self) -> tuple[dict[str, Json], Caller]:
+        """Return the membership that a path names, and somebody who may mostly change it."""
+        conversation_id, found = self._choose.target()
+        members = list(found.tree.levels) if found and self._choose.chance(0.8) else self._choose.users
+        given = {"conversationId": conversation_id, "userId": self._choose.one_of(*members)}
+        return given, self._choose.caller(found, "manager")
+
+    def _level(self) -> str:
+        return self._choose.one_of("reader", "writer", "writer", "manager", "manager", str(LEVELS[-1]))
+
+    # Again
+
+    def replay(self) -> None:
+        """Send an earlier request with an Idempotency-Key again."""
+        if self._replayable:
+            self.both.ask(self._choose.one_of(*self._replayable))
+
+    def _post(self, name: str, caller: Caller, given: Json, if_match: str | None = None) -> None:
+        key = f"{self._name} {self.random.randrange(KEYS)}" if self._choose.chance(0.3) else None
+        request = Request(name, caller, given, key, if_match)
+        self.both.ask(request)
+        if key:
+            self._replayable.append(request)
+
+    def _description(self, *, title: str | None = "", agent: str | None = None) -> dict[str, Json]:
+        title = self._choose.text() if title == "" else title
+        body = self._choose.some_of(title=title, tags=self._choose.tags(), metadata=self._choose.metadata())
+        return body | (self._choose.some_of(agentId=agent) if agent else {})
+
+    def _new_or_gone(self) -> str:
+        gone = list(self._oracle.gone)
+        return self._choose.one_of(*gone) if gone and self._choose.chance(0.06) else self._choose.new_id()
+
+
+def _has_context(body: Json) -> bool:
+    """Tell whether an append can be refused for its epochs, or as another client's context, too."""
+    return any(str(draft.get("channel")).lower() == "context" for draft in body.get("entries", [body]))
