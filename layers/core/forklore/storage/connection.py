@@ -42,7 +42,12 @@ _RETRIED = {
     "TransactionConflictException",
     "TransactionInProgressException",
 }
-_ANSWERED = {"batch_get_item": "Responses", "batch_write_item": "UnprocessedItems", "query": "Items"}
+_ANSWERED = {
+    "batch_get_item": "Responses",
+    "batch_write_item": "UnprocessedItems",
+    "query": "Items",
+    "scan": "Items",
+}
 _RETRIED_REASONS = {"None", "TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError"}
 
 
@@ -81,8 +86,8 @@ class Deadline:
         return time.monotonic() + seconds < self.at
 
 
-def make_client(endpoint: str | None = None) -> Any:
-    """Return a DynamoDB client that never retries by itself; endpoint None is AWS's own."""
+def make_client(endpoint: str | None = None, *, region: str | None = None) -> Any:
+    """Return a DynamoDB client that never retries by itself; None is AWS's own endpoint, the usual region."""
     logging.getLogger("botocore").setLevel(logging.WARNING)  # it would tell where it found credentials
     config = Config(
         retries={"total_max_attempts": 1},
@@ -90,7 +95,7 @@ def make_client(endpoint: str | None = None) -> Any:
         read_timeout=5,
         max_pool_connections=CONNECTIONS_MAX,
     )
-    return boto3.client("dynamodb", endpoint_url=endpoint, config=config)
+    return boto3.client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
 
 
 class Connection:

@@ -1,0 +1,109 @@
+"""Which kinds of items there are, where they lie, and which attributes they have (design, section 2)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from forklore.domain import ids
+from forklore.domain.keys import Key
+from forklore.storage.connection import Item
+
+
+class Kind(StrEnum):
+    """A kind of item, by the design's name for it."""
+
+    GROUP = "group"
+    CONV = "conv"
+    PATH = "path"
+    HEAD = "head"
+    CTX = "ctx"
+    TREE = "tree"
+    MEM = "mem"
+    ENTRY = "entry"
+    KID = "kid"
+    BLOB = "blob"
+    PTR = "ptr"
+    MINE = "mine"
+    XFER = "xfer"
+    IDEM = "idem"
+    JOB = "job"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The attributes of a kind beside its key, each with DynamoDB's letter for its type."""
+
+    needed: dict[str, str]
+    possible: dict[str, str]
+
+    def unknown(self, item: Item) -> list[str]:
+        """Return the attributes that the kind does not have."""
+        return [name for name in item if name not in {**_KEY, **self.needed, **self.possible}]
+
+    def malformed(self, item: Item) -> list[str]:
+        """Return the attributes that are missing, or of another type."""
+        types = {**self.possible, **self.needed}
+        missing = [name for name in self.needed if name not in item]
+        return missing + [name for name, letter in types.items() if name in item and letter not in item[name]]
+
+
+def _attributes(spelled: str) -> dict[str, str]:
+    return dict(part.split(":") for part in spelled.split())
+
+
+def _shape(needed: str = "", possible: str = "") -> Shape:
+    return Shape(_attributes(needed), _attributes(possible))
+
+
+_KEY = {"PK": "S", "SK": "S"}
+
+SHAPES = {
+    Kind.GROUP: _shape(
+        "owner:S createdAt:S state:S members:N membersVersion:N forks:N",
+        "parent:S kid:S nonce:S G1:S G1S:S deletedAt:S unborn:BOOL rewriting:S",
+    ),
+    Kind.CONV: _shape(
+        "createdAt:S",
+        "title:S tags:M metadata:S agentId:S clientId:S forkedAtConversationId:S forkedAtEntryId:S"
+        " forkedAtPosition:S startedByConversationId:S startedByEntryId:S",
+    ),
+    Kind.PATH: _shape("path:B"),
+    Kind.HEAD: _shape(
+        "owner:S changedAt:S floor:S last:S history:N context:N entries:N inputTokens:N outputTokens:N"
+        " cachedInputTokens:N costNanoUsd:N",
+        "first:S lastHistory:S untitled:BOOL preview:S",
+    ),
+    Kind.CTX: _shape("epoch:N first:S last:S count:N"),
+    Kind.TREE: _shape(),
+    Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S"),
+    Kind.ENTRY: _shape(
+        "L1:S userId:S contentType:S size:N nonce:S",
+        "clientId:S agentId:S epoch:N usage:S body:B chunks:N",
+    ),
+    Kind.KID: _shape("", "startedByEntryId:S"),
+    Kind.BLOB: _shape("data:B"),
+    Kind.PTR: _shape("", "group:S nonce:S gone:BOOL ttl:N"),
+    Kind.MINE: _shape("", "child:BOOL"),
+    Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
+    Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
+    Kind.JOB: _shape("", "createdAt:S"),
+}
+
+_BY_PARTITION = {"BLOB": Kind.BLOB, "PTR": Kind.PTR, "XFER": Kind.XFER, "IDEM": Kind.IDEM, "JOB": Kind.JOB}
+_IN_TREE = {kind.upper(): kind for kind in list(Kind)[: list(Kind).index(Kind.ENTRY)]} | {
+    "KID": Kind.KID,
+    "XFER": Kind.XFER,
+}
+
+
+def kind_of(key: Key) -> Kind | None:
+    """Return what lies at a key; None for what forklore never writes.
+
+    >>> kind_of(Key("USER#ann", "2026-03-01T09:15:00.000Z#c"))
+    <Kind.MINE: 'mine'>
+    """
+    prefix, sort = key.partition.partition("#")[0], key.sort.partition("#")[0]
+    if ids.is_uuid(key.partition):
+        return Kind.ENTRY if key.sort[:1].isdigit() else _IN_TREE.get(sort)
+    if prefix == "USER":
+        return Kind.XFER if sort == "XFER" else Kind.MINE
+    return _BY_PARTITION.get(prefix)

@@ -1,0 +1,87 @@
+"""A table, read and never written to: whole, or tree by tree."""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from forklore.domain import keys
+from forklore.domain.keys import Key, SortRange
+from forklore.storage.connection import BUDGET_MAX_S, Connection, Deadline, Item
+from forklore.storage.table import Table
+from forklore.storage.usage import Usage
+
+INDEXES = {"byConversation", "allTrees"}
+
+
+class NotForkloreError(Exception):
+    """The table was not made by forklore's template."""
+
+
+class Source:
+    """Reads of one table, all strongly consistent. read_units: what they have taken so far."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._usage = Usage()
+        self._connection = connection.counted_in(self._usage)
+        self._table = Table(self._connection)
+
+    @property
+    def read_units(self) -> float:
+        return self._usage.read_units
+
+    def describe(self) -> int:
+        """Return about how many items there are, as DynamoDB counts them every six hours.
+
+        Raises NotForkloreError for a table of another shape, and what botocore raises.
+        """
+        name = self._connection.table_name
+        table: dict[str, Any] = self._connection.client.describe_table(TableName=name)["Table"]
+        of_both = [*table.get("LocalSecondaryIndexes", []), *table.get("GlobalSecondaryIndexes", [])]
+        indexes = {index["IndexName"] for index in of_both}
+        if [part["AttributeName"] for part in table["KeySchema"]] != ["PK", "SK"] or not indexes >= INDEXES:
+            raise NotForkloreError(f"{name!r} is no table of forklore's: its keys or indexes are others")
+        about: int = table.get("ItemCount", 0)
+        return about
+
+    def now_s(self) -> int:
+        """Return the time in whole seconds, by DynamoDB's clock rather than by this machine's."""
+        self._table.get([keys.pointer("date")])
+        return self._table.now_s()
+
+    def scan(self, *, segments: int) -> Iterator[list[Item]]:
+        """Yield every item, page by page; of each segment one page is under way.
+
+        Raises UnavailableError, and what botocore raises.
+        """
+        with ThreadPoolExecutor(segments, thread_name_prefix="scan") as threads:
+
+            def read(segment: int, start: Item | None) -> "Future[tuple[int, dict[str, Any]]]":
+                return threads.submit(lambda: (segment, self._page(segment, segments, start)))
+
+            under_way = {read(segment, None) for segment in range(segments)}
+            while under_way:
+                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                for page in done:
+                    segment, answer = page.result()
+                    if "LastEvaluatedKey" in answer:
+                        under_way.add(read(segment, answer["LastEvaluatedKey"]))
+                    yield answer["Items"]
+
+    def _page(self, segment: int, segments: int, start: Item | None) -> dict[str, Any]:
+        return self._connection.call(
+            "scan",
+            Deadline.after(BUDGET_MAX_S),
+            TableName=self._connection.table_name,
+            ConsistentRead=True,
+            Segment=segment,
+            TotalSegments=segments,
+            **({"ExclusiveStartKey": start} if start else {}),
+        )
+
+    def range(self, of: SortRange) -> dict[Key, Item]:
+        """Return the items of a range, in order."""
+        return {Key(item["PK"]["S"], item["SK"]["S"]): item for item in self._table.query(of)}
+
+    def get(self, wanted: Iterable[Key]) -> dict[Key, Item]:
+        """Return the items that exist."""
+        return self._table.get(wanted)

@@ -1,0 +1,589 @@
+"""Ways for a table to be wrong, each with the kinds of findings that tell of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from forklore.domain import ids, keys
+from forklore.domain.ancestry import Segment
+from forklore.domain.ids import FIRST, EntryId
+from forklore.domain.keys import Key, Listed
+from forklore.domain.model import Channel
+from forklore.storage import items
+from forklore.storage.items import binary, number, text
+from fsck.shapes import Kind
+from tests.fsck.made import Made, record_item
+from tests.fsck.world import (
+    APPENDED_FORK,
+    BLANK,
+    CHILD,
+    CREATING,
+    DYING,
+    DYING_FORK,
+    FIRST_FORK,
+    FORK,
+    GONE,
+    HANDED,
+    HANDED_FORK,
+    HEAD_FORK,
+    PLAIN,
+    ROOT,
+    TWIG,
+    UNBORN,
+    conversation,
+)
+from tests.support.tables import DAY_S
+
+STRANGER = conversation(99)
+NOW = "2026-03-01T09:15:00.000Z"
+LATE = EntryId("019ca8ad-fa20-7000-8000-000000000005")
+
+
+@dataclass(frozen=True)
+class Corruption:
+    """What is done to an intact table, and the kinds of findings it makes: these and no others."""
+
+    does: str
+    spoil: Callable[[Made], object]
+    kinds: frozenset[str]
+
+    def __str__(self) -> str:
+        return self.does
+
+
+def a(does: str, kinds: str, spoil: Callable[[Made], object]) -> Corruption:
+    return Corruption(does, spoil, frozenset(kinds.split()))
+
+
+def head(conversation_id: str, group_id: str = ROOT) -> Key:
+    return keys.head(group_id, conversation_id)
+
+
+def conv(conversation_id: str, group_id: str = ROOT) -> Key:
+    return keys.conversation(group_id, conversation_id)
+
+
+def _entry_of_nobody(m: Made) -> None:
+    m.copy_to(m.said(0), Key(PLAIN, m.said(0).sort))
+
+
+def _widen(m: Made) -> None:
+    """Let a fork of a fork see more of the root than that fork does."""
+    m.set_path(TWIG, (Segment(ROOT, ids.next_id(EntryId(m.world.said[2]))),))
+    m.change(conv(TWIG), forkedAtEntryId=text(m.world.said[2]))
+    m.change(head(TWIG), floor=text(m.path(TWIG)[-1].stop), last=text(m.path(TWIG)[-1].stop))
+    m.change(head(TWIG), lastHistory=text(m.world.said[2]))
+
+
+def _swap_segments(m: Made) -> None:
+    near, far = m.path(FIRST_FORK), m.path(HEAD_FORK)
+    assert near == far
+    first, *_ = far
+    m.set_path(FIRST_FORK, (first, Segment(HEAD_FORK, FIRST)))
+
+
+def _swallow(m: Made) -> None:
+    """Let a path go through the conversation itself."""
+    m.set_path(HEAD_FORK, (*m.path(HEAD_FORK), Segment(HEAD_FORK, ids.next_id(m.path(HEAD_FORK)[-1].stop))))
+
+
+CORRUPTIONS = [
+    # GROUP
+    a("a tree loses its own item", "missing_group orphan_mine", lambda m: m.take(keys.group(PLAIN))),
+    a(
+        "a live tree is said to be made still",
+        "early_conv missing_job wrong_state",
+        lambda m: m.change(keys.group(PLAIN), state=text("creating")),
+    ),
+    a("a tombstone without its time", "wrong_state", lambda m: m.change(keys.group(DYING), deletedAt=None)),
+    a(
+        "a live tree with a time of death",
+        "wrong_state",
+        lambda m: m.change(keys.group(PLAIN), deletedAt=text(NOW)),
+    ),
+    a(
+        "a state nobody knows",
+        "malformed_group orphan_mine",
+        lambda m: m.change(keys.group(PLAIN), state=text("asleep")),
+    ),
+    a(
+        "another owner in GROUP",
+        "wrong_head_owner wrong_owner",
+        lambda m: m.change(keys.group(PLAIN), owner=text("eve")),
+    ),
+    a("too many members counted", "wrong_members", lambda m: m.add(keys.group(PLAIN), "members", 1)),
+    a("too few forks counted", "wrong_forks", lambda m: m.add(keys.group(ROOT), "forks", -1)),
+    a(
+        "a tree made at another time",
+        "missing_mine orphan_mine wrong_created_at wrong_g1",
+        lambda m: m.change(keys.group(PLAIN), createdAt=text(NOW)),
+    ),
+    a(
+        "a tree missing in the list of all",
+        "wrong_g1",
+        lambda m: m.change(keys.group(PLAIN), G1=None, G1S=None),
+    ),
+    a("a tree in the wrong shard", "wrong_g1", lambda m: m.change(keys.group(PLAIN), G1=text("TREES#9"))),
+    a(
+        "a dead tree in the list of all",
+        "wrong_g1",
+        lambda m: m.change(keys.group(DYING), G1=text("TREES#1"), G1S=text("x")),
+    ),
+    a(
+        "the owner before is a stranger",
+        "wrong_head_owner wrong_rewriting",
+        lambda m: m.change(keys.group(HANDED), rewriting=text("eve")),
+    ),
+    # Members
+    a("a membership is lost", "wrong_members orphan_mine", lambda m: m.take(keys.member(ROOT, "eve/#"))),
+    a(
+        "a tree without an owner",
+        "wrong_owner",
+        lambda m: m.change(keys.member(PLAIN, "bob"), level=text("writer")),
+    ),
+    a("two owners", "wrong_owner", lambda m: m.change(keys.member(ROOT, "eve/#"), level=text("owner"))),
+    a(
+        "a level nobody knows",
+        "malformed_mem orphan_mine wrong_members",
+        lambda m: m.change(keys.member(ROOT, "eve/#"), level=text("god")),
+    ),
+    a(
+        "a member under another's key",
+        "malformed_mem orphan_mine wrong_members",
+        lambda m: m.change(keys.member(ROOT, "eve/#"), userId=text("eve")),
+    ),
+    a("a list row is lost", "missing_mine", lambda m: m.take(m.mine("bob"))),
+    a(
+        "a list row of a stranger",
+        "orphan_mine",
+        lambda m: m.copy_to(m.mine("bob"), keys.mine("zoe", m.created_at(ROOT), ROOT)),
+    ),
+    a(
+        "a list row of another time",
+        "missing_mine orphan_mine",
+        lambda m: m.move(m.mine("bob"), keys.mine("bob", NOW, ROOT)),
+    ),
+    a("a root listed as a child", "wrong_mine", lambda m: m.change(m.mine("bob"), child={"BOOL": True})),
+    a("a child listed as a root", "wrong_mine", lambda m: m.change(m.mine("bob", CHILD), child=None)),
+    a(
+        "a list row lost while a tree is made",
+        "missing_mine",
+        lambda m: m.take(keys.mine("u1", m.contents[keys.group(CREATING)]["createdAt"]["S"], CREATING)),
+    ),
+    # Conversations
+    a(
+        "a fork loses its CONV",
+        "orphan_head orphan_ptr orphan_tree wrong_forks",
+        lambda m: m.take(conv(BLANK)),
+    ),
+    a(
+        "a root loses its CONV",
+        "missing_conv orphan_entry orphan_head orphan_ptr orphan_tree",
+        lambda m: m.take(conv(PLAIN, PLAIN)),
+    ),
+    a("a live conversation loses its HEAD", "missing_head", lambda m: m.take(head(BLANK))),
+    a("a HEAD of no conversation", "orphan_head", lambda m: m.copy_to(head(BLANK), head(STRANGER))),
+    a("a conversation is not listed", "missing_tree", lambda m: m.take(m.listed(FORK))),
+    a(
+        "a listed conversation that is none",
+        "orphan_tree",
+        lambda m: m.copy_to(m.listed(FORK), keys.tree(ROOT, NOW, STRANGER)),
+    ),
+    a(
+        "a conversation listed twice",
+        "orphan_tree",
+        lambda m: m.copy_to(m.listed(FORK), keys.tree(ROOT, NOW, FORK)),
+    ),
+    a(
+        "a conversation in a tree that is being made",
+        "early_conv missing_head",
+        lambda m: m.put(m.contents[conv(PLAIN, PLAIN)] | items.key_of(conv(CREATING, CREATING))),
+    ),
+    # HEAD
+    a("HEAD is behind", "wrong_head_last", lambda m: m.change(head(PLAIN, PLAIN), last=text(FIRST))),
+    a(
+        "HEAD is ahead",
+        "wrong_head_last",
+        lambda m: m.change(
+            head(PLAIN, PLAIN), last=text(ids.next_id(EntryId(m.contents[head(PLAIN, PLAIN)]["last"]["S"])))
+        ),
+    ),
+    a("HEAD forgets the first entry", "wrong_head_first", lambda m: m.change(head(PLAIN, PLAIN), first=None)),
+    a("HEAD counts one more", "wrong_head_counts wrong_metrics", lambda m: m.add(head(ROOT), "history", 1)),
+    a(
+        "HEAD swaps the channels",
+        "wrong_head_counts",
+        lambda m: (m.add(head(ROOT), "history", 1), m.add(head(ROOT), "context", -1)),
+    ),
+    a("HEAD sums up more than there is", "wrong_metrics", lambda m: m.add(head(ROOT), "entries", 1)),
+    a("HEAD sums up less than its own", "wrong_metrics", lambda m: m.add(head(BLANK), "entries", -1)),
+    a("HEAD has another owner", "wrong_head_owner", lambda m: m.change(head(BLANK), owner=text("eve"))),
+    a(
+        "a HEAD of neither owner during a transfer",
+        "wrong_head_owner",
+        lambda m: m.change(head(HANDED_FORK, HANDED), owner=text("eve")),
+    ),
+    a("HEAD with another floor", "wrong_floor", lambda m: m.change(head(FORK), floor=text(FIRST))),
+    a(
+        "HEAD with another last history",
+        "wrong_last_history",
+        lambda m: m.change(head(ROOT), lastHistory=text(m.world.said[0])),
+    ),
+    a(
+        "a fork forgets the history it inherits",
+        "wrong_last_history",
+        lambda m: m.change(head(TWIG), lastHistory=None),
+    ),
+    a("untitled with a title", "wrong_untitled", lambda m: m.change(head(ROOT), untitled={"BOOL": True})),
+    # Entries
+    a(
+        "an entry is lost",
+        "wrong_fork_point wrong_head_counts wrong_last_history",
+        lambda m: m.take(m.said(1)),
+    ),
+    a(
+        "the last entry is lost",
+        "wrong_head_counts wrong_head_first wrong_head_last wrong_idem wrong_last_history",
+        lambda m: m.take(m.entry(m.world.started, CHILD)),
+    ),
+    a(
+        "an entry too many",
+        "wrong_head_counts wrong_head_first wrong_head_last wrong_last_history",
+        lambda m: m.put(
+            m.contents[m.said(0)]
+            | items.key_of(keys.entry(ROOT, LATE))
+            | {"L1": text(keys.by_conversation(BLANK, Channel.HISTORY, LATE))}
+        ),
+    ),
+    a("an entry of another tree's conversation", "orphan_entry", _entry_of_nobody),
+    a(
+        "an entry is another conversation's",
+        "entry_below_floor wrong_fork_point wrong_head_counts wrong_head_first wrong_last_history",
+        lambda m: m.give(m.said(1), FORK),
+    ),
+    a(
+        "an entry's index names another place",
+        "wrong_l1",
+        lambda m: m.change(m.said(1), L1=text(keys.by_conversation(ROOT, Channel.HISTORY, LATE))),
+    ),
+    a(
+        "an entry at another time",
+        "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history",
+        lambda m: m.move(m.said(1), Key(ROOT, f"{NOW}#{m.world.said[1]}")),
+    ),
+    a(
+        "an entry in no index",
+        "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history",
+        lambda m: m.change(m.said(1), L1=None),
+    ),
+    a("a body that is no JSON", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b"[{"))),
+    a("a body that does not unpack", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b"x123"))),
+    a("a body that is no array", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b'{"a":1}'))),
+    a("an entry without a body", "unreadable_body", lambda m: m.change(m.said(1), body=None)),
+    a("history with an epoch", "wrong_epoch", lambda m: m.change(m.said(1), epoch=number(1))),
+    a("context without an epoch", "wrong_ctx wrong_epoch", lambda m: m.change(m.thought(2), epoch=None)),
+    a("a chunk is lost", "missing_blob", lambda m: m.take(keys.blob(ROOT, EntryId(m.world.large), 1))),
+    a(
+        "a chunk too many",
+        "orphan_blob",
+        lambda m: m.copy_to(
+            keys.blob(ROOT, EntryId(m.world.large), 1), keys.blob(ROOT, EntryId(m.world.large), 2)
+        ),
+    ),
+    a(
+        "chunks of no entry",
+        "orphan_blob",
+        lambda m: m.copy_to(keys.blob(ROOT, EntryId(m.world.large), 0), keys.blob(ROOT, LATE, 0)),
+    ),
+    a(
+        "a chunk that is damaged",
+        "unreadable_body",
+        lambda m: m.change(keys.blob(ROOT, EntryId(m.world.large), 0), data=binary(b"x")),
+    ),
+    a(
+        "a chunk in another's place",
+        "unreadable_body",
+        lambda m: m.move(
+            keys.blob(ROOT, EntryId(m.world.large), 1), keys.blob(ROOT, EntryId(m.world.large), 7)
+        ),
+    ),
+    # Paths
+    a(
+        "a fork loses its path",
+        "missing_path wrong_floor wrong_last_history",
+        lambda m: m.take(keys.path(ROOT, TWIG)),
+    ),
+    a(
+        "a blank fork gets a path",
+        "wrong_floor wrong_fork_point wrong_last_history",
+        lambda m: m.put(m.contents[keys.path(ROOT, TWIG)] | items.key_of(keys.path(ROOT, BLANK))),
+    ),
+    a(
+        "a path of no conversation",
+        "orphan_path",
+        lambda m: m.copy_to(keys.path(ROOT, TWIG), keys.path(ROOT, STRANGER)),
+    ),
+    a(
+        "a path of half a segment",
+        "malformed_path wrong_floor wrong_last_history",
+        lambda m: m.change(keys.path(ROOT, TWIG), path=binary(b"0123456789")),
+    ),
+    a(
+        "a path into another tree",
+        "path_leaves_tree wrong_last_history",
+        lambda m: m.set_path(TWIG, (Segment(PLAIN, m.path(TWIG)[-1].stop),)),
+    ),
+    a("a path through itself", "broken_path wrong_floor wrong_fork_point", _swallow),
+    a("stops that do not ascend", "broken_path wrong_floor", _swap_segments),
+    a("a fork sees more than its source", "path_widened", _widen),
+    a(
+        "a fork's stop has moved",
+        "path_widened wrong_floor wrong_fork_point",
+        lambda m: m.set_path(FORK, (Segment(ROOT, EntryId(m.world.said[1])),)),
+    ),
+    a(
+        "a fork of a younger conversation",
+        "wrong_fork_point wrong_metrics",
+        lambda m: m.change(conv(FORK), forkedAtConversationId=text(TWIG)),
+    ),
+    a(
+        "a fork of nothing",
+        "wrong_fork_point",
+        lambda m: m.change(conv(FORK), forkedAtConversationId=text(STRANGER)),
+    ),
+    a(
+        "a root that is a fork",
+        "wrong_fork_point",
+        lambda m: m.change(
+            conv(PLAIN, PLAIN), forkedAtConversationId=text(PLAIN), forkedAtPosition=text("blank")
+        ),
+    ),
+    a(
+        "a second root in a tree",
+        "wrong_fork_point",
+        lambda m: m.change(
+            conv(BLANK), forkedAtConversationId=None, forkedAtPosition=None, forkedAtEntryId=None
+        ),
+    ),
+    a(
+        "an entry below the floor",
+        "entry_below_floor missing_path wrong_head_counts wrong_head_first wrong_idem wrong_started_by",
+        lambda m: m.give(m.said(0), APPENDED_FORK),
+    ),
+    # Context
+    a("a client's CTX is lost", "missing_ctx", lambda m: m.take(m.key(Kind.CTX, ROOT, "planner"))),
+    a(
+        "a CTX without context",
+        "orphan_ctx",
+        lambda m: m.copy_to(m.key(Kind.CTX, ROOT, "planner"), keys.context(ROOT, ROOT, "zoe")),
+    ),
+    a(
+        "a CTX with an older epoch",
+        "wrong_ctx",
+        lambda m: m.add(keys.context(ROOT, ROOT, "planner"), "epoch", -1),
+    ),
+    a(
+        "a CTX that counts one more",
+        "wrong_ctx",
+        lambda m: m.add(keys.context(ROOT, ROOT, "planner"), "count", 1),
+    ),
+    a(
+        "a CTX that is behind",
+        "wrong_ctx",
+        lambda m: m.change(keys.context(ROOT, ROOT, "planner"), last=text(m.world.thoughts[1])),
+    ),
+    a(
+        "a CTX whose epoch begins elsewhere",
+        "wrong_ctx",
+        lambda m: m.change(keys.context(ROOT, HEAD_FORK, "planner"), first=text(LATE)),
+    ),
+    a(
+        "an epoch falls in a conversation",
+        "fallen_epoch wrong_ctx",
+        lambda m: m.change(m.thought(1), epoch=number(9)),
+    ),
+    a(
+        "an epoch falls below an inherited one",
+        "fallen_epoch wrong_ctx",
+        lambda m: (
+            m.change(m.thought(1), epoch=number(9)),
+            m.change(m.thought(2), epoch=number(9)),
+            m.change(keys.context(ROOT, ROOT, "planner"), epoch=number(9)),
+        ),
+    ),
+    a(
+        "context of another client than the bound one",
+        "foreign_context",
+        lambda m: m.change(conv(ROOT), clientId=text("zoe")),
+    ),
+    # Pointers
+    a("a pointer is lost", "missing_ptr", lambda m: m.take(keys.pointer(FORK))),
+    a("a pointer to another tree", "wrong_ptr", lambda m: m.change(keys.pointer(FORK), group=text(PLAIN))),
+    a("a pointer to nothing", "orphan_ptr", lambda m: m.copy_to(keys.pointer(FORK), keys.pointer(STRANGER))),
+    a("a live conversation is gone", "wrong_ptr", lambda m: m.put(items.gone_item(FORK, ttl_s=m.now_s + 9))),
+    a("a closed conversation still points", "wrong_ptr", lambda m: m.take(head(DYING_FORK, DYING))),
+    a("an id that rests for ever", "malformed_ptr", lambda m: m.change(keys.pointer(GONE), ttl=None)),
+    a("an id that rests for years", "wrong_ttl", lambda m: m.add(keys.pointer(GONE), "ttl", 365 * DAY_S)),
+    a(
+        "a living pointer that expires",
+        "malformed_ptr",
+        lambda m: m.change(keys.pointer(FORK), ttl=number(m.now_s)),
+    ),
+    # Transfers
+    a(
+        "a transfer is hidden from its recipient",
+        "missing_xfer",
+        lambda m: m.take(m.key(Kind.XFER, "USER#bob")),
+    ),
+    a(
+        "a transfer is lost but for its parties",
+        "orphan_xfer",
+        lambda m: m.take(keys.transfer_of_group(ROOT)),
+    ),
+    a(
+        "a transfer's items disagree",
+        "wrong_xfer",
+        lambda m: m.change(m.key(Kind.XFER, "XFER#"), to=text("eve/#")),
+    ),
+    a(
+        "a transfer from somebody else",
+        "missing_xfer orphan_xfer wrong_xfer",
+        lambda m: [
+            m.change(key, **{"from": text("eve/#")})
+            for key in m.contents
+            if m.contents[key].get("group") == text(ROOT) and "to" in m.contents[key]
+        ],
+    ),
+    a(
+        "a transfer to a stranger",
+        "wrong_xfer",
+        lambda m: (m.take(keys.member(ROOT, "bob"), m.mine("bob")), m.add(keys.group(ROOT), "members", -1)),
+    ),
+    # Children
+    a("a child is missing in its parent's list", "missing_kid", lambda m: m.take(m.key(Kind.KID, CHILD))),
+    a(
+        "a listed child that is none",
+        "orphan_kid",
+        lambda m: m.copy_to(m.key(Kind.KID, CHILD), keys.kid(ROOT, FORK, Listed(NOW, STRANGER))),
+    ),
+    a(
+        "a child listed as a creating one",
+        "orphan_kid",
+        lambda m: m.copy_to(
+            m.key(Kind.KID, CHILD), items.group(m.contents[keys.group(CREATING)]).kid or Key("", "")
+        ),
+    ),
+    a(
+        "a child of another entry",
+        "wrong_kid",
+        lambda m: m.change(m.key(Kind.KID, CHILD), startedByEntryId=text(m.world.said[1])),
+    ),
+    a(
+        "a child of an entry its parent does not show",
+        "wrong_started_by",
+        lambda m: (
+            m.change(m.key(Kind.KID, CHILD), startedByEntryId=text(m.world.said[2])),
+            m.change(conv(CHILD, CHILD), startedByEntryId=text(m.world.said[2])),
+        ),
+    ),
+    a(
+        "a child that forgets its parent",
+        "wrong_started_by",
+        lambda m: m.change(conv(CHILD, CHILD), startedByConversationId=None, startedByEntryId=None),
+    ),
+    a(
+        "a child with two parents",
+        "wrong_started_by",
+        lambda m: m.change(conv(CHILD, CHILD), startedByConversationId=text(ROOT)),
+    ),
+    a(
+        "a child of a tree that is not there",
+        "missing_kid orphan_kid",
+        lambda m: m.change(keys.group(CHILD), parent=text(STRANGER)),
+    ),
+    # Jobs
+    a("a deletion that nobody finishes", "missing_job", lambda m: m.take(keys.job("delete", DYING))),
+    a("a creation that nobody gives up", "missing_job", lambda m: m.take(keys.job("create", CREATING))),
+    a("a transfer that nobody finishes", "missing_job", lambda m: m.take(keys.job("transfer", HANDED))),
+    a(
+        "a deletion of a live tree",
+        "orphan_job",
+        lambda m: m.put(items.job_item("delete", PLAIN, created_at=NOW)),
+    ),
+    a(
+        "a deletion of nothing",
+        "orphan_job",
+        lambda m: m.put(items.job_item("delete", STRANGER, created_at=NOW)),
+    ),
+    a(
+        "a creation of a tree that is live",
+        "orphan_job",
+        lambda m: m.put(items.job_item("create", PLAIN, created_at=NOW)),
+    ),
+    a(
+        "a job of a kind nobody knows",
+        "malformed_job",
+        lambda m: m.put(items.job_item("dance", PLAIN, created_at=NOW)),
+    ),
+    # Records
+    a(
+        "a record of an entry that is none",
+        "wrong_idem",
+        lambda m: m.put(record_item(PLAIN, PLAIN, [LATE], ttl_s=m.now_s + 9)),
+    ),
+    a(
+        "a record of another conversation's entry",
+        "wrong_idem",
+        lambda m: m.put(record_item(ROOT, FORK, [m.world.said[0]], ttl_s=m.now_s + 9)),
+    ),
+    a(
+        "a record of no conversation",
+        "wrong_idem",
+        lambda m: m.put(record_item(PLAIN, STRANGER, [], ttl_s=m.now_s + 9)),
+    ),
+    a(
+        "a record that stays for years",
+        "wrong_ttl",
+        lambda m: m.put(record_item(PLAIN, PLAIN, [], ttl_s=m.now_s + 365 * DAY_S)),
+    ),
+    a(
+        "a record that does not unpack",
+        "malformed_idem",
+        lambda m: m.change(m.record(ROOT), body=binary(b"x12")),
+    ),
+    # The middle of a deletion
+    a(
+        "an entry is removed while HEADs are open",
+        "wrong_head_counts wrong_head_first",
+        lambda m: m.take(m.key(Kind.ENTRY, DYING)),
+    ),
+    a(
+        "chunks outlive their entry",
+        "orphan_blob wrong_fork_point wrong_head_counts wrong_head_last wrong_last_history",
+        lambda m: m.take(keys.entry(DYING, EntryId(m.key(Kind.BLOB, DYING).partition[-36:]))),
+    ),
+    a("a list row outlives its member", "orphan_mine", lambda m: m.take(keys.member(UNBORN, "u1"))),
+    a(
+        "members go before entries",
+        "wrong_members wrong_xfer",
+        lambda m: m.take(keys.member(DYING, "bob"), m.mine("bob", DYING)),
+    ),
+    a(
+        "a tree goes before its chunks",
+        "orphan_blob orphan_job orphan_mine orphan_ptr orphan_xfer",
+        lambda m: m.take(*[key for key in m.contents if key.partition == DYING]),
+    ),
+    # Anything else
+    a("an item of no kind", "unknown_item", lambda m: m.put(items.key_of(Key("NOTE#1", "NOTE")))),
+    a("an item of no kind in a tree", "unknown_item", lambda m: m.put(items.key_of(Key(ROOT, "NOTE#1")))),
+    a("an attribute nobody knows", "unknown_attribute", lambda m: m.change(head(ROOT), secret=text("x"))),
+    a(
+        "an attribute of another type",
+        "malformed_head",
+        lambda m: m.change(head(PLAIN, PLAIN), history=text("1")),
+    ),
+    a(
+        "an id of a conversation that is none",
+        "malformed_conv",
+        lambda m: m.copy_to(conv(BLANK), conv("Nobody")),
+    ),
+]

@@ -1,0 +1,89 @@
+"""C17: the checker says nothing of a table that is intact, and the right thing of each that is not."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from forklore.domain.keys import Key, SortRange
+from forklore.storage import items
+from fsck.again import by_tree, look_again
+from fsck.check import check
+from fsck.finding import Finding
+from fsck.shapes import Kind, kind_of
+from fsck.source import Source
+from tests.fsck import world
+from tests.fsck.corruptions import CORRUPTIONS, Corruption
+from tests.fsck.made import Contents, Made, record_item
+from tests.fsck.world import conversation
+from tests.support.tables import DAY_S, fresh_store
+
+
+@pytest.fixture(scope="module")
+def intact(moto: None) -> Made:
+    """What the service made, with all that may be under way, and what has expired."""
+    with fresh_store() as store:
+        made = world.build(store)
+        now_s = store.process().now_s()
+        expired = items.gone_item(conversation(77), ttl_s=now_s - 1)
+        store.put(expired, record_item(conversation(78), conversation(79), [], ttl_s=now_s - DAY_S))
+        return Made(store.contents(), made, now_s)
+
+
+def test_what_the_service_makes_is_intact_and_holds_every_kind(intact: Made) -> None:
+    """C17."""
+    assert check(intact.contents.values(), now_s=intact.now_s) == []
+    assert {kind_of(key) for key in intact.contents} == set(Kind)
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
+def test_each_planted_corruption_is_found_as_what_it_is(intact: Made, corruption: Corruption) -> None:
+    """C17."""
+    spoilt = intact.copy()
+    corruption.spoil(spoilt)
+
+    assert spoilt.kinds_found == corruption.kinds
+
+
+class InMemory(Source):
+    """The reads of one tree, on contents."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+
+    def range(self, of: SortRange) -> Contents:
+        return {
+            key: item
+            for key, item in sorted(self._contents.items())
+            if key.partition == of.partition and of.first <= key.sort <= of.last
+        }
+
+    def get(self, wanted: Iterable[Key]) -> Contents:
+        return {key: self._contents[key] for key in wanted if key in self._contents}
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
+def test_what_stays_is_found_again_tree_by_tree(intact: Made, corruption: Corruption) -> None:
+    spoilt = intact.copy()
+    corruption.spoil(spoilt)
+    suspects = check(spoilt.contents.values(), now_s=spoilt.now_s)
+
+    again: list[Finding] = []
+    for group_id, some in by_tree(suspects):
+        again += look_again(InMemory(spoilt.contents), group_id, some, now_s=spoilt.now_s)
+
+    assert set(again) == set(suspects)
+    assert len(again) == len(suspects)
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
+def test_what_is_gone_when_it_is_looked_at_again_is_no_finding(intact: Made, corruption: Corruption) -> None:
+    spoilt = intact.copy()
+    corruption.spoil(spoilt)
+
+    for group_id, some in by_tree(check(spoilt.contents.values(), now_s=spoilt.now_s)):
+        assert look_again(InMemory(intact.contents), group_id, some, now_s=intact.now_s) == []
+
+
+def test_many_kinds_of_corruption_are_planted() -> None:
+    """C17: at least 30 kinds."""
+    assert len({kind for corruption in CORRUPTIONS for kind in corruption.kinds}) >= 45

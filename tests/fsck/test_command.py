@@ -1,0 +1,207 @@
+"""The command as it is run: on DynamoDB Local, in a process of its own; and on a table that moves."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from forklore.domain import ids, keys
+from forklore.storage import items
+from forklore.storage.clock import Clock
+from forklore.storage.connection import Connection, make_client
+from fsck.command import run
+from fsck.report import Report
+from fsck.source import Source
+from tests.fsck import world
+from tests.fsck.world import DYING, FORK, ROOT, say
+from tests.reliability.service import Process
+from tests.support.tables import Store
+
+PROJECT = Path(__file__).parents[2]
+READS = {"DescribeTable", "Scan", "Query", "BatchGetItem"}
+
+
+def fsck(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command without a terminal."""
+    return subprocess.run(
+        [sys.executable, "-m", "fsck", *arguments],
+        cwd=PROJECT,
+        env=os.environ | {"PYTHONPATH": f"{PROJECT}:{PROJECT / 'layers/core'}"} | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def at(store: Store) -> list[str]:
+    assert store.endpoint is not None
+    return ["--table", store.name, "--endpoint", store.endpoint]
+
+
+def watched(store: Store) -> tuple[Source, list[str]]:
+    """Return a source, and the operations that it uses."""
+    client = make_client(store.endpoint)
+    used: list[str] = []
+    client.meta.events.register("before-call.dynamodb", lambda model, **_: used.append(model.name))
+    return Source(Connection(client, store.name, Clock(), sleep=lambda _s: None)), used
+
+
+def check(source: Source, store: Store) -> Report:
+    return run(source, store.name, segments=2, is_quiet=True, sleep=lambda _seconds: None)
+
+
+def test_an_intact_table(store: Store, tmp_path: Path) -> None:
+    world.build(store)
+    report = tmp_path / "report.json"
+
+    ran = fsck(*at(store), "--report", str(report), "--segments", "3")
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith(f"{store.name}: {len(store.contents()):,} items, 8 trees, ")
+    assert "work in progress: 5, the oldest for " in ran.stdout
+    assert ran.stdout.endswith("\nintact\n")
+    told = json.loads(report.read_text())
+    assert (told["verdict"], told["findings"], told["unsettled"]) == ("intact", [], [])
+    assert told["items"] == len(store.contents())
+    assert told["readUnits"] > 0
+    assert told["startedAt"] <= told["finishedAt"]
+    assert {"kind": "delete", "groupId": DYING} in [
+        {name: job[name] for name in ("kind", "groupId")} for job in told["jobs"]
+    ]
+
+
+def test_what_is_found_is_told_without_content(store: Store) -> None:
+    process = Process(store)
+    say(process, ROOT, "a secret")
+    store.delete(keys.pointer(ROOT))
+    store.put(items.key_of(keys.Key("NOTE", "NOTE")))
+
+    ran = fsck(*at(store), "--report", "-")
+
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert json.loads(ran.stdout)["findings"] == [
+        {
+            "kind": "unknown_item",
+            "invariant": None,
+            "key": {"PK": "NOTE", "SK": "NOTE"},
+            "groupId": None,
+            "detail": "forklore writes no such item",
+        },
+        {
+            "kind": "missing_ptr",
+            "invariant": 1,
+            "key": {"PK": f"PTR#{ROOT}", "SK": "PTR"},
+            "groupId": ROOT,
+            "detail": "the tree says that there is one",
+        },
+    ]
+    assert "secret" not in ran.stdout
+    assert "missing_ptr × 1" in fsck(*at(store)).stdout
+
+
+def test_what_cannot_be_checked_is_said_in_a_line(store: Store, tmp_path: Path) -> None:
+    endpoint = ["--endpoint", store.endpoint or ""]
+    store.client.create_table(
+        TableName="other-table",
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    try:
+        tried = [
+            fsck("--table", "no-such-table", *endpoint),
+            fsck("--table", "other-table", *endpoint),
+            fsck(*at(store), "--report", str(tmp_path / "no" / "folder")),
+            fsck(
+                *at(store),
+                AWS_ACCESS_KEY_ID="",
+                AWS_SECRET_ACCESS_KEY="",
+                AWS_SHARED_CREDENTIALS_FILE=os.devnull,
+                AWS_CONFIG_FILE=os.devnull,
+                AWS_EC2_METADATA_DISABLED="true",
+            ),
+            fsck("--table", "t", "--endpoint", "http://127.0.0.1:9"),
+            fsck("--table", "t", "--endpoint", "nowhere"),
+            fsck("--table", "t", "--segments", "0"),
+        ]
+    finally:
+        store.client.delete_table(TableName="other-table")
+
+    assert [ran.returncode for ran in tried] == [2] * len(tried), tried
+    assert [ran.stdout for ran in tried] == [""] * len(tried)
+    said = [ran.stderr.splitlines()[-1] for ran in tried]
+    for line, expected in zip(
+        said,
+        [
+            "fsck: there is no table 'no-such-table' here",
+            "fsck: 'other-table' is no table of forklore's: its keys or indexes are others",
+            "fsck: [Errno 2]",
+            "fsck: Unable to locate credentials",
+            "fsck: Could not connect to the endpoint URL",
+            "forklore fsck: error: argument --endpoint: 'nowhere' is not an http:// or https:// address",
+            "forklore fsck: error: argument --segments: '0' is not a whole number from 1 to 32",
+        ],
+        strict=True,
+    ):
+        assert line.startswith(expected)
+    assert "Traceback" not in "".join(ran.stderr for ran in tried)
+
+
+def test_nothing_is_written(store: Store) -> None:
+    world.build(store)
+    store.delete(keys.pointer(FORK))
+    source, used = watched(store)
+
+    with store.unchanged():
+        report = check(source, store)
+
+    assert [finding.kind for finding in report.findings] == ["missing_ptr"]
+    assert set(used) == READS
+
+
+def in_the_middle(store: Store, operation: str, act: Callable[[], object], *, times: int) -> Source:
+    """Return a source of whose table each answer to `operation` is followed by `act`, so many times."""
+    client, left = make_client(store.endpoint), iter(range(times))
+
+    def after(model: Any, **_: Any) -> None:
+        if model.name == operation and next(left, None) is not None:
+            act()
+
+    client.meta.events.register("after-call.dynamodb", after)
+    return Source(Connection(client, store.name, Clock(), sleep=lambda _s: None))
+
+
+def test_a_scan_in_the_middle_of_a_write_finds_nothing_in_the_end(store: Store) -> None:
+    """The scan comes to a pointer before its tree is made, or to a tree after: neither is damage."""
+    process = Process(store)
+    say(process, ROOT, "before the scan")
+    pointer = store.item(keys.pointer(ROOT))
+    store.delete(keys.pointer(ROOT))
+    source = in_the_middle(store, "Scan", lambda: store.put(pointer), times=1)
+
+    report = check(source, store)
+
+    assert (report.suspects, report.verdict) == (1, "intact")
+
+
+def test_a_tree_that_never_stands_still_is_not_judged(store: Store) -> None:
+    say(Process(store), ROOT, "x")
+    store.delete(keys.pointer(ROOT))
+    [suspect] = check(watched(store)[0], store).findings
+    moving = in_the_middle(store, "BatchGetItem", lambda: move_head(store), times=1_000)
+
+    report = check(moving, store)
+
+    assert (report.findings, [one.kind for one in report.unsettled]) == ([], [suspect.kind])
+    assert report.verdict == "unknown"
+    assert "not settled: missing_ptr × 1" in report.as_text()
+
+
+def move_head(store: Store) -> None:
+    head = store.item(keys.head(ROOT, ROOT))
+    later = ids.timestamp(ids.milliseconds(head["changedAt"]["S"]) + 1)
+    store.put(head | {"changedAt": items.text(later)})

@@ -1,0 +1,219 @@
+"""A table with something of everything, made by the service itself, also what is under way."""
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import pytest
+
+from forklore.domain import keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Listed
+from forklore.domain.model import Caller, Conversation, StartedBy
+from forklore.storage.items import Member
+from forklore.storage.table import Table
+from forklore.usecases import deletion
+from tests.reliability.faults import Call, Fault, Killed, at
+from tests.reliability.service import Process
+from tests.support.mailbox import Mailbox
+from tests.support.tables import Store
+
+ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve/#")
+PLANNER, CODER = Caller("ann", "planner"), Caller("ann", "co#der")
+KILLED_AT = 8
+"""Which call of a deletion is the first that is not made: a child is closed, and HEADs are open."""
+OLD = "2026-01-01T00:00:00.000Z"
+
+
+def conversation(number: int) -> str:
+    """Return the id of a conversation."""
+    return f"{number:08x}-0000-4000-8000-000000000000"
+
+
+ROOT, FORK, TWIG, BLANK, HEAD_FORK, FIRST_FORK, APPENDED_FORK = map(conversation, range(1, 8))
+CHILD, HANDED, HANDED_FORK, CREATING, UNBORN, GONE, DYING, DYING_FORK, DYING_CHILD = map(
+    conversation, range(11, 20)
+)
+PLAIN = conversation(30)
+
+
+@dataclass(frozen=True)
+class World:
+    """What was made, by id. said: the history entries of ROOT."""
+
+    said: list[str]
+    thoughts: list[str]
+    large: str
+    started: str
+
+
+def build(store: Store) -> World:
+    """Fill an empty table."""
+    process = Process(store, in_order=True)
+    world = _main_tree(process)
+    _handed_over(store, process)
+    _creating(process.table)
+    _unborn(process.table)
+    _gone(process)
+    dying(process)
+    with pytest.raises(Killed):
+        delete(Process(store, at(KILLED_AT, Fault.KILL), in_order=True))
+    return world
+
+
+def say(process: Process, conversation_id: str, text: str, by: Caller = ANN, **given: Any) -> str:
+    content = [{"role": "USER", "text": text}]
+    answer = process.ask(
+        "appendEntry", by, conversationId=conversation_id, contentType="history", content=content, **given
+    )
+    return answer.id
+
+
+def think(process: Process, conversation_id: str, text: str, by: Caller = PLANNER, **given: Any) -> str:
+    answer = process.ask(
+        "appendEntry",
+        by,
+        conversationId=conversation_id,
+        channel="context",
+        contentType="application/json",
+        content=[text],
+        **given,
+    )
+    return answer.id
+
+
+def _large(random: Random) -> str:
+    return random.randbytes(450_000).hex()
+
+
+def _main_tree(process: Process) -> World:
+    said = [
+        say(process, ROOT, "one", idempotency_key="k1", usage={"inputTokens": 5, "costUsd": 1}),
+        say(process, ROOT, "two"),
+    ]
+    thoughts = [think(process, ROOT, "a"), think(process, ROOT, "b", epoch=2), think(process, ROOT, "c")]
+    think(process, ROOT, "x", by=CODER, epoch=4)
+    said.append(say(process, ROOT, "three"))
+    large = say(process, ROOT, _large(Random(1)))
+    for user, level in (("bob", "writer"), ("eve/#", "manager")):
+        shared = process.ask(
+            "shareConversation",
+            ANN,
+            conversationId=ROOT,
+            userId=user,
+            accessLevel=level,
+            idempotency_key=user,
+        )
+        assert shared.status == 201, shared
+    forked: dict[str, Any] = {"conversationId": ROOT}
+    made = [
+        process.ask("forkConversation", ANN, **forked, id=FORK, atEntryId=said[2], resetMetrics=False),
+        process.ask("forkConversation", ANN, **forked, id=BLANK, atEntryId=said[0]),
+        process.ask("forkConversation", BOB, **forked, id=HEAD_FORK, idempotency_key="f"),
+    ]
+    say(process, FORK, "in the fork")
+    think(process, FORK, "d")
+    think(process, FORK, "e", epoch=3)
+    first = say(process, HEAD_FORK, "first of the head's fork", by=BOB)
+    think(process, HEAD_FORK, "f")
+    made += [
+        process.ask(
+            "forkConversation", ANN, conversationId=FORK, id=TWIG, atEntryId=said[1], position="after"
+        ),
+        process.ask("forkConversation", ANN, conversationId=HEAD_FORK, id=FIRST_FORK, atEntryId=first),
+    ]
+    assert [answer.status for answer in made] == [201] * len(made), made
+    say(
+        process,
+        APPENDED_FORK,
+        "a fork by its first entry",
+        forkedAtConversationId=FORK,
+        forkedAtEntryId=said[1],
+        idempotency_key="af",
+    )
+    started = say(
+        process, CHILD, "do it", startedByConversationId=FORK, startedByEntryId=said[0], idempotency_key="c"
+    )
+    say(process, PLAIN, "a tree of its own", by=BOB)
+    offered = process.ask("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="bob")
+    assert offered.status == 201, offered
+    synced = process.ask(
+        "syncContext",
+        PLANNER,
+        conversationId=APPENDED_FORK,
+        contentType="application/json",
+        content=["a", "z"],
+        idempotency_key="s",
+    )
+    assert synced.status == 200, synced
+    return World(said, thoughts, large, started)
+
+
+def _handed_over(store: Store, process: Process) -> None:
+    """Make a tree whose new owner is not in all HEADs yet."""
+    say(process, HANDED, "mine")
+    fork = process.ask("forkConversation", ANN, conversationId=HANDED, id=HANDED_FORK)
+    assert fork.status == 201, fork
+    shared = process.ask("shareConversation", ANN, conversationId=HANDED, userId="bob", accessLevel="writer")
+    assert shared.status == 201
+    offered = process.ask("requestTransfer", ANN, conversationId=HANDED, newOwnerUserId="bob")
+    committed: list[Call] = []
+
+    def after_the_commit(call: Call) -> Fault | None:
+        fault = Fault.KILL if committed else None
+        committed.extend([call] if call.operation == "TransactWriteItems" else [])
+        return fault
+
+    with pytest.raises(Killed):
+        Process(store, after_the_commit, in_order=True).ask("acceptTransfer", BOB, transferId=offered.id)
+
+
+def begin(table: Table, group_id: str, created_at: str, *users: str) -> None:
+    """Begin a started child of PLAIN with some of its members."""
+    root = Conversation(group_id, group_id, created_at, started_by=StartedBy(PLAIN, None))
+    kid = keys.kid(PLAIN, PLAIN, Listed(created_at, group_id))
+    table.commit(
+        table.write.begin_tree(
+            root, owner="bob", members=70, kid=kid, nonce="n", taken_from=None, now_s=table.now_s()
+        )
+    )
+    for user in users:
+        table.commit(table.write.copy_member(root, Member(user, AccessLevel.WRITER, created_at)))
+
+
+def _creating(table: Table) -> None:
+    begin(table, CREATING, OLD, "u1", "u2")
+
+
+def _unborn(table: Table) -> None:
+    """Give up a tree that was being made; CREATING is made again afterwards."""
+    begin(table, UNBORN, OLD, "u1", "u2")
+    assert deletion._give_up_creation(table, UNBORN)
+
+
+def _gone(process: Process) -> None:
+    say(process, GONE, "soon gone", idempotency_key="gone")
+    mailbox = Mailbox()
+    deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=GONE, wait_s=0)
+    assert deletion.run_deletion(process.table, mailbox.queue, GONE, wait_s=-2)
+
+
+def dying(process: Process) -> None:
+    """Make a tree to delete: a fork, a child, context, a large body, a transfer that waits."""
+    say(process, DYING, "to be deleted", idempotency_key="d")
+    think(process, DYING, "deep")
+    say(process, DYING, _large(Random(2)))
+    fork = process.ask("forkConversation", ANN, conversationId=DYING, id=DYING_FORK)
+    assert fork.status == 201
+    say(process, DYING_FORK, "also")
+    say(process, DYING_CHILD, "work", startedByConversationId=DYING)
+    process.ask("shareConversation", ANN, conversationId=DYING, userId="bob", accessLevel="writer")
+    process.ask("requestTransfer", ANN, conversationId=DYING, newOwnerUserId="bob")
+
+
+def delete(process: Process) -> None:
+    """Delete DYING and its child to the end; how long it waits is no matter here."""
+    mailbox = Mailbox()
+    deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=DYING, wait_s=0)
+    for message in mailbox.take():
+        assert deletion.run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-2)
