@@ -8,7 +8,7 @@ from random import Random
 from tests.model.asking import Answer, Json, Outcome, Request, Service, comparable
 from tests.model.oracle import Oracle
 
-LIMITS = (1, 2, 3, 20, 200)
+LIMITS = (1, 3, 20, 200, 200)
 TOLD = ("lastEntryId", "existingTransferId")
 """The members of an error's `details` that the contract names."""
 TRANSCRIPT_LINES = 12

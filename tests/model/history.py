@@ -1,16 +1,46 @@
 """Random histories: every request goes to the service and to the oracle, and every answer is compared."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from tests.model.asking import Caller, Json, Request, Service
-from tests.model.choices import Choices
+from tests.model.choices import CLIENTS, Choices
 from tests.model.comparing import Comparison
 from tests.model.oracle import LEVELS, Conversation
 from tests.model.reading import Reading
 
 KEYS = 2
 """Idempotency-Keys of a history: so few that one is used for another request now and then."""
+
+MOVES = {
+    "create_conversation": 2,
+    "append_entry": 24,
+    "append_entries": 8,
+    "sync_context": 8,
+    "fork_conversation": 5,
+    "fork_by_append": 5,
+    "start_child": 3,
+    "update_conversation": 3,
+    "delete_conversation": 1,
+    "share_conversation": 3,
+    "update_membership": 3,
+    "remove_membership": 2,
+    "request_transfer": 3,
+    "accept_transfer": 2,
+    "delete_transfer": 1,
+    "replay": 8,
+    "admin_delete": 1,
+    "go_on_deleting": 2,
+    "get_conversation": 2,
+    "list_entries": 8,
+    "list_rows": 4,
+    "list_conversations": 2,
+    "list_transfers": 1,
+    "get_transfer": 1,
+    "administer": 4,
+    "check_health": 1,
+}
+"""Everything that can be done, and how likely it is beside the others."""
 
 Work = Callable[[], str | None]
 
@@ -20,8 +50,8 @@ class History:
 
     services: processes of one service; each request goes to one of them. random: decides everything. name:
     of the keys; a user may have a past. admins: callers with roles, perhaps none. work: goes on with the
-    deletion of one tree and returns its id, None without any; where there is no `work`, the service does it at
-    times of its own. is_alone: nobody else has anything in the service's table.
+    deletion of one tree and returns its id, None without any; where there is no `work`, the service does it
+    at times of its own. is_alone: nobody else has anything in the service's table.
     """
 
     def __init__(
@@ -45,45 +75,26 @@ class History:
         self._replayable: list[Request] = []
         self.reading = Reading(self.both, self._choose, admins)
 
-    @property
-    def moves(self) -> Mapping[Callable[[], None], int]:
-        """Every move, and how likely it is beside the others."""
-        reading = self.reading
-        return {
-            self.create_conversation: 2,
-            self.append_entry: 24,
-            self.append_entries: 8,
-            self.sync_context: 8,
-            self.fork_conversation: 5,
-            self.fork_by_append: 5,
-            self.start_child: 3,
-            self.update_conversation: 3,
-            self.delete_conversation: 1,
-            self.share_conversation: 5,
-            self.update_membership: 3,
-            self.remove_membership: 3,
-            self.request_transfer: 3,
-            self.accept_transfer: 2,
-            self.delete_transfer: 1,
-            self.replay: 8,
-            self.admin_delete: 1,
-            self.go_on_deleting: 2,
-            reading.get_conversation: 2,
-            reading.list_entries: 8,
-            reading.list_rows: 4,
-            reading.list_conversations: 2,
-            reading.list_transfers: 1,
-            reading.get_transfer: 1,
-            reading.administer: 4,
-            reading.check_health: 1,
-        }
-
     def run(self, steps: int) -> None:
         """Make so many moves; at last read everything in every way."""
-        moves = self.moves
+        self.begin()
         for _ in range(steps):
-            self.random.choices(list(moves), list(moves.values()))[0]()
+            self.move(self.random.choices(list(MOVES), list(MOVES.values()))[0])
         self.reading.read_back()
+
+    def begin(self) -> None:
+        """Make a tree that is shared on every level."""
+        root, owner = self._choose.new_id(), Caller(self._choose.users[0], self._choose.one_of(*CLIENTS))
+        body = self._choose.drafts(owner, None, is_batch=True)
+        self.both.ask(Request("appendEntry", owner, {"conversationId": root, **body}))
+        for user, level in zip(self._choose.users[1:], ("manager", "writer", "reader"), strict=False):
+            given = {"conversationId": root, "userId": user, "accessLevel": level}
+            self.both.ask(Request("shareConversation", owner, given))
+
+    def move(self, name: str) -> None:
+        """Make the move of that name."""
+        make: Callable[[], None] = getattr(self if hasattr(self, name) else self.reading, name)
+        make()
 
     # Conversations
 

@@ -1,6 +1,7 @@
 """Random reads, each compared: of one conversation, of lists, of pages in every direction, of everything."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tests.model.asking import Caller, Json, Request
 from tests.model.choices import CLIENTS, Choices
@@ -12,7 +13,7 @@ ANCESTRIES = ("all", "roots", "children")
 QUERIES = ("e", "TEA", "zÜR", "🫖", "nothing such")
 ROWS_OF_ONE = ("listForks", "listChildren", "listMemberships")
 LIMITS = (1, 2, 3, 7, 50)
-READ_BACK_LIMITS = (2, 5, 50, 50)
+READ_BACK_LIMITS = (3, 50, 50, 50)
 GONE_MAX = 5
 """Deleted conversations that are looked for at the end."""
 
@@ -108,22 +109,20 @@ class Reading:
             self._both.ask(Request("listForks", self._choose.caller(), {"conversationId": conversation_id}))
         for user in self._choose.users:
             caller = Caller(user, self._choose.one_of(*CLIENTS))
-            query = {"mode": self._choose.one_of(*MODES), "ancestry": self._choose.one_of(*ANCESTRIES)}
-            self._list_after_all(Request("listConversations", caller, query), always=True)
+            self._list(Request("listConversations", caller, {"mode": "all", "ancestry": "all"}))
             self._list(Request("listTransfers", caller))
+        self.list_conversations()
 
     def _read_views(self, conversation: Conversation, members: Sequence[Caller]) -> None:
         def walk(caller: Caller, query: Json, *, forward: bool) -> None:
             self._walk(caller, conversation, query, forward=forward, limits=READ_BACK_LIMITS)
 
-        walk(self._choose.one_of(*members), {}, forward=True)
-        walk(self._choose.one_of(*members), {}, forward=False)
+        walk(self._choose.one_of(*members), {}, forward=self._choose.chance(0.5))
         walk(self._choose.one_of(*members), self._choose.page_query(conversation), forward=True)
-        for client in CLIENTS[1:]:
-            epoch = self._choose.one_of(None, "latest", "all", 1, 2)
-            query = {"channel": "context"} | ({"epoch": epoch} if epoch else {})
-            caller = Caller(self._choose.one_of(*members).user, client)
-            walk(caller, query, forward=self._choose.chance(0.5))
+        epoch = self._choose.one_of(None, "latest", "all", 1, 2)
+        query = {"channel": "context"} | ({"epoch": epoch} if epoch else {})
+        client = conversation.client or self._choose.one_of(*CLIENTS[1:])
+        walk(Caller(self._choose.one_of(*members).user, client), query, forward=self._choose.chance(0.5))
         if conversation.source is None:
             walk(self._choose.one_of(*members), {"allForks": True}, forward=self._choose.chance(0.5))
 
@@ -132,14 +131,13 @@ class Reading:
     def _list(self, request: Request) -> None:
         cursor = self._both.misfit(request) if self._choose.chance(0.05) else None
         if cursor:
-            request.given["afterCursor"] = cursor
-            self._both.ask(request)
+            self._both.ask(replace(request, given=request.given | {"afterCursor": cursor}))
         else:
             self._both.ask_list(request)
 
-    def _list_after_all(self, request: Request, *, always: bool = False) -> None:
+    def _list_after_all(self, request: Request) -> None:
         """Read the list after one that shows every time, where the oracle does not know all of them."""
-        if always or any(not c.said.get("updatedAt") for c in self._choose.conversations):
+        if any(not c.said.get("updatedAt") for c in self._choose.conversations):
             everything = {**request.given, "mode": "all", "ancestry": "all"}
             everything.pop("query", None)
             self._both.ask_list(Request(request.name, request.caller, everything))
