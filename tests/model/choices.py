@@ -62,6 +62,11 @@ class Choices:
     def conversations(self) -> list[Conversation]:
         return list(self._oracle.conversations.values())
 
+    @property
+    def offers(self) -> list[dict[str, str]]:
+        """The transfers that are pending."""
+        return [c.tree.transfer for c in self.conversations if c.source is None and c.tree.transfer]
+
     def any(self) -> Conversation | None:
         return self.random.choice(self.conversations) if self.conversations else None
 

@@ -156,13 +156,13 @@ class History:
     # Entries
 
     def append_entry(self) -> None:
-        self._append(is_batch=False)
+        self.append_to(*self._target_or_new(), is_batch=False)
 
     def append_entries(self) -> None:
-        self._append(is_batch=True)
+        self.append_to(*self._target_or_new(), is_batch=True)
 
-    def _append(self, *, is_batch: bool) -> None:
-        into_id, into = self._choose.target() if self._choose.chance(0.93) else (self._choose.new_id(), None)
+    def append_to(self, into_id: str, into: Conversation | None, *, is_batch: bool) -> None:
+        """Append to a conversation; None: to what does not exist, any more or yet."""
         caller = self._choose.caller(into, "writer")
         body = self._choose.drafts(caller, into, is_batch=is_batch)
         if_match = None
@@ -195,7 +195,7 @@ class History:
         self._post("appendEntry", caller, {"conversationId": self._new_or_gone(), **body})
 
     def sync_context(self) -> None:
-        into_id, into = self._choose.target() if self._choose.chance(0.93) else (self._choose.new_id(), None)
+        into_id, into = self._target_or_new()
         caller = self._choose.caller(into, "writer")
         if caller.client is None and self._choose.chance(0.8):
             caller = Caller(caller.user, "planner")
@@ -228,13 +228,40 @@ class History:
         body = {"conversationId": conversation_id, "newOwnerUserId": self._choose.one_of(*members)}
         self._post("requestTransfer", caller, body)
 
+    def get_transfer(self) -> None:
+        transfer_id, caller = self._pending_transfer()
+        self.both.ask(Request("getTransfer", caller, {"transferId": transfer_id}))
+
     def accept_transfer(self) -> None:
-        transfer_id, caller = self.reading.transfer()
+        transfer_id, caller = self._pending_transfer()
         self._post("acceptTransfer", caller, {"transferId": transfer_id})
 
     def delete_transfer(self) -> None:
-        transfer_id, caller = self.reading.transfer()
+        transfer_id, caller = self._pending_transfer()
         self.both.ask(Request("deleteTransfer", caller, {"transferId": transfer_id}))
+
+    def _pending_transfer(self) -> tuple[str, Caller]:
+        """Return a pending transfer, perhaps of just now, and somebody, mostly a party to it."""
+        if self._choose.chance(0.08):
+            return self._choose.new_id(), self._choose.caller()
+        if not self._choose.offers:
+            self._request_good_transfer()
+        if not self._choose.offers:
+            return self._choose.new_id(), self._choose.caller()
+        offer = self._choose.one_of(*self._choose.offers)
+        user = self._choose.one_of(offer["toUserId"], offer["toUserId"], offer["fromUserId"])
+        return offer["id"], self._choose.caller() if self._choose.chance(0.15) else Caller(user)
+
+    def _request_good_transfer(self) -> None:
+        shared = [c for c in self._choose.conversations if len(c.tree.levels) > 1]
+        if shared:
+            conversation = self._choose.one_of(*shared)
+            to, owner = sorted(
+                conversation.tree.levels, key=lambda user: conversation.tree.levels[user] == "owner"
+            )[-2:]
+            self._post(
+                "requestTransfer", Caller(owner), {"conversationId": conversation.id, "newOwnerUserId": to}
+            )
 
     def _membership(self) -> tuple[dict[str, Json], Caller]:
         """Return the membership that a path names, and somebody who may mostly change it."""
@@ -264,6 +291,9 @@ class History:
         title = self._choose.text() if title == "" else title
         body = self._choose.some_of(title=title, tags=self._choose.tags(), metadata=self._choose.metadata())
         return body | (self._choose.some_of(agentId=agent) if agent else {})
+
+    def _target_or_new(self) -> tuple[str, Conversation | None]:
+        return self._choose.target() if self._choose.chance(0.93) else (self._choose.new_id(), None)
 
     def _new_or_gone(self) -> str:
         gone = list(self._oracle.gone)

@@ -56,20 +56,6 @@ class Reading:
         role = self._choose.some_of(role=self._choose.one_of("sender", "recipient", "all"))
         self._list(Request("listTransfers", self._choose.caller(), role))
 
-    def get_transfer(self) -> None:
-        transfer_id, caller = self.transfer()
-        self._both.ask(Request("getTransfer", caller, {"transferId": transfer_id}))
-
-    def transfer(self) -> tuple[str, Caller]:
-        """Return a pending transfer and somebody, mostly a party to it."""
-        trees = {id(c.tree): c.tree for c in self._choose.conversations}.values()
-        offers = [tree.transfer for tree in trees if tree.transfer]
-        if not offers or self._choose.chance(0.08):
-            return self._choose.new_id(), self._choose.caller()
-        offer = self._choose.one_of(*offers)
-        user = self._choose.one_of(offer["toUserId"], offer["toUserId"], offer["fromUserId"])
-        return offer["id"], self._choose.caller() if self._choose.chance(0.15) else Caller(user)
-
     def check_health(self) -> None:
         self._both.ask(Request("checkHealth", self._choose.caller()))
 
@@ -97,16 +83,22 @@ class Reading:
     # Everything
 
     def read_back(self) -> None:
-        """Read all that there is, in every way."""
+        """Read all that there is, in one way or the other."""
+        starters = {conversation.tree.started_by for conversation in self._choose.conversations}
         for conversation in self._choose.conversations:
-            of = {"conversationId": conversation.id}
+            given = {"conversationId": conversation.id}
             members = [Caller(user, self._choose.one_of(*CLIENTS)) for user in conversation.tree.levels]
-            self._both.ask(Request("getConversation", self._choose.one_of(*members), of))
+            self._both.ask(Request("getConversation", self._choose.one_of(*members), given))
             self._read_views(conversation, members)
-            for name in ROWS_OF_ONE if conversation.source is None else ROWS_OF_ONE[1:2]:
-                self._list(Request(name, self._choose.one_of(*members), of))
+            if conversation in starters or self._choose.chance(0.1):
+                self._list(Request("listChildren", self._choose.one_of(*members), given))
+            if conversation.source is None:
+                self._list(Request("listForks", self._choose.one_of(*members), given))
+                self._list(Request("listMemberships", self._choose.one_of(*members), given))
         for conversation_id in list(self._both.oracle.gone)[:GONE_MAX]:
-            self._both.ask(Request("listForks", self._choose.caller(), {"conversationId": conversation_id}))
+            self._both.ask(
+                Request("getConversation", self._choose.caller(), {"conversationId": conversation_id})
+            )
         for user in self._choose.users:
             caller = Caller(user, self._choose.one_of(*CLIENTS))
             self._list(Request("listConversations", caller, {"mode": "all", "ancestry": "all"}))
@@ -117,13 +109,16 @@ class Reading:
         def walk(caller: Caller, query: Json, *, forward: bool) -> None:
             self._walk(caller, conversation, query, forward=forward, limits=READ_BACK_LIMITS)
 
+        whole = conversation.view()
         walk(self._choose.one_of(*members), {}, forward=self._choose.chance(0.5))
-        walk(self._choose.one_of(*members), self._choose.page_query(conversation), forward=True)
-        epoch = self._choose.one_of(None, "latest", "all", 1, 2)
-        query = {"channel": "context"} | ({"epoch": epoch} if epoch else {})
-        client = conversation.client or self._choose.one_of(*CLIENTS[1:])
-        walk(Caller(self._choose.one_of(*members).user, client), query, forward=self._choose.chance(0.5))
-        if conversation.source is None:
+        if whole and self._choose.chance(0.4):
+            walk(self._choose.one_of(*members), self._choose.page_query(conversation), forward=True)
+        for client in sorted({entry["clientId"] for entry in whole if entry["channel"] == "context"}):
+            epoch = self._choose.one_of(None, "latest", "all", 1, 2)
+            query = {"channel": "context"} | ({"epoch": epoch} if epoch else {})
+            caller = Caller(self._choose.one_of(*members).user, client)
+            walk(caller, query, forward=self._choose.chance(0.5))
+        if conversation.source is None and self._choose.chance(0.5):
             walk(self._choose.one_of(*members), {"allForks": True}, forward=self._choose.chance(0.5))
 
     # How they do it
