@@ -77,7 +77,8 @@ class Reading:
             self._list(Request(f"adminList{name}", caller, given))
         else:
             query = {"mode": self._choose.one_of(*MODES), "ancestry": self._choose.one_of(*ANCESTRIES)}
-            query |= {"userId": self._choose.user()} if self._choose.chance(0.6) else {}
+            if self._choose.chance(0.6) or not self._both.is_alone:
+                query["userId"] = self._choose.user()
             self._list_after_all(Request("adminListConversations", caller, query))
 
     # Everything

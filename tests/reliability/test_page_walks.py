@@ -13,11 +13,11 @@ from tests.reliability.histories import ADMINS, CLOCKS_MS, new_world
 from tests.reliability.service import Process
 from tests.support.tables import WrongClock
 
-STEPS, FORKS, WALKS = 60, 6, 50
+STEPS, FORKS, WALKS = 60, 6, 100
 """In one world: so many moves, of them so many forks, build what so many walks go over."""
 LONG = 4
 """So many conversations are looked at, and the longest of them is walked over."""
-LIMITS = (1, 2, 3, 5, 8, 20)
+LIMITS = (1, 3, 6, 12, 40)
 WHOLE = 1_000_000
 RATES = {Fault.EMPTY_PAGE: 0.1, Fault.PARTIAL: 0.1, Fault.BEFORE: 0.03, Fault.AFTER: 0.03}
 
@@ -81,8 +81,8 @@ class Walk:
 
 
 def test_a_walk_over_pages_is_the_list(endpoint: str, measure: Measure) -> None:
-    """C13: random page sizes, directions and filters; appends between pages, faults in the reading of them."""
-    walks, random = measure.goal(ci=100, gate=10_000, long=10_000), measure.random
+    """C13: random page sizes, directions and filters; appends between pages, faults in reading them."""
+    walks, random = measure.goal(ci=1_000, gate=10_000, long=10_000), measure.random
     while measure.counts["walks"] < walks:
         with new_world(endpoint, random, bits=random.getrandbits(32)) as world:
             history = world.history
