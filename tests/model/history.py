@@ -85,7 +85,7 @@ class History:
     def begin(self) -> None:
         """Make a tree that is shared on every level."""
         root, owner = self._choose.new_id(), Caller(self._choose.users[0], self._choose.one_of(*CLIENTS))
-        body = self._choose.drafts(owner, None, is_batch=True)
+        body = {**self._choose.draft("history"), "userId": owner.user}
         self.both.ask(Request("appendEntry", owner, {"conversationId": root, **body}))
         for user, level in zip(self._choose.users[1:], ("manager", "writer", "reader"), strict=False):
             given = {"conversationId": root, "userId": user, "accessLevel": level}

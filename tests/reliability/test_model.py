@@ -50,10 +50,10 @@ class Model(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Read everything back; look at what is stored in the middle of all work, and when all is done."""
         with self._with:
-            self.asked.update(self._history.both.asked)
             if not self._is_sound:
                 return
             self._history.reading.read_back()
+            self.asked.update(self._history.both.asked)
             assert_intact(self._world.store)
             while self._world.workers[0].work(self._random, wait_s=-1_000) is not None:
                 pass
@@ -106,9 +106,10 @@ def test_whatever_is_asked_is_answered_as_the_oracle_does(endpoint: str, measure
     finally:
         print("\n".join(_table(asked)))  # noqa: T201
     assert measure.counts["steps"] >= steps
-    assert {name for name, status in asked if status < 300} == set(OPERATIONS)
-    assert {name for name, status in asked if status >= 400} >= REFUSED
     assert {status for _, status in asked} == ALL_STATUSES
+    if measure.size != "ci":
+        assert {name for name, status in asked if status < 300} == set(OPERATIONS)
+        assert {name for name, status in asked if status >= 400} >= REFUSED
 
 
 def _table(asked: Counter[tuple[str, int]]) -> list[str]:
