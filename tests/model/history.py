@@ -266,8 +266,13 @@ class History:
     def _membership(self) -> tuple[dict[str, Json], Caller]:
         """Return the membership that a path names, and somebody who may mostly change it."""
         conversation_id, found = self._choose.target()
+        if self._choose.offers and self._choose.chance(0.25):  # whose recipient may be removed
+            found = self._oracle.conversations[self._choose.one_of(*self._choose.offers)["conversationId"]]
+            conversation_id = found.id
         members = list(found.tree.levels) if found and self._choose.chance(0.8) else self._choose.users
         given = {"conversationId": conversation_id, "userId": self._choose.one_of(*members)}
+        if found and found.tree.transfer and self._choose.chance(0.5):
+            given["userId"] = found.tree.transfer["toUserId"]
         return given, self._choose.caller(found, "manager")
 
     def _level(self) -> str:
