@@ -110,8 +110,8 @@ def test_whatever_is_asked_is_answered_as_the_oracle_does(
         with capsys.disabled():
             print("", *_table(asked), sep="\n")  # noqa: T201
     assert measure.counts["steps"] >= steps
-    assert {status for _, status in asked} == ALL_STATUSES
     if measure.size != "ci":
+        assert {status for _, status in asked} == ALL_STATUSES
         assert {name for name, status in asked if status < 300} == set(OPERATIONS)
         assert {name for name, status in asked if status >= 400} >= REFUSED
 
