@@ -13,7 +13,7 @@ KEYS = 2
 """Idempotency-Keys of a history: so few that one is used for another request now and then."""
 
 MOVES = {
-    "create_conversation": 2,
+    "create_conversation": 3,
     "append_entry": 24,
     "append_entries": 8,
     "sync_context": 8,
@@ -37,7 +37,7 @@ MOVES = {
     "list_conversations": 2,
     "list_transfers": 1,
     "get_transfer": 1,
-    "administer": 4,
+    "administer": 6,
     "check_health": 1,
 }
 """Everything that can be done, and how likely it is beside the others."""
@@ -101,7 +101,7 @@ class History:
     def create_conversation(self) -> None:
         body = self._description(agent="ag-1")
         if self._choose.chance(0.6):
-            body["id"] = self._choose.id_in_use() if self._choose.chance(0.1) else self._choose.new_id()
+            body["id"] = self._choose.id_in_use() if self._choose.chance(0.3) else self._choose.new_id()
         self._post("createConversation", self._choose.caller(), body)
 
     def update_conversation(self) -> None:

@@ -63,7 +63,7 @@ class Reading:
         """Read as an auditor, or as one who is none."""
         if not self._admins:
             return
-        caller = self._choose.caller() if self._choose.chance(0.1) else self._choose.one_of(*self._admins)
+        caller = self._choose.caller() if self._choose.chance(0.2) else self._choose.one_of(*self._admins)
         conversation_id, found = self._choose.target()
         given: Json = {"conversationId": conversation_id}
         given |= {"justification": "a complaint"} if self._choose.chance(0.3) else {}
