@@ -19,6 +19,8 @@ from tests.reliability.service import OPERATIONS
 
 STEPS = 40
 SEEDS = st.integers(0, 2**32 - 1)
+LARGE = 10_000
+"""Steps of a run that is long enough to meet everything."""
 NEVER_REFUSED = {"checkHealth", "listConversations", "listTransfers"}
 SELDOM_ASKED = {name for name in OPERATIONS if name.startswith("adminList")}
 REFUSED = OPERATIONS.keys() - NEVER_REFUSED - SELDOM_ASKED
@@ -112,7 +114,7 @@ def test_whatever_is_asked_is_answered_as_the_oracle_does(
         with capsys.disabled():
             print("", *_table(asked), sep="\n")  # noqa: T201
     assert measure.counts["steps"] >= steps
-    if measure.size != "ci":
+    if steps >= LARGE:
         assert {status for _, status in asked} == ALL_STATUSES
         assert {name for name, status in asked if status < 300} == set(OPERATIONS)
         assert {name for name, status in asked if status >= 400} >= REFUSED
