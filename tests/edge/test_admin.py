@@ -50,7 +50,7 @@ def open_world(gateway: Gateway) -> World:
     world = World(gateway)
     world.send(append({**NOTED, "epoch": 6}, agent="planner"))
     world.send(append({**NOTED, "epoch": 1}, agent="coder"))
-    started = append({**SAID, "startedByConversationId": ROOT}, to=CHILD)
+    started = append({**SAID, "startedByConversationId": ROOT}, to=CHILD, agent="planner")
     assert world.send(started).status == 201
     return world
 
@@ -150,6 +150,13 @@ def test_the_rest_is_what_the_owner_sees(world: World) -> None:
         one = walk(world, of(ROOT, f"/{what}", "limit=1"))
         assert one == own["data"]
     assert ids_of(world.send(of(ROOT, "/children")).json["data"]) == [CHILD]
+
+
+def test_children_are_shown_as_each_of_them_is(world: World) -> None:
+    child = world.send(of(CHILD)).json
+
+    assert child["clientId"] == "planner"
+    assert world.send(of(ROOT, "/children")).json["data"] == [child]
 
 
 def test_an_agents_key_changes_nothing(world: World) -> None:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 import pydantic
@@ -17,7 +18,7 @@ import pydantic
 from forklore.edge import operations, results
 from forklore.edge.operation import Operation
 from forklore.errors import PHRASES
-from tests.oracle import Caller
+from tests.model.asking import Caller
 
 SECONDS_MAX = 60.0
 JSON_TYPE = "application/json"
@@ -77,25 +78,28 @@ class Service:
         name: str,
         conversation_id: str | None = None,
         *,
+        path: Mapping[str, str] | None = None,
         body: Json = None,
         query: Mapping[str, Json] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Run the operation `name`; query: under the wire's names.
+        """Run the operation `name`. path: beside the conversation. path, query: under the wire's names.
 
         Raises AssertionError for an answer that is not what the operation documents.
         """
         operation = OPERATIONS[name]
         sent = {**self._credentials(caller), **(headers or {})}
+        named = {"conversationId": conversation_id or "", **(path or {})}
         response = self._http.request(
             operation.method,
-            operation.path.replace("{conversationId}", conversation_id or ""),
+            operation.path.format(**{name: quote(value, safe="") for name, value in named.items()}),
             params={name: _as_text(value) for name, value in (query or {}).items()},
             headers=sent if body is None else {"Content-Type": JSON_TYPE, **sent},
             content=None if body is None else json.dumps(body, default=float, ensure_ascii=False).encode(),
         )
         check(operation, response, request_id=sent.get("X-Request-Id"))
-        return Answer(response.status_code, json.loads(response.text, parse_float=Decimal), response.headers)
+        shown = json.loads(response.text, parse_float=Decimal) if response.content else None
+        return Answer(response.status_code, shown, response.headers)
 
     def get(self, *arguments: Any, **options: Any) -> Json:
         """Return the body of a request that must succeed; else as `ask`."""

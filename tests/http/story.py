@@ -6,7 +6,7 @@ from typing import Self
 from uuid import uuid4
 
 from tests.http.client import Json, Service
-from tests.oracle import Caller
+from tests.model.asking import Caller
 
 CONTEXT = "context"
 HISTORY = "history"

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.http.client import Answer, Service
-from tests.oracle import Caller
+from tests.model.asking import Caller
 
 ENTRY = {
     "id": str(uuid4()),

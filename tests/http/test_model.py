@@ -7,38 +7,48 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from datetime import datetime
 from random import Random
+from uuid import uuid4
 
 import pytest
 
 from tests.http.client import Service
-from tests.http.history import History
-from tests.oracle import Caller
+from tests.http.conftest import URL
+from tests.model.asking import Caller
+from tests.model.history import History
+from tests.model.services import OverHttp
 from tests.support.machine_clock import MachineClock
-from tests.support.processes import API_KEYS, local_servers
+from tests.support.processes import API_KEYS, ROLES, local_servers
 
 HISTORIES = 90
 HISTORIES_OF_ONE_SERVICE = 20
 STEPS = 22
 AT_ONCE = 10
+USERS = 5
 SEED = "FORKLORE_TEST_SEED"
 
 
 def agree(services: Sequence[Service], histories: int, capsys: pytest.CaptureFixture[str]) -> None:
     """Run random histories side by side; print the seed and what was done."""
     seed = int(os.environ.get(SEED) or secrets.randbits(32))
-    made = [History(services, Random(seed + number)) for number in range(histories)]
+    made = [_history(services, Random(seed + number)) for number in range(histories)]
     with ThreadPoolExecutor(AT_ONCE) as threads:
         runs = {threads.submit(history.run, STEPS): number for number, history in enumerate(made)}
         done = wait(runs, return_when="FIRST_EXCEPTION")[0]
         threads.shutdown(cancel_futures=True)
     errors = {runs[run]: error for run in done if (error := run.exception())}
     if errors:
-        shortest = min(errors, key=lambda number: made[number].requests)
+        shortest = min(errors, key=lambda number: made[number].both.requests)
         raise AssertionError(f"history {shortest} of {SEED}={seed}: {errors[shortest]}")
-    counts = {name: sum(getattr(h, name) for h in made) for name in ("requests", "entries", "forks")}
+    counts = {name: sum(getattr(h.both, name) for h in made) for name in ("requests", "entries", "forks")}
     with capsys.disabled():
         print(f"\n{SEED}={seed}: {histories} histories, {counts}")  # noqa: T201
     assert all(count > histories for count in counts.values()), counts
+
+
+def _history(services: Sequence[Service], random: Random) -> History:
+    users = list(dict.fromkeys(services[0].new_user() for _ in range(USERS)))
+    admins = () if URL in os.environ else [Caller(user, roles=roles) for user, roles in ROLES.items()]
+    return History([OverHttp(one) for one in services], random, users=users, name=str(uuid4()), admins=admins)
 
 
 @pytest.mark.parametrize("sees_date", [True, False], ids=["corrected by Date", "uncorrected"])

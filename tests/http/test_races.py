@@ -19,7 +19,7 @@ from forklore.usecases.idempotency import AnsweredBefore, Once
 from tests.http.client import Answer, Json, Service
 from tests.http.conftest import a_new_table
 from tests.http.story import entry
-from tests.oracle import Caller
+from tests.model.asking import Caller
 from tests.support import writing
 from tests.support.machine_clock import MachineClock
 from tests.support.processes import API_KEYS, local_servers

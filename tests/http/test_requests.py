@@ -7,7 +7,7 @@ import pytest
 
 from tests.http.client import Json, Service
 from tests.http.story import Story, entry
-from tests.oracle import Caller
+from tests.model.asking import Caller
 from tests.support.machine_clock import MachineClock
 from tests.support.processes import API_KEYS, local_servers
 

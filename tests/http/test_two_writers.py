@@ -22,7 +22,7 @@ from forklore.storage.table import Table
 from forklore.usecases.entries import Cut, Listing, list_entries
 from forklore.usecases.forks import ForkRequest, fork_conversation
 from tests.http.client import Service
-from tests.oracle import Caller as HttpCaller
+from tests.model.asking import Caller as HttpCaller
 from tests.support.machine_clock import MachineClock
 from tests.support.processes import API_KEYS, Process, local_servers, started
 from tests.support.writing import Acknowledged, Written, append, open_table, read_from

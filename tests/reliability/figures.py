@@ -6,25 +6,40 @@ from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
 
-FIGURES, SEED = "FORKLORE_FIGURES", "FORKLORE_TEST_SEED"
+FIGURES, SEED, PART = "FORKLORE_FIGURES", "FORKLORE_TEST_SEED", "FORKLORE_PART"
 SIZES = ("ci", "gate", "long")
 
 
 @dataclass
 class Measure:
-    """What a check is to do and what it has done. name: the check's. counts: by what is counted."""
+    """What a check is to do and what it has done.
+
+    name: the check's. whole_seed: of all parts together. part: which one of so many `parts` this run is; each
+    has a seed of its own and does its share. counts: by what is counted.
+    """
 
     name: str
     size: str
-    seed: int
+    whole_seed: int
+    part: int = 1
+    parts: int = 1
     counts: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, name: str) -> "Measure":
-        """Return the measure of a test, as the environment has it: FORKLORE_FIGURES, FORKLORE_TEST_SEED."""
+        """Return the measure of a test: FORKLORE_FIGURES, FORKLORE_TEST_SEED, and FORKLORE_PART like 3/10."""
         size = os.environ.get(FIGURES) or SIZES[0]
         assert size in SIZES, f"{FIGURES} is one of {SIZES}"
-        return cls(name, size, int(os.environ.get(SEED) or secrets.randbits(32)))
+        part, parts = map(int, (os.environ.get(PART) or "1/1").split("/"))
+        assert 1 <= part <= parts, f"{PART} is like 3/10"
+        return cls(name, size, int(os.environ.get(SEED) or secrets.randbits(32)), part, parts)
+
+    @property
+    def seed(self) -> int:
+        """The seed of this part."""
+        return (
+            self.whole_seed if self.parts == 1 else Random(f"{self.whole_seed} {self.part}").getrandbits(32)
+        )
 
     @property
     def random(self) -> Random:
@@ -32,8 +47,8 @@ class Measure:
         return Random(self.seed)
 
     def goal(self, *, ci: int, gate: int, long: int) -> int:
-        """Return how many are to be done in this run."""
-        return {"ci": ci, "gate": gate, "long": long}[self.size]
+        """Return how many are to be done in this run, at the least."""
+        return -(-{"ci": ci, "gate": gate, "long": long}[self.size] // self.parts)
 
     def count(self, **what: int) -> None:
         """Add to what was done."""
@@ -42,8 +57,9 @@ class Measure:
     @property
     def properties(self) -> dict[str, object]:
         """What the gate keeps of it."""
-        return {"seed": self.seed, **{f"count {what}": number for what, number in self.counts.items()}}
+        return {"seed": self.whole_seed, **{f"count {what}": number for what, number in self.counts.items()}}
 
     def __str__(self) -> str:
         done = ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in self.counts.items())
-        return f"{self.name}: {SEED}={self.seed} {FIGURES}={self.size}: {done}"
+        part = f" {PART}={self.part}/{self.parts}" if self.parts > 1 else ""
+        return f"{self.name}: {SEED}={self.whole_seed} {FIGURES}={self.size}{part}: {done}"

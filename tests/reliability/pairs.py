@@ -111,8 +111,8 @@ GOES_ON = ((202, 204), (204, 202))
 PAIRS: dict[str, Pair] = {
     "append, append": pair(OPERATIONS["append, known"], append(BOB, entry=said("other"), knows=(ROOT, BOB))),
     "append, append of one id in two forks": pair(
-        append(ANN, to=ROOT, of=ahead, knows=(ROOT, ANN), seed=1),
-        append(ANN, to=FORK, of=ahead, knows=(FORK, ANN), seed=1),
+        append(ANN, to=ROOT, of=ahead, knows=(ROOT, ANN), step=8),
+        append(ANN, to=FORK, of=ahead, knows=(FORK, ANN), step=7),
     ),
     "append, append as the first text": pair(
         append(ANN, to=UNTITLED, of=untitled), append(BOB, to=UNTITLED, of=untitled, entry=said("other"))

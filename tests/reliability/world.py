@@ -30,7 +30,7 @@ LAST_OF_CROWD = "user 9"
 """Whom a child gets as its member in the last step only."""
 DRAINS_MAX = 50
 AHEAD_MS = 240_000
-NONCE_BITS = 64
+STEP_BITS = 32
 ABANDONED_SECONDS = 600
 """When the sweep gives up whatever was begun."""
 
@@ -282,7 +282,7 @@ class Operation:
     run: makes it, with an Idempotency-Key or without. of: builds the world. knows: a conversation that the
     process has just read as this caller. takes_key: whether it is a POST. repeated: the status when it was
     done already, where that is another one. is_read: whether it changes nothing. in_seconds: how much later
-    it is made. seed: of what the process takes for random in ids; None: nobody knows it.
+    it is made. step: by how much the process moves its first id on, where the last one is ahead of its clock.
     """
 
     run: Run
@@ -292,11 +292,11 @@ class Operation:
     repeated: int | None = None
     is_read: bool = False
     in_seconds: int = 0
-    seed: int | None = None
+    step: int | None = None
 
     def process(self, store: Store, choose: Choose, **options: Any) -> Process:
         """Return a process that is about to run it; the faults begin with its first call."""
-        random = secrets.randbits if self.seed is None else _known_random(self.seed)
+        random = secrets.randbits if self.step is None else _first_step(self.step)
         process = Process(store, clock=later(self.in_seconds), random=random, **options)
         if self.knows is not None:
             conversation_id, caller = self.knows
@@ -305,10 +305,10 @@ class Operation:
         return process
 
 
-def _known_random(seed: int) -> Callable[[int], int]:
-    """Return random bits that the seed says, except for nonces."""
-    known = Random(seed)
-    return lambda bits: secrets.randbits(bits) if bits == NONCE_BITS else known.getrandbits(bits)
+def _first_step(step: int) -> Callable[[int], int]:
+    """Return random bits, but for the first step from one id to the next."""
+    left = [step - 1]
+    return lambda bits: left.pop() if bits == STEP_BITS and left else secrets.randbits(bits)
 
 
 def post(
@@ -317,7 +317,7 @@ def post(
     *,
     of: Any = family,
     knows: tuple[str, Caller] | None = None,
-    seed: int | None = None,
+    step: int | None = None,
     **given: Any,
 ) -> Operation:
     return Operation(
@@ -327,7 +327,7 @@ def post(
         of=of,
         knows=knows,
         takes_key=True,
-        seed=seed,
+        step=step,
     )
 
 

@@ -15,6 +15,9 @@ STOP_SECONDS_MAX = 10.0
 API_KEYS = {"planner": "key of planner", "coder": "key=of=coder"}
 """The key of each client that the servers know."""
 
+ROLES = {"the-admin": frozenset({"admin", "auditor"}), "the-auditor": frozenset({"auditor"})}
+"""The users that the servers know to have roles."""
+
 Process = subprocess.Popen[str]
 
 
@@ -45,6 +48,8 @@ def _environment(endpoint: str, table: str) -> dict[str, str]:
         "FORKLORE_DYNAMODB_ENDPOINT": endpoint,
         "FORKLORE_TABLE": table,
         "FORKLORE_API_KEYS": ",".join(f"{key}={client}" for client, key in API_KEYS.items()),
+        "FORKLORE_ADMINS": "the-admin",
+        "FORKLORE_AUDITORS": "the-auditor",
         "AWS_ACCESS_KEY_ID": "local",
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_DEFAULT_REGION": "us-east-1",

@@ -48,6 +48,11 @@ def list_conversations(call: Call) -> Mapping[str, Any]:
     }
 
 
+def list_children(call: Call) -> Mapping[str, Any]:
+    """List the conversations that any conversation has started, oldest first."""
+    return conversations.list_children(call, show=answers.administered)
+
+
 def list_entries(call: Call) -> Mapping[str, Any]:
     """List what any conversation shows, oldest first, with the context of all clients and epochs."""
     return entries.list_entries(call)
@@ -104,6 +109,11 @@ OPERATIONS = (
     _administered("listEntries", query=requests.AdminListEntries, run=list_entries),
     _administered("listMemberships", query=requests.AdminListMembers),
     _administered("listForks", query=requests.AdminListPage),
-    _administered("listChildren", query=requests.AdminListPage),
+    _administered(
+        "listChildren",
+        query=requests.AdminListPage,
+        run=list_children,
+        result=results.AdminConversationPage,
+    ),
     _administered("deleteConversation", role=ADMIN),
 )

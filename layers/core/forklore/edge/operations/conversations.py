@@ -1,7 +1,7 @@
 """Create, fork, read, list, change and delete conversations; health."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from forklore.domain.ids import EntryId
@@ -10,6 +10,7 @@ from forklore.edge import answers, cursors, requests, results
 from forklore.edge.operation import Answer, Call, Operation
 from forklore.edge.wiring import Settings, open_queue
 from forklore.usecases import children, conversations, deletion, forks, lists
+from forklore.usecases.opening import Shown
 
 
 def check_health(_call: Call) -> Mapping[str, Any]:
@@ -137,7 +138,9 @@ def list_forks(call: Call) -> Mapping[str, Any]:
     }
 
 
-def list_children(call: Call) -> Mapping[str, Any]:
+def list_children(
+    call: Call, *, show: Callable[[Shown], dict[str, Any]] = answers.conversation
+) -> Mapping[str, Any]:
     """List the conversations that this one has started, oldest first, as far as you may see them."""
     query: requests.ListPage = call.query
     conversation_id = call.conversation_id
@@ -150,7 +153,7 @@ def list_children(call: Call) -> Mapping[str, Any]:
         limit=query.limit,
     )
     return {
-        "data": [answers.conversation(shown) for shown in page.children],
+        "data": [show(child) for child in page.children],
         "afterCursor": cursors.of_listed(resource, page.resume),
     }
 

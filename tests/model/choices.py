@@ -1,0 +1,180 @@
+"""What random requests are made of: mostly what fits the conversations there are, sometimes what does not."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from random import Random
+from typing import TypeVar
+from uuid import UUID
+
+from tests.model.asking import Caller, Json
+from tests.model.oracle import LEVELS, Conversation, Oracle, latest_epoch
+
+CLIENTS = (None, "planner", "coder")
+WORDS = ("tea", "Zürich", "🫖", "brew", "a\nline", "NULL", "  ", "Straße", "#1")
+ELEMENTS: Sequence[Json] = (
+    "a",
+    "b",
+    1,
+    1.0,
+    True,
+    0,
+    False,
+    None,
+    {"k": [1], "l": 2},
+    {"l": 2.0, "k": [1]},
+    [[]],
+)
+"""Elements of a context; some are equal as JSON, some for Python alone."""
+FIRST_ENTRY = "00000000-0000-7000-8000-000000000000"
+
+T = TypeVar("T")
+
+
+class Choices:
+    """Random choices. random: makes all of them. users: who there is."""
+
+    def __init__(self, random: Random, oracle: Oracle, users: Sequence[str]) -> None:
+        self.random = random
+        self.users = users
+        self._oracle = oracle
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def one_of(self, *some: T) -> T:
+        return self.random.choice(some)
+
+    def some_of(self, **members: Json) -> dict[str, Json]:
+        return {name: value for name, value in members.items() if self.chance(0.4)}
+
+    # Who and where
+
+    def user(self) -> str:
+        return self.random.choice(self.users)
+
+    def caller(self, at: Conversation | None = None, least: str = "reader") -> Caller:
+        """Return somebody; where there is a conversation mostly one of that level or above."""
+        able = [user for user in self.users if at and _level(at, user) >= LEVELS.index(least)]
+        user = self.random.choice(able) if able and self.chance(0.85) else self.user()
+        return Caller(user, self.random.choices(CLIENTS, (2, 4, 3))[0])
+
+    @property
+    def conversations(self) -> list[Conversation]:
+        return list(self._oracle.conversations.values())
+
+    @property
+    def offers(self) -> list[dict[str, str]]:
+        """The transfers that are pending."""
+        return [c.tree.transfer for c in self.conversations if c.source is None and c.tree.transfer]
+
+    def any(self) -> Conversation | None:
+        return self.random.choice(self.conversations) if self.conversations else None
+
+    def target(self) -> tuple[str, Conversation | None]:
+        """Return the id of a conversation and the conversation; None when it is deleted or never was."""
+        found = self.any()
+        if found and self.chance(0.95):
+            return found.id, found
+        gone = list(self._oracle.gone)
+        return (self.random.choice(gone) if gone and self.chance(0.6) else self.new_id()), None
+
+    def id_in_use(self) -> str:
+        return self.random.choice([*self._oracle.conversations, *self._oracle.gone] or [self.new_id()])
+
+    def new_id(self) -> str:
+        some = str(UUID(int=self.random.getrandbits(128), version=4))
+        return some if self.chance(0.5) else f"{some[:14]}7{some[15:]}"
+
+    # What is said
+
+    def text(self) -> str:
+        return " ".join(self.random.choices(WORDS, k=self.one_of(1, 2, 5, 30)))
+
+    def tags(self) -> Json:
+        return {name: self.random.choice(WORDS) for name in ("a", "b.c_-", "N9") if self.chance(0.4)}
+
+    def metadata(self) -> Json:
+        return self.some_of(n=self.random.randint(-9, 2**53), deep={"x": [1.5, None, True, WORDS[2]]})
+
+    def drafts(self, caller: Caller, into: Conversation | None, *, is_batch: bool) -> Json:
+        """Return the body of an append that `caller` may make, now and then one they may not."""
+        channels = ["history", "history", None, "HISTORY"]
+        has_context = into.context_for(caller, []) is not None if into else caller.client is not None
+        if has_context or self.chance(0.08):
+            channels += ["context", "context", "Context"]
+        if is_batch:
+            count = self.random.randint(1, 4)
+            return {"entries": [self.draft(self.random.choice(channels)) for _ in range(count)]}
+        return self.draft(self.random.choice(channels))
+
+    def draft(self, channel: str | None) -> Json:
+        message: Json = {"role": self.one_of("USER", "AI", "SYSTEM"), "text": self.text()}
+        if self.chance(0.15):
+            message = {"role": "AI", "events": [{"kind": WORDS[1]}, []]}
+        draft: Json = {"contentType": self.one_of("history", "history/x"), "content": [message]}
+        if channel is None:
+            opaque: list[Json] = [[], [None], [{"text": 5}], [message, message], ["text"], [[1.25]]]
+            draft = {"contentType": "any/thing", "content": self.random.choice(opaque)}
+        elif channel.lower() == "context":
+            draft = {"contentType": "state", "content": [message] * self.random.randint(0, 2)}
+            if self.chance(0.4):
+                draft["epoch"] = self.random.randint(1, 4)
+        if self.chance(0.04):
+            draft["userId"] = self.user()
+        given = {"channel": channel, "agentId": "ag-3" if self.chance(0.2) else None}
+        usage = {"usage": self.usage()} if self.chance(0.4) else {}
+        return draft | usage | {name: value for name, value in given.items() if value is not None}
+
+    def usage(self) -> Json:
+        usage = self.some_of(inputTokens=3, outputTokens=2**40, cachedInputTokens=0, costUsd=Decimal("0.25"))
+        return usage | ({"costUsd": Decimal("0.000000001")} if self.chance(0.1) else {})
+
+    def context(self, caller: Caller, of: Conversation | None) -> list[Json]:
+        """Return an agent's whole present context: what is known of it, more, less, or something else."""
+        known: list[Json] = []
+        if of:
+            for entry in latest_epoch(of.context_for(caller, of.view()) or [])[1]:
+                known += entry["content"]
+        more = self.random.choices(ELEMENTS, k=self.random.randint(0, 3))
+        return self.random.choices((known + more, known, known[:-1], more, []), (8, 2, 1, 3, 1))[0]
+
+    # Entries that requests name
+
+    def entry_id(self) -> str | None:
+        ids = [entry["id"] for conversation in self.conversations for entry in conversation.own]
+        return self.random.choice(ids) if ids else None
+
+    def last_history(self, of: Conversation | None) -> str:
+        """Return a last history entry for If-Match, mostly the right one."""
+        last = of.last_history() if of else None
+        return last if last and self.chance(0.7) else self.entry_id() or self.new_id()
+
+    def anchor(self, source: Conversation) -> tuple[str | None, bool]:
+        """Return an entry to fork at, and whether it can be forked at; None when there is none."""
+        good = [entry["id"] for entry in source.view() if entry["channel"] == "history"]
+        if self.chance(0.85):
+            return (self.random.choice(good), True) if good else (None, True)
+        bad = self.entry_id() if self.chance(0.6) else None
+        return bad or self.new_id(), bad in good
+
+    def page_query(self, conversation: Conversation) -> Json:
+        """Return a query that begins at a random place of a view that ends at a random place."""
+        query: dict[str, Json] = {}
+        whole = [entry["id"] for entry in conversation.view()]
+        if whole and self.chance(0.5):
+            query["upToEntryId"] = self.random.choice(whole)
+            whole = whole[: whole.index(query["upToEntryId"]) + 1]
+        if whole and self.chance(0.7):
+            query[self.one_of("afterCursor", "beforeCursor")] = self.random.choice(whole)
+        elif self.chance(0.15):
+            other = self.entry_id() or FIRST_ENTRY
+            query["afterCursor"] = other if self.chance(0.5) else f"{other[:-4]}{self.new_id()[-4:]}"
+        if self.chance(0.2):
+            query["allForks"] = True
+        if self.chance(0.4):
+            query["channel"] = self.one_of("history", "context")
+        return query
+
+
+def _level(at: Conversation, user: str) -> int:
+    return LEVELS.index(at.tree.levels.get(user))

@@ -1,0 +1,138 @@
+"""One request, two answers: the service's and the oracle's, and what is said where they differ."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from tests.model.asking import Answer, Json, Outcome, Request, Service, comparable
+from tests.model.oracle import Oracle
+
+LIMITS = (1, 3, 20, 200, 200)
+TOLD = ("lastEntryId", "existingTransferId")
+"""The members of an error's `details` that the contract names."""
+TRANSCRIPT_LINES = 12
+
+
+class Divergence(AssertionError):
+    """The service and the oracle do not agree; the message shows the requests that led there."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The answer of a list read to its end."""
+
+    status: int
+    body: Json
+
+
+class Comparison:
+    """The service and the oracle, asked the same. asked: how often for which operation, by status.
+
+    services: each request goes to one of them. is_alone: nobody else has anything in their table.
+    """
+
+    def __init__(self, services: Sequence[Service], random: Random, *, is_alone: bool) -> None:
+        self.oracle = Oracle()
+        self.asked: Counter[tuple[str, int]] = Counter()
+        self._services = services
+        self._random = random
+        self.is_alone = is_alone
+        self._transcript: list[str] = []
+        self._cursors: dict[tuple[str, str | None], str] = {}
+
+    @property
+    def requests(self) -> int:
+        return len(self._transcript)
+
+    @property
+    def entries(self) -> int:
+        return sum(len(conversation.own) for conversation in self.oracle.conversations.values())
+
+    @property
+    def forks(self) -> int:
+        return sum(conversation.source is not None for conversation in self.oracle.conversations.values())
+
+    def ask(self, request: Request) -> Answer:
+        """Return the answer, which is as it should be. Raises Divergence."""
+        answer = self._send(request)
+        chosen = answer.body if answer.status < 400 and answer.body is not None else {}
+        self._agree(self.oracle.answer(request, chosen), answer)
+        return answer
+
+    def ask_page(self, request: Request) -> Json:
+        """Return a page of entries, which is as it should be; None for an error that is."""
+        answer = self._send(request)
+        status, expected = self.oracle.answer(request, {})
+        if answer.status != 200 or status != 200:
+            self._agree((status, expected), answer)
+            return None
+        is_backward = {"tail", "beforeCursor"} & request.given.keys()
+        goes_on = answer.body["beforeCursor" if is_backward else "afterCursor"] is not None
+        self._agree((200, expected), Whole(200, {"data": answer.body["data"], "goes_on": goes_on}))
+        times = [entry["createdAt"] for entry in answer.body["data"]]
+        self.hold(times == sorted(times), "an entry is older than the one before it")
+        return answer.body
+
+    def ask_list(self, request: Request) -> list[Json]:
+        """Return all rows of a list, page by page; they are as they should be. An error has none."""
+        rows: list[Json] = []
+        following: dict[str, Json] = {}
+        while True:
+            limit = self._random.choice(LIMITS)
+            page = replace(request, given=request.given | {"limit": limit} | following)
+            answer = self._send(page)
+            if answer.status != 200:
+                self.hold(not following, f"a page of a list is refused: {answer}")
+                self._agree(self.oracle.answer(request, {}), answer)
+                return []
+            data, cursor = answer.body["data"], answer.body["afterCursor"]
+            self.hold(len(data) <= limit, f"more than {limit} rows")
+            rows += data if self.is_alone else filter(self._is_known, data)
+            if cursor is None:
+                self._agree(self.oracle.answer(request, rows), Whole(200, rows))
+                return rows
+            self._cursors[_list_of(request)] = cursor
+            following = {"afterCursor": cursor}
+
+    def misfit(self, request: Request) -> str | None:
+        """Return a cursor of another list than the request's; None when none was seen yet."""
+        others = [cursor for of, cursor in self._cursors.items() if of != _list_of(request)]
+        return self._random.choice(others) if others else None
+
+    def hold(self, holds: bool, message: str) -> None:
+        if not holds:
+            raise Divergence("\n".join(["", *self._transcript[-TRANSCRIPT_LINES:], message]))
+
+    def _is_known(self, row: Json) -> bool:
+        """Tell whether a row is of this history: elsewhere in the table others have theirs."""
+        return (row.get("conversationId") or row["id"]) in self.oracle.conversations
+
+    def _send(self, request: Request) -> Answer:
+        at = self._random.randrange(len(self._services))
+        self._transcript.append(f"{request} at {at}")
+        try:
+            answer = self._services[at].answer(request)
+        except AssertionError as error:
+            self.hold(False, str(error))
+            raise
+        self.asked[request.name, answer.status] += 1
+        return answer
+
+    def _agree(self, expected: Outcome, answer: Answer) -> None:
+        body = answer.body
+        if answer.status >= 400:
+            details = {name: told for name, told in body.get("details", {}).items() if name in TOLD}
+            body = {"code": body["code"], **details}
+        status, wanted = expected
+        if answer.status == status and comparable(body) == comparable(wanted):
+            return
+        if answer.status == status and isinstance(body, dict) and isinstance(wanted, dict):
+            names = [name for name in {**wanted, **body} if wanted.get(name) != body.get(name)]
+            wanted, body = ({name: held.get(name) for name in names} for held in (wanted, body))
+        self.hold(False, f"expected {status} {wanted}\n but got {answer.status} {body}")
+
+
+def _list_of(request: Request) -> tuple[str, str | None]:
+    """Return what a cursor of the list belongs to, at the least."""
+    return request.name.removeprefix("admin").lower(), request.place

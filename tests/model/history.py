@@ -1,0 +1,310 @@
+"""Random histories: every request goes to the service and to the oracle, and every answer is compared."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from tests.model.asking import Caller, Json, Request, Service
+from tests.model.choices import CLIENTS, Choices
+from tests.model.comparing import Comparison
+from tests.model.oracle import LEVELS, Conversation
+from tests.model.reading import Reading
+
+KEYS = 2
+"""Idempotency-Keys of a history: so few that one is used for another request now and then."""
+
+MOVES = {
+    "create_conversation": 3,
+    "append_entry": 24,
+    "append_entries": 8,
+    "sync_context": 8,
+    "fork_conversation": 8,
+    "fork_by_append": 7,
+    "start_child": 3,
+    "update_conversation": 3,
+    "delete_conversation": 1,
+    "share_conversation": 3,
+    "update_membership": 3,
+    "remove_membership": 2,
+    "request_transfer": 3,
+    "accept_transfer": 2,
+    "delete_transfer": 1,
+    "replay": 8,
+    "admin_delete": 1,
+    "go_on_deleting": 2,
+    "get_conversation": 2,
+    "list_entries": 8,
+    "list_rows": 4,
+    "list_conversations": 2,
+    "list_transfers": 1,
+    "get_transfer": 1,
+    "administer": 6,
+    "check_health": 1,
+}
+"""Everything that can be done, and how likely it is beside the others."""
+
+Work = Callable[[], str | None]
+
+
+class History:
+    """A history of a few conversations of some users, with two apps.
+
+    services: processes of one service; each request goes to one of them. random: decides everything. name:
+    of the keys; a user may have a past. admins: callers with roles, perhaps none. work: goes on with the
+    deletion of one tree and returns its id, None without any; where there is no `work`, the service does it
+    at times of its own. is_alone: nobody else has anything in the service's table.
+    """
+
+    def __init__(
+        self,
+        services: Sequence[Service],
+        random: Random,
+        *,
+        users: Sequence[str],
+        name: str = "",
+        admins: Sequence[Caller] = (),
+        work: Work | None = None,
+        is_alone: bool = False,
+    ) -> None:
+        self.random = random
+        self.both = Comparison(services, random, is_alone=is_alone)
+        self._oracle = self.both.oracle
+        self._choose = Choices(random, self._oracle, users)
+        self._name = name
+        self._admins = admins
+        self._work = work
+        self._replayable: list[Request] = []
+        self.reading = Reading(self.both, self._choose, admins)
+
+    def run(self, steps: int) -> None:
+        """Make so many moves; at last read everything in every way."""
+        self.begin()
+        for _ in range(steps):
+            self.move(self.random.choices(list(MOVES), list(MOVES.values()))[0])
+        self.reading.read_back()
+
+    def begin(self) -> None:
+        """Make a tree that is shared on every level."""
+        root, owner = self._choose.new_id(), Caller(self._choose.users[0], self._choose.one_of(*CLIENTS))
+        body = {**self._choose.draft("history"), "userId": owner.user}
+        self.both.ask(Request("appendEntry", owner, {"conversationId": root, **body}))
+        for user, level in zip(self._choose.users[1:], ("manager", "writer", "reader"), strict=False):
+            given = {"conversationId": root, "userId": user, "accessLevel": level}
+            self.both.ask(Request("shareConversation", owner, given))
+
+    def move(self, name: str) -> None:
+        """Make the move of that name."""
+        make: Callable[[], None] = getattr(self if hasattr(self, name) else self.reading, name)
+        make()
+
+    # Conversations
+
+    def create_conversation(self) -> None:
+        body = self._description(agent="ag-1")
+        if self._choose.chance(0.6):
+            body["id"] = self._choose.id_in_use() if self._choose.chance(0.3) else self._choose.new_id()
+        self._post("createConversation", self._choose.caller(), body)
+
+    def update_conversation(self) -> None:
+        conversation_id, found = self._choose.target()
+        body = self._description(title=self._choose.one_of(None, self._choose.text()))
+        caller = self._choose.caller(found, "writer")
+        self.both.ask(Request("updateConversation", caller, {"conversationId": conversation_id, **body}))
+
+    def fork_conversation(self) -> None:
+        source_id, source = self._choose.target()
+        caller = self._choose.caller(source, "writer")
+        anchor, is_good = self._choose.anchor(source) if source else (None, True)
+        body = self._description(agent="ag-2") | self._choose.some_of(resetMetrics=self._choose.chance(0.5))
+        if anchor is not None and self._choose.chance(0.8):
+            body |= {
+                "atEntryId": anchor,
+                **self._choose.some_of(position=self._choose.one_of("before", "after")),
+            }
+        if self._choose.chance(0.5):
+            body["id"] = self._choose.new_id()
+        elif is_good and self._choose.chance(0.1):
+            body["id"] = self._choose.id_in_use()
+        self._post("forkConversation", caller, {"conversationId": source_id, **body})
+
+    def delete_conversation(self) -> None:
+        conversation_id, found = self._choose.target()
+        self._delete("deleteConversation", self._choose.caller(found, "owner"), conversation_id, found)
+
+    def admin_delete(self) -> None:
+        if self._admins:
+            conversation_id, found = self._choose.target()
+            self._delete(
+                "adminDeleteConversation", self._choose.one_of(*self._admins), conversation_id, found
+            )
+
+    def go_on_deleting(self) -> None:
+        """Let the worker do a step."""
+        deleted = self._work() if self._work else None
+        if deleted is not None:
+            self._oracle.delete_with_children(self._oracle.gone[deleted])
+
+    def _delete(self, name: str, caller: Caller, conversation_id: str, found: Conversation | None) -> None:
+        """Delete a tree, if it can be told when those that it leads to are gone."""
+        if found is None or self._work or not self._has_grandchildren(found):
+            self.both.ask(Request(name, caller, {"conversationId": conversation_id}))
+
+    def _has_grandchildren(self, found: Conversation) -> bool:
+        starters = [c.tree.started_by for c in self._choose.conversations]
+        parents = [parent.tree.started_by for parent in starters if parent]
+        return any(parent is not None and parent.tree is found.tree for parent in parents)
+
+    # Entries
+
+    def append_entry(self) -> None:
+        self.append_to(*self._target_or_new(), is_batch=False)
+
+    def append_entries(self) -> None:
+        self.append_to(*self._target_or_new(), is_batch=True)
+
+    def append_to(self, into_id: str, into: Conversation | None, *, is_batch: bool) -> None:
+        """Append to a conversation; None: to what does not exist, any more or yet."""
+        caller = self._choose.caller(into, "writer")
+        body = self._choose.drafts(caller, into, is_batch=is_batch)
+        if_match = None
+        if self._choose.chance(0.12) and not _has_context(body):
+            if_match = self._choose.last_history(into)
+        if into is not None and self._choose.chance(0.1):  # ignored: the conversation exists
+            body["forkedAtConversationId"] = self._choose.target()[0]
+        self._post("appendEntry", caller, {"conversationId": into_id, **body}, if_match)
+
+    def fork_by_append(self) -> None:
+        source_id, source = self._choose.target()
+        caller = self._choose.caller(source, "writer")
+        anchor, is_good = self._choose.anchor(source) if source else (None, True)
+        author = caller if is_good else Caller(caller.user)
+        body = self._choose.drafts(author, None, is_batch=self._choose.chance(0.25))
+        body["forkedAtConversationId"] = source_id
+        if anchor is not None and self._choose.chance(0.85):
+            body["forkedAtEntryId"] = anchor
+        self._post("appendEntry", caller, {"conversationId": self._new_or_gone(), **body})
+
+    def start_child(self) -> None:
+        parent_id, parent = self._choose.target()
+        caller = self._choose.caller(parent, "writer")
+        body = self._choose.drafts(caller, None, is_batch=self._choose.chance(0.25))
+        body["startedByConversationId"] = parent_id
+        if parent and self._choose.chance(0.6):
+            shown = [entry["id"] for entry in parent.view()] or [self._choose.new_id()]
+            is_shown = self._choose.chance(0.85)
+            body["startedByEntryId"] = self._choose.one_of(*shown) if is_shown else self._choose.new_id()
+        self._post("appendEntry", caller, {"conversationId": self._new_or_gone(), **body})
+
+    def sync_context(self) -> None:
+        into_id, into = self._target_or_new()
+        caller = self._choose.caller(into, "writer")
+        if caller.client is None and self._choose.chance(0.8):
+            caller = Caller(caller.user, "planner")
+        body = {"contentType": "state", "content": self._choose.context(caller, into)}
+        body |= self._choose.some_of(agentId="ag-4", usage=self._choose.usage(), channel="context")
+        self._post("syncContext", caller, {"conversationId": into_id, **body})
+
+    # Sharing
+
+    def share_conversation(self) -> None:
+        conversation_id, found = self._choose.target()
+        caller = self._choose.caller(found, "manager")
+        body = {"userId": self._choose.user(), "accessLevel": self._level()}
+        self._post("shareConversation", caller, {"conversationId": conversation_id, **body})
+
+    def update_membership(self) -> None:
+        given, caller = self._membership()
+        self.both.ask(Request("updateMembership", caller, {**given, "accessLevel": self._level()}))
+
+    def remove_membership(self) -> None:
+        given, caller = self._membership()
+        if self._choose.chance(0.2):
+            given["userId"] = caller.user
+        self.both.ask(Request("removeMembership", caller, given))
+
+    def request_transfer(self) -> None:
+        conversation_id, found = self._choose.target()
+        caller = self._choose.caller(found, "owner")
+        members = list(found.tree.levels) if found and self._choose.chance(0.8) else self._choose.users
+        body = {"conversationId": conversation_id, "newOwnerUserId": self._choose.one_of(*members)}
+        self._post("requestTransfer", caller, body)
+
+    def get_transfer(self) -> None:
+        transfer_id, caller = self._pending_transfer()
+        self.both.ask(Request("getTransfer", caller, {"transferId": transfer_id}))
+
+    def accept_transfer(self) -> None:
+        transfer_id, caller = self._pending_transfer()
+        self._post("acceptTransfer", caller, {"transferId": transfer_id})
+
+    def delete_transfer(self) -> None:
+        transfer_id, caller = self._pending_transfer()
+        self.both.ask(Request("deleteTransfer", caller, {"transferId": transfer_id}))
+
+    def _pending_transfer(self) -> tuple[str, Caller]:
+        """Return a pending transfer, perhaps of just now, and somebody, mostly a party to it."""
+        if self._choose.chance(0.08):
+            return self._choose.new_id(), self._choose.caller()
+        if not self._choose.offers:
+            self._request_good_transfer()
+        if not self._choose.offers:
+            return self._choose.new_id(), self._choose.caller()
+        offer = self._choose.one_of(*self._choose.offers)
+        user = self._choose.one_of(offer["toUserId"], offer["toUserId"], offer["fromUserId"])
+        return offer["id"], self._choose.caller() if self._choose.chance(0.15) else Caller(user)
+
+    def _request_good_transfer(self) -> None:
+        shared = [c for c in self._choose.conversations if len(c.tree.levels) > 1]
+        if shared:
+            conversation = self._choose.one_of(*shared)
+            to, owner = sorted(
+                conversation.tree.levels, key=lambda user: conversation.tree.levels[user] == "owner"
+            )[-2:]
+            self._post(
+                "requestTransfer", Caller(owner), {"conversationId": conversation.id, "newOwnerUserId": to}
+            )
+
+    def _membership(self) -> tuple[dict[str, Json], Caller]:
+        """Return the membership that a path names, and somebody who may mostly change it."""
+        conversation_id, found = self._choose.target()
+        if self._choose.offers and self._choose.chance(0.25):  # whose recipient may be removed
+            found = self._oracle.conversations[self._choose.one_of(*self._choose.offers)["conversationId"]]
+            conversation_id = found.id
+        members = list(found.tree.levels) if found and self._choose.chance(0.8) else self._choose.users
+        given = {"conversationId": conversation_id, "userId": self._choose.one_of(*members)}
+        if found and found.tree.transfer and self._choose.chance(0.5):
+            given["userId"] = found.tree.transfer["toUserId"]
+        return given, self._choose.caller(found, "manager")
+
+    def _level(self) -> str:
+        return self._choose.one_of("reader", "writer", "writer", "manager", "manager", str(LEVELS[-1]))
+
+    # Again
+
+    def replay(self) -> None:
+        """Send an earlier request with an Idempotency-Key again."""
+        if self._replayable:
+            self.both.ask(self._choose.one_of(*self._replayable))
+
+    def _post(self, name: str, caller: Caller, given: Json, if_match: str | None = None) -> None:
+        key = f"{self._name} {self.random.randrange(KEYS)}" if self._choose.chance(0.3) else None
+        request = Request(name, caller, given, key, if_match)
+        self.both.ask(request)
+        if key:
+            self._replayable.append(request)
+
+    def _description(self, *, title: str | None = "", agent: str | None = None) -> dict[str, Json]:
+        title = self._choose.text() if title == "" else title
+        body = self._choose.some_of(title=title, tags=self._choose.tags(), metadata=self._choose.metadata())
+        return body | (self._choose.some_of(agentId=agent) if agent else {})
+
+    def _target_or_new(self) -> tuple[str, Conversation | None]:
+        return self._choose.target() if self._choose.chance(0.93) else (self._choose.new_id(), None)
+
+    def _new_or_gone(self) -> str:
+        gone = list(self._oracle.gone)
+        return self._choose.one_of(*gone) if gone and self._choose.chance(0.06) else self._choose.new_id()
+
+
+def _has_context(body: Json) -> bool:
+    """Tell whether an append can be refused for its epochs, or as another client's context, too."""
+    return any(str(draft.get("channel")).lower() == "context" for draft in body.get("entries", [body]))

@@ -1,0 +1,170 @@
+"""Random reads, each compared: of one conversation, of lists, of pages in every direction, of everything."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tests.model.asking import Caller, Json, Request
+from tests.model.choices import CLIENTS, Choices
+from tests.model.comparing import Comparison
+from tests.model.oracle import Conversation
+
+MODES = ("all", "roots", "latest-fork")
+ANCESTRIES = ("all", "roots", "children")
+QUERIES = ("e", "TEA", "zÜR", "🫖", "nothing such")
+ROWS_OF_ONE = ("listForks", "listChildren", "listMemberships")
+LIMITS = (1, 2, 3, 7, 50)
+READ_BACK_LIMITS = (3, 50, 50, 50)
+GONE_MAX = 5
+"""Deleted conversations that are looked for at the end."""
+
+
+class Reading:
+    """What may be asked without changing anything. admins: callers with roles, perhaps none."""
+
+    def __init__(self, both: Comparison, choose: Choices, admins: Sequence[Caller]) -> None:
+        self._both = both
+        self._choose = choose
+        self._admins = admins
+
+    # One request, or one list
+
+    def get_conversation(self) -> None:
+        conversation_id, found = self._choose.target()
+        caller = self._choose.caller(found)
+        self._both.ask(Request("getConversation", caller, {"conversationId": conversation_id}))
+
+    def list_entries(self) -> None:
+        conversation_id, found = self._choose.target()
+        caller = self._choose.caller(found)
+        if found is None:
+            self._both.ask(Request("listEntries", caller, {"conversationId": conversation_id}))
+            return
+        query = self._choose.page_query(found)
+        self._walk(caller, found, query, forward=self._choose.chance(0.5), limits=LIMITS)
+
+    def list_rows(self) -> None:
+        conversation_id, found = self._choose.target()
+        name = self._choose.one_of(*ROWS_OF_ONE)
+        self._list(Request(name, self._choose.caller(found), {"conversationId": conversation_id}))
+
+    def list_conversations(self) -> None:
+        query = {"mode": self._choose.one_of(*MODES), "ancestry": self._choose.one_of(*ANCESTRIES)}
+        query |= {"query": self._choose.one_of(*QUERIES)} if self._choose.chance(0.3) else {}
+        self._list_after_all(Request("listConversations", self._choose.caller(), query))
+
+    def list_transfers(self) -> None:
+        role = self._choose.some_of(role=self._choose.one_of("sender", "recipient", "all"))
+        self._list(Request("listTransfers", self._choose.caller(), role))
+
+    def check_health(self) -> None:
+        self._both.ask(Request("checkHealth", self._choose.caller()))
+
+    def administer(self) -> None:
+        """Read as an auditor, or as one who is none."""
+        if not self._admins:
+            return
+        caller = self._choose.caller() if self._choose.chance(0.2) else self._choose.one_of(*self._admins)
+        conversation_id, found = self._choose.target()
+        given: Json = {"conversationId": conversation_id}
+        given |= {"justification": "a complaint"} if self._choose.chance(0.3) else {}
+        which = self._choose.random.randrange(4)
+        if which == 0:
+            self._both.ask(Request("adminGetConversation", caller, given))
+        elif which == 1 and found:
+            self._walk(caller, found, self._choose.page_query(found), forward=True, limits=LIMITS, admin=True)
+        elif which == 2:
+            name = self._choose.one_of(*ROWS_OF_ONE).removeprefix("list")
+            self._list(Request(f"adminList{name}", caller, given))
+        else:
+            query = {"mode": self._choose.one_of(*MODES), "ancestry": self._choose.one_of(*ANCESTRIES)}
+            if self._choose.chance(0.6) or not self._both.is_alone:
+                query["userId"] = self._choose.user()
+            self._list_after_all(Request("adminListConversations", caller, query))
+
+    # Everything
+
+    def read_back(self) -> None:
+        """Read all that there is, in one way or the other."""
+        starters = {conversation.tree.started_by for conversation in self._choose.conversations}
+        for conversation in self._choose.conversations:
+            given = {"conversationId": conversation.id}
+            members = [Caller(user, self._choose.one_of(*CLIENTS)) for user in conversation.tree.levels]
+            self._both.ask(Request("getConversation", self._choose.one_of(*members), given))
+            self._read_views(conversation, members)
+            if conversation in starters or self._choose.chance(0.1):
+                self._list(Request("listChildren", self._choose.one_of(*members), given))
+            if conversation.source is None:
+                self._list(Request("listForks", self._choose.one_of(*members), given))
+                self._list(Request("listMemberships", self._choose.one_of(*members), given))
+        for conversation_id in list(self._both.oracle.gone)[:GONE_MAX]:
+            self._both.ask(
+                Request("getConversation", self._choose.caller(), {"conversationId": conversation_id})
+            )
+        for user in self._choose.users:
+            caller = Caller(user, self._choose.one_of(*CLIENTS))
+            self._list(Request("listConversations", caller, {"mode": "all", "ancestry": "all"}))
+            self._list(Request("listTransfers", caller))
+        self.list_conversations()
+
+    def _read_views(self, conversation: Conversation, members: Sequence[Caller]) -> None:
+        def walk(caller: Caller, query: Json, *, forward: bool) -> None:
+            self._walk(caller, conversation, query, forward=forward, limits=READ_BACK_LIMITS)
+
+        whole = conversation.view()
+        walk(self._choose.one_of(*members), {}, forward=self._choose.chance(0.5))
+        if whole and self._choose.chance(0.4):
+            walk(self._choose.one_of(*members), self._choose.page_query(conversation), forward=True)
+        for client in sorted({entry["clientId"] for entry in whole if entry["channel"] == "context"}):
+            epoch = self._choose.one_of(None, "latest", "all", 1, 2)
+            query = {"channel": "context"} | ({"epoch": epoch} if epoch else {})
+            caller = Caller(self._choose.one_of(*members).user, client)
+            walk(caller, query, forward=self._choose.chance(0.5))
+        if conversation.source is None and self._choose.chance(0.5):
+            walk(self._choose.one_of(*members), {"allForks": True}, forward=self._choose.chance(0.5))
+
+    # How they do it
+
+    def _list(self, request: Request) -> None:
+        cursor = self._both.misfit(request) if self._choose.chance(0.05) else None
+        if cursor:
+            self._both.ask(replace(request, given=request.given | {"afterCursor": cursor}))
+        else:
+            self._both.ask_list(request)
+
+    def _list_after_all(self, request: Request) -> None:
+        """Read the list after one that shows every time, where the oracle does not know all of them."""
+        if any(not c.said.get("updatedAt") for c in self._choose.conversations):
+            everything = {**request.given, "mode": "all", "ancestry": "all"}
+            everything.pop("query", None)
+            self._both.ask_list(Request(request.name, request.caller, everything))
+        self._list(request)
+
+    def _walk(
+        self,
+        caller: Caller,
+        conversation: Conversation,
+        query: Json,
+        *,
+        forward: bool,
+        limits: Sequence[int],
+        admin: bool = False,
+    ) -> None:
+        """Read from page to page in one direction, and sometimes the page that a page says is behind it."""
+        onward, back = ("afterCursor", "beforeCursor") if forward else ("beforeCursor", "afterCursor")
+        following = {} if forward or onward in query or back in query else {"tail": True}
+
+        def page(query: Json) -> Json:
+            given = {"conversationId": conversation.id, **query}
+            return self._both.ask_page(Request("adminListEntries" if admin else "listEntries", caller, given))
+
+        while True:
+            limit = self._choose.one_of(*limits)
+            shown = page(query | following | {"limit": limit})
+            if shown is None:
+                return
+            if shown[back] is not None and self._choose.chance(0.1):
+                rest = {name: value for name, value in query.items() if name not in (onward, back)}
+                page(rest | {back: shown[back], "limit": limit})
+            if shown[onward] is None or back in query:
+                return
+            following = {onward: shown[onward]}

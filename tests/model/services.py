@@ -1,0 +1,94 @@
+"""Ways to reach forklore that a history takes: over HTTP, and in this process."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from forklore.domain import model
+from forklore.edge import jobs
+from forklore.storage.table import Table
+from forklore.usecases import deletion
+from tests.http.client import OPERATIONS
+from tests.http.client import Service as HttpService
+from tests.model.asking import Answer, Request
+from tests.reliability.service import Process
+from tests.support.mailbox import Mailbox
+from tests.support.tables import Store
+
+
+@dataclass(frozen=True)
+class OverHttp:
+    """forklore at an address."""
+
+    service: HttpService
+
+    def answer(self, request: Request) -> Answer:
+        operation = OPERATIONS[request.name]
+        names = {field.alias for field in operation.query.model_fields.values()}
+        path = {name: request.given[name] for name in operation.path_names}
+        rest = {name: value for name, value in request.given.items() if name not in path}
+        query = {name: value for name, value in rest.items() if operation.body is None or name in names}
+        body = {name: value for name, value in rest.items() if name not in query}
+        headers = {"Idempotency-Key": request.key} if request.key else {}
+        headers |= {"If-Match": f'"{request.if_match}"'} if request.if_match else {}
+        return self.service.ask(
+            request.caller,
+            request.name,
+            path=path,
+            body=None if operation.body is None else body,
+            query=query,
+            headers=headers,
+        )
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """forklore in this process."""
+
+    process: Process
+
+    def answer(self, request: Request) -> Answer:
+        caller = request.caller
+        answer = self.process.ask(
+            request.name,
+            model.Caller(caller.user, caller.client, caller.roles),
+            idempotency_key=request.key,
+            if_match=request.if_match,
+            **request.given,
+        )
+        assert answer.status < 500, f"a bug: {answer}"
+        return answer
+
+
+class Worker:
+    """What goes on with deletions when no request does: the sweep, and a queue. process: where it runs."""
+
+    def __init__(self, process: Process, *, run: Callable[..., bool] = deletion.run_deletion) -> None:
+        self._table: Table = process.table
+        self._mailbox = Mailbox()
+        self._run = run
+
+    def work(self, random: Random, *, wait_s: int = 0) -> str | None:
+        """Go on with the deletion of one tree, and return its id; None when there is none."""
+        deletion.sweep(self._table, self._mailbox.queue, others=jobs.OTHER_JOBS)
+        announced = sorted({message.group_id for message in self._mailbox.take()})
+        if not announced:
+            return None
+        group_id = random.choice(announced)
+        self._run(self._table, self._mailbox.queue, group_id, wait_s=wait_s)
+        return group_id
+
+
+@dataclass(frozen=True)
+class SeededStore(Store):
+    """A table whose processes take their random bits from `random`."""
+
+    random: Random = field(default_factory=Random)
+
+    @classmethod
+    def of(cls, store: Store, random: Random) -> "SeededStore":
+        return cls(store.client, store.name, store.endpoint, random)
+
+    def process(self, **options: Any) -> Table:
+        return super().process(**{"random": self.random.getrandbits, **options})

@@ -1,0 +1,46 @@
+"""Random histories of two processes of the service in this process, on a table of their own."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+
+from tests.model.asking import Caller
+from tests.model.history import History
+from tests.model.services import InProcess, SeededStore, Worker
+from tests.reliability.service import Process, new_store
+from tests.support.tables import Store, WrongClock
+
+CLOCKS_MS = (300_000, -300_000)
+"""How far the clocks of the two processes are off."""
+USERS = ("ann", "bob", "cat", "dan", "eve")
+ADMINS = (Caller("root", roles=frozenset({"admin", "auditor"})), Caller("aud", roles=frozenset({"auditor"})))
+
+
+@dataclass(frozen=True)
+class World:
+    """A history, and what it happens to. workers: one in each process."""
+
+    history: History
+    store: Store
+    services: Sequence[InProcess]
+    workers: Sequence[Worker]
+
+
+@contextmanager
+def new_world(endpoint: str, random: Random, *, bits: int) -> Iterator[World]:
+    """Yield an empty world. random: makes the choices of the history. bits: the seed of the service's own."""
+    with new_store(endpoint) as store:
+        seeded = SeededStore.of(store, Random(bits))
+        processes = [Process(seeded, clock=WrongClock(off_ms), in_order=True) for off_ms in CLOCKS_MS]
+        workers = [Worker(process) for process in processes]
+        services = [InProcess(process) for process in processes]
+        history = History(
+            services,
+            random,
+            users=USERS,
+            admins=ADMINS,
+            work=lambda: random.choice(workers).work(random),
+            is_alone=True,
+        )
+        yield World(history, seeded, services, workers)

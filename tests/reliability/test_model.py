@@ -1,0 +1,128 @@
+"""The whole service agrees with the oracle, whatever is asked of it, and what it stores is intact."""
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from tests.model.history import MOVES
+from tests.reliability.figures import Measure
+from tests.reliability.histories import new_world
+from tests.reliability.intact import assert_intact
+from tests.reliability.service import OPERATIONS
+
+STEPS = 40
+SEEDS = st.integers(0, 2**32 - 1)
+LARGE = 10_000
+"""Steps of a run that is long enough to meet everything."""
+NEVER_REFUSED = {"checkHealth", "listConversations", "listTransfers"}
+SELDOM_ASKED = {name for name in OPERATIONS if name.startswith("adminList")}
+REFUSED = OPERATIONS.keys() - NEVER_REFUSED - SELDOM_ASKED
+"""The operations that a large run must see refused, too."""
+ALL_STATUSES = {201, 200, 204, 400, 403, 404, 409, 422}
+
+
+class Model(RuleBasedStateMachine):
+    """A history of requests to two processes whose clocks are 10 minutes apart, on a table of its own."""
+
+    endpoint: str
+    measure: Measure
+    asked: Counter[tuple[str, int]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._with = ExitStack()
+        self._random = Random()
+        self._world = self._with.enter_context(new_world(self.endpoint, self._random, bits=self.measure.seed))
+        self._history = self._world.history
+        self._is_sound = True
+
+    @initialize(seed=SEEDS)
+    def begin(self, seed: int) -> None:
+        self._go(f"begin {seed}", self._history.begin)
+
+    def make(self, name: str, seed: int) -> None:
+        """Make a move whose choices come from the seed."""
+        self.measure.count(steps=1)
+        self._go(f"{name} {seed}", lambda: self._history.move(name))
+
+    def teardown(self) -> None:
+        """Read everything back; look at what is stored in the middle of all work, and when all is done."""
+        with self._with:
+            if not self._is_sound:
+                return
+            self._history.reading.read_back()
+            self.asked.update(self._history.both.asked)
+            assert_intact(self._world.store)
+            while self._world.workers[0].work(self._random, wait_s=-1_000) is not None:
+                pass
+            assert_intact(self._world.store, settled=True)
+            self.measure.count(examples=1, requests=self._history.both.requests)
+
+    def _go(self, seed: str, act: Callable[[], None]) -> None:
+        self._is_sound = False
+        self._random.seed(seed)
+        act()
+        self._is_sound = True
+
+
+def _rule(name: str) -> Any:
+    """Return the rule that makes a move.
+
+    All have one name: hypothesis turns rules off by their names, and then makes examples of hardly any.
+    """
+
+    def move(self: Model, move: str, seed: int) -> None:
+        self.make(move, seed)
+
+    return rule(move=st.just(name), seed=SEEDS)(move)
+
+
+def test_whatever_is_asked_is_answered_as_the_oracle_does(
+    endpoint: str, measure: Measure, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """C1: hypothesis rules over all operations, several users and clients, against the oracle.
+
+    The likelier moves have more rules than others, and come first: hypothesis takes every rule as often, but
+    for the first ones, which it prefers.
+    """
+    asked: Counter[tuple[str, int]] = Counter()
+    likely_first = sorted(MOVES, key=lambda name: -MOVES[name])
+    names = [name for name in likely_first for _ in range(MOVES[name])]
+    rules = {f"rule_{number:03}": _rule(name) for number, name in enumerate(names)}
+    machine = type("Machine", (Model,), {"endpoint": endpoint, "measure": measure, "asked": asked, **rules})
+    steps = measure.goal(ci=4_000, gate=10_000, long=100_000)
+    try:
+        run_state_machine_as_test(
+            seed(measure.seed)(machine),
+            settings=settings(
+                max_examples=-(-steps // STEPS) + 3,  # a few are shorter
+                stateful_step_count=1 + STEPS,
+                database=None,
+                deadline=None,
+                print_blob=True,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+    finally:
+        with capsys.disabled():
+            print("", *_table(asked), sep="\n")  # noqa: T201
+    assert measure.counts["steps"] >= steps
+    if steps >= LARGE:
+        assert {status for _, status in asked} == ALL_STATUSES
+        assert {name for name, status in asked if status < 300} == set(OPERATIONS)
+        assert {name for name, status in asked if status >= 400} >= REFUSED
+
+
+def _table(asked: Counter[tuple[str, int]]) -> list[str]:
+    """Return a line for each operation: how often it was asked for, by status."""
+    by_name = {
+        name: sorted((s, n) for (of, s), n in asked.items() if of == name) for name, _ in sorted(asked)
+    }
+    return [f"{name}: {', '.join(f'{s} x {n:,}' for s, n in told)}" for name, told in by_name.items()]
