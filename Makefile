@@ -33,11 +33,12 @@ here := .aws-sam/here/build
 runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
 pytest := $(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+reliability := tests/reliability
 random := tests/http tests/edge/test_fuzz.py tests/local_server/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-random gate gate-long demo openapi fix build build-here size validate test-deployment deploy-emulated sam-local deploy lock clean
+.PHONY: help run test test-random test-reliability gate gate-long demo openapi fix build build-here size validate test-deployment deploy-emulated sam-local deploy lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -45,14 +46,17 @@ help: ## list what make can do
 run: $(VENV)/ready ## start the local server; HOST=… and PORT=… choose where
 	$(python) -m local_server
 
-test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the next line
+test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the next two lines
 	$(python) -m ruff format --check
 	$(python) -m ruff check
 	$(python) -m mypy
-	$(pytest) $(addprefix --ignore=,$(random))
+	$(pytest) $(addprefix --ignore=,$(random) $(reliability))
 
 test-random: $(VENV)/ready ## run the tests that make up thousands of requests: histories, hostile requests, the OpenAPI document
 	$(pytest) $(random)
+
+test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on DynamoDB Local, which needs Java, and Maven the first time
+	$(python) -m pytest --numprocesses=auto --dist=worksteal $(reliability)
 
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
 	$(python) -m gate --size gate $(ARGUMENTS)

@@ -1,6 +1,6 @@
 """A table of DynamoDB Local's; the figures that a run is held to, and its seed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -37,12 +37,11 @@ def store(endpoint: str) -> Iterator[Store]:
 
 @pytest.fixture
 def measure(
-    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], record_property: object
+    request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> Iterator[Measure]:
-    """What the test has done, printed with its seed and kept for the gate's table."""
+    """What the test has done, printed with its seed when it fails; at the end of the run in any case."""
     measure = Measure.of(request.node.name)
     yield measure
     for name, value in measure.properties.items():
-        record_property(name, value)  # type: ignore[operator]
-    with capsys.disabled():
-        print(f"\n{measure}")  # noqa: T201
+        record_property(name, value)
+    print(f"\n{measure}")  # noqa: T201

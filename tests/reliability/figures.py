@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 FIGURES, SEED, PART = "FORKLORE_FIGURES", "FORKLORE_TEST_SEED", "FORKLORE_PART"
+COUNT = "count "
 SIZES = ("ci", "gate", "long")
 
 
@@ -57,7 +58,7 @@ class Measure:
     @property
     def properties(self) -> dict[str, object]:
         """What the gate keeps of it."""
-        return {"seed": self.whole_seed, **{f"count {what}": number for what, number in self.counts.items()}}
+        return {"seed": self.whole_seed, **{f"{COUNT}{what}": number for what, number in self.counts.items()}}
 
     def __str__(self) -> str:
         done = ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in self.counts.items())

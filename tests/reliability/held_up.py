@@ -8,6 +8,7 @@ from tests.reliability.intact import assert_intact
 from tests.reliability.schedules import follow
 from tests.reliability.service import Process
 from tests.reliability.world import (
+    ABANDONED_SECONDS,
     ANN,
     BOB,
     CROWD,
@@ -17,7 +18,9 @@ from tests.reliability.world import (
     PASSED_FORK,
     built,
     crowded,
+    give_up_and_clear,
     handed_over,
+    later,
     said,
     settle,
 )
@@ -104,7 +107,39 @@ def go_on_with_a_child(endpoint: str, rewrite: Rewrite | None = None) -> None:
         assert_intact(store)
 
 
+def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that nothing is left of a child that was given up while somebody went on with it.
+
+    One is about to copy the last members when the sweep gives the child up and the worker clears it up; just
+    before this deletes the child's GROUP, the first one writes.
+    """
+    with built(crowded, endpoint).copy(endpoint) as store:
+
+        @contextmanager
+        def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
+            one = Process(store, in_order=True, rewrite=rewrite)
+            worker = Process(store, in_order=True, rewrite=rewrite, clock=later(ABANDONED_SECONDS))
+
+            def go_on(choose: Choose) -> None:
+                one.faults.choose = choose
+                asked = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
+                assert one.ask("appendEntry", ANN, **asked).status in (201, 503)
+
+            def give_up(choose: Choose) -> None:
+                worker.faults.choose = choose
+                give_up_and_clear(worker)
+
+            yield {"one": go_on, "worker": give_up}
+
+        # one: claims. worker: the tombstone, the rows of users, the members.
+        follow(callers, [("one", 1), ("worker", 3), ("one", 2), ("worker", None), ("one", None)])
+
+        settle(store, in_seconds=ABANDONED_SECONDS)
+        assert_intact(store, settled=True)
+
+
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two go on with a child": go_on_with_a_child,
+    "give a child up while it is gone on with": give_a_child_up,
 }

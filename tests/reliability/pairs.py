@@ -1,5 +1,6 @@
 """Requests that meet: what is raced in C4, and what shows that a condition is needed (C14)."""
 
+from dataclasses import replace
 from typing import Any
 
 from forklore.domain.model import Caller
@@ -23,6 +24,7 @@ from tests.reliability.world import (
     PASSED,
     PLANNER,
     ROOT,
+    ROOT_CALLER,
     UNTITLED,
     Operation,
     ahead,
@@ -97,6 +99,7 @@ _DELETE_CROWD = delete("deleteConversation", ANN, of=crowded, conversationId=CRO
 _ADD = OPERATIONS["share"]
 
 _DELETE_UNTITLED = delete("deleteConversation", ANN, of=untitled, conversationId=UNTITLED)
+_DELETE_AS_ADMIN = delete("adminDeleteConversation", ROOT_CALLER, of=untitled, conversationId=UNTITLED)
 _TAKE_OVER = (
     _ACCEPT,
     delete("removeMembership", BOB, of=offered, conversationId=GIVEN, userId="ann"),
@@ -110,6 +113,9 @@ GOES_ON = ((202, 204), (204, 202))
 
 PAIRS: dict[str, Pair] = {
     "append, append": pair(OPERATIONS["append, known"], append(BOB, entry=said("other"), knows=(ROOT, BOB))),
+    "append, append by a clock behind": pair(
+        replace(OPERATIONS["append, known"], in_seconds=60), append(BOB, knows=(ROOT, BOB))
+    ),
     "append, append of one id in two forks": pair(
         append(ANN, to=ROOT, of=ahead, knows=(ROOT, ANN), step=8),
         append(ANN, to=FORK, of=ahead, knows=(FORK, ANN), step=7),
@@ -232,7 +238,7 @@ PAIRS: dict[str, Pair] = {
         also=BOTH_GONE + GOES_ON,
     ),
     "delete, delete of a child": pair(
-        _DELETE, delete("deleteConversation", ANN, conversationId=CHILD), also=GOES_ON
+        _DELETE, delete("deleteConversation", ANN, conversationId=CHILD), also=GOES_ON, is_endless=True
     ),
     "delete, the sweep": pair(
         delete("deleteConversation", BOB, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]
@@ -243,7 +249,16 @@ PAIRS: dict[str, Pair] = {
     "share, delete and the worker": pair(_ADD, (_DELETE, _work_off(ROOT)), is_endless=True),
     "change, delete and the worker": pair("change", (_DELETE, _work_off(ROOT)), is_endless=True),
     "delete, delete and the worker": pair(
-        _DELETE_UNTITLED, (_DELETE_UNTITLED, _work_off(UNTITLED, of=untitled)), is_endless=True
+        _DELETE_UNTITLED,
+        (_DELETE_UNTITLED, _work_off(UNTITLED, of=untitled)),
+        also=BOTH_GONE + GOES_ON,
+        is_endless=True,
+    ),
+    "delete as an admin, delete and the worker": pair(
+        _DELETE_AS_ADMIN,
+        (_DELETE_AS_ADMIN, _work_off(UNTITLED, of=untitled)),
+        also=BOTH_GONE + GOES_ON,
+        is_endless=True,
     ),
     "delete, delete of a child and the worker": pair(
         _DELETE,
@@ -297,19 +312,13 @@ PAIRS: dict[str, Pair] = {
         also=((201, 503), (503, 201)),
         is_endless=True,
     ),
-    "give a child up and clear it up, go on with it": pair(
-        "the sweep and the worker give up",
-        "go on with a child that was begun",
-        also=((200, 503),),
-        is_endless=True,
-    ),
     "give a child up, go on with it": pair(
         "the sweep gives up", "go on with a child that was begun", is_endless=True
     ),
     "clear a child up, make another": pair(
-        _CLEAR_UP, append(EVE, to=HALF, of=given_up), also=((200, 503),), is_endless=True
+        _CLEAR_UP, append(ANN, to=HALF, of=given_up), also=((200, 503),), is_endless=True
     ),
     "clear a child up, clear it up and make another": pair(
-        _CLEAR_UP, (_CLEAR_UP, append(EVE, to=HALF, of=given_up)), is_endless=True
+        _CLEAR_UP, (_CLEAR_UP, append(ANN, to=HALF, of=given_up)), is_endless=True
     ),
 }

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
@@ -73,6 +73,14 @@ class World:
     later_s: int = 0
     contents: list[Item] = field(default_factory=list)
     made: dict[str, str] = field(default_factory=dict)
+    _shared: Store | None = None
+    _open: ExitStack = field(default_factory=ExitStack)
+
+    def shared(self, endpoint: str) -> Store:
+        """Return a table that holds the same, for reading; it is there until the endpoint ends."""
+        if self._shared is None:
+            self._shared = self._open.enter_context(self.copy(endpoint))
+        return self._shared
 
     @contextmanager
     def copy(self, endpoint: str) -> Iterator[Store]:
@@ -396,7 +404,7 @@ def _sweep(process: Process) -> None:
     deletion.sweep(process.table, Mailbox().queue, others=OTHER_JOBS)
 
 
-def _give_up(process: Process) -> None:
+def give_up_and_clear(process: Process) -> None:
     _sweep(process)
     run_deletion(HALF)(process)
 
@@ -471,7 +479,7 @@ OPERATIONS: dict[str, Operation] = {
     "the worker": work(run_deletion(DEAD), of=dead),
     "the sweep": work(_sweep, of=passed),
     "the sweep gives up": work(_sweep, of=crowded, in_seconds=ABANDONED_SECONDS),
-    "the sweep and the worker give up": work(_give_up, of=crowded, in_seconds=ABANDONED_SECONDS),
+    "the sweep and the worker give up": work(give_up_and_clear, of=crowded, in_seconds=ABANDONED_SECONDS),
     "read forward": _list(BOB, FORK, limit=2),
     "read the tail": _list(BOB, FORK, tail=True, limit=2),
     "read before an entry": _list(PLANNER, ROOT, beforeCursor="<third>", limit=2),

@@ -326,7 +326,7 @@ class Writer:
         A finisher that was held up would else write into a later transfer between the same two.
         """
         return [
-            self._while_rewriting("ConditionCheck", group),
+            self.check_same(group),
             *(
                 self._write(
                     head_name(conversation_id),
@@ -346,15 +346,8 @@ class Writer:
 
     def end_rewriting(self, group: Group) -> list[Write]:
         """Note that no HEAD names the owner before any more."""
-        ended = self._while_rewriting("Update", group, UpdateExpression="REMOVE rewriting")
+        ended = self._of_same("Update", group, UpdateExpression="REMOVE rewriting")
         return [ended, self.delete(JOB, keys.job(TRANSFER, group.group_id))]
-
-    def _while_rewriting(self, verb: str, group: Group, **request: Any) -> Write:
-        """Write to GROUP in this very rewriting: its nonce is that of the acceptance that has begun it."""
-        n = Names()
-        condition = self._made(n, group.nonce)
-        key = key_of(keys.group(group.group_id))
-        return self._write(GROUP, verb, Key=key, ConditionExpression=condition, **request, **n.parts())
 
     def forget_rewriting(self, group_id: str) -> list[Write]:
         """Delete the job of a tree whose HEADs all name its owner, or that is gone."""
@@ -615,12 +608,18 @@ class Writer:
             **n.parts(),
         )
 
-    def _made(self, n: Names, nonce: str | None) -> str:
-        """Return the condition that GROUP is of the request with this mark."""
+    def _of_same(self, verb: str, group: Group, **request: Any) -> Write:
+        """Write to a tree's own item while its mark is the one that was read.
+
+        That is the mark of the request that makes the tree, or else of the last acceptance of its ownership.
+        """
+        n = Names()
         named = n.name("nonce")
-        return (
-            f"attribute_not_exists({named})" if nonce is None else f"{named} = {n.value('made', text(nonce))}"
-        )
+        condition = f"attribute_not_exists({named})"
+        if group.nonce is not None:
+            condition = f"{named} = {n.value('made', text(group.nonce))}"
+        key = key_of(keys.group(group.group_id))
+        return self._write(GROUP, verb, Key=key, ConditionExpression=condition, **request, **n.parts())
 
     def put_job(self, name: str, kind: str, group_id: str, *, at: str) -> Write:
         """Note work in progress on a tree since `at`, whether it is noted already or not."""
@@ -630,21 +629,13 @@ class Writer:
         """Replace a pointer to a dead tree by what keeps its id from being used again for 30 days."""
         return self.put(name, items.gone_item(conversation_id, ttl_s=now_s + GONE_SECONDS))
 
-    def check_dying(self, group: Group) -> Write:
-        """Hold what is deleted to the tree that was read: still this one, still dead."""
-        return self._of_dying("ConditionCheck", group)
+    def check_same(self, group: Group) -> Write:
+        """Hold that this is the tree that was read; a dead one stays dead."""
+        return self._of_same("ConditionCheck", group)
 
     def delete_group(self, group: Group) -> Write:
-        """Delete a tree's own item: still this one, still dead."""
-        return self._of_dying("Delete", group)
-
-    def _of_dying(self, verb: str, group: Group) -> Write:
-        n = Names()
-        condition = (
-            f"{n.name('state')} = {n.value('dying', text(State.DELETING))} AND {self._made(n, group.nonce)}"
-        )
-        key = key_of(keys.group(group.group_id))
-        return self._write(GROUP, verb, Key=key, ConditionExpression=condition, **n.parts())
+        """Delete the own item of the tree that was read."""
+        return self._of_same("Delete", group)
 
     def check_no_group(self, group_id: str, *, but: State | None = None) -> Write:
         """Hold that there is no such tree; with `but`, none in that state."""
