@@ -103,7 +103,8 @@ def spelled(value: Any, choose: Callable[[list[str]], str]) -> str:
         case _:
             sign, digits, exponent = value.as_tuple()
             whole = "-" * sign + ("".join(map(str, digits)).lstrip("0") or "0")
-            return choose([f"{whole}e{exponent}", f"{whole}.00E{exponent}", f"{whole}0e{exponent - 1}"])
+            shifted = f"{whole}0e{exponent - 1}" if value else f"{whole}e1"
+            return choose([f"{whole}e{exponent}", f"{whole}.00E{exponent}", shifted])
 
 
 @given(VALUES, st.data())

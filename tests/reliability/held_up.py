@@ -2,7 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
+from forklore.domain import keys
+from forklore.storage import items
+from forklore.storage.items import State
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.intact import assert_intact
 from tests.reliability.schedules import follow
@@ -25,6 +29,7 @@ from tests.reliability.world import (
     settle,
 )
 
+GO_ON: Mapping[str, Any] = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
 OPENS = 3
 """The writes of one who removes a member and goes on with a child, before the one that opens it."""
 
@@ -39,6 +44,11 @@ def first_write(act: Callable[[], object]) -> Choose:
         return None
 
     return choose
+
+
+def kill_after_write(call: Call) -> Fault | None:
+    """Choose that the process is killed when its first write is done."""
+    return Fault.KILL_AFTER if call.operation == WRITE else None
 
 
 def remove_a_former_owner(endpoint: str, rewrite: Rewrite | None = None) -> None:
@@ -58,9 +68,7 @@ def remove_a_former_owner(endpoint: str, rewrite: Rewrite | None = None) -> None
             assert of_ann.ask("getConversation", ANN, conversationId=PASSED_FORK).status == 200
             offer = {"conversationId": PASSED, "newOwnerUserId": "bob"}
             transfer = between.ask("requestTransfer", ANN, **offer).id
-            dying = Process(
-                store, lambda call: Fault.KILL_AFTER if call.operation == WRITE else None, rewrite=rewrite
-            )
+            dying = Process(store, kill_after_write, rewrite=rewrite)
             try:
                 raise AssertionError(dying.ask("acceptTransfer", BOB, transferId=transfer))
             except Killed:
@@ -81,8 +89,6 @@ def go_on_with_a_child(endpoint: str, rewrite: Rewrite | None = None) -> None:
     One is about to copy the last members when one of these is removed, and another goes on with the child;
     just before this one opens it, the first one writes.
     """
-    asked = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
-
     with built(crowded, endpoint).copy(endpoint) as store:
 
         @contextmanager
@@ -91,13 +97,13 @@ def go_on_with_a_child(endpoint: str, rewrite: Rewrite | None = None) -> None:
 
             def go_on(choose: Choose) -> None:
                 one.faults.choose = choose
-                one.ask("appendEntry", ANN, **asked)
+                one.ask("appendEntry", ANN, **GO_ON)
 
             def revoke_and_go_on(choose: Choose) -> None:
                 other.faults.choose = choose
                 gone = {"conversationId": CROWD, "userId": LAST_OF_CROWD}
                 assert other.ask("removeMembership", ANN, **gone).status == 204
-                assert other.ask("appendEntry", ANN, **asked).status == 201
+                assert other.ask("appendEntry", ANN, **GO_ON).status == 201
 
             yield {"one": go_on, "other": revoke_and_go_on}
 
@@ -105,6 +111,25 @@ def go_on_with_a_child(endpoint: str, rewrite: Rewrite | None = None) -> None:
         follow(callers, [("one", 1), ("other", OPENS), ("one", 2), ("other", None), ("one", None)])
 
         assert_intact(store)
+
+
+def go_on_with_a_child_about_to_be_given_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that a child which somebody goes on with is not given up: the sweep has looked before that."""
+    with built(crowded, endpoint).copy(endpoint) as store:
+
+        def claim() -> None:
+            try:
+                raise AssertionError(Process(store, kill_after_write).ask("appendEntry", ANN, **GO_ON))
+            except Killed:
+                pass
+
+        sweeping = Process(store, first_write(claim), clock=later(ABANDONED_SECONDS), rewrite=rewrite)
+        give_up_and_clear(sweeping)
+        left = store.contents().get(keys.group(HALF))
+        assert left is not None
+        assert items.group(left).state is State.CREATING
+        settle(store, in_seconds=ABANDONED_SECONDS)
+        assert_intact(store, settled=True)
 
 
 def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
@@ -122,8 +147,7 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
 
             def go_on(choose: Choose) -> None:
                 one.faults.choose = choose
-                asked = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
-                assert one.ask("appendEntry", ANN, **asked).status in (201, 503)
+                assert one.ask("appendEntry", ANN, **GO_ON).status in (201, 503)
 
             def give_up(choose: Choose) -> None:
                 worker.faults.choose = choose
@@ -141,5 +165,6 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two go on with a child": go_on_with_a_child,
+    "go on with a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
     "give a child up while it is gone on with": give_a_child_up,
 }

@@ -586,12 +586,15 @@ class Writer:
             conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
         return self._tombstone(name, group_id, n, at=at, conditions=conditions)
 
-    def bury_unborn(self, group_id: str, *, at: str) -> Write:
-        """Set the tombstone of a tree that has not come alive yet."""
+    def bury_unborn(self, group: Group, *, at: str) -> Write:
+        """Set the tombstone of a tree that has not come alive, if nobody has gone on with it since."""
         n = Names()
         n.value("unborn", {"BOOL": True})
-        conditions = [f"{n.name('state')} = {n.value('creating', text(State.CREATING))}"]
-        return self._tombstone(GROUP, group_id, n, at=at, conditions=conditions)
+        conditions = [
+            f"{n.name('state')} = {n.value('creating', text(State.CREATING))}",
+            _made(n, group),
+        ]
+        return self._tombstone(GROUP, group.group_id, n, at=at, conditions=conditions)
 
     def _tombstone(self, name: str, group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -> Write:
         sets = [
@@ -609,15 +612,9 @@ class Writer:
         )
 
     def _of_same(self, verb: str, group: Group, **request: Any) -> Write:
-        """Write to a tree's own item while its mark is the one that was read.
-
-        That is the mark of the request that makes the tree, or else of the last acceptance of its ownership.
-        """
+        """Write to a tree's own item while its mark is the one that was read."""
         n = Names()
-        named = n.name("nonce")
-        condition = f"attribute_not_exists({named})"
-        if group.nonce is not None:
-            condition = f"{named} = {n.value('made', text(group.nonce))}"
+        condition = _made(n, group)
         key = key_of(keys.group(group.group_id))
         return self._write(GROUP, verb, Key=key, ConditionExpression=condition, **request, **n.parts())
 
@@ -700,6 +697,17 @@ class ContextMove:
     starts_epoch: bool
     decided_on: EntryId | None = None
     is_sync: bool = False
+
+
+def _made(n: Names, group: Group) -> str:
+    """Return the condition that a tree has the mark that was read.
+
+    That is the mark of the request that makes the tree, or else of the last acceptance of its ownership.
+    """
+    named = n.name("nonce")
+    if group.nonce is None:
+        return f"attribute_not_exists({named})"
+    return f"{named} = {n.value('made', text(group.nonce))}"
 
 
 def head_name(conversation_id: str) -> str:

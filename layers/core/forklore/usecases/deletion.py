@@ -392,7 +392,7 @@ def _give_up_creation(table: Table, group_id: str) -> bool:
     return _commit_if_so(
         table,
         [
-            table.write.bury_unborn(group_id, at=at),
+            table.write.bury_unborn(group, at=at),
             table.write.delete(POINTER, keys.pointer(group_id)),
             table.write.delete(CREATION, job),
             table.write.put_job(JOB, DELETION, group_id, at=at),
