@@ -20,15 +20,17 @@ from gate.checks import CHECKS, Check
 from gate.results import Result, read_report, table
 
 PROJECT = Path(__file__).parents[1]
-SOURCES = ("layers", "functions", "local_server", "fsck", "tests", "template.yaml", "requirements-dev.txt")
+SOURCES = ("layers", "functions", "local_server", "fsck", "gate", "tests")
+FILES = ("template.yaml", "requirements-dev.txt", "pyproject.toml", "docs/openapi.json")
+ALL_PASSED, SOME_FAILED = 0, 1
+"""What pytest says of a run that came to its end."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for; return 0 if every check is good."""
     asked = _parser().parse_args(arguments)
     chosen = [check for check in CHECKS if not asked.only or check.name in asked.only]
-    folder = Path(asked.folder) / asked.size / _state_of_source()
-    seed = _seed(folder, asked.seed)
+    folder, seed = _folder(Path(asked.folder) / asked.size / _state_of_source(), asked.seed)
     print(f"FORKLORE_TEST_SEED={seed} FORKLORE_FIGURES={asked.size}; what is done is kept in {folder}")
     began = time.monotonic()
     rows = []
@@ -39,10 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run = f"`FORKLORE_FIGURES={asked.size}`, seed {seed}, {os.cpu_count()} cores"
     head = f"{datetime.now(UTC):%Y-%m-%d}, {run}, {minutes:.0f} minutes of tests"
     text = "\n".join([head, "", *table(rows)])
-    (folder / "table.md").write_text(text + "\n")
-    print(
-        f"\n{text}\n\nin {(time.monotonic() - began) / 60:.0f} minutes; the table is in {folder / 'table.md'}"
-    )
+    written = folder / "-".join(["table", *(asked.only or [])])
+    written.with_suffix(".md").write_text(text + "\n")
+    print(f"\n{text}\n\nin {(time.monotonic() - began) / 60:.0f} minutes; it is in {written}.md")
     return 0 if all(result.is_good for _, _, result in rows) else 1
 
 
@@ -71,13 +72,15 @@ def _run(check: Check, size: str, seed: int, folder: Path) -> Result:
 
 
 def _run_part(check: Check, size: str, seed: int, report: Path, part: str) -> Result:
-    command = [sys.executable, "-m", "pytest", "--quiet", "--show-capture=no", f"--junitxml={report}"]
-    command += ["--override-ini=junit_logging=no", *(["--numprocesses=auto"] if check.is_wide else [])]
+    unfinished = report.with_suffix(".unfinished")
+    command = [sys.executable, "-m", "pytest", "--quiet", f"--junitxml={unfinished}"]
+    command += ["--override-ini=junit_family=xunit1", "--override-ini=junit_logging=no"]
+    command += ["--numprocesses=auto", "--dist=worksteal"] if check.is_wide else []
     environment = {"FORKLORE_FIGURES": size, "FORKLORE_TEST_SEED": str(seed), "FORKLORE_PART": part}
     report.unlink(missing_ok=True)
     log = report.with_suffix(".log")
     with log.open("w") as output:
-        subprocess.run(  # nosec B603 # our own tests
+        done = subprocess.run(  # nosec B603 # our own tests
             [*command, *check.paths],
             cwd=PROJECT,
             env=os.environ | environment,
@@ -85,6 +88,8 @@ def _run_part(check: Check, size: str, seed: int, report: Path, part: str) -> Re
             stderr=subprocess.STDOUT,
             check=False,
         )
+    if done.returncode in (ALL_PASSED, SOME_FAILED):  # else pytest was broken off, or did not begin
+        unfinished.rename(report)
     result = read_report(report)
     told = f"{result.tests} tests, {result.failed} failed, {result.skipped} skipped, {result.seconds:.0f} s"
     print(f"  {part}: {told}", flush=True)
@@ -94,24 +99,26 @@ def _run_part(check: Check, size: str, seed: int, report: Path, part: str) -> Re
     return result
 
 
-def _seed(folder: Path, asked: int | None) -> int:
-    """Return the run's seed: the one that was asked for, or kept, or a new one."""
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / "seed"
+def _folder(of_source: Path, asked: int | None) -> tuple[Path, int]:
+    """Return the folder of a seed, and the seed: the one asked for, or that of the last run, or a new one."""
+    of_source.mkdir(parents=True, exist_ok=True)
+    kept = of_source / "seed"
     if asked is None:
         asked = int(kept.read_text()) if kept.is_file() else secrets.randbits(32)
     kept.write_text(str(asked))
-    return asked
+    folder = of_source / str(asked)
+    folder.mkdir(exist_ok=True)
+    return folder, asked
 
 
 def _state_of_source() -> str:
-    """Return a name of what is tested: the same for the same files, whatever their history."""
-    digest = hashlib.sha256()
+    """Return a name of what is tested: the same for the same files and Python, whatever their history."""
+    digest = hashlib.sha256(sys.version.encode())
+    files = [PROJECT / name for name in FILES]
     for source in SOURCES:
-        path = PROJECT / source
-        files = [path] if path.is_file() else sorted(path.rglob("*.py")) + sorted(path.rglob("*.txt"))
-        for file in files:
-            digest.update(file.relative_to(PROJECT).as_posix().encode() + b"\0" + file.read_bytes())
+        files += sorted((PROJECT / source).rglob("*.py")) + sorted((PROJECT / source).rglob("*.txt"))
+    for file in files:
+        digest.update(file.relative_to(PROJECT).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:12]
 
 

@@ -39,8 +39,8 @@ def lines() -> Iterator[Lines]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what the checks of reliability have done, each with its seed."""
     done: dict[tuple[str, object], Counter[str]] = defaultdict(Counter)
-    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
-        kept = dict(report.user_properties)
+    for report in terminalreporter.getreports("") + terminalreporter.getreports("error"):
+        kept = dict(getattr(report, "user_properties", ()))  # of a teardown: all that the test has done
         if "seed" in kept:
             counts = {name.removeprefix(COUNT): n for name, n in kept.items() if name.startswith(COUNT)}
             done[report.nodeid.partition("[")[0], kept["seed"]].update(counts)

@@ -1,6 +1,6 @@
 """A moto to make a table in, and a table of DynamoDB Local's."""
 
-from tests.reliability.conftest import endpoint, store
+from tests.reliability.conftest import endpoint, measure, store
 from tests.support.tables import moto
 
-__all__ = ["endpoint", "moto", "store"]
+__all__ = ["endpoint", "measure", "moto", "store"]

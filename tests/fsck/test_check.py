@@ -17,6 +17,7 @@ from tests.fsck import world
 from tests.fsck.corruptions import CORRUPTIONS, Corruption
 from tests.fsck.made import Contents, Made, record_item
 from tests.fsck.world import DYING, GONE, UNBORN, conversation
+from tests.reliability.figures import Measure
 from tests.support.tables import DAY_S, fresh_store
 
 
@@ -38,12 +39,15 @@ def test_what_the_service_makes_is_intact_and_holds_every_kind(intact: Made) -> 
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
-def test_each_planted_corruption_is_found_as_what_it_is(intact: Made, corruption: Corruption) -> None:
+def test_each_planted_corruption_is_found_as_what_it_is(
+    intact: Made, corruption: Corruption, measure: Measure
+) -> None:
     """C17."""
     spoilt = intact.copy()
     corruption.spoil(spoilt)
 
     assert spoilt.kinds_found == corruption.kinds
+    measure.count(corruptions=1)
 
 
 class InMemory(Source):

@@ -175,7 +175,7 @@ def begin(table: Table, group_id: str, created_at: str, *users: str) -> None:
     kid = keys.kid(PLAIN, PLAIN, Listed(created_at, group_id))
     table.commit(
         table.write.begin_tree(
-            root, owner="bob", members=70, kid=kid, nonce="n", is_begun=False, now_s=table.now_s()
+            root, owner="bob", members=70, kid=kid, nonce="n", taken_from=None, now_s=table.now_s()
         )
     )
     for user in users:

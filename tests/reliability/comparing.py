@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from forklore.storage import bodies, items
@@ -16,14 +16,15 @@ ANY = {"ttl", "nonce", "membersVersion"}
 """Attributes that only say when, by which attempt, or that something was changed."""
 
 
-def normal(contents: Iterable[Item]) -> list[str]:
-    """Return the items of a table with ids by rank, and without times and nonces, in a steady order."""
-    return sorted(ranked(_spelled(item) for item in contents))
+def seen(answers: Iterable[Answer], contents: Iterable[Item]) -> tuple[list[str], list[str]]:
+    """Return answers and the items of a table in comparable words.
 
-
-def told(answers: Iterable[Answer]) -> list[str]:
-    """Return answers in the same words, but errors without their messages: one code has many reasons."""
-    return ranked(f"{answer.status} {json.dumps(_said(answer), default=str)}" for answer in answers)
+    What the service has made ids of goes by its rank among all of them; times and nonces are left out, and of
+    errors their messages: one code has many reasons. The items are in a steady order.
+    """
+    told = [f"{answer.status} {json.dumps(_said(answer), default=str)}" for answer in answers]
+    both = _ranked([*told, *map(_spelled, contents)])
+    return both[: len(told)], sorted(both[len(told) :])
 
 
 def _said(answer: Answer) -> Any:
@@ -33,14 +34,12 @@ def _said(answer: Answer) -> Any:
     return {"code": answer.body["code"], **details}
 
 
-def ranked(texts: Iterable[str]) -> list[str]:
-    """Return texts with the ids that the service has made by their rank among all of them, and no times."""
-    kept = list(texts)
-    made = sorted({found for text in kept for found in _MADE.findall(text)})
+def _ranked(texts: Sequence[str]) -> list[str]:
+    made = sorted({found for text in texts for found in _MADE.findall(text)})
     ranks = {one: f"<{rank}>" for rank, one in enumerate(made)}
     return [
         _SHARD.sub("<shard>", _TIME.sub("<time>", _MADE.sub(lambda found: ranks[found[0]], text)))
-        for text in kept
+        for text in texts
     ]
 
 

@@ -5,10 +5,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
-from tests.reliability.comparing import normal, told
-from tests.reliability.faults import Call, Choose, Fault, Killed, Rewrite, at
+from tests.reliability.comparing import seen
+from tests.reliability.faults import READS, Call, Choose, Fault, Killed, Rewrite, at
 from tests.reliability.intact import assert_intact
 from tests.reliability.service import Answer, Process
+from tests.reliability.violation import hold
 from tests.reliability.world import ABANDONED_SECONDS, KEY, Operation, World, settle
 from tests.support.tables import Store
 
@@ -17,15 +18,16 @@ UNAVAILABLE = 503
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an operation told and left, in comparable words. calls: those that it made."""
+    """What an operation told and left, in comparable words. answer: as it was. calls: those that it made."""
 
     told: list[str]
     contents: list[str]
+    answer: Answer
     calls: list[Call]
 
 
 def contents_of(store: Store) -> list[str]:
-    return normal(store.contents().values())
+    return seen([], store.contents().values())[1]
 
 
 def nothing(_call: Call) -> None:
@@ -48,12 +50,14 @@ class Crashes:
             process, answer = self.attempt(store, nothing)
             assert answer is not None
             assert answer.status < 300, answer
+            calls = process.faults.calls
+            assert not self.operation.is_read or {call.operation for call in calls} <= READS, calls
             settle(store, in_seconds=self.world.later_s)
-            return Outcome(told([answer]), contents_of(store), process.faults.calls)
+            return Outcome(*seen([answer], store.contents().values()), answer, calls)
 
     def attempt(self, store: Store, choose: Choose) -> tuple[Process, Answer | None]:
         """Run the operation in a process of its own; None when that did not live to answer."""
-        process = self.operation.process(store, choose, rewrite=self.rewrite)
+        process = self.operation.process(store, choose, in_order=True, rewrite=self.rewrite)
         key = KEY if self.operation.takes_key else None
         try:
             return process, self.operation.run(process, self.world, key)
@@ -75,20 +79,23 @@ class Crashes:
         with self._store() as store:
             process, answer = self.attempt(store, at(number, fault))
             if not process.faults.injected:
+                assert fault is Fault.EMPTY_PAGE, (number, fault)
                 return False
+            if not self.operation.is_read:
+                assert_intact(store)
+            is_again = answer is None or answer.status == UNAVAILABLE
+            if is_again:
+                _, answer = self.attempt(store, nothing)
+                assert answer is not None
+            assert answer is not None
             if self.operation.is_read:
-                assert answer is None or told([answer]) == self.faultless.told, (number, fault)
+                hold(answer == self.faultless.answer, number, fault, answer)
                 return True
-            assert_intact(store)
-            if answer is None or answer.status == UNAVAILABLE:
-                _, again = self.attempt(store, nothing)
-                assert again is not None
-                is_repeated = again.status == self.operation.repeated
-            else:
-                again, is_repeated = answer, False
-            assert is_repeated or told([again]) == self.faultless.told, (number, fault)
             settle(store, in_seconds=self.world.later_s)
-            assert contents_of(store) == self.faultless.contents, (number, fault)
+            told, contents = seen([answer], store.contents().values())
+            is_repeated = is_again and answer.status == self.operation.repeated
+            hold(is_repeated or told == self.faultless.told, number, fault, told)
+            hold(contents == self.faultless.contents, number, fault)
             assert_intact(store, settled=True)
         return True
 
@@ -108,9 +115,9 @@ class Crashes:
                 _, answer = self.attempt(store, at(call.number, Fault.KILL_AFTER))
                 assert answer is None
                 left = self._swept(store)
-                assert left in (untouched, done), call
+                hold(left in (untouched, done), call)
                 is_done.append(left == done)
-        assert is_done == sorted(is_done), "done, and then undone"
+        hold(is_done == sorted(is_done), "done, and then undone")
         return len(is_done)
 
     def _swept(self, store: Store) -> list[str]:

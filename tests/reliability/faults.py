@@ -18,6 +18,7 @@ from tests.support.tables import cancelled, failure
 
 ENDPOINT = "https://dynamodb"
 WRITE = "TransactWriteItems"
+READS = {"BatchGetItem", "Query"}
 _BATCHES = {"BatchGetItem": "UnprocessedKeys", "BatchWriteItem": "UnprocessedItems"}
 
 
@@ -51,7 +52,7 @@ class Fault(StrEnum):
             case Fault.CONFLICT:
                 return call.operation == WRITE
             case Fault.PARTIAL:
-                return call.operation in _BATCHES
+                return call.operation in _BATCHES and len(_asked_of(call)) > 1
             case Fault.EMPTY_PAGE:
                 return call.operation == "Query"
             case _:
@@ -126,8 +127,9 @@ class Faults:
             if fault is not None and not fault.concerns(call):
                 fault = None
             if fault is not None:
-                self.injected.append((call, fault))
                 self._is_dead = fault is Fault.KILL
+                if fault is not Fault.EMPTY_PAGE:  # there may be no place for it
+                    self.injected.append((call, fault))
         context["call"], context["fault"] = call, fault
         if self._rewrite is not None:
             params["body"] = json.dumps(self._rewrite(call)).encode()
@@ -157,50 +159,50 @@ class Faults:
                 raise ReadTimeoutError(endpoint_url=ENDPOINT)
             case Fault.PARTIAL if "Error" not in parsed:
                 parsed[_BATCHES[context["call"].operation]] = context["left"]
-            case Fault.EMPTY_PAGE if "Error" not in parsed:
-                _empty(context["call"], parsed)
+            case Fault.EMPTY_PAGE if "Error" not in parsed and _empty(context["call"], parsed):
+                self.injected.append((context["call"], Fault.EMPTY_PAGE))
 
 
 def _answered(told: dict[str, Any]) -> tuple[AWSResponse, dict[str, Any]]:
     return AWSResponse("", told["ResponseMetadata"]["HTTPStatusCode"], HTTPHeaders(), None), told
 
 
+def _asked_of(call: Call) -> Sequence[Any]:
+    """Return the parts of a batch."""
+    [asked] = call.body["RequestItems"].values()
+    parts: Sequence[Any] = asked if call.operation == "BatchWriteItem" else asked["Keys"]
+    return parts
+
+
 def _halved(call: Call) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the first half of a batch as a request, and the rest of it as it is handed back."""
     [(table, asked)] = call.body["RequestItems"].items()
+    parts = _asked_of(call)
+    now, left = parts[: len(parts) // 2], parts[len(parts) // 2 :]
     if call.operation == "BatchWriteItem":
-        now, left = _parts(asked)
-        return {**call.body, "RequestItems": {table: now}}, {table: _typed(left)} if left else {}
-    now, left = _parts(asked["Keys"])
+        assert all("DeleteRequest" in request for request in left), "puts of bytes would need decoding"
+        return {**call.body, "RequestItems": {table: now}}, {table: left}
     request = {**call.body, "RequestItems": {table: {**asked, "Keys": now}}}
-    return request, {table: {**asked, "Keys": left}} if left else {}
+    return request, {table: {**asked, "Keys": left}}
 
 
-def _parts(asked: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    half = max(1, len(asked) // 2)
-    return asked[:half], asked[half:]
-
-
-def _typed(requests: Sequence[Any]) -> Sequence[Any]:
-    assert all("DeleteRequest" in request for request in requests), "puts of bytes would need decoding"
-    return requests
-
-
-def _empty(call: Call, parsed: dict[str, Any]) -> None:
-    """Take all items out of a page that has any, and let it end just before them, where there is a place."""
+def _empty(call: Call, parsed: dict[str, Any]) -> bool:
+    """Take all items out of a page and let it end just before them; False where there is no place."""
     index = {"byConversation": "L1", "allTrees": "G1S", None: "SK"}[call.body.get("IndexName")]
-    if not call.body.get("ScanIndexForward", True) or index == "G1S" or not parsed.get("Items"):
-        return
-    values = call.body["ExpressionAttributeValues"]
-    start = call.body.get("ExclusiveStartKey", {}).get(index, {}).get("S", values[":first"]["S"])
-    first = parsed["Items"][0]
-    place = _just_before(first["SK"]["S"])
+    if index == "G1S" or not parsed["Items"]:
+        return False
+    first, values = parsed["Items"][0], call.body["ExpressionAttributeValues"]
+    is_forward = call.body.get("ScanIndexForward", True)
+    place = _just_before(first["SK"]["S"]) if is_forward else _just_after(first["SK"]["S"])
     key = {"PK": first["PK"], "SK": {"S": place}}
     if index == "L1":
         key["L1"] = {"S": first["L1"]["S"].removesuffix(first["SK"]["S"]) + place}
-    if key[index]["S"] < start:
-        return
+    bound = values[":first" if is_forward else ":last"]["S"]
+    start = call.body.get("ExclusiveStartKey", {}).get(index, {}).get("S", bound)
+    if key[index]["S"] < start if is_forward else key[index]["S"] > start:
+        return False
     parsed["Items"], parsed["Count"], parsed["LastEvaluatedKey"] = [], 0, key
+    return True
 
 
 def _just_before(sort: str) -> str:
@@ -208,3 +210,10 @@ def _just_before(sort: str) -> str:
     if sort[0].isdigit():
         return keys.position(ids.previous_id(keys.entry_id_of(sort)))
     return f"{sort[:-1]}{chr(ord(sort[-1]) - 1)}~"
+
+
+def _just_after(sort: str) -> str:
+    """Return a sort key above the given one, with none of an item between the two."""
+    if sort[0].isdigit():
+        return keys.position(ids.next_id(keys.entry_id_of(sort)))
+    return f"{sort} "

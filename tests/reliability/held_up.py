@@ -5,12 +5,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from forklore.domain import keys
+from forklore.domain.keys import Key
 from forklore.storage import items
+from forklore.storage.connection import Item
 from forklore.storage.items import State
-from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
+from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
 from tests.reliability.schedules import follow
 from tests.reliability.service import Process
+from tests.reliability.violation import hold
 from tests.reliability.world import (
     ABANDONED_SECONDS,
     ANN,
@@ -20,11 +23,16 @@ from tests.reliability.world import (
     LAST_OF_CROWD,
     PASSED,
     PASSED_FORK,
+    ROOT,
+    begin,
     built,
     crowded,
+    family,
     give_up_and_clear,
     handed_over,
+    killed_at_write,
     later,
+    run_deletion,
     said,
     settle,
 )
@@ -46,11 +54,6 @@ def first_write(act: Callable[[], object]) -> Choose:
     return choose
 
 
-def kill_after_write(call: Call) -> Fault | None:
-    """Choose that the process is killed when its first write is done."""
-    return Fault.KILL_AFTER if call.operation == WRITE else None
-
-
 def remove_a_former_owner(endpoint: str, rewrite: Rewrite | None = None) -> None:
     """Hold that who was removed appends nothing more, whatever a process has known them as.
 
@@ -68,17 +71,13 @@ def remove_a_former_owner(endpoint: str, rewrite: Rewrite | None = None) -> None
             assert of_ann.ask("getConversation", ANN, conversationId=PASSED_FORK).status == 200
             offer = {"conversationId": PASSED, "newOwnerUserId": "bob"}
             transfer = between.ask("requestTransfer", ANN, **offer).id
-            dying = Process(store, kill_after_write, rewrite=rewrite)
-            try:
-                raise AssertionError(dying.ask("acceptTransfer", BOB, transferId=transfer))
-            except Killed:
-                pass
+            killed_at_write(store, 1, "acceptTransfer", BOB, rewrite=rewrite, transferId=transfer)
 
         remover = Process(store, first_write(hand_over_and_back), rewrite=rewrite)
         removed = remover.ask("removeMembership", BOB, conversationId=PASSED, userId="ann")
         appended = of_ann.ask("appendEntry", ANN, conversationId=PASSED_FORK, **said("too late"))
 
-        assert (removed.status, appended.status) == (204, 403)
+        hold((removed.status, appended.status) == (204, 403), removed, appended)
         settle(store)
         assert_intact(store, settled=True)
 
@@ -116,20 +115,86 @@ def go_on_with_a_child(endpoint: str, rewrite: Rewrite | None = None) -> None:
 def go_on_with_a_child_about_to_be_given_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
     """Hold that a child which somebody goes on with is not given up: the sweep has looked before that."""
     with built(crowded, endpoint).copy(endpoint) as store:
-
-        def claim() -> None:
-            try:
-                raise AssertionError(Process(store, kill_after_write).ask("appendEntry", ANN, **GO_ON))
-            except Killed:
-                pass
-
-        sweeping = Process(store, first_write(claim), clock=later(ABANDONED_SECONDS), rewrite=rewrite)
+        sweeping = Process(
+            store,
+            first_write(lambda: begin(store, GO_ON, steps=1)),
+            clock=later(ABANDONED_SECONDS),
+            rewrite=rewrite,
+        )
         give_up_and_clear(sweeping)
         left = store.contents().get(keys.group(HALF))
-        assert left is not None
-        assert items.group(left).state is State.CREATING
+        hold(left is not None and items.group(left).state is State.CREATING, left)
         settle(store, in_seconds=ABANDONED_SECONDS)
         assert_intact(store, settled=True)
+
+
+def offer_what_is_deleted(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that nothing is written to a tree after its deletion was acknowledged."""
+    with built(family, endpoint).copy(endpoint) as store:
+        left: dict[Key, Item] = {}
+
+        def delete() -> None:
+            assert Process(store).ask("deleteConversation", ANN, conversationId=ROOT).status == 204
+            left.update(store.contents())
+
+        offering = Process(store, first_write(delete), rewrite=rewrite)
+        offer = {"conversationId": ROOT, "newOwnerUserId": "bob"}
+        answer = offering.ask("requestTransfer", ANN, **offer)
+
+        hold(answer.status == 404 and store.contents() == left, answer)
+
+
+def take_over_what_was_begun_anew(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that a child has a row in the list of each of its members, whoever makes it.
+
+    One is about to take over what was begun when that is given up and cleared up, and begun anew.
+    """
+    with built(crowded, endpoint).copy(endpoint) as store:
+
+        def give_up_and_begin() -> None:
+            give_up_and_clear(Process(store, clock=later(ABANDONED_SECONDS)))
+            begin(store, GO_ON, steps=3)
+
+        late = Process(store, first_write(give_up_and_begin), rewrite=rewrite)
+        assert late.ask("appendEntry", ANN, **GO_ON).status == 201
+        assert_intact(store)
+
+
+def clear_up_what_lives_again(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that no worker touches a child that has come to life, though the same request has made both.
+
+    The child is given up while somebody goes on with it. Of two workers one is held up while the other clears
+    up and the request, which is still alive, makes the child anew.
+    """
+    with built(crowded, endpoint).copy(endpoint) as store:
+
+        @contextmanager
+        def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
+            one = Process(store, in_order=True, rewrite=rewrite)
+            late, quick = (
+                Process(store, in_order=True, rewrite=rewrite, clock=later(ABANDONED_SECONDS))
+                for _ in range(2)
+            )
+
+            def go_on(choose: Choose) -> None:
+                one.faults.choose = choose
+                assert one.ask("appendEntry", ANN, **GO_ON).status == 201
+
+            def give_up(choose: Choose) -> None:
+                quick.faults.choose = choose
+                give_up_and_clear(quick)
+
+            def clear_up(choose: Choose) -> None:
+                late.faults.choose = choose
+                run_deletion(HALF)(late)
+
+            yield {"one": go_on, "quick": give_up, "late": clear_up}
+
+        # one: claims. quick: the tombstone.
+        steps = [("one", 1), ("quick", 1), ("late", 0), ("quick", None), ("one", None), ("late", None)]
+        follow(callers, steps)
+
+        assert_intact(store)
 
 
 def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
@@ -165,6 +230,9 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two go on with a child": go_on_with_a_child,
+    "offer what is deleted": offer_what_is_deleted,
+    "take over what was begun anew": take_over_what_was_begun_anew,
+    "clear up what lives again": clear_up_what_lives_again,
     "go on with a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
     "give a child up while it is gone on with": give_a_child_up,
 }

@@ -8,6 +8,7 @@ from fsck.check import findings
 from fsck.finding import Finding
 from fsck.source import Source
 from fsck.survey import Survey
+from tests.reliability.violation import hold
 from tests.support.tables import Store
 
 SHOWN_MAX = 20
@@ -28,11 +29,11 @@ def survey_of(store: Store, *, now_s: int | None = None) -> Survey:
 
 
 def assert_intact(store: Store, *, settled: bool = False) -> None:
-    """Raise AssertionError with what was found, unless all invariants hold. settled: no work is left, too."""
+    """Raise Violation with what was found, unless all invariants hold. settled: no work is left, too."""
     survey = survey_of(store)
     found = findings(survey)
     shown = "".join(f"\n  {finding}" for finding in found[:SHOWN_MAX])
-    assert not found, f"{len(found)} findings in {survey.items} items:{shown}"
+    hold(not found, f"{len(found)} findings in {survey.items} items:{shown}")
     if settled:
         left = sorted(key.sort for key in survey.jobs)
-        assert not left, f"work is left: {left[:SHOWN_MAX]}"
+        hold(not left, f"work is left: {left[:SHOWN_MAX]}")

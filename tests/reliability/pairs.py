@@ -307,18 +307,19 @@ PAIRS: dict[str, Pair] = {
     ),
     "the worker, the worker": pair("the worker", "the worker", is_endless=True),
     "go on with a child, go on with it": pair(
-        "go on with a child that was begun",
-        "go on with a child that was begun",
-        also=((201, 503), (503, 201)),
-        is_endless=True,
+        "go on with a child that was begun", "go on with a child that was begun", is_endless=True
     ),
     "give a child up, go on with it": pair(
         "the sweep gives up", "go on with a child that was begun", is_endless=True
     ),
-    "clear a child up, make another": pair(
-        _CLEAR_UP, append(ANN, to=HALF, of=given_up), also=((200, 503),), is_endless=True
-    ),
-    "clear a child up, clear it up and make another": pair(
-        _CLEAR_UP, (_CLEAR_UP, append(ANN, to=HALF, of=given_up)), is_endless=True
+    "clear a child up, make another": pair(_CLEAR_UP, append(ANN, to=HALF, of=given_up), is_endless=True),
+    "clear a child up, clear it up, make another and delete it": pair(
+        _CLEAR_UP,
+        (
+            _CLEAR_UP,
+            append(ANN, to=HALF, of=given_up),
+            delete("deleteConversation", ANN, of=given_up, conversationId=HALF),
+        ),
+        is_endless=True,
     ),
 }

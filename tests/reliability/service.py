@@ -109,12 +109,3 @@ def new_store(endpoint: str) -> Iterator[Store]:
     """Yield an empty table of its own at an endpoint."""
     with fresh_store(f"forklore-{uuid4()}", endpoint=endpoint) as store:
         yield store
-
-
-@contextmanager
-def copy_of(store: Store) -> Iterator[Store]:
-    """Yield a table that holds what the store holds now."""
-    assert store.endpoint is not None
-    with new_store(store.endpoint) as copy:
-        copy.put(*store.contents().values())
-        yield copy

@@ -37,3 +37,10 @@ def test_what_a_killed_process_leaves_is_all_or_nothing_once_it_is_swept(
 ) -> None:
     """C2: F01, when nobody sends the request again."""
     measure.count(places_to_be_killed=crashes_of(name, endpoint).abandoned())
+
+
+def test_there_are_as_many_points_as_are_promised(endpoint: str) -> None:
+    """C2: 500 points or more."""
+    points = sum(len(list(crashes_of(name, endpoint).points())) for name in OPERATIONS)
+
+    assert points >= 500

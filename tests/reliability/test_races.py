@@ -33,3 +33,8 @@ def test_two_requests_of_many_calls_come_out_so_however_one_stops_for_the_other(
     """C4: F14 and F17, in the orders in which few must wait who could go on, as there are too many."""
     switches_max = measure.goal(ci=1, gate=2, long=2)
     measure.count(schedules_of_few_switches=Race(PAIRS[name], endpoint).run(switches_max=switches_max))
+
+
+def test_there_are_as_many_pairs_as_are_promised() -> None:
+    """C4: 14 pairs or more whose orders are all tried."""
+    assert len(PAIRS) - len(ENDLESS) >= 14

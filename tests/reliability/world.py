@@ -14,7 +14,7 @@ from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.writes import MEMBERS_MAX
 from forklore.usecases import deletion
-from tests.reliability.faults import WRITE, Choose, Fault, Killed
+from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.service import Answer, Process, new_store
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store, WrongClock
@@ -204,12 +204,8 @@ def _passed(store: Store, process: Process, _made: dict[str, str]) -> None:
     _share(process, PASSED, (BOB, "writer"), (MIA, "manager"))
     assert process.ask("forkConversation", ANN, conversationId=PASSED, id=PASSED_FORK).status == 201
     offer = {"conversationId": PASSED, "newOwnerUserId": "bob"}
-    accept = {"transferId": process.ask("requestTransfer", ANN, **offer).id}
-    dying = Process(store, lambda call: Fault.KILL_AFTER if call.operation == WRITE else None)
-    try:
-        raise AssertionError(dying.ask("acceptTransfer", BOB, **accept))
-    except Killed:
-        pass
+    transfer = process.ask("requestTransfer", ANN, **offer).id
+    killed_at_write(store, 1, "acceptTransfer", BOB, transferId=transfer)
 
 
 def _dead(_store: Store, process: Process, made: dict[str, str]) -> None:
@@ -222,17 +218,27 @@ def _dead(_store: Store, process: Process, made: dict[str, str]) -> None:
 def _crowded(store: Store, process: Process, made: dict[str, str]) -> None:
     made["first"] = process.ask("appendEntry", ANN, conversationId=CROWD, **said("crowd")).id
     _share(process, CROWD, *((Caller(f"user {number}"), "writer") for number in range(CROWD_MEMBERS)))
+    begin(store, {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}, steps=2)
+
+
+def begin(store: Store, asked: Mapping[str, Any], *, steps: int) -> None:
+    """Let a process that appends what is asked for as ann be killed when it has written so many times."""
+    killed_at_write(store, steps, "appendEntry", ANN, **asked)
+
+
+def killed_at_write(
+    store: Store, number: int, name: str, caller: Caller, *, rewrite: Rewrite | None = None, **given: Any
+) -> None:
+    """Let a process that runs an operation be killed when it has written so many times."""
     writes = 0
 
-    def after_two_steps(call: Any) -> Fault | None:
+    def choose(call: Call) -> Fault | None:
         nonlocal writes
         writes += call.operation == WRITE
-        return Fault.KILL_AFTER if call.operation == WRITE and writes == 2 else None
+        return Fault.KILL_AFTER if call.operation == WRITE and writes == number else None
 
-    dying = Process(store, after_two_steps)
-    started = {"startedByConversationId": CROWD}
     try:
-        raise AssertionError(dying.ask("appendEntry", ANN, conversationId=HALF, **said("half"), **started))
+        raise AssertionError(Process(store, choose, rewrite=rewrite).ask(name, caller, **given))
     except Killed:
         pass
 

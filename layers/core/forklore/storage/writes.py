@@ -225,28 +225,25 @@ class Writer:
         )
 
     def check_owner(self, group_id: str, owner: str) -> Write:
-        """Hold a tree to be the user's."""
-        return self._write(
-            GROUP,
-            "ConditionCheck",
-            Key=key_of(keys.group(group_id)),
-            ConditionExpression="#owner = :owner",
-            ExpressionAttributeNames={"#owner": "owner"},
-            ExpressionAttributeValues={":owner": text(owner)},
-        )
+        """Hold a tree to be live and the user's."""
+        return self._check_live(GROUP, group_id, {"owner": text(owner)})
 
     def check_parent(self, parent: Group) -> Write:
         """Hold the tree that starts another to be live, and its members to be those that were read."""
+        return self._check_live(PARENT, parent.group_id, {"membersVersion": number(parent.members_version)})
+
+    def _check_live(self, name: str, group_id: str, held: Item) -> Write:
+        n = Names()
+        conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
+        conditions += [
+            f"{n.name(attribute)} = {n.value(attribute, value)}" for attribute, value in held.items()
+        ]
         return self._write(
-            PARENT,
+            name,
             "ConditionCheck",
-            Key=key_of(keys.group(parent.group_id)),
-            ConditionExpression="#state = :live AND #version = :version",
-            ExpressionAttributeNames={"#state": "state", "#version": "membersVersion"},
-            ExpressionAttributeValues={
-                ":live": text(State.LIVE),
-                ":version": number(parent.members_version),
-            },
+            Key=key_of(keys.group(group_id)),
+            ConditionExpression=" AND ".join(conditions),
+            **n.parts(),
         )
 
     def put_transfer(self, transfer: Transfer, *, nonce: str) -> list[Write]:
@@ -286,8 +283,9 @@ class Writer:
     def accept_transfer(self, transfer: Transfer, *, nonce: str, at: str) -> list[Write]:
         """Make the recipient the owner and the sender a manager, at once; HEADs are rewritten afterwards.
 
-        While the transfer is pending the sender is the owner, both are members, and nothing is rewritten: no
-        more than the transfer need be held. at: the time now.
+        While the transfer is pending the sender is the owner and both are members. Nothing was being
+        rewritten when the caller read GROUP, after the transfer, and only this acceptance can begin that. So
+        no more than the transfer need be held. at: the time now.
         """
         group_id = transfer.group_id
         n = Names()
@@ -326,7 +324,7 @@ class Writer:
         A finisher that was held up would else write into a later transfer between the same two.
         """
         return [
-            self.check_same(group),
+            self._while_rewriting("ConditionCheck", group),
             *(
                 self._write(
                     head_name(conversation_id),
@@ -346,8 +344,15 @@ class Writer:
 
     def end_rewriting(self, group: Group) -> list[Write]:
         """Note that no HEAD names the owner before any more."""
-        ended = self._of_same("Update", group, UpdateExpression="REMOVE rewriting")
+        ended = self._while_rewriting("Update", group, UpdateExpression="REMOVE rewriting")
         return [ended, self.delete(JOB, keys.job(TRANSFER, group.group_id))]
+
+    def _while_rewriting(self, verb: str, group: Group, **request: Any) -> Write:
+        """Write to GROUP in this very rewriting: its mark is that of the acceptance that has begun it."""
+        n = Names()
+        condition = _made(n, group)
+        key = key_of(keys.group(group.group_id))
+        return self._write(GROUP, verb, Key=key, ConditionExpression=condition, **request, **n.parts())
 
     def forget_rewriting(self, group_id: str) -> list[Write]:
         """Delete the job of a tree whose HEADs all name its owner, or that is gone."""
@@ -491,26 +496,17 @@ class Writer:
         members: int,
         kid: Key,
         nonce: str,
-        is_begun: bool,
+        taken_from: Group | None,
         now_s: int,
     ) -> list[Write]:
-        """Claim the id for a tree that nobody can see yet. is_begun: whether it is taken over."""
+        """Claim the id for a tree that nobody can see yet. taken_from: the tree as another has begun it."""
         group = items.group_item(
             root, owner=owner, members=members, kid=kid, state=State.CREATING, nonce=nonce
         )
-        if is_begun:
-            claim = [
-                self._write(
-                    MAKING,
-                    "Put",
-                    Item=group,
-                    ConditionExpression="#state = :creating",
-                    ExpressionAttributeNames={"#state": "state"},
-                    ExpressionAttributeValues={":creating": text(State.CREATING)},
-                )
-            ]
-        else:
+        if taken_from is None:
             claim = [self.put_pointer(root, nonce=nonce, now_s=now_s), self.put_new(MAKING, group)]
+        else:
+            claim = [self._write(MAKING, "Put", Item=group, **self._while_making(taken_from.nonce or ""))]
         return [*claim, self.put_job(JOB, CREATION, root.group_id, at=root.created_at)]
 
     def check_making(self, group_id: str, *, nonce: str) -> Write:
@@ -611,13 +607,6 @@ class Writer:
             **n.parts(),
         )
 
-    def _of_same(self, verb: str, group: Group, **request: Any) -> Write:
-        """Write to a tree's own item while its mark is the one that was read."""
-        n = Names()
-        condition = _made(n, group)
-        key = key_of(keys.group(group.group_id))
-        return self._write(GROUP, verb, Key=key, ConditionExpression=condition, **request, **n.parts())
-
     def put_job(self, name: str, kind: str, group_id: str, *, at: str) -> Write:
         """Note work in progress on a tree since `at`, whether it is noted already or not."""
         return self._write(name, "Put", Item=items.job_item(kind, group_id, created_at=at))
@@ -626,13 +615,19 @@ class Writer:
         """Replace a pointer to a dead tree by what keeps its id from being used again for 30 days."""
         return self.put(name, items.gone_item(conversation_id, ttl_s=now_s + GONE_SECONDS))
 
-    def check_same(self, group: Group) -> Write:
-        """Hold that this is the tree that was read; a dead one stays dead."""
-        return self._of_same("ConditionCheck", group)
+    def check_dying(self, group: Group) -> Write:
+        """Hold what is deleted to the tree that was read: still this one, still dead."""
+        return self._of_dying("ConditionCheck", group)
 
     def delete_group(self, group: Group) -> Write:
-        """Delete the own item of the tree that was read."""
-        return self._of_same("Delete", group)
+        """Delete a tree's own item: still this one, still dead."""
+        return self._of_dying("Delete", group)
+
+    def _of_dying(self, verb: str, group: Group) -> Write:
+        n = Names()
+        condition = f"{n.name('state')} = {n.value('dying', text(State.DELETING))} AND {_made(n, group)}"
+        key = key_of(keys.group(group.group_id))
+        return self._write(GROUP, verb, Key=key, ConditionExpression=condition, **n.parts())
 
     def check_no_group(self, group_id: str, *, but: State | None = None) -> Write:
         """Hold that there is no such tree; with `but`, none in that state."""

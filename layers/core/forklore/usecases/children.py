@@ -192,7 +192,7 @@ def _claim(table: Table, seen: _Seen, root: Root, kid: Key, nonce: str) -> None:
         members=len(seen.members),
         kid=kid,
         nonce=nonce,
-        is_begun=seen.begun is not None,
+        taken_from=seen.begun,
         now_s=table.now_s(),
     )
     try:

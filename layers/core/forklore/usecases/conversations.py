@@ -91,7 +91,8 @@ def update_conversation(table: Table, *, caller: Caller, conversation_id: str, c
 
     Raises NotFoundError, ForbiddenError below writer.
     """
-    for _ in range(CHANGE_ATTEMPTS_MAX):
+    for attempt in range(CHANGE_ATTEMPTS_MAX):
+        table.pause(attempt)
         opened = open_conversation(table, conversation_id, caller=caller, least=AccessLevel.WRITER)
         group_id, head = opened.group.group_id, opened.head
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)

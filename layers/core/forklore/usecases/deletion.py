@@ -317,7 +317,7 @@ def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
         return
     for some in _in_parts(unwanted, GUARDED_AT_ONCE):
         deletes = [table.write.delete(str(at), key) for at, key in enumerate(some)]
-        table.commit([table.write.check_same(group), *deletes])
+        table.commit([table.write.check_dying(group), *deletes])
 
 
 # The sweep

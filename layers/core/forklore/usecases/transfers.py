@@ -152,7 +152,7 @@ def get_transfer(table: Table, *, caller: Caller, transfer_id: str) -> Transfer:
 
 
 def _open(table: Table, transfer_id: str) -> tuple[Transfer, Group]:
-    """Return a pending transfer and its live tree. Raises NotFoundError."""
+    """Return a pending transfer and its live tree, which is read after it. Raises NotFoundError."""
     item = table.get([keys.transfer(transfer_id)]).get(keys.transfer(transfer_id))
     if item is not None:
         transfer = items.transfer(item)

@@ -1,0 +1,80 @@
+"""The gate counts what was done, and nothing that was not."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gate.results import Result, read_report, table
+
+PROJECT = Path(__file__).parents[2]
+REPORT = """<testsuites><testsuite errors="0" failures="{failures}" skipped="{skipped}" tests="2" time="1.5">
+<testcase name="one"><properties><property name="seed" value="7"/><property name="count appends" value="40"/>
+</properties></testcase>
+<testcase name="two"><properties><property name="count appends" value="2"/></properties></testcase>
+</testsuite></testsuites>"""
+
+
+def report(folder: Path, *, failures: int = 0, skipped: int = 0) -> Path:
+    path = folder / "report.xml"
+    path.write_text(REPORT.format(failures=failures, skipped=skipped))
+    return path
+
+
+def test_counts_of_all_tests_are_added_up(tmp_path: Path) -> None:
+    result = read_report(report(tmp_path))
+
+    assert result.is_good
+    assert (dict(result.counts), result.tests, result.seconds) == ({"appends": 42}, 2, 1.5)
+    assert (result + result).counts["appends"] == 84
+
+
+@pytest.mark.parametrize("wrong", [{"failures": 1}, {"skipped": 1}])
+def test_what_failed_or_was_skipped_is_not_good_and_the_table_says_so(
+    tmp_path: Path, wrong: dict[str, int]
+) -> None:
+    result = read_report(report(tmp_path, **wrong))
+
+    assert not result.is_good
+    assert "**1 " in table([("C3", "appends", result)])[-1]
+
+
+def test_what_was_not_run_is_not_good(tmp_path: Path) -> None:
+    assert not read_report(tmp_path / "none.xml").is_good
+    assert "**not run**" in table([("C3", "appends", Result())])[-1]
+
+
+def test_a_check_is_run_kept_and_not_run_again(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gate", "--size", "ci", "--only", "C15", "--seed", "7"]
+
+    for told in ("C15: canaries", "1/1 was done before"):
+        done = subprocess.run(
+            [*command, "--folder", str(tmp_path)], cwd=PROJECT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert told in done.stdout
+        assert "| C15 |" in done.stdout
+    [kept] = tmp_path.glob("ci/*/7/table-C15.md")
+    assert "seed 7" in kept.read_text()
+
+
+def test_a_run_that_did_not_come_to_its_end_is_not_kept(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gate", "--size", "ci", "--only", "C10", "--folder", str(tmp_path)]
+    running = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
+    assert running.stdout
+    while "C10" not in running.stdout.readline():
+        pass
+    running.kill()
+    running.wait()
+
+    assert not list(tmp_path.rglob("*.xml"))
+
+
+def test_help_says_what_it_does() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "gate", "--help"], cwd=PROJECT, capture_output=True, text=True, check=True
+    ).stdout
+
+    assert "--only" in told
+    assert "--seed" in told
