@@ -111,9 +111,9 @@ def _write(report: Report, to: str | None) -> None:
     if to == "-":
         print(report.as_json())
         return
-    print(report.as_text())
     if to is not None:
         Path(to).write_text(report.as_json() + "\n", encoding="utf-8")
+    print(report.as_text())
 
 
 def _said(error: ClientError, table: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gate.results import Result, read_report, table
+from tests.support.listening import end_session
 
 PROJECT = Path(__file__).parents[2]
 REPORT = """<testsuites><testsuite errors="0" failures="{failures}" skipped="{skipped}" tests="2" time="1.5">
@@ -61,12 +62,11 @@ def test_a_check_is_run_kept_and_not_run_again(tmp_path: Path) -> None:
 
 def test_a_run_that_did_not_come_to_its_end_is_not_kept(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gate", "--size", "ci", "--only", "C10", "--folder", str(tmp_path)]
-    running = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
-    assert running.stdout
-    while "C10" not in running.stdout.readline():
-        pass
-    running.kill()
-    running.wait()
+    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, start_new_session=True) as running:
+        assert running.stdout
+        while b"C10" not in running.stdout.readline():
+            pass
+        end_session(running)
 
     assert not list(tmp_path.rglob("*.xml"))
 

@@ -193,7 +193,8 @@ def _empty(call: Call, parsed: dict[str, Any]) -> bool:
         return False
     first, values = parsed["Items"][0], call.body["ExpressionAttributeValues"]
     is_forward = call.body.get("ScanIndexForward", True)
-    place = _just_before(first["SK"]["S"]) if is_forward else _just_after(first["SK"]["S"])
+    beside = _just_before if is_forward else _just_after
+    place = beside(first["SK"]["S"], is_entry="L1" in first)
     key = {"PK": first["PK"], "SK": {"S": place}}
     if index == "L1":
         key["L1"] = {"S": first["L1"]["S"].removesuffix(first["SK"]["S"]) + place}
@@ -205,15 +206,13 @@ def _empty(call: Call, parsed: dict[str, Any]) -> bool:
     return True
 
 
-def _just_before(sort: str) -> str:
+def _just_before(sort: str, *, is_entry: bool) -> str:
     """Return a sort key below the given one, with none of an item between the two."""
-    if sort[0].isdigit():
+    if is_entry:
         return keys.position(ids.previous_id(keys.entry_id_of(sort)))
     return f"{sort[:-1]}{chr(ord(sort[-1]) - 1)}~"
 
 
-def _just_after(sort: str) -> str:
+def _just_after(sort: str, *, is_entry: bool) -> str:
     """Return a sort key above the given one, with none of an item between the two."""
-    if sort[0].isdigit():
-        return keys.position(ids.next_id(keys.entry_id_of(sort)))
-    return f"{sort} "
+    return keys.position(ids.next_id(keys.entry_id_of(sort))) if is_entry else f"{sort} "

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from forklore.domain import keys
@@ -160,11 +161,11 @@ def take_over_what_was_begun_anew(endpoint: str, rewrite: Rewrite | None = None)
         assert_intact(store)
 
 
-def clear_up_what_lives_again(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def clear_up_what_lives_again(endpoint: str, rewrite: Rewrite | None = None, *, erased: int = 0) -> None:
     """Hold that no worker touches a child that has come to life, though the same request has made both.
 
     The child is given up while somebody goes on with it. Of two workers one is held up while the other clears
-    up and the request, which is still alive, makes the child anew.
+    up and the request, which is still alive, makes the child anew. erased: how often it has written before.
     """
     with built(crowded, endpoint).copy(endpoint) as store:
 
@@ -191,7 +192,7 @@ def clear_up_what_lives_again(endpoint: str, rewrite: Rewrite | None = None) -> 
             yield {"one": go_on, "quick": give_up, "late": clear_up}
 
         # one: claims. quick: the tombstone.
-        steps = [("one", 1), ("quick", 1), ("late", 0), ("quick", None), ("one", None), ("late", None)]
+        steps = [("one", 1), ("quick", 1), ("late", erased), ("quick", None), ("one", None), ("late", None)]
         follow(callers, steps)
 
         assert_intact(store)
@@ -233,6 +234,7 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "offer what is deleted": offer_what_is_deleted,
     "take over what was begun anew": take_over_what_was_begun_anew,
     "clear up what lives again": clear_up_what_lives_again,
+    "delete what lives again": partial(clear_up_what_lives_again, erased=2),
     "go on with a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
     "give a child up while it is gone on with": give_a_child_up,
 }

@@ -71,16 +71,22 @@ class Race:
     @cached_property
     def in_turn(self) -> list[Outcome]:
         """The outcomes of the requests when each is made after the answer to the one before."""
-        return [self._in_turn(order, None) for order in self.pair.orders()]
+        return [self._in_turn(order) for order in self.pair.orders()]
 
     @property
-    def is_same_in_turn(self) -> bool:
-        """Whether what is sent in place of their calls comes to the same while nobody is in the way."""
-        return self._in_turn(next(self.pair.orders()), self.rewrite) == self.in_turn[0]
+    def is_same_alone(self) -> bool:
+        """Whether each caller's first request comes to the same with what is sent in place of its calls."""
+        return all(self._alone(name, self.rewrite) == self._alone(name, None) for name in (ONE, OTHER_ONE))
 
-    def _in_turn(self, order: Iterable[str], rewrite: Rewrite | None) -> Outcome:
+    def _alone(self, name: str, rewrite: Rewrite | None) -> Outcome:
         with self.world.copy(self.endpoint) as store:
-            callers = self._callers(store, rewrite)
+            caller = self._callers(store, rewrite)[name]
+            caller.ask_next()
+            return seen(caller.answers, store.contents().values())
+
+    def _in_turn(self, order: Iterable[str]) -> Outcome:
+        with self.world.copy(self.endpoint) as store:
+            callers = self._callers(store, None)
             for name in order:
                 callers[name].ask_next()
             return self._outcome(callers, store)

@@ -77,7 +77,7 @@ def by_fault(name: str, rewrite: Rewrite, endpoint: str) -> None:
 
 def by_race(name: str, rewrite: Rewrite, endpoint: str) -> None:
     race = Race(PAIRS[name], endpoint, rewrite)
-    assert race.is_same_in_turn
+    assert race.is_same_alone
     race.run(switches_max=SWITCHES_MAX)
 
 
