@@ -35,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(argv)
     try:
+        if options.report not in (None, "-"):
+            Path(options.report).touch()  # before an hour's reading, not after it
         client = make_client(options.endpoint, region=options.region)
         report = run(
             Source(Connection(client, options.table, Clock())),

@@ -10,12 +10,13 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from forklore.domain import ancestry, ids, keys
+from forklore.domain.ancestry import SEGMENT_BYTES
 from forklore.domain.ids import FIRST, LAST
 from forklore.domain.model import ForkPoint, ForkPosition, Head, Metrics
 from forklore.errors import BrokenAncestryError
 from forklore.storage import items
 from forklore.storage.items import State
-from fsck.facts import SEGMENT_BYTES, Conv, Own, Tree
+from fsck.facts import Conv, Own, Tree
 from fsck.finding import Finding
 
 

@@ -10,9 +10,6 @@ from forklore.domain.keys import Key, Listed
 from forklore.domain.model import ForkPoint, Head, StartedBy, Transfer, Usage
 from forklore.storage.items import Group, Member, State
 
-SEGMENT_BYTES = 32
-"""What a segment of a packed path takes: conversation, stop."""
-
 
 class Thought(NamedTuple):
     """A context entry."""

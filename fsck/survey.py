@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from forklore.domain import ids, jsontext, keys
+from forklore.domain.ancestry import SEGMENT_BYTES
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import CHANNEL_LETTERS, Key
 from forklore.domain.model import Channel, Usage
@@ -16,7 +17,7 @@ from forklore.storage import bodies, items
 from forklore.storage.connection import Item
 from forklore.storage.writes import CREATION, GONE_SECONDS, IDEMPOTENCY_SECONDS, TRANSFER
 from fsck.chunks import Chunks, is_content
-from fsck.facts import SEGMENT_BYTES, Conv, Ctx, Own, Recorded, Thought, Tree, is_time
+from fsck.facts import Conv, Ctx, Own, Recorded, Thought, Tree, is_time
 from fsck.finding import Finding
 from fsck.shapes import SHAPES, Kind, kind_of
 

@@ -64,14 +64,15 @@ def _run(check: Check, size: str, seed: int, folder: Path) -> Result:
         report = folder / f"{check.name}-{part}-of-{parts}.xml"
         result = read_report(report)
         if not result.is_good:
-            result = _run_part(check, size, seed, report, f"{part}/{parts}")
+            result = run_part(check, size, seed, report, f"{part}/{parts}")
         else:
             print(f"  {part}/{parts} was done before")
         whole += result
     return whole
 
 
-def _run_part(check: Check, size: str, seed: int, report: Path, part: str) -> Result:
+def run_part(check: Check, size: str, seed: int, report: Path, part: str) -> Result:
+    """Run a part of a check, like 3/10; return its result. report: where it is kept if it came to its end."""
     unfinished = report.with_suffix(".unfinished")
     command = [sys.executable, "-m", "pytest", "--quiet", f"--junitxml={unfinished}"]
     command += ["--override-ini=junit_family=xunit1", "--override-ini=junit_logging=no"]

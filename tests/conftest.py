@@ -38,20 +38,17 @@ def lines() -> Iterator[Lines]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what the checks of reliability have done, each with its seed."""
-    done: dict[tuple[str, object], Counter[str]] = defaultdict(Counter)
+    done: dict[str, Counter[str]] = defaultdict(Counter)
+    seeds: dict[str, set[object]] = defaultdict(set)
     for report in terminalreporter.getreports("") + terminalreporter.getreports("error"):
         kept = dict(getattr(report, "user_properties", ()))  # of a teardown: all that the test has done
         if "seed" in kept:
-            counts = {name.removeprefix(COUNT): n for name, n in kept.items() if name.startswith(COUNT)}
-            done[report.nodeid.partition("[")[0], kept["seed"]].update(counts)
-    by_test: dict[str, Counter[str]] = defaultdict(Counter)
-    seeds: dict[str, list[object]] = defaultdict(list)
-    for (test, seed), counts in done.items():
-        by_test[test].update(counts)
-        seeds[test].append(seed)
-    if by_test:
+            test = report.nodeid.partition("[")[0]
+            done[test].update({n.removeprefix(COUNT): kept[n] for n in kept if n.startswith(COUNT)})
+            seeds[test].add(kept["seed"])
+    if done:
         terminalreporter.section("what was checked")
-    for test, counts in sorted(by_test.items()):
+    for test, counts in sorted(done.items()):
         told = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items())
-        seed = f" ({SEED}={seeds[test][0]})" if len(seeds[test]) == 1 else ""
+        seed = f" ({SEED}={next(iter(seeds[test]))})" if len(seeds[test]) == 1 else ""
         terminalreporter.line(f"{test}: {told}{seed}")

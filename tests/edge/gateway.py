@@ -150,6 +150,18 @@ def _bytes(body: Any) -> bytes:
 
 
 @contextmanager
+def opened_anew() -> Iterator[None]:
+    """Let the handlers of this process open their table and queue anew, by the environment as it is now."""
+    for opened in (open_table, open_queue):
+        opened.cache_clear()
+    try:
+        yield
+    finally:
+        for opened in (open_table, open_queue):
+            opened.cache_clear()
+
+
+@contextmanager
 def table_on_moto() -> Iterator[Template]:
     """Give the handlers of this process an empty table of their own; yields the template that defines it."""
     template = read_template(PROJECT / "template.yaml")
@@ -159,13 +171,10 @@ def table_on_moto() -> Iterator[Template]:
                 del os.environ[name]
         started = open_database(template.table)
         assert started is not None, "moto, as no endpoint is set"
-        open_table.cache_clear()
-        open_queue.cache_clear()
         try:
-            yield template
+            with opened_anew():
+                yield template
         finally:
-            open_table.cache_clear()
-            open_queue.cache_clear()
             started.stop()
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gate.__main__ import run_part
+from gate.checks import Check
 from gate.results import Result, read_report, table
-from tests.support.listening import end_session
 
 PROJECT = Path(__file__).parents[2]
 REPORT = """<testsuites><testsuite errors="0" failures="{failures}" skipped="{skipped}" tests="2" time="1.5">
@@ -60,15 +61,18 @@ def test_a_check_is_run_kept_and_not_run_again(tmp_path: Path) -> None:
     assert "seed 7" in kept.read_text()
 
 
-def test_a_run_that_did_not_come_to_its_end_is_not_kept(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gate", "--size", "ci", "--only", "C10", "--folder", str(tmp_path)]
-    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, start_new_session=True) as running:
-        assert running.stdout
-        while b"C10" not in running.stdout.readline():
-            pass
-        end_session(running)
+def test_a_run_that_was_broken_off_is_not_kept_though_it_left_a_report(tmp_path: Path) -> None:
+    tests = tmp_path / "test_some.py"
+    tests.write_text(
+        "def test_one(): pass\ndef test_two(): raise KeyboardInterrupt\ndef test_three(): pass\n"
+    )
+    kept = tmp_path / "C0.xml"
 
-    assert not list(tmp_path.rglob("*.xml"))
+    result = run_part(Check("C0", "nothing", [str(tests)]), "ci", 7, kept, "1/1")
+
+    assert not result.is_good
+    assert not kept.exists()
+    assert read_report(kept.with_suffix(".unfinished")).tests == 1
 
 
 def test_help_says_what_it_does() -> None:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from forklore.edge.wiring import open_queue, open_table
 from local_server.embedded import open_database
 from local_server.template import Template, read_template
+from tests.edge.gateway import opened_anew
 from tests.support.tables import Store
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
@@ -25,10 +25,5 @@ def functions_on(store: Store, **variables: str) -> Iterator[Template]:
     environment = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint, "FORKLORE_TABLE": store.name, **variables}
     with mock.patch.dict(os.environ, environment):
         open_database(template.table)
-        open_table.cache_clear()
-        open_queue.cache_clear()
-        try:
+        with opened_anew():
             yield template
-        finally:
-            open_table.cache_clear()
-            open_queue.cache_clear()

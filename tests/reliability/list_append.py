@@ -71,8 +71,20 @@ class Anomaly:
     what: str
 
 
+class Change:
+    """What a client has sent."""
+
+    answered_ns: int
+    outcome: Outcome
+
+    @property
+    def until(self) -> float:
+        """When it was done at the latest."""
+        return self.answered_ns if self.outcome is Outcome.OK else inf
+
+
 @dataclass(frozen=True)
-class Append:
+class Append(Change):
     """An append of one or more entries at once. entry_ids: as acknowledged."""
 
     conversation_id: str
@@ -82,14 +94,9 @@ class Append:
     outcome: Outcome
     entry_ids: tuple[str, ...] = ()
 
-    @property
-    def until(self) -> float:
-        """When it was done at the latest."""
-        return self.answered_ns if self.outcome is Outcome.OK else inf
-
 
 @dataclass(frozen=True)
-class Fork:
+class Fork(Change):
     """A fork before or after an entry; without one at the head. conversation_id: the fork's."""
 
     conversation_id: str
@@ -99,11 +106,6 @@ class Fork:
     sent_ns: int
     answered_ns: int
     outcome: Outcome
-
-    @property
-    def until(self) -> float:
-        """When it was done at the latest."""
-        return self.answered_ns if self.outcome is Outcome.OK else inf
 
 
 @dataclass(frozen=True)

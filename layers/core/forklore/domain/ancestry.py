@@ -16,7 +16,7 @@ from forklore.domain.ids import FIRST, LAST, EntryId, is_entry_id, next_id
 from forklore.errors import BrokenAncestryError, ForkTooDeepError
 
 SEGMENTS_MAX = 1_000
-_SEGMENT_BYTES = 32
+SEGMENT_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def pack(path: Path) -> bytes:
 
 def unpack(packed: bytes) -> Path:
     """Return the path that `pack` packed. Raises BrokenAncestryError if the bytes are none."""
-    if len(packed) % _SEGMENT_BYTES:
+    if len(packed) % SEGMENT_BYTES:
         raise BrokenAncestryError(f"a path of {len(packed)} bytes")
     parts = [str(uuid.UUID(bytes=packed[at : at + 16])) for at in range(0, len(packed), 16)]
     path = tuple(Segment(parts[i], EntryId(parts[i + 1])) for i in range(0, len(parts), 2))

@@ -506,7 +506,7 @@ class Writer:
         if taken_from is None:
             claim = [self.put_pointer(root, nonce=nonce, now_s=now_s), self.put_new(MAKING, group)]
         else:
-            claim = [self._write(MAKING, "Put", Item=group, **self._while_making(taken_from.nonce or ""))]
+            claim = [self._write(MAKING, "Put", Item=group, **self._while_making(taken_from.nonce))]
         return [*claim, self.put_job(JOB, CREATION, root.group_id, at=root.created_at)]
 
     def check_making(self, group_id: str, *, nonce: str) -> Write:
@@ -534,11 +534,11 @@ class Writer:
             self.delete(JOB, keys.job(CREATION, root.group_id)),
         ]
 
-    def _while_making(self, nonce: str) -> dict[str, Any]:
+    def _while_making(self, nonce: str | None) -> dict[str, Any]:
         return {
             "ConditionExpression": "#state = :creating AND #nonce = :nonce",
             "ExpressionAttributeNames": {"#state": "state", "#nonce": "nonce"},
-            "ExpressionAttributeValues": {":creating": text(State.CREATING), ":nonce": text(nonce)},
+            "ExpressionAttributeValues": {":creating": text(State.CREATING), ":nonce": text(nonce or "")},
         }
 
     def put_fork(
