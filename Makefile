@@ -61,7 +61,7 @@ test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on Dyna
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
 	$(python) -m gate --size gate $(ARGUMENTS)
 
-gate-long: $(VENV)/ready ## run them at their largest figures: some hours, in parts; started again, it goes on where it stopped
+gate-long: $(VENV)/ready ## run them at their largest figures: about two hours, in parts; started again, it goes on where it stopped
 	$(python) -m gate --size long $(ARGUMENTS)
 
 demo: $(VENV)/ready ## fork and show the conversations of FILE=… on a running local server

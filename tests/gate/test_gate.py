@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gate.__main__ import run_part
 from gate.checks import Check
 from gate.results import Result, read_report, table
+from gate.runs import Run
+from tests.reliability.figures import Measure
 
 PROJECT = Path(__file__).parents[2]
 REPORT = """<testsuites><testsuite errors="0" failures="{failures}" skipped="{skipped}" tests="2" time="1.5">
@@ -50,14 +51,14 @@ def test_what_was_not_run_is_not_good(tmp_path: Path) -> None:
 def test_a_check_is_run_kept_and_not_run_again(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gate", "--size", "ci", "--only", "C15", "--seed", "7"]
 
-    for told in ("C15: canaries", "1/1 was done before"):
+    for told in ("C15: canaries in", "C15: was done before"):
         done = subprocess.run(
             [*command, "--folder", str(tmp_path)], cwd=PROJECT, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert told in done.stdout
         assert "| C15 |" in done.stdout
-    [kept] = tmp_path.glob("ci/*/7/table-C15.md")
+    [kept] = tmp_path.glob("ci/*/7/table-ci-C15.md")
     assert "seed 7" in kept.read_text()
 
 
@@ -66,13 +67,29 @@ def test_a_run_that_was_broken_off_is_not_kept_though_it_left_a_report(tmp_path:
     tests.write_text(
         "def test_one(): pass\ndef test_two(): raise KeyboardInterrupt\ndef test_three(): pass\n"
     )
-    kept = tmp_path / "C0.xml"
+    run = Run(Check("C0", "nothing", [str(tests)]), None, "ci", 7, tmp_path)
 
-    result = run_part(Check("C0", "nothing", [str(tests)]), "ci", 7, kept, "1/1")
+    result = run.result()
 
     assert not result.is_good
-    assert not kept.exists()
-    assert read_report(kept.with_suffix(".unfinished")).tests == 1
+    assert not run.report.exists()
+    assert read_report(run.report.with_suffix(".unfinished")).tests == 1
+
+
+def test_each_part_has_a_seed_and_a_report_of_its_own(tmp_path: Path) -> None:
+    tests = tmp_path / "test_some.py"
+    tests.write_text(
+        "import os\ndef test_one(record_property):\n"
+        "    record_property('count part', os.environ['FORKLORE_PART'])\n"
+        "    assert os.environ['FORKLORE_TEST_SEED'] == '7'\n"
+    )
+    check = Check("C0", "nothing", [str(tests)], parts=3)
+
+    results = [Run(check, part, "gate", 7, tmp_path).result() for part in (1, 3)]
+
+    assert [dict(result.counts) for result in results] == [{"part": 1}, {"part": 3}]
+    assert sorted(path.name for path in tmp_path.glob("*.xml")) == ["C0-1.xml", "C0-3.xml"]
+    assert Measure("C0", "gate", 7, part=1).seed != Measure("C0", "gate", 7, part=3).seed
 
 
 def test_help_says_what_it_does() -> None:

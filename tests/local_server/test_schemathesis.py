@@ -30,8 +30,8 @@ ENDS = ("deleteConversation", "adminDeleteConversation")
 
 def test_random_requests_are_answered_as_the_document_says(tmp_path: Path, measure: Measure) -> None:
     """C11: no 5xx, nothing undocumented, nothing against its schema, in thousands of cases."""
-    least = measure.goal(ci=2_000, gate=20_000, long=20_000)
-    examples = measure.goal(ci=50, gate=800, long=800)
+    least = measure.goal(ci=2_000, gate=20_000)
+    examples = measure.goal(ci=50, gate=800)
     document = (ROOT / "docs" / "openapi.json").read_text(encoding="utf-8")
     (tmp_path / "openapi.json").write_text(document, encoding="utf-8")
     with embedded_server(FORKLORE_ADMINS="alice") as url:

@@ -150,7 +150,7 @@ def test_what_eight_processes_saw_of_their_appends_and_reads_fits_one_order(
     An append is one value that is acknowledged; a request appends one to eight of them. Retries after an
     unknown result with an Idempotency-Key (F02), clocks (F09), two appenders on one conversation (F10).
     """
-    goal = measure.goal(ci=5_000, gate=20_000, long=100_000)
+    goal = measure.goal(ci=5_000, gate=20_000)
     random = measure.random
     done: Counter[str] = Counter()
     number = 0

@@ -311,7 +311,7 @@ def is_rest(key: Key, item: Item) -> bool:
 
 def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measure) -> None:
     """C6, F01, F11, F17, F19: killed workers, doubled, late and lost messages, writers until the end."""
-    kills, forks = measure.goal(ci=50, gate=500, long=2_000), measure.goal(ci=60, gate=150, long=300)
+    kills, forks = measure.goal(ci=50, gate=500), measure.goal(ci=60, gate=150)
     service = Service(store, measure.random)
     plain = Process(store)
     neighbour, beside = service.new_id(service.random), service.new_id(service.random)
@@ -360,7 +360,7 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
 
 def test_a_large_tree_is_deleted_in_time(store: Store, measure: Measure) -> None:
     """C6: 100,000 items in 180 s."""
-    items = measure.goal(ci=3_000, gate=100_000, long=200_000)
+    items = measure.goal(ci=3_000, gate=100_000)
     forks = items // 100
     tree = Planted(
         0xE000_0000, "ann", int(time.time() * 1000) - 60_000, entries=10, forks=forks, own_entries=95
@@ -377,4 +377,4 @@ def test_a_large_tree_is_deleted_in_time(store: Store, measure: Measure) -> None
     measure.count(items=planted, seconds=round(seconds))
     assert_intact(store, settled=True)
     assert all(is_rest(key, item) for key, item in store.contents().items())
-    assert seconds <= measure.goal(ci=60, gate=180, long=360)
+    assert seconds <= measure.goal(ci=60, gate=180)

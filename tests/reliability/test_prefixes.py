@@ -59,7 +59,7 @@ class Watch:
 
 def test_what_a_fork_has_inherited_never_changes(endpoint: str, measure: Measure) -> None:
     """C5: the hash of forks' inherited parts, checked after every later operation; clocks are ±5 min off."""
-    checks, random = measure.goal(ci=2_000, gate=10_000, long=100_000), measure.random
+    checks, random = measure.goal(ci=2_000, gate=10_000), measure.random
     deepest = 0
     while measure.counts["checks"] < checks:
         with new_world(endpoint, random, bits=random.getrandbits(32)) as world:

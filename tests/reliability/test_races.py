@@ -31,7 +31,7 @@ def test_two_requests_of_many_calls_come_out_so_however_one_stops_for_the_other(
     endpoint: str, name: str, measure: Measure
 ) -> None:
     """C4: F14 and F17, in the orders in which few must wait who could go on, as there are too many."""
-    switches_max = measure.goal(ci=1, gate=2, long=2)
+    switches_max = measure.goal(ci=1, gate=2)
     measure.count(schedules_of_few_switches=Race(PAIRS[name], endpoint).run(switches_max=switches_max))
 
 
