@@ -1,0 +1,208 @@
+"""What each operation costs, beside the least that DynamoDB needs for the same result.
+
+python -m bench.cost [--axes forks entries …] [--runs 20]
+
+Requests, rounds and bytes are counted; units are computed by AWS's rules from the items as they were before
+and after (bench/units.py); times are those of this machine and DynamoDB Local, without HTTP.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+
+from bench import units
+from bench.cases import CASES, Case, Knows
+from bench.local import local_dynamodb
+from bench.meter import Cost, Meter, Touched
+from bench.shapes import AXES, BASE, Shape, World, world
+from forklore.domain.model import Caller
+from forklore.storage.known import Known
+from forklore.usecases.deletion import run_deletion
+from fsck.shapes import Kind, kind_of
+from tests.reliability.service import Answer, Process
+from tests.support.mailbox import Mailbox
+
+CASCADE = "delete, the worker"
+NANO = 1_000_000
+HEAD = (
+    "| operation | requests | rounds | read units | write units | sent, KB | received, KB | CPU, ms "
+    "| wall, ms | floor: requests | read | write | ratio |"
+)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds of one run. cpu: of this process, all threads, botocore among them."""
+
+    cpu: float
+    wall: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a case costs on a shape. least: by the floor. times: medians; None: not taken."""
+
+    name: str
+    shape: Shape
+    cost: Cost
+    least: Cost
+    times: Times | None
+
+
+def least_of(case: Case, cost: Cost, answer: Answer) -> Cost:
+    """Return what the floor of a case comes to, from the items that it has touched."""
+    text = json.dumps(answer.body, default=str, ensure_ascii=False)
+    wrote = [
+        units.units_of_write(one.before, one.after, in_transaction=False)
+        for one in cost.touched
+        if one.is_write and one.kind in case.floor.writes and one.before != one.after
+    ]
+    found = {one.key: one.size for one in cost.touched if not one.is_write and _is_shown(one, text)}
+    read = [size for key, size in found.items() if kind_of(key) in case.floor.reads]
+    return Cost(
+        requests=case.floor.requests,
+        rounds=min(case.floor.requests, 1),
+        read_units=units.units_of_query(read) if case.floor.reads else 0.0,
+        write_units=sum(wrote),
+    )
+
+
+def _is_shown(read: Touched, answer: str) -> bool:
+    if read.after is None:
+        return False
+    match read.kind:
+        case Kind.MEM:
+            named = read.after["userId"]["S"]
+        case Kind.XFER:
+            named = read.after["id"]["S"] if "id" in read.after else read.key.sort[-36:]
+        case _:
+            named = read.key.sort[-36:]
+    return f'"{named}"' in answer
+
+
+class Measuring:
+    """Two processes of a world: one whose calls are counted, one whose time is taken."""
+
+    def __init__(self, of: World, runs: int) -> None:
+        self._world, self._runs = of, runs
+        self._counted, self._timed = Process(of.store), Process(of.store)
+        self._meter = Meter(of.store, self._counted.table)
+        for process in (self._counted, self._timed):  # the date is asked for once
+            process.ask("getConversation", Caller("nobody"), conversationId=of.new_id())
+
+    def row(self, name: str, case: Case) -> Row:
+        """Return what a case costs; it is run again for its times unless it is the end."""
+        answer = self._ask(self._counted, case, self._meter)
+        cost = self._meter.end()
+        taken = [] if case.is_end else [self._time(case) for _ in range(self._runs)]
+        return Row(name, self._world.shape, cost, least_of(case, cost, answer), _median(taken))
+
+    def cascade(self) -> Row:
+        """Return what the worker takes that deletes the tree, whose deletion was asked for."""
+        self._meter.begin()
+        table, mailbox = self._counted.table, Mailbox()
+        while not run_deletion(table, mailbox.queue, self._world.root, wait_s=0):
+            pass
+        cost = self._meter.end()
+        gone = [one for one in cost.touched if one.is_write and one.before and not one.after]
+        least = Cost(
+            requests=-(-len(gone) // 25),
+            rounds=1,
+            write_units=sum(units.units_of_write(one.before, None, in_transaction=False) for one in gone),
+        )
+        return Row(CASCADE, self._world.shape, cost, least, None)
+
+    def _ask(self, process: Process, case: Case, meter: Meter | None = None) -> Answer:
+        given = self._prepare(process, case)
+        if meter:
+            meter.begin()
+        return _done(case, process.ask(case.operation, case.caller, **given))
+
+    def _time(self, case: Case) -> Times:
+        given = self._prepare(self._timed, case)
+        cpu, wall = time.process_time_ns(), time.perf_counter_ns()
+        answer = self._timed.ask(case.operation, case.caller, **given)
+        taken = Times((time.process_time_ns() - cpu) / NANO, (time.perf_counter_ns() - wall) / NANO)
+        _done(case, answer)
+        return taken
+
+    def _prepare(self, process: Process, case: Case) -> Mapping[str, Any]:
+        given = dict(case.given(self._world))
+        process.table.known = Known()
+        if case.knows is Knows.READ:
+            shown = {"conversationId": given["conversationId"]}
+            _done(case, process.ask("getConversation", case.caller, **shown))
+        if case.knows is Knows.DONE:
+            _done(case, process.ask(case.operation, case.caller, **given))
+            given = dict(case.given(self._world))
+        return given | ({"idempotency_key": self._world.new_id()} if case.key else {})
+
+
+def _done(case: Case, answer: Answer) -> Answer:
+    assert answer.status < 300, (case.operation, answer)
+    return answer
+
+
+def _median(taken: Sequence[Times]) -> Times | None:
+    if not taken:
+        return None
+    return Times(statistics.median(t.cpu for t in taken), statistics.median(t.wall for t in taken))
+
+
+def rows_of(endpoint: str, shape: Shape, runs: int) -> Iterator[Row]:
+    """Yield what every case costs on a shape: first what changes nothing, last the tree's deletion."""
+    with world(endpoint, shape) as of:
+        measuring = Measuring(of, runs)
+        chosen = [(name, case) for name, case in CASES.items() if case.suits(shape)]
+        for name, case in sorted(chosen, key=lambda named: (named[1].is_end, not named[1].is_read)):
+            yield measuring.row(name, case)
+        yield measuring.cascade()
+
+
+def table_of(rows: Iterable[Row]) -> list[str]:
+    """Return a table in Markdown, in the order of the contract."""
+    lines = [HEAD, "|---" + "|--:" * (HEAD.count("|") - 2) + "|"]
+    order = [*CASES, CASCADE]
+    for row in sorted(rows, key=lambda row: order.index(row.name)):
+        cost, least = row.cost, row.least
+        times = f"{row.times.cpu:.1f} | {row.times.wall:.1f}" if row.times else "– | –"
+        lines.append(
+            f"| {row.name} | {cost.requests} | {cost.rounds} | {cost.read_units:g} | {cost.write_units} "
+            f"| {cost.sent / 1000:.1f} | {cost.received / 1000:.1f} | {times} "
+            f"| {least.requests} | {least.read_units:g} | {least.write_units} | {ratio(row)} |"
+        )
+    return lines
+
+
+def ratio(row: Row) -> str:
+    """Return how many times the floor's units a case takes, in dollars' terms: a write unit is five reads."""
+
+    def weighed(cost: Cost) -> float:
+        return cost.read_units + 5 * cost.write_units
+
+    return f"{weighed(row.cost) / weighed(row.least):.1f}" if weighed(row.least) else "–"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--axes", nargs="*", choices=list(AXES), default=[], help="what varies, too")
+    parser.add_argument("--runs", type=int, default=20, help="how often each is run for its times (20)")
+    options = parser.parse_args()
+    shapes = list(dict.fromkeys([BASE, *(shape for axis in options.axes for shape in AXES[axis])]))
+    console = Console(stderr=True)
+    with local_dynamodb() as endpoint:
+        for shape in track(shapes, "Shapes", console=console):
+            print(f"\n{shape}\n", *table_of(rows_of(endpoint, shape, options.runs)), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""Fork trees of any length, width and depth, made by the service itself."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from forklore.domain.model import Caller
+from tests.reliability.service import Answer, Process, new_store
+from tests.support.tables import Store
+
+ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve")
+"""The owner of every tree, a writer, and a stranger."""
+PLANNER = Caller("ann", "planner")
+ADMIN = Caller("root", None, frozenset({"admin"}))
+BATCH_ENTRIES = 50
+EPOCH_ENTRIES = 20
+"""How many entries of the conversation are in one epoch of the agent's; half of them are context."""
+OWN_ENTRIES = 2
+"""Of each fork in a chain."""
+OTHER_TREES = 25
+"""Conversations of the owner's beside, as a list shows them."""
+CHILDREN = 20
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A tree: entries of the root, half history and half context; forks of it after its middle; or a chain.
+
+    chain: how many forks follow one another, each at the head of the one before, with OWN_ENTRIES of its own.
+    entry_bytes: of an entry's text.
+    """
+
+    entries: int = 100
+    forks: int = 10
+    chain: int = 0
+    entry_bytes: int = 1024
+
+    def __str__(self) -> str:
+        forks = f"chain of {self.chain:,}" if self.chain else f"{self.forks:,} forks"
+        return f"{self.entries:,} entries of {self.entry_bytes // 1024} KB, {forks}"
+
+
+BASE = Shape()
+AXES = {
+    "entries": [replace(BASE, entries=entries) for entries in (10, 100, 1_000, 10_000)],
+    "forks": [replace(BASE, forks=forks) for forks in (0, 1, 10, 100, 1_000)],
+    "chain": [replace(BASE, forks=0, chain=chain) for chain in (10, 100, 990)],
+    "entry_bytes": [replace(BASE, entry_bytes=entry_bytes) for entry_bytes in (1024, 4096)],
+}
+"""What varies, each on its own. A chain ends at 1,000 forks, and those that are measured are a few more."""
+
+
+_COMMON = """
+the of and to in is that for it with as on you be are this have at or from by not can but was an we will if
+all one your their more has they which when what there about would out so some other how into up time them
+who may its these my do than use like no make been her people only then over also
+""".split()  # noqa: SIM905 (a text is easier to read)
+_LETTERS = "eeeeeetttttaaaaooooiiiinnnnssssrrrhhhlllddducmfgpwybvk"
+
+
+class Texts:
+    """Makes up text that compresses as well as people's does: 1 KB to about 54 %.
+
+    Half of it are the commonest words of English, half are words of a made-up language with English letters.
+    (Messages of 1 KB of the OpenAssistant trees compress to 51 %.)
+    """
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._rare = ["".join(random.choices(_LETTERS, k=random.randint(2, 9))) for _ in range(2_000)]
+
+    def of(self, size: int) -> str:
+        """Return a text of so many bytes."""
+        words: list[str] = []
+        left = size
+        while left > 0:
+            words.append(self._random.choice(_COMMON if self._random.random() < 0.5 else self._rare))
+            left -= len(words[-1]) + 1
+        return " ".join(words)[:size]
+
+
+def conversation_id(random: Random) -> str:
+    return str(uuid.UUID(int=random.getrandbits(128), version=4))
+
+
+@dataclass
+class World:
+    """A table with a tree of a shape, and what is beside it.
+
+    subject: the conversation that is asked about: the root, or the end of the chain. entry_ids: of the
+    history that it shows, oldest first. forks: those of the root.
+    """
+
+    store: Store
+    shape: Shape
+    random: Random
+    texts: Texts
+    root: str = ""
+    subject: str = ""
+    entry_ids: Sequence[str] = ()
+    forks: Sequence[str] = ()
+
+    def new_id(self) -> str:
+        return conversation_id(self.random)
+
+    def said(self, size: int | None = None) -> dict[str, Any]:
+        """Return a message as an append holds it. size: bytes of its text; None: as the shape has it."""
+        text = self.texts.of(size or self.shape.entry_bytes)
+        return {"contentType": "history", "content": [{"role": "USER", "text": text}]}
+
+    def thought(self, epoch: int | None = None) -> dict[str, Any]:
+        """Return a context entry as an append holds it."""
+        held = {
+            "channel": "context",
+            "contentType": "note",
+            "content": [self.texts.of(self.shape.entry_bytes)],
+        }
+        return held if epoch is None else {**held, "epoch": epoch}
+
+    def ask(self, name: str, caller: Caller = ANN, **given: Any) -> Answer:
+        """Return the answer of a process that nothing is measured of; it must have worked."""
+        answer = Process(self.store).ask(name, caller, **given)
+        assert answer.status < 300, answer
+        return answer
+
+
+@contextmanager
+def world(endpoint: str, shape: Shape, *, seed: int = 6) -> Iterator[World]:
+    """Yield a table that holds a tree of the shape."""
+    random = Random(seed)
+    with new_store(endpoint) as store:
+        made = World(store, shape, random, Texts(random))
+        for _ in range(OTHER_TREES):
+            made.ask("appendEntry", conversationId=made.new_id(), **made.said())
+        made.root, made.forks = grow(made)
+        made.subject = deepen(made) if shape.chain else made.root
+        for user in (BOB, Caller("mia")):
+            given = {"conversationId": made.root, "userId": user.user_id, "accessLevel": "writer"}
+            made.ask("shareConversation", ANN, **given)
+        for _ in range(CHILDREN):
+            made.ask(
+                "appendEntry",
+                conversationId=made.new_id(),
+                startedByConversationId=made.subject,
+                **made.said(),
+            )
+        made.entry_ids = shown(made)
+        yield made
+
+
+def grow(of: World) -> tuple[str, list[str]]:
+    """Make a root of the shape and its forks; return their ids."""
+    root, forks = of.new_id(), [of.new_id() for _ in range(of.shape.forks)]
+    process = Process(of.store)
+    ids: list[str] = []
+    for first in range(0, of.shape.entries, BATCH_ENTRIES):
+        numbers = range(first, min(first + BATCH_ENTRIES, of.shape.entries))
+        entries = [of.said() if n % 2 else of.thought(1 + n // EPOCH_ENTRIES) for n in numbers]
+        made = process.ask("appendEntry", PLANNER, conversationId=root, entries=entries)
+        assert made.status == 201, made
+        ids += [entry["id"] for entry in made.body["data"]]
+    for fork in forks:
+        forked = {"forkedAtConversationId": root, "forkedAtEntryId": ids[len(ids) // 2 | 1]}
+        assert process.ask("appendEntry", ANN, conversationId=fork, **forked, **of.said()).status == 201
+    return root, forks
+
+
+def deepen(of: World) -> str:
+    """Make the chain of forks; return the last one's id."""
+    process, above = Process(of.store), of.root
+    for _ in range(of.shape.chain):
+        below = of.new_id()
+        assert process.ask("forkConversation", ANN, conversationId=above, id=below).status == 201
+        entries = [of.said(), of.thought()][:OWN_ENTRIES]
+        assert process.ask("appendEntry", PLANNER, conversationId=below, entries=entries).status == 201
+        above = below
+    return above
+
+
+def shown(of: World) -> list[str]:
+    """Return the ids of the history that the subject shows."""
+    ids: list[str] = []
+    process = Process(of.store)
+    after: dict[str, str] = {}
+    while True:
+        page = process.ask("listEntries", ANN, conversationId=of.subject, limit=1_000, **after)
+        assert page.status == 200, page
+        ids += [entry["id"] for entry in page.body["data"]]
+        if page.body["afterCursor"] is None:
+            return ids
+        after = {"afterCursor": page.body["afterCursor"]}
