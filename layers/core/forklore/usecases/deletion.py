@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
@@ -130,22 +130,26 @@ def _close(
     whether the tree's own id still points to it, even where there is no HEAD. is_new: whether the tombstone
     was set just now, so that none of its conversations can be closed yet.
     """
-    kids, heads = table.both(
+    open_heads, kids = table.both(
+        lambda: _heads(table, {group_id: is_new}),
         lambda: [items.key(item) for item in table.query(keys.all_kids_range(group_id), only=())],
-        lambda: _heads(table, group_id, is_new=is_new),
     )
+    root = _Head(group_id, group_id)
+    if has_pointer and root not in open_heads:
+        open_heads.append(root)
+    open_heads.sort(key=lambda head: head.conversation_id == last)
+    at_once, at_last = open_heads[:-CLOSED_AT_ONCE], open_heads[-CLOSED_AT_ONCE:]
     for some in _in_parts(kids, CHILDREN_AT_ONCE):
-        _close_children(table, some)
+        _close_conversations(table, [*at_once, *_heads(table, _bury_children(table, some))])
+        at_once = []
         queue.announce([keys.listed(kid.sort).conversation_id for kid in some], delay_s=delay_s)
         table.delete(some)
-    if has_pointer and group_id not in heads:
-        heads = [group_id, *heads]
-    heads.sort(key=lambda conversation_id: conversation_id == last)
-    _close_conversations(table, [(group_id, conversation_id) for conversation_id in heads])
+    _close_conversations(table, at_once)
+    _close_conversations(table, at_last)
 
 
-def _close_children(table: Table, kids: Sequence[Key]) -> None:
-    """Set the tombstones of started trees, whoever owns them now, and close their conversations.
+def _bury_children(table: Table, kids: Sequence[Key]) -> dict[str, bool]:
+    """Set the tombstones of started trees, whoever owns them now; tell of each whether it was set just now.
 
     kids: their KID items, which are kept for as long as this must be found again.
     """
@@ -161,44 +165,47 @@ def _close_children(table: Table, kids: Sequence[Key]) -> None:
             ],
         )
 
-    buried = list(zip(children, table.side_by_side(bury, children), strict=True))
-
-    def heads_of(child: tuple[str, bool]) -> list[tuple[str, str]]:
-        group_id, is_new = child
-        return [(group_id, conversation_id) for conversation_id in _heads(table, group_id, is_new=is_new)]
-
-    heads = table.side_by_side(heads_of, buried)
-    _close_conversations(table, [head for of_child in heads for head in of_child])
+    return dict(zip(children, table.side_by_side(bury, children), strict=True))
 
 
-def _heads(table: Table, group_id: str, *, is_new: bool) -> list[str]:
-    """Return the ids of a tree's conversations that can still be appended to.
+class _Head(NamedTuple):
+    """A conversation that can still be appended to, in a tree with a tombstone."""
 
-    is_new: whether all of them can, and so as many are to be found as GROUP counts.
+    group_id: str
+    conversation_id: str
+
+
+def _heads(table: Table, trees: Mapping[str, bool]) -> list[_Head]:
+    """Return the conversations of trees that can still be appended to.
+
+    trees: their ids; True where the tombstone was set just now, so that all conversations still can, and as
+    many are to be found as GROUP counts.
     """
-    if is_new:
-        group = items.group(table.get_all([keys.group(group_id)])[keys.group(group_id)])
-        heads: Iterable[Item] = all_heads(table, group, only=())
-    else:
-        heads = table.query(keys.heads_range(group_id), only=())
-    return [keys.in_head(item["SK"]["S"]) for item in heads]
+    queries = table.side_by_side(
+        lambda group_id: list(table.query(keys.heads_range(group_id), only=())), trees
+    )
+    new = [keys.group(group_id) for group_id, is_new in trees.items() if is_new]
+    groups = {key.partition: items.group(item) for key, item in table.get(new).items()}
+    found = []
+    for group_id, heads in zip(trees, queries, strict=True):
+        group = groups.get(group_id)
+        if group is not None and len(heads) <= group.forks:
+            heads = all_heads(table, group, only=())  # noqa: PLW2901 (the same, seen later)
+        found += [_Head(group_id, keys.in_head(item["SK"]["S"])) for item in heads]
+    return found
 
 
-def _close_conversations(table: Table, heads: Sequence[tuple[str, str]]) -> None:
-    """Close conversations, given with their trees; those of the last transaction after all others."""
-    parts = list(_in_parts(heads, CLOSED_AT_ONCE))
-    _all(table.side_by_side(lambda some: _close_some(table, some), parts[:-1]))
-    for some in parts[-1:]:
-        _close_some(table, some)
+def _close_conversations(table: Table, heads: Sequence[_Head]) -> None:
+    _all(table.side_by_side(lambda some: _close_some(table, some), _in_parts(heads, CLOSED_AT_ONCE)))
 
 
-def _close_some(table: Table, heads: Sequence[tuple[str, str]]) -> None:
+def _close_some(table: Table, heads: Sequence[_Head]) -> None:
     now_s = table.now_s()
     writes: list[Write] = []
-    for at, (group_id, conversation_id) in enumerate(heads):
+    for at, head in enumerate(heads):
         writes += [
-            table.write.put_gone(f"{POINTER}{at}", conversation_id, now_s=now_s),
-            table.write.delete(f"{HEAD}{at}", keys.head(group_id, conversation_id)),
+            table.write.put_gone(f"{POINTER}{at}", head.conversation_id, now_s=now_s),
+            table.write.delete(f"{HEAD}{at}", keys.head(head.group_id, head.conversation_id)),
         ]
     table.commit(writes)
 

@@ -102,7 +102,7 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
     page_bytes = looked = forks = 0
     rows = _rows(table, caller, request)
     at_once = TREES_AT_ONCE if request.query else min(TREES_AT_ONCE, request.limit + 1)
-    while places := list(islice(rows, at_once)):
+    while places := _next_places(rows, request, at_once, most=TREES_MAX - looked):
         wanted = [at for at, is_child in places if is_child is None or request.ancestry.includes(is_child)]
         trees = _open_trees(table, caller, request, wanted)
         for tree, tree_page in _pages_of(table, trees, request):
@@ -159,6 +159,19 @@ def _rows(table: Table, caller: Caller, request: ListRequest) -> Iterator[tuple[
     mine = keys.mine_range(request.of_user or caller.user_id, before=before, through=through)
     rows = table.query(mine, backward=True, page=4 * TREES_AT_ONCE)
     return ((keys.listed(row["SK"]["S"]), items.is_child(row)) for row in rows)
+
+
+def _next_places(
+    rows: Iterator[tuple[Listed, bool | None]], request: ListRequest, at_once: int, *, most: int
+) -> list[tuple[Listed, bool | None]]:
+    """Return the next rows, up to `at_once` that may be listed, and `most` of them all."""
+    places: list[tuple[Listed, bool | None]] = []
+    for place, is_child in islice(rows, most):
+        places.append((place, is_child))
+        at_once -= is_child is None or request.ancestry.includes(is_child)
+        if at_once == 0:
+            break
+    return places
 
 
 def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list[Listed]) -> list[_Tree]:

@@ -90,7 +90,7 @@ def find(
     in_group: Callable[[str], Iterable[Key]] = lambda _group_id: (),
     existed: bool = False,
 ) -> Found:
-    """Look a conversation up, and further items in the same request.
+    """Look a conversation up, and further items in the same request; a root has no PATH.
 
     beside: keys that do not depend on the tree. in_group: makes keys from the tree's id. The tree is known
     from before, or guessed to be the conversation's own (a root's); a wrong guess costs a second request.
@@ -101,7 +101,7 @@ def find(
         return [
             keys.group(group_id),
             keys.conversation(group_id, conversation_id),
-            keys.path(group_id, conversation_id),
+            *([keys.path(group_id, conversation_id)] if conversation_id != group_id else []),
             keys.head(group_id, conversation_id),
             keys.member(group_id, user_id),
             *in_group(group_id),
