@@ -242,7 +242,8 @@ CASES: dict[str, Case] = {
     "show an offer": Case("getTransfer", _offered, shows(Kind.XFER)),
     "withdraw an offer": Case("deleteTransfer", _offered, puts(Kind.XFER)),
     "accept an offer": Case("acceptTransfer", _offered, puts(M), caller=BOB),
-    "delete": Case("deleteConversation", subject, puts(Kind.GROUP), is_end=True),
+    "delete": Case("deleteConversation", lambda world: {"conversationId": _small(world)}, puts(Kind.GROUP)),
+    "delete, all": Case("deleteConversation", subject, puts(Kind.GROUP), is_end=True),
     "health": Case("checkHealth", lambda _: {}, Floor(requests=0)),
     "admin: conversations": Case(
         "adminListConversations", lambda _: {"limit": ROWS}, shows(C), caller=ADMIN, base_only=True

@@ -23,6 +23,8 @@ OWN_ENTRIES = 2
 OTHER_TREES = 25
 """Conversations of the owner's beside, as a list shows them."""
 CHILDREN = 20
+MEMBERS = 3
+"""Of the shape's tree: its owner and two writers."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +139,8 @@ def world(endpoint: str, shape: Shape, *, seed: int = 6) -> Iterator[World]:
             made.ask("appendEntry", conversationId=made.new_id(), **made.said())
         made.root, made.forks = grow(made)
         made.subject = deepen(made) if shape.chain else made.root
-        for user in (BOB, Caller("mia")):
-            given = {"conversationId": made.root, "userId": user.user_id, "accessLevel": "writer"}
-            made.ask("shareConversation", ANN, **given)
+        for user in (BOB.user_id, "mia"):
+            made.ask("shareConversation", conversationId=made.root, userId=user, accessLevel="writer")
         for _ in range(CHILDREN):
             made.ask(
                 "appendEntry",

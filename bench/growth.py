@@ -1,0 +1,79 @@
+"""How costs grow with the length of a conversation, with its forks, and with the depth of a chain of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.cases import ROWS
+from bench.cost import CASCADE, Row
+
+GROWTH_MAX = 1.1
+"""The largest cost on an axis to the smallest that is compared."""
+GROWS: Mapping[str, Mapping[str, str]] = {
+    "forks": {
+        "forks": f"a page is full from {ROWS} on",
+        "conversations, latest forks": "all HEADs of a tree say which fork is the latest",
+        "conversations, all": "two items are read of each fork that is shown",
+        "delete, all": "each conversation is closed",
+        CASCADE: "each conversation is removed",
+    },
+    "entries": {CASCADE: "each entry is removed"},
+    "chain": {
+        "append, to a new fork": "33 bytes of PATH a segment, read and written",
+        "fork, before an entry": "33 bytes of PATH a segment, read and written",
+        "fork, at the head": "33 bytes of PATH a segment, read and written",
+        "latest epoch": "33 bytes of PATH a segment; every fork of the chain may have context",
+        "forks": f"a page is full from {ROWS} on",
+        "conversations, latest forks": "all HEADs of a tree say which fork is the latest",
+        "delete, all": "each conversation is closed",
+        CASCADE: "each conversation is removed",
+    },
+}
+"""What grows along an axis, and why. What is not named here must not."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What a case costs at two places of an axis: rounds, read units, write units.
+
+    ratio: by how much that grows which grows most.
+    """
+
+    name: str
+    small: tuple[float, ...]
+    large: tuple[float, ...]
+
+    @property
+    def ratio(self) -> float:
+        return max(
+            after / before if before else (1.0 if not after else float("inf"))
+            for before, after in zip(self.small, self.large, strict=True)
+        )
+
+
+def growth(small: Sequence[Row], large: Sequence[Row]) -> list[Growth]:
+    """Return how each case's costs grow from one shape to another."""
+    before = {row.name: _figures(row) for row in small}
+    return [Growth(row.name, before[row.name], _figures(row)) for row in large if row.name in before]
+
+
+def _figures(row: Row) -> tuple[float, ...]:
+    return (row.cost.rounds, row.cost.read_units, row.cost.write_units)
+
+
+def unexplained(axis: str, small: Sequence[Row], large: Sequence[Row]) -> list[Growth]:
+    """Return what grows along an axis and should not."""
+    return [one for one in growth(small, large) if one.ratio > GROWTH_MAX and one.name not in GROWS[axis]]
+
+
+def growth_table(axis: str, shapes: Sequence[Sequence[Row]]) -> list[str]:
+    """Return what changes along an axis, in Markdown: rounds / read units / write units at each place."""
+    places = [str(getattr(rows[0].shape, axis)) for rows in shapes]
+    lines = [f"| operation | {' | '.join(places)} | why |", "|---|" + "--:|" * len(places) + "---|"]
+    by_name = [{row.name: _figures(row) for row in rows} for rows in shapes]
+    names = dict.fromkeys(name for rows in by_name for name in rows)
+    for name in names:
+        figures = [rows.get(name) for rows in by_name]
+        if len(set(filter(None, figures))) > 1:
+            cells = ["–" if one is None else " / ".join(f"{n:g}" for n in one) for one in figures]
+            lines.append(f"| {name} | {' | '.join(cells)} | {GROWS[axis].get(name, '')} |")
+    return lines

@@ -1,0 +1,103 @@
+"""What the costs on the base shape are held to: the design's figures, and the floor."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from bench.cases import ROWS
+from bench.cost import Row
+from bench.shapes import MEMBERS
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a case may cost on the base shape (design, section 6). None: the design does not say.
+
+    write_ratio, read_ratio: units by those of the floor, where they are limited.
+    """
+
+    rounds: int
+    read_units: float | None = None
+    write_units: int | None = None
+    write_ratio: float | None = None
+    read_ratio: float | None = None
+
+
+PATH_UNITS = 1
+"""What a path of a few segments takes to read."""
+LIMITS: Mapping[str, Limit] = {
+    "append": Limit(1, 0, 6, write_ratio=3),
+    "append, with a key": Limit(1, 0, 8),
+    "append, other member": Limit(1, 0, 8),
+    "append, to a fork": Limit(1, 0, 6, write_ratio=3),
+    "append, context": Limit(1, 0, 8),
+    "append, cold": Limit(2, 5, 6, write_ratio=3),
+    "append, to a new conversation": Limit(2, 8, 20),
+    "append, to a new fork": Limit(2, 8 + PATH_UNITS, 20),
+    "append, to a new child": Limit(2, 8, 20 + 4 * MEMBERS),
+    "create": Limit(2, 8, 20),
+    "fork, before an entry": Limit(2, 8 + PATH_UNITS, 20),
+    "fork, at the head": Limit(2, 8 + PATH_UNITS, 20),
+    "newest page": Limit(2, 16, 0, read_ratio=2.2),
+    "newest page, warm": Limit(2, 16, 0, read_ratio=2.2),
+    "first page": Limit(2, 16, 0, read_ratio=2.2),
+    "newest page, of a fork": Limit(3, 16 + PATH_UNITS, 0),
+    "newest page, of a fork, warm": Limit(2, 16 + PATH_UNITS, 0, read_ratio=2.2),
+    "forks": Limit(3, 60, 0),
+    "children": Limit(3, 60, 0),
+    "conversations, roots": Limit(3, 80, 0),
+    "conversations, latest forks": Limit(3, 80, 0),
+    "conversations, all": Limit(3, 80, 0),
+    "delete": Limit(5, None, 6 + 4),
+}
+MISSED: Mapping[str, str] = {
+    "append, to a new child": "the parent's members are read after the version that they are held to",
+    "children": f"{ROWS} trees of their own, of four items each: live? the caller's? title, and last entry",
+    "conversations, roots": "one tree more is looked at, to know whether a page follows; and the list itself",
+    "conversations, latest forks": "which conversation is shown depends on HEADs, which are read after GROUP",
+    "conversations, all": "which conversations are shown depends on TREE, which is read after GROUP",
+}
+"""Why a limit is not held. What is not named here must hold."""
+
+
+def limits_of(rows: Iterable[Row]) -> Iterator[tuple[Row, Limit, bool]]:
+    """Yield the rows that are limited, with whether they hold it."""
+    for row in rows:
+        limit = LIMITS.get(row.name)
+        if limit is not None:
+            yield row, limit, _holds(row, limit)
+
+
+def _holds(row: Row, limit: Limit) -> bool:
+    cost, least = row.cost, row.least
+    pairs = [
+        (cost.rounds, limit.rounds),
+        (cost.read_units, limit.read_units),
+        (cost.write_units, limit.write_units),
+        (cost.write_units, limit.write_ratio and limit.write_ratio * least.write_units),
+        (cost.read_units, limit.read_ratio and limit.read_ratio * least.read_units),
+    ]
+    return all(most is None or taken <= most for taken, most in pairs)
+
+
+def limits_table(rows: Iterable[Row]) -> list[str]:
+    """Return the limits in Markdown: what is allowed, what is taken."""
+    lines = [
+        "| operation | rounds | read units | write units | of the floor | held |",
+        "|---|--:|--:|--:|--:|---|",
+    ]
+    for row, limit, holds in limits_of(rows):
+        taken = [row.cost.rounds, row.cost.read_units, row.cost.write_units]
+        allowed = [limit.rounds, limit.read_units, limit.write_units]
+        pairs = zip(taken, allowed, strict=True)
+        cells = [f"{have:g}" + ("" if most is None else f" of {most:g}") for have, most in pairs]
+        said = "yes" if holds else f"**no**: {MISSED.get(row.name, 'not explained')}"
+        lines.append(f"| {row.name} | {' | '.join(cells)} | {_ratio(row, limit)} | {said} |")
+    return lines
+
+
+def _ratio(row: Row, limit: Limit) -> str:
+    if limit.write_ratio:
+        return f"{row.cost.write_units / row.least.write_units:.1f} of {limit.write_ratio:g}"
+    if limit.read_ratio:
+        return f"{row.cost.read_units / row.least.read_units:.1f} of {limit.read_ratio:g}"
+    return ""
