@@ -1,0 +1,150 @@
+"""What requests cost in dollars, by list prices: a million of each, and a month of a team's work.
+
+python -m bench.money [--write-units 0.625 …] [--users 1000 …]
+
+Units are those that bench.cost computes on the base shape. The defaults are AWS's list prices of us-east-1 in
+November 2026 as far as they were known when this was written; give those of your region.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from bench.cost import Row, rows_of
+from bench.local import local_dynamodb
+from bench.shapes import BASE
+
+MILLION = 1_000_000
+DAYS = 30
+APPEND, PAGE, FORK = "append", "newest page, warm", "fork, at the head"
+SHOWN = (APPEND, "append, with a key", "append, cold", PAGE, FORK, "create", "conversations, latest forks")
+ENTRY_BYTES = 2 * 900
+"""What an entry of 1 KB of text takes as an item and as its copy in the index."""
+ALARMS, DASHBOARDS = 11, 1
+"""Of the template."""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Dollars.
+
+    read_units, write_units, requests, invocations: a million; storage, backup: a GB and month; metrics,
+    alarms, dashboards: each a month.
+    """
+
+    read_units: float = 0.125
+    write_units: float = 0.625
+    storage: float = 0.25
+    backup: float = 0.20
+    requests: float = 1.00
+    invocations: float = 0.20
+    gigabyte_seconds: float = 0.0000133334
+    log_gigabytes: float = 0.50
+    metrics: float = 0.30
+    alarms: float = 0.10
+    dashboards: float = 3.00
+
+
+@dataclass(frozen=True)
+class Function:
+    """How a function runs: seconds a request and GB; what it logs in bytes; authorizer runs a request."""
+
+    seconds: float = 0.03
+    gigabytes: float = 1.0
+    log_bytes: int = 900
+    authorizations: float = 0.2
+
+
+@dataclass(frozen=True)
+class Month:
+    """A month of work: users, conversations a user and day; appends, page reads and forks of each.
+
+    metric_series: what CloudWatch keeps: one for each operation and status that occurs, and a few more.
+    """
+
+    users: int = 1_000
+    conversations: float = 2
+    appends: int = 20
+    pages: int = 10
+    forks: float = 0.2
+    kept_months: int = 12
+    metric_series: int = 30
+
+
+def of_million(row: Row, prices: Prices, function: Function) -> dict[str, float]:
+    """Return the dollars of a million requests over HTTP, by what they are paid for."""
+    runs = 1 + function.authorizations
+    seconds = MILLION * runs * function.seconds
+    return {
+        "DynamoDB": row.cost.read_units * prices.read_units + row.cost.write_units * prices.write_units,
+        "API Gateway": prices.requests,
+        "Lambda": runs * prices.invocations + seconds * function.gigabytes * prices.gigabyte_seconds,
+        "logs": MILLION * function.log_bytes / 1e9 * prices.log_gigabytes,
+    }
+
+
+def of_month(
+    rows: Mapping[str, Row], prices: Prices, function: Function, month: Month
+) -> dict[str, tuple[float, float]]:
+    """Return how many of each thing a month has, and their dollars."""
+    conversations = month.users * month.conversations * DAYS
+    counts = {
+        "append, to a new conversation": conversations,
+        APPEND: conversations * (month.appends - 1),
+        PAGE: conversations * month.pages,
+        FORK: conversations * month.forks,
+    }
+    spent = {
+        name: (number, number / MILLION * sum(of_million(rows[name], prices, function).values()))
+        for name, number in counts.items()
+    }
+    gigabytes = conversations * month.appends * month.kept_months * ENTRY_BYTES / 1e9
+    watched = month.metric_series * prices.metrics + ALARMS * prices.alarms + DASHBOARDS * prices.dashboards
+    return spent | {
+        "GB kept": (gigabytes, gigabytes * (prices.storage + prices.backup)),
+        "metrics, alarms, dashboard": (month.metric_series + ALARMS + DASHBOARDS, watched),
+    }
+
+
+def tables(rows: Sequence[Row], prices: Prices, function: Function, month: Month) -> list[str]:
+    """Return both tables in Markdown."""
+    by_name = {row.name: row for row in rows}
+    head = "| a million of | DynamoDB | API Gateway | Lambda | logs | in all |"
+    lines = [head, "|---|--:|--:|--:|--:|--:|"]
+    for name in SHOWN:
+        paid = of_million(by_name[name], prices, function)
+        cells = " | ".join(f"${dollars:.2f}" for dollars in [*paid.values(), sum(paid.values())])
+        lines.append(f"| {name} | {cells} |")
+    work = (
+        f"A month of {month.users:,} users, each with {month.conversations:g} conversations a day of "
+        f"{month.appends} appends and {month.pages} page reads, {month.forks:.0%} of which are forked; what "
+        f"was said in {month.kept_months} months is kept:"
+    )
+    lines += ["", work, "", "| | number | dollars |", "|---|--:|--:|"]
+    spent = of_month(by_name, prices, function, month)
+    lines += [f"| {name} | {number:,.0f} | ${dollars:,.2f} |" for name, (number, dollars) in spent.items()]
+    return [*lines, f"| in all | | ${sum(dollars for _, dollars in spent.values()):,.2f} |"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    kinds = (Prices, Function, Month)
+    for kind in kinds:
+        for field in fields(kind):
+            name, usual = f"--{field.name.replace('_', '-')}", field.default
+            parser.add_argument(name, type=type(usual), default=usual, help=f"({usual})")
+    options = vars(parser.parse_args())
+
+    def chosen(kind: Any) -> Any:
+        return kind(**{field.name: options[field.name] for field in fields(kind)})
+
+    with local_dynamodb() as endpoint:
+        rows = list(rows_of(endpoint, BASE, runs=0))
+    print(*tables(rows, *map(chosen, kinds)), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
