@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
+from botocore.session import get_session
 
 from forklore.errors import GroupFullError, PayloadTooLargeError, UnavailableError
 from forklore.storage.clock import Clock
@@ -95,7 +95,8 @@ def make_client(endpoint: str | None = None, *, region: str | None = None) -> An
         read_timeout=5,
         max_pool_connections=CONNECTIONS_MAX,
     )
-    return boto3.client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
+    # boto3 would give the same client, after half as many imports again
+    return get_session().create_client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
 
 
 class Connection:

@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.session import get_session
 
 BATCH_MESSAGES_MAX = 10
 """SQS's own limit for SendMessageBatch."""
@@ -20,7 +20,7 @@ ANNOUNCE_SECONDS = 1.5
 def make_queue_client() -> Any:
     """Return an SQS client that gives up soon and never retries."""
     config = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=1)
-    return boto3.client("sqs", config=config)
+    return get_session().create_client("sqs", config=config)
 
 
 class Queue:
