@@ -24,7 +24,10 @@ def make_queue_client() -> Any:
 
 
 class Queue:
-    """Where trees whose deletion is not done are announced. url None: nowhere."""
+    """Where trees whose deletion is not done are announced.
+
+    client None: one that is made when there is something to announce. url None: nowhere.
+    """
 
     def __init__(self, client: Any, url: str | None) -> None:
         self._client = client
@@ -37,9 +40,10 @@ class Queue:
 
         within_s: how long new batches are sent.
         """
-        if self._url is None:
-            return
         left = list(group_ids)
+        if self._url is None or not left:
+            return
+        self._client = self._client or make_queue_client()
         give_up_at = time.monotonic() + within_s
         delay_s = min(max(delay_s, 0), DELAY_SECONDS_MAX)
         while left and time.monotonic() < give_up_at:
