@@ -74,12 +74,19 @@ fix: $(VENV)/ready ## format, and mend what the linter can
 	$(python) -m ruff check --fix-only
 	$(python) -m ruff format
 
+# $(call byte-code,FOLDER,PLACE): compile what is in the folder, and in Lambda lies at the place. Lambda takes it as it
+# is, and could keep none of its own (docs/decisions/0012). SAM's own cache is for all Pythons, so this is outside it.
+byte-code = PYTHONHASHSEED=0 "$(RUNTIME_PYTHON)" -m compileall -q -f --invalidation-mode unchecked-hash -s "$(1)" -p "$(2)" "$(1)"
+
 # $(call build-for,ARCHITECTURE,FOLDER): what SAM says only matters when it fails.
 define build-for
 	@echo "Building for $(1); this takes about half a minute, once."
 	@log=$$(mktemp) && { FORKLORE_ARCHITECTURE="$(1)" $(offline) build --build-dir "$(2)/build" --cache-dir "$(2)/cache" \
 		--parameter-overrides Architecture="$(1)" >"$$log" 2>&1 || { cat "$$log" >&2; rm -f "$$log"; exit 1; }; } && rm -f "$$log"
 	@"$(SAM)/bin/python" -m deployment.built_for "$(2)/build/template.yaml" "$(1)"
+	@$(if $(RUNTIME_PYTHON),for part in "$(2)"/build/*Function; do $(call byte-code,$$part,/var/task) || exit 1; done && \
+		$(call byte-code,$(2)/build/CoreLayer,/opt),echo "Built without byte-code, as there is no Python 3.13:" \
+		"each cold start takes about twice as long. RUNTIME_PYTHON=… names one.")
 endef
 
 build: $(SAM)/locked ## build what is deployed into .aws-sam, without Docker; ARCHITECTURE=x86_64 for another processor

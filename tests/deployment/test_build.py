@@ -1,5 +1,7 @@
 """What `make build` puts into the layer and the functions."""
 
+import _imp  # for the hash that PEP 552 leaves to each Python, which importlib gives for this one alone
+import os
 import re
 from pathlib import Path, PurePosixPath
 
@@ -7,8 +9,11 @@ import pytest
 import yaml
 
 from tests.deployment.document import FUNCTION, PROJECT, of_type, read_document
+from tests.support.runtime import RUNTIME
 
 MB = 1_000_000
+UNCHECKED = (1).to_bytes(4, "little")
+"""How a file of byte-code says that it holds its source's hash, and that nobody need compare (PEP 552)."""
 MACHINES = {"arm64": 0xB7, "x86_64": 0x3E}
 """`e_machine` in an ELF file's header."""
 FUNCTIONS = {name: PurePosixPath(one["CodeUri"]) for name, one in of_type(read_document(), FUNCTION).items()}
@@ -78,6 +83,29 @@ def test_a_build_can_be_deployed_as_what_it_was_built_for_alone(build: Path) -> 
     assert built["Parameters"]["Architecture"]["Default"] == architecture
 
 
-@pytest.mark.parametrize("unwanted", ["__pycache__", "tests", ".git"])
+def test_all_that_is_imported_is_compiled_from_what_lies_beside_it(build: Path) -> None:
+    """Lambda runs the byte-code unchecked: an old one would run in place of its source."""
+    if RUNTIME not in os.environ:
+        pytest.skip("NOT TESTED on byte-code: without the functions' version of Python none is built")
+    sources = [path for path in build.rglob("*.py") if "bin" not in path.parts]
+
+    assert sources
+    for source in sources:
+        [compiled] = (source.parent / "__pycache__").glob(f"{source.stem}.*.pyc")
+        magic, kind, made_of = (
+            compiled.read_bytes()[at : at + size] for at, size in ((0, 4), (4, 4), (8, 8))
+        )
+        assert kind == UNCHECKED, compiled
+        assert made_of == _imp.source_hash(int.from_bytes(magic, "little"), source.read_bytes()), compiled
+
+
+def test_no_byte_code_stands_alone_or_tells_where_it_was_built(build: Path) -> None:
+    for compiled in build.rglob("*.pyc"):
+        name = compiled.name.partition(".")[0]
+        assert (compiled.parent.parent / f"{name}.py").is_file(), compiled
+        assert str(PROJECT).encode() not in compiled.read_bytes(), compiled
+
+
+@pytest.mark.parametrize("unwanted", ["tests", ".git"])
 def test_nothing_is_built_that_nobody_runs(build: Path, unwanted: str) -> None:
     assert [path for path in build.rglob(unwanted) if "site-packages" not in path.parts] == []

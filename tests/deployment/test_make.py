@@ -17,12 +17,12 @@ MACHINE = PROCESSORS.get(platform.machine(), platform.machine())
 OTHER = {"arm64": "x86_64"}.get(MACHINE, "arm64")
 
 
-def dry_run(*words: str) -> str:
+def dry_run(*words: str, runtime_python: str = "") -> str:
     """Return the commands that make would run, where nothing is installed and nothing was deployed."""
     environment = {name: value for name, value in os.environ.items() if name not in OUR_CALLERS}
     folders = [f"{name}=nowhere/{name}" for name in ("VENV", "SAM", "CHECKS", "RUNTIME", "EMULATOR")]
     done = subprocess.run(
-        ["make", "--dry-run", "--no-print-directory", *folders, "RUNTIME_PYTHON=", *words],
+        ["make", "--dry-run", "--no-print-directory", *folders, f"RUNTIME_PYTHON={runtime_python}", *words],
         cwd=PROJECT,
         env=environment,
         capture_output=True,
@@ -66,6 +66,19 @@ def test_each_stage_is_a_stack_of_its_own_that_asks_the_first_time(
     assert (
         f'--guided --confirm-changeset --stack-name "{stack}" --parameter-overrides Architecture="arm64"'
         in command
+    )
+
+
+def test_what_is_built_is_compiled_by_the_functions_python_or_says_that_it_is_not() -> None:
+    without, with_one = dry_run("build"), dry_run("build", runtime_python="/opt/python 3.13")
+
+    assert "Built without byte-code" in without
+    assert "compileall" not in without
+    assert "Built without byte-code" not in with_one
+    assert re.findall(r'"/opt/python 3.13" -m compileall .* -s "(\S+)" -p "(\S+)" "(\S+)"', with_one)[-1] == (
+        ".aws-sam/build/CoreLayer",
+        "/opt",
+        ".aws-sam/build/CoreLayer",
     )
 
 

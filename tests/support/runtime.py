@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,8 @@ SAM, RUNTIME = "FORKLORE_SAM", "FORKLORE_RUNTIME"
 INVOCATIONS = "/2015-03-31/functions/function/invocations"
 PROCESSORS = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 """What Lambda calls a machine, by what Python calls it."""
+CLIENT = ("-m", "awslambdaric")
+"""How Python is told to run AWS's client."""
 START_SECONDS_MAX = 20.0
 
 Json = Any
@@ -129,10 +131,13 @@ class Runtime:
 
 
 @contextmanager
-def runtime(built: Built, function: str, **variables: str) -> Iterator[Runtime]:
+def runtime(
+    built: Built, function: str, *, client: Sequence[str] = CLIENT, **variables: str
+) -> Iterator[Runtime]:
     """Start a function's runtime, which ends with the context.
 
-    variables: added to the template's, as what Lambda itself sets: where the services are.
+    client: what Python is told to run. variables: added to the template's, as what Lambda itself sets: where
+    the services are.
     Raises RuntimeMissing, AssertionError if it does not start.
     """
     emulator, python = _emulator(), _python()
@@ -140,7 +145,7 @@ def runtime(built: Built, function: str, **variables: str) -> Iterator[Runtime]:
     command = [str(emulator), "--log-level", "error"]
     command += ["--runtime-interface-emulator-address", f"127.0.0.1:{port}"]
     command += ["--runtime-api-address", f"127.0.0.1:{api_port}"]
-    command += [str(python), "-m", "awslambdaric", str(built.setting(function, "Handler"))]
+    command += [str(python), *client, str(built.setting(function, "Handler"))]
     home = Path(tempfile.mkdtemp())
     environment = _environment(built, function, home) | variables
     with ExitStack() as stack:
@@ -169,12 +174,12 @@ class Functions:
     def __init__(self, built: Built, variables: Mapping[str, str], stack: ExitStack) -> None:
         self.built = built
         self.started: dict[str, Runtime] = {}
-        self._variables = variables
+        self.variables = variables
         self._stack = stack
 
     def __getitem__(self, name: str) -> Runtime:
         if name not in self.started:
-            self.started[name] = self._stack.enter_context(runtime(self.built, name, **self._variables))
+            self.started[name] = self._stack.enter_context(runtime(self.built, name, **self.variables))
         return self.started[name]
 
     def invoke(self, name: str, event: Any) -> Any:

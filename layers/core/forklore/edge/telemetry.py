@@ -11,11 +11,13 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from http import HTTPMethod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from forklore.edge.operation import Operation
 from forklore.edge.wiring import Usage, stack_name
 from forklore.errors import ForkloreError
+
+if TYPE_CHECKING:
+    from forklore.edge.operation import Operation  # the functions that no request calls load no pydantic
 
 NAMESPACE = "forklore"
 NO_OPERATION = "none"
@@ -49,7 +51,7 @@ class Stopwatch:
 
 
 def log_request(
-    operation: Operation | None,
+    operation: "Operation | None",
     *,
     via: str,
     status: int,

@@ -6,7 +6,7 @@ from functools import cache
 
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection, make_client
-from forklore.storage.queue import DELAY_SECONDS_MAX, Queue, make_queue_client
+from forklore.storage.queue import DELAY_SECONDS_MAX, Queue
 from forklore.storage.table import Table
 from forklore.storage.usage import Usage
 
@@ -82,5 +82,4 @@ def open_table() -> Table:
 @cache
 def open_queue() -> Queue:
     """Return this process's queue of deletions."""
-    url = Settings.from_environment().queue_url
-    return Queue(make_queue_client() if url else None, url)
+    return Queue(None, Settings.from_environment().queue_url)

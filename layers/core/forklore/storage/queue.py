@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.session import get_session
 
 BATCH_MESSAGES_MAX = 10
 """SQS's own limit for SendMessageBatch."""
@@ -20,11 +20,14 @@ ANNOUNCE_SECONDS = 1.5
 def make_queue_client() -> Any:
     """Return an SQS client that gives up soon and never retries."""
     config = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=1)
-    return boto3.client("sqs", config=config)
+    return get_session().create_client("sqs", config=config)
 
 
 class Queue:
-    """Where trees whose deletion is not done are announced. url None: nowhere."""
+    """Where trees whose deletion is not done are announced.
+
+    client None: one that is made when there is something to announce. url None: nowhere.
+    """
 
     def __init__(self, client: Any, url: str | None) -> None:
         self._client = client
@@ -37,9 +40,10 @@ class Queue:
 
         within_s: how long new batches are sent.
         """
-        if self._url is None:
-            return
         left = list(group_ids)
+        if self._url is None or not left:
+            return
+        self._client = self._client or make_queue_client()
         give_up_at = time.monotonic() + within_s
         delay_s = min(max(delay_s, 0), DELAY_SECONDS_MAX)
         while left and time.monotonic() < give_up_at:

@@ -1,0 +1,1 @@
+"""The function that ours are held against."""

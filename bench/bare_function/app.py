@@ -1,0 +1,20 @@
+"""The least that a function on DynamoDB is: boto3's client, made at import, and one call in the handler."""
+
+import os
+from typing import Any
+
+import boto3
+
+TABLE = os.environ["FORKLORE_TABLE"]
+client = boto3.client("dynamodb", endpoint_url=os.environ["FORKLORE_DYNAMODB_ENDPOINT"])
+
+
+def handler(_event: dict[str, Any], _context: Any) -> dict[str, Any]:
+    client.query(
+        TableName=TABLE,
+        KeyConditionExpression="PK = :tree",
+        ExpressionAttributeValues={":tree": {"S": "bare"}},
+        ConsistentRead=True,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    return {"statusCode": 200, "body": "{}"}

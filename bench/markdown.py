@@ -1,0 +1,24 @@
+"""Tables as Markdown."""
+
+from collections.abc import Sequence
+
+
+def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table, its first column to the left and all others to the right.
+
+    >>> print(table(["of", "ms"], [["one", "7"]]))
+    | of  |  ms |
+    |:----|----:|
+    | one |   7 |
+    """
+    widths = [max(3, *(len(row[at]) for row in [names, *rows])) for at in range(len(names))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [
+            cell.ljust(w) if at == 0 else cell.rjust(w)
+            for at, (cell, w) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return f"| {' | '.join(padded)} |"
+
+    rule = [f":{'-' * (w + 1)}" if at == 0 else f"{'-' * (w + 1)}:" for at, w in enumerate(widths)]
+    return "\n".join([line(names), f"|{'|'.join(rule)}|", *map(line, rows)])
