@@ -20,6 +20,7 @@ from rich.progress import track
 from bench import units
 from bench.cases import CASES, Case, Knows
 from bench.local import local_dynamodb
+from bench.markdown import table
 from bench.meter import Cost, Meter, Touched
 from bench.shapes import AXES, BASE, Shape, World, world
 from forklore.domain.model import Caller
@@ -31,9 +32,9 @@ from tests.support.mailbox import Mailbox
 
 CASCADE = "delete, the worker"
 NANO = 1_000_000
-HEAD = (
-    "| operation | requests | rounds | read units | write units | sent, KB | received, KB | CPU, ms "
-    "| wall, ms | floor: requests | read | write | ratio |"
+COLUMNS = (
+    *("operation", "requests", "rounds", "read units", "write units", "sent, KB", "received, KB"),
+    *("CPU, ms", "wall, ms", "floor: requests", "read", "write", "ratio"),
 )
 
 
@@ -166,19 +167,21 @@ def rows_of(endpoint: str, shape: Shape, runs: int) -> Iterator[Row]:
         yield measuring.cascade()
 
 
-def table_of(rows: Iterable[Row]) -> list[str]:
-    """Return a table in Markdown, in the order of the contract."""
-    lines = [HEAD, "|---" + "|--:" * (HEAD.count("|") - 2) + "|"]
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Return rows in the order of the contract."""
     order = [*CASES, CASCADE]
-    for row in sorted(rows, key=lambda row: order.index(row.name)):
-        cost, least = row.cost, row.least
-        times = f"{row.times.cpu:.1f} | {row.times.wall:.1f}" if row.times else "– | –"
-        lines.append(
-            f"| {row.name} | {cost.requests} | {cost.rounds} | {cost.read_units:g} | {cost.write_units} "
-            f"| {cost.sent / 1000:.1f} | {cost.received / 1000:.1f} | {times} "
-            f"| {least.requests} | {least.read_units:g} | {least.write_units} | {ratio(row)} |"
-        )
-    return lines
+    return sorted(rows, key=lambda row: order.index(row.name))
+
+
+def cells_of(row: Row) -> list[str]:
+    """Return what the columns say of a row."""
+    cost, least = row.cost, row.least
+    times = [f"{row.times.cpu:.1f}", f"{row.times.wall:.1f}"] if row.times else ["–", "–"]
+    return [
+        *(row.name, str(cost.requests), str(cost.rounds), f"{cost.read_units:g}", str(cost.write_units)),
+        *(f"{cost.sent / 1000:.1f}", f"{cost.received / 1000:.1f}", *times),
+        *(str(least.requests), f"{least.read_units:g}", str(least.write_units), ratio(row)),
+    ]
 
 
 def ratio(row: Row) -> str:
@@ -201,7 +204,8 @@ def main() -> None:
     console = Console(stderr=True)
     with local_dynamodb() as endpoint:
         for shape in track(shapes, "Shapes", console=console):
-            print(f"\n{shape}\n", *table_of(rows_of(endpoint, shape, options.runs)), sep="\n")
+            rows = in_order(rows_of(endpoint, shape, options.runs))
+            print(f"\n{shape}\n", table(COLUMNS, [cells_of(row) for row in rows]), sep="\n")
 
 
 if __name__ == "__main__":

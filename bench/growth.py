@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bench.cases import ROWS
 from bench.cost import CASCADE, Row
+from bench.markdown import table
 
 GROWTH_MAX = 1.1
 """The largest cost on an axis to the smallest that is compared."""
@@ -65,15 +66,14 @@ def unexplained(axis: str, small: Sequence[Row], large: Sequence[Row]) -> list[G
     return [one for one in growth(small, large) if one.ratio > GROWTH_MAX and one.name not in GROWS[axis]]
 
 
-def growth_table(axis: str, shapes: Sequence[Sequence[Row]]) -> list[str]:
+def growth_table(axis: str, places: Sequence[Sequence[Row]]) -> str:
     """Return what changes along an axis, in Markdown: rounds / read units / write units at each place."""
-    places = [str(getattr(rows[0].shape, axis)) for rows in shapes]
-    lines = [f"| operation | {' | '.join(places)} | why |", "|---|" + "--:|" * len(places) + "---|"]
-    by_name = [{row.name: _figures(row) for row in rows} for rows in shapes]
-    names = dict.fromkeys(name for rows in by_name for name in rows)
-    for name in names:
+    by_name = [{row.name: _figures(row) for row in rows} for rows in places]
+    cells = []
+    for name in dict.fromkeys(name for rows in by_name for name in rows):
         figures = [rows.get(name) for rows in by_name]
         if len(set(filter(None, figures))) > 1:
-            cells = ["–" if one is None else " / ".join(f"{n:g}" for n in one) for one in figures]
-            lines.append(f"| {name} | {' | '.join(cells)} | {GROWS[axis].get(name, '')} |")
-    return lines
+            spelled = ["–" if one is None else " / ".join(f"{n:g}" for n in one) for one in figures]
+            cells.append([name, *spelled, GROWS[axis].get(name, "")])
+    heads = [f"{getattr(rows[0].shape, axis):,}" for rows in places]
+    return table([axis, *heads, "why"], cells)

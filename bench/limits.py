@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bench.cases import ROWS
 from bench.cost import Row
+from bench.markdown import table
 from bench.shapes import MEMBERS
 
 
@@ -79,20 +80,17 @@ def _holds(row: Row, limit: Limit) -> bool:
     return all(most is None or taken <= most for taken, most in pairs)
 
 
-def limits_table(rows: Iterable[Row]) -> list[str]:
-    """Return the limits in Markdown: what is allowed, what is taken."""
-    lines = [
-        "| operation | rounds | read units | write units | of the floor | held |",
-        "|---|--:|--:|--:|--:|---|",
-    ]
+def limits_table(rows: Iterable[Row]) -> str:
+    """Return the limits in Markdown: what is taken, of what is allowed."""
+    cells = []
     for row, limit, holds in limits_of(rows):
         taken = [row.cost.rounds, row.cost.read_units, row.cost.write_units]
-        allowed = [limit.rounds, limit.read_units, limit.write_units]
-        pairs = zip(taken, allowed, strict=True)
-        cells = [f"{have:g}" + ("" if most is None else f" of {most:g}") for have, most in pairs]
-        said = "yes" if holds else f"**no**: {MISSED.get(row.name, 'not explained')}"
-        lines.append(f"| {row.name} | {' | '.join(cells)} | {_ratio(row, limit)} | {said} |")
-    return lines
+        pairs = zip(taken, [limit.rounds, limit.read_units, limit.write_units], strict=True)
+        figures = [f"{have:g}" + ("" if most is None else f" of {most:g}") for have, most in pairs]
+        cells.append(
+            [row.name, *figures, _ratio(row, limit), "" if holds else f"**missed**: {MISSED[row.name]}"]
+        )
+    return table(["operation", "rounds", "read units", "write units", "by the floor", ""], cells)
 
 
 def _ratio(row: Row, limit: Limit) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from bench.cost import Row, rows_of
 from bench.local import local_dynamodb
+from bench.markdown import table
 from bench.shapes import BASE
 
 MILLION = 1_000_000
@@ -107,24 +108,23 @@ def of_month(
     }
 
 
-def tables(rows: Sequence[Row], prices: Prices, function: Function, month: Month) -> list[str]:
+def tables(rows: Sequence[Row], prices: Prices, function: Function, month: Month) -> str:
     """Return both tables in Markdown."""
     by_name = {row.name: row for row in rows}
-    head = "| a million of | DynamoDB | API Gateway | Lambda | logs | in all |"
-    lines = [head, "|---|--:|--:|--:|--:|--:|"]
+    cells = []
     for name in SHOWN:
         paid = of_million(by_name[name], prices, function)
-        cells = " | ".join(f"${dollars:.2f}" for dollars in [*paid.values(), sum(paid.values())])
-        lines.append(f"| {name} | {cells} |")
+        cells.append([name, *(f"${dollars:.2f}" for dollars in [*paid.values(), sum(paid.values())])])
     work = (
         f"A month of {month.users:,} users, each with {month.conversations:g} conversations a day of "
         f"{month.appends} appends and {month.pages} page reads, {month.forks:.0%} of which are forked; what "
         f"was said in {month.kept_months} months is kept:"
     )
-    lines += ["", work, "", "| | number | dollars |", "|---|--:|--:|"]
     spent = of_month(by_name, prices, function, month)
-    lines += [f"| {name} | {number:,.0f} | ${dollars:,.2f} |" for name, (number, dollars) in spent.items()]
-    return [*lines, f"| in all | | ${sum(dollars for _, dollars in spent.values()):,.2f} |"]
+    parts = [[name, f"{number:,.0f}", f"${dollars:,.2f}"] for name, (number, dollars) in spent.items()]
+    parts.append(["in all", "", f"${sum(dollars for _, dollars in spent.values()):,.2f}"])
+    million = table(["a million of", "DynamoDB", "API Gateway", "Lambda", "logs", "in all"], cells)
+    return "\n\n".join([million, work, table(["", "number", "dollars"], parts)])
 
 
 def main() -> None:
@@ -143,7 +143,7 @@ def main() -> None:
 
     with local_dynamodb() as endpoint:
         rows = list(rows_of(endpoint, BASE, runs=0))
-    print(*tables(rows, *map(chosen, kinds)), sep="\n")
+    print(tables(rows, *map(chosen, kinds)))
 
 
 if __name__ == "__main__":

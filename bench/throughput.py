@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.progress import track
 
 from bench.local import local_dynamodb
+from bench.markdown import table
 from bench.shapes import ANN, Texts, conversation_id
 from forklore.domain.keys import Key
 from forklore.storage import items
@@ -189,19 +190,26 @@ def _that_sleeps(store: Store) -> Process:
     return process
 
 
-def table_of(measured: Sequence[tuple[str, str, int, Measured]]) -> list[str]:
+def table_of(measured: Sequence[tuple[str, str, int, Measured]]) -> str:
     """Return a table in Markdown."""
-    lines = [
-        "| by | appends to | clients | a second | median, ms | 95 %, ms | conflicts an append | 503 |",
-        "|---|---|--:|--:|--:|--:|--:|--:|",
-    ]
+    cells = []
     for by, name, clients, one in measured:
         median = statistics.median(one.latencies_ms)
         late = statistics.quantiles(one.latencies_ms, n=20)[-1]
         refused = "–" if one.conflicts is None else f"{one.conflicts / max(one.appends, 1):.2f}"
         figures = [f"{one.rate:.0f}", f"{median:.0f}", f"{late:.0f}", refused, str(one.busy)]
-        lines.append(f"| {' | '.join([by, name, str(clients), *figures])} |")
-    return lines
+        cells.append([by, name, str(clients), *figures])
+    names = [
+        "by",
+        "appends to",
+        "clients",
+        "a second",
+        "median, ms",
+        "95 %, ms",
+        "conflicts an append",
+        "503",
+    ]
+    return table(names, cells)
 
 
 def main() -> None:
@@ -217,7 +225,7 @@ def main() -> None:
         runs = rows(endpoint, options.seconds, options.latency_ms / 1000)
         console = Console(stderr=True)
         measured = list(track(runs, "Appending", total=3 * 3 * len(CLIENTS), console=console))
-    print(*table_of(measured), sep="\n")
+    print(table_of(measured))
 
 
 if __name__ == "__main__":
