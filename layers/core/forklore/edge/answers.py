@@ -11,16 +11,20 @@ from forklore.usecases.context import Synced
 from forklore.usecases.opening import Shown
 from forklore.usecases.sharing import Membership
 
+_spelled = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def to_json(value: Any) -> str:
     """Return `value` as JSON text; a JsonText inside it is copied as it is."""
+    if isinstance(value, str):
+        return _spelled(value)
     if isinstance(value, JsonText):
         return value.text
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{json.dumps(name)}:{to_json(held)}" for name, held in value.items()) + "}"
+        return "{" + ",".join(f"{_spelled(name)}:{to_json(held)}" for name, held in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(to_json, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    return _spelled(value)
 
 
 def _given(**members: Any) -> dict[str, Any]:
