@@ -95,8 +95,8 @@ def _costs(runs: int, console: Console) -> dict[Shape, list[Row]]:
 
 def _machine() -> str:
     return (
-        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores ({platform.machine()}), {platform.system()}, Python "
-        f"{platform.python_version()}, botocore {version('botocore')}, DynamoDB Local {VERSION}."
+        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores ({platform.machine()}), {platform.system()}, "
+        f"Python {platform.python_version()}, botocore {version('botocore')}, DynamoDB Local {VERSION}."
     )
 
 

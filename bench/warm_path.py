@@ -54,7 +54,6 @@ PAGES, PAGE_ENTRIES = 4, 50
 SAMPLE_SECONDS = 0.0002
 
 LAYERS = {
-    "/forklore/storage/parsing.py": "botocore: parse",
     "/forklore/storage/bodies.py": "forklore: zlib",
     "/forklore/domain/": "forklore: domain",
     "/forklore/storage/": "forklore: storage",

@@ -95,6 +95,8 @@ def make_client(endpoint: str | None = None, *, region: str | None = None) -> An
         connect_timeout=2,
         read_timeout=5,
         max_pool_connections=CONNECTIONS_MAX,
+        user_agent="forklore",  # botocore's own is put together anew for each call
+        parameter_validation=False,  # DynamoDB checks them itself
     )
     session = get_session()  # boto3 would make the same client, after half as many imports again
     session.register_component("data_loader", _OneService())
