@@ -38,7 +38,7 @@ random := tests/http tests/edge/test_fuzz.py tests/local_server/test_schemathesi
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-random test-reliability gate gate-long demo openapi fix build build-here size validate test-deployment deploy-emulated sam-local deploy lock clean
+.PHONY: help run test test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment deploy-emulated sam-local deploy lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -57,6 +57,9 @@ test-random: $(VENV)/ready ## run the tests that make up thousands of requests: 
 
 test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on DynamoDB Local, which needs Java, and Maven the first time
 	$(python) -m pytest --numprocesses=auto --dist=worksteal $(reliability)
+
+bench: build-here $(VENV)/ready $(runtime) ## measure costs and times and write them into docs/performance.md: ten minutes, for which nothing else should run
+	$(in_runtime) $(python) -m bench $(if $(RUNTIME_PYTHON),--build "$(here)") $(ARGUMENTS)
 
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
 	$(python) -m gate --size gate $(ARGUMENTS)

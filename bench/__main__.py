@@ -10,7 +10,6 @@ import argparse
 import csv
 import os
 import platform
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from bench.cost import COLUMNS, Row, cells_of, in_order, rows_of
 from bench.growth import growth_table
 from bench.limits import limits_table
 from bench.local import local_dynamodb
-from bench.markdown import table
+from bench.markdown import filled, table
 from bench.money import Function, Month, Prices, tables
 from bench.plots import draw
 from bench.shapes import AXES, BASE, Shape
@@ -64,24 +63,6 @@ def main() -> None:
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), blocks), encoding="utf-8")
     for written in (PAGE, FOLDER / "costs.csv", *pictures):
         console.print(written.relative_to(PROJECT))
-
-
-def filled(page: str, blocks: dict[str, str]) -> str:
-    """Return the page with new text between the marks of each block. Raises KeyError for one without marks.
-
-    >>> print(filled("<!-- a -->\\nold\\n<!-- end -->\\n", {"a": "new"}), end="")
-    <!-- a -->
-    <BLANKLINE>
-    new
-    <BLANKLINE>
-    <!-- end -->
-    """
-    for name, text in blocks.items():
-        marks = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
-        page, found = marks.subn(lambda m, text=text: f"{m[1]}\n{text.strip()}\n\n{m[2]}", page)  # type: ignore[misc]
-        if found != 1:
-            raise KeyError(name)
-    return page
 
 
 def _costs(runs: int, console: Console) -> dict[Shape, list[Row]]:

@@ -1,6 +1,7 @@
-"""Tables as Markdown."""
+"""Tables as Markdown, and pages that hold them between marks."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -22,3 +23,21 @@ def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     rule = [f":{'-' * (w + 1)}" if at == 0 else f"{'-' * (w + 1)}:" for at, w in enumerate(widths)]
     return "\n".join([line(names), f"|{'|'.join(rule)}|", *map(line, rows)])
+
+
+def filled(page: str, blocks: Mapping[str, str]) -> str:
+    """Return the page with new text between the marks of each block. Raises KeyError for one without marks.
+
+    >>> print(filled("<!-- a -->\\nold\\n<!-- end -->\\n", {"a": "new"}), end="")
+    <!-- a -->
+    <BLANKLINE>
+    new
+    <BLANKLINE>
+    <!-- end -->
+    """
+    for name, text in blocks.items():
+        marks = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
+        page, found = marks.subn(lambda m, text=text: f"{m[1]}\n{text.strip()}\n\n{m[2]}", page)  # type: ignore[misc]
+        if found != 1:
+            raise KeyError(name)
+    return page

@@ -22,16 +22,16 @@ APPEND, PAGE, FORK = "append", "newest page, warm", "fork, at the head"
 SHOWN = (APPEND, "append, with a key", "append, cold", PAGE, FORK, "create", "conversations, latest forks")
 ENTRY_BYTES = 2 * 900
 """What an entry of 1 KB of text takes as an item and as its copy in the index."""
-ALARMS, DASHBOARDS = 11, 1
-"""Of the template."""
+RUNS = 2
+"""Of functions for a request over HTTP: its own and the authorizer."""
 
 
 @dataclass(frozen=True)
 class Prices:
     """Dollars.
 
-    read_units, write_units, requests, invocations: a million; storage, backup: a GB and month; metrics,
-    alarms, dashboards: each a month.
+    read_units, write_units, requests, invocations: a million; storage, backup: a GB and month; metrics: each
+    a month; rest: what is paid each month without a request (docs/operate.md, "Cost").
     """
 
     read_units: float = 0.125
@@ -43,18 +43,19 @@ class Prices:
     gigabyte_seconds: float = 0.0000133334
     log_gigabytes: float = 0.50
     metrics: float = 0.30
-    alarms: float = 0.10
-    dashboards: float = 3.00
+    rest: float = 3.48
 
 
 @dataclass(frozen=True)
 class Function:
-    """How a function runs: seconds a request and GB; what it logs in bytes; authorizer runs a request."""
+    """What a request takes: GB-seconds of its function and of the authorizer; bytes that both log.
 
-    seconds: float = 0.03
-    gigabytes: float = 1.0
-    log_bytes: int = 900
-    authorizations: float = 0.2
+    Assumed, but for the log (docs/operate.md, "Cost").
+    """
+
+    function_seconds: float = 0.020
+    authorizer_seconds: float = 0.5 * 0.005
+    log_bytes: int = 2_700
 
 
 @dataclass(frozen=True)
@@ -70,17 +71,16 @@ class Month:
     pages: int = 10
     forks: float = 0.2
     kept_months: int = 12
-    metric_series: int = 30
+    metric_series: int = 40
 
 
 def of_million(row: Row, prices: Prices, function: Function) -> dict[str, float]:
     """Return the dollars of a million requests over HTTP, by what they are paid for."""
-    runs = 1 + function.authorizations
-    seconds = MILLION * runs * function.seconds
+    seconds = MILLION * (function.function_seconds + function.authorizer_seconds)
     return {
         "DynamoDB": row.cost.read_units * prices.read_units + row.cost.write_units * prices.write_units,
         "API Gateway": prices.requests,
-        "Lambda": runs * prices.invocations + seconds * function.gigabytes * prices.gigabyte_seconds,
+        "Lambda": RUNS * prices.invocations + seconds * prices.gigabyte_seconds,
         "logs": MILLION * function.log_bytes / 1e9 * prices.log_gigabytes,
     }
 
@@ -101,10 +101,10 @@ def of_month(
         for name, number in counts.items()
     }
     gigabytes = conversations * month.appends * month.kept_months * ENTRY_BYTES / 1e9
-    watched = month.metric_series * prices.metrics + ALARMS * prices.alarms + DASHBOARDS * prices.dashboards
     return spent | {
         "GB kept": (gigabytes, gigabytes * (prices.storage + prices.backup)),
-        "metrics, alarms, dashboard": (month.metric_series + ALARMS + DASHBOARDS, watched),
+        "metrics": (month.metric_series, month.metric_series * prices.metrics),
+        "at rest": (1, prices.rest),
     }
 
 
