@@ -36,8 +36,8 @@ def filled(page: str, blocks: Mapping[str, str]) -> str:
     <!-- end -->
     """
     for name, text in blocks.items():
-        marks = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
-        page, found = marks.subn(lambda m, text=text: f"{m[1]}\n{text.strip()}\n\n{m[2]}", page)  # type: ignore[misc]
-        if found != 1:
+        old = re.search(rf"<!-- {re.escape(name)} -->\n(.*?)<!-- end -->", page, re.DOTALL)
+        if old is None:
             raise KeyError(name)
+        page = f"{page[: old.start(1)]}\n{text.strip()}\n\n{page[old.end(1) :]}"
     return page

@@ -307,6 +307,19 @@ def test_a_page_reads_no_more_trees_than_it_has_room_for(store: Store, table: Ta
     assert asked == [4 * 6]
 
 
+def test_children_that_are_not_listed_cost_a_page_no_requests(store: Store, table: Table) -> None:
+    for number in range(1, 70):
+        plant_tree(store, number, child=number > 10)
+    wire = Wire.of(table)
+
+    assert named(one_page(table, limit=5).conversations) == [10, 9, 8, 7, 6]
+
+    asked = [
+        len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if "RequestItems" in r.body
+    ]
+    assert (asked, wire.rounds) == ([4 * 6], 2)
+
+
 def test_a_page_costs_the_page_for_a_user_of_10_000_trees(store: Store, table: Table) -> None:
     def cost(place: Place | None) -> tuple[list[str], int]:
         """Return the requests for a page from there on, and how many keys they name or rows they allow."""
