@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.progress import track
 
 from bench.cost import COLUMNS, Row, cells_of, in_order, rows_of
-from bench.growth import growth_table
-from bench.limits import limits_table
+from bench.growth import COMPARED, compared, growth_table, unexplained
+from bench.limits import MISSED, limits_of, limits_table
 from bench.local import local_dynamodb
 from bench.markdown import filled, table
 from bench.money import Function, Month, Prices, tables
@@ -36,7 +36,8 @@ RUNS_ELSEWHERE = 3
 """How often a case is run for its times on shapes beside the base."""
 
 
-def main() -> None:
+def main() -> int:
+    """Return 0, or 1 if something costs more than it should and nobody has said why."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -61,8 +62,17 @@ def main() -> None:
     _write_all(FOLDER / "costs.csv", rows)
     pictures = draw(FOLDER, by_axis)
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), blocks), encoding="utf-8")
+    missed = [row.name for row, _, holds in limits_of(rows[BASE]) if not holds and row.name not in MISSED]
+    grown = [
+        f"{one.name} by {axis}"
+        for axis in COMPARED
+        for one in unexplained(axis, *compared(axis, by_axis[axis]))
+    ]
+    for name in (*missed, *grown):
+        console.print(f"not explained: {name}", style="red")
     for written in (PAGE, FOLDER / "costs.csv", *pictures):
         console.print(written.relative_to(PROJECT))
+    return 1 if missed or grown else 0
 
 
 def _costs(runs: int, console: Console) -> dict[Shape, list[Row]]:
@@ -98,4 +108,4 @@ def _write_all(file: Path, rows: dict[Shape, Sequence[Row]] | dict[Shape, list[R
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,7 @@
 """What the calls of a process cost: requests, rounds, bytes on the wire, and units by AWS's rules."""
 
 import json
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,6 +57,7 @@ class Meter:
     def __init__(self, store: Store, table: Table) -> None:
         self._store = store
         self._cost = Cost()
+        self._lock = threading.Lock()
         self._wire = Wire.of(table)
         self._wire.before(self._leaves)
         self._wire.after(self._arrives)
@@ -75,10 +77,12 @@ class Meter:
         return cost
 
     def _sent(self, request: Any, **_: Any) -> None:
-        self._cost.sent += len(request.body)
+        with self._lock:
+            self._cost.sent += len(request.body)
 
     def _received(self, http_response: Any, **_: Any) -> None:
-        self._cost.received += len(http_response.content)
+        with self._lock:
+            self._cost.received += len(http_response.content)
 
     def _leaves(self, request: Request) -> None:
         request.scratch["before"] = self._look(_written(request))
@@ -102,27 +106,33 @@ class Meter:
             read = [Touched(key, item, item, is_write=False) for key, item in found.items()]
         else:
             read = [Touched(items.key(item), item, item, is_write=False) for item in shown]
-        self._cost.touched += read
-        sizes = [one.size for one in read]
-        self._cost.read_units += units.units_of_query(sizes, is_consistent=is_consistent)
+        taken = units.units_of_query((one.size for one in read), is_consistent=is_consistent)
+        self._add(read, read_units=taken)
 
     def _count_batch(self, request: Request, parsed: dict[str, Any]) -> None:
         [asked] = request.body["RequestItems"].values()
         found = {items.key(item): item for item in parsed["Responses"][self._store.name]}
-        for key in map(items.key, asked["Keys"]):
-            read = Touched(key, found.get(key), found.get(key), is_write=False)
-            self._cost.touched.append(read)
-            self._cost.read_units += units.units_of_get(read.size)
+        read = [
+            Touched(key, found.get(key), found.get(key), is_write=False)
+            for key in map(items.key, asked["Keys"])
+        ]
+        self._add(read, read_units=sum(units.units_of_get(one.size) for one in read))
 
     def _count_writes(self, request: Request) -> None:
         before = request.scratch["before"]
         after = self._look(before)
         in_transaction = request.operation == "TransactWriteItems"
-        for key in before:
-            self._cost.touched.append(Touched(key, before[key], after[key], is_write=True))
-            self._cost.write_units += units.units_of_write(
-                before[key], after[key], in_transaction=in_transaction
-            )
+        taken = sum(
+            units.units_of_write(before[key], after[key], in_transaction=in_transaction) for key in before
+        )
+        written = [Touched(key, before[key], after[key], is_write=True) for key in before]
+        self._add(written, write_units=taken)
+
+    def _add(self, touched: list[Touched], *, read_units: float = 0.0, write_units: int = 0) -> None:
+        with self._lock:  # calls may overlap
+            self._cost.touched += touched
+            self._cost.read_units += read_units
+            self._cost.write_units += write_units
 
     def _look(self, wanted: Iterable[Key]) -> dict[Key, Item | None]:
         """Return the items as they are, in the order of their keys as given; None for none."""

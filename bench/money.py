@@ -15,13 +15,13 @@ from bench.cost import Row, rows_of
 from bench.local import local_dynamodb
 from bench.markdown import table
 from bench.shapes import BASE
+from bench.units import item_bytes
+from fsck.shapes import Kind
 
 MILLION = 1_000_000
 DAYS = 30
 APPEND, PAGE, FORK = "append", "newest page, warm", "fork, at the head"
 SHOWN = (APPEND, "append, with a key", "append, cold", PAGE, FORK, "create", "conversations, latest forks")
-ENTRY_BYTES = 2 * 900
-"""What an entry of 1 KB of text takes as an item and as its copy in the index."""
 RUNS = 2
 """Of functions for a request over HTTP: its own and the authorizer."""
 
@@ -48,12 +48,13 @@ class Prices:
 
 @dataclass(frozen=True)
 class Function:
-    """What a request takes: GB-seconds of its function and of the authorizer; bytes that both log.
+    """What a request takes: GB-seconds of its function, a page or not, and of the authorizer; bytes of log.
 
     Assumed, but for the log (docs/operate.md, "Cost").
     """
 
     function_seconds: float = 0.020
+    page_seconds: float = 0.025
     authorizer_seconds: float = 0.5 * 0.005
     log_bytes: int = 2_700
 
@@ -76,13 +77,25 @@ class Month:
 
 def of_million(row: Row, prices: Prices, function: Function) -> dict[str, float]:
     """Return the dollars of a million requests over HTTP, by what they are paid for."""
-    seconds = MILLION * (function.function_seconds + function.authorizer_seconds)
+    is_page = row.name.startswith("newest page")
+    own_seconds = function.page_seconds if is_page else function.function_seconds
+    seconds = MILLION * (own_seconds + function.authorizer_seconds)
     return {
         "DynamoDB": row.cost.read_units * prices.read_units + row.cost.write_units * prices.write_units,
         "API Gateway": prices.requests,
         "Lambda": RUNS * prices.invocations + seconds * prices.gigabyte_seconds,
         "logs": MILLION * function.log_bytes / 1e9 * prices.log_gigabytes,
     }
+
+
+def kept_bytes(row: Row) -> int:
+    """Return by how much a request makes the table larger, copies in the local index among it."""
+    grown = 0
+    for one in row.cost.touched:
+        if one.is_write:
+            before, after = (item_bytes(item) if item else 0 for item in (one.before, one.after))
+            grown += (after - before) * (2 if one.kind is Kind.ENTRY else 1)
+    return grown
 
 
 def of_month(
@@ -100,7 +113,7 @@ def of_month(
         name: (number, number / MILLION * sum(of_million(rows[name], prices, function).values()))
         for name, number in counts.items()
     }
-    gigabytes = conversations * month.appends * month.kept_months * ENTRY_BYTES / 1e9
+    gigabytes = month.kept_months * sum(n * kept_bytes(rows[name]) for name, n in counts.items()) / 1e9
     return spent | {
         "GB kept": (gigabytes, gigabytes * (prices.storage + prices.backup)),
         "metrics": (month.metric_series, month.metric_series * prices.metrics),

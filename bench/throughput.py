@@ -64,13 +64,14 @@ class Conflicts:
             return None
         wanted = _keys_of(request)
         with self._lock:
-            if wanted & self._held:
+            is_refused = bool(wanted & self._held)
+            if is_refused:
                 self.count += 1
-                return cancelled(*["TransactionConflict"] * len(wanted))
-            self._held |= wanted
-        request.scratch["held"] = wanted
+            else:
+                self._held |= wanted
+                request.scratch["held"] = wanted
         time.sleep(self._latency_s)
-        return None
+        return cancelled(*["TransactionConflict"] * len(wanted)) if is_refused else None
 
     def _arrives(self, request: Request, _parsed: dict[str, Any]) -> None:
         with self._lock:
@@ -110,8 +111,9 @@ def measure(append: Append, targets: Sequence[str], clients: int, seconds: float
             if began >= until:
                 return
             status = append(targets[number % len(targets)], texts[number % len(texts)])
-            latencies.append((time.perf_counter() - began) * 1000)
             statuses.append(status)
+            if status == CREATED:
+                latencies.append((time.perf_counter() - began) * 1000)
 
     began = time.perf_counter()
     with ThreadPoolExecutor(clients) as threads:

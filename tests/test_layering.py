@@ -21,7 +21,7 @@ ROOMS = {
     "forklore": set[str](),
     "forklore.errors": set[str](),
     "forklore.domain": {"forklore.domain", "forklore.errors"},
-    "forklore.storage": {"forklore.storage", "forklore.domain", "forklore.errors", "boto3", "botocore"},
+    "forklore.storage": {"forklore.storage", "forklore.domain", "forklore.errors", "botocore"},
     "forklore.usecases": {"forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"},
 }
 ROOMS["forklore.edge"] = {
@@ -194,7 +194,7 @@ def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
         "forklore.errors": "import json",
         "forklore.domain.ids": "from uuid import UUID\nfrom datetime import UTC, datetime",
         "forklore.domain.keys": "import re\nfrom forklore.domain import ids\nfrom .ids import EntryId",
-        "forklore.storage.table": "import time\nimport boto3\nfrom forklore.domain.keys import position",
+        "forklore.storage.table": "import time\nimport botocore\nfrom forklore.domain.keys import position",
         "forklore.usecases.entries": "import random\nfrom forklore.storage.table import Table",
         "forklore.edge.schemas": "import pydantic\nfrom forklore.usecases import entries",
         "forklore.edge.wiring": "import os\nfrom forklore.storage.table import Table",

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -419,3 +420,21 @@ def test_where_nobody_listens_the_caller_is_told_to_come_again() -> None:
 
     with pytest.raises(UnavailableError):
         find_nothing(f"http://127.0.0.1:{port}")
+
+
+def test_credentials_of_a_role_can_be_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `forklore fsck` does with AWS_PROFILE: another service gives them, by the same session."""
+    config = tmp_path / "config"
+    config.write_text(
+        "[profile auditor]\nrole_arn = arn:aws:iam::123456789012:role/auditor\nsource_profile = own\n"
+        "[profile own]\naws_access_key_id = a\naws_secret_access_key = b\n"
+    )
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_PROFILE", "auditor")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1")
+    client = make_client("http://127.0.0.1:1", region="us-east-1")
+
+    with pytest.raises(EndpointConnectionError, match=r"127\.0\.0\.1:1"):
+        client.list_tables()

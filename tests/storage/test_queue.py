@@ -3,7 +3,7 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError
+from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ProfileNotFound
 
 from forklore.storage.queue import DELAY_SECONDS_MAX, Queue, make_queue_client
 from tests.support.mailbox import Mailbox, Message
@@ -13,6 +13,24 @@ TREES = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(23)]
 
 def test_without_a_queue_nothing_is_sent() -> None:
     Queue(None, None).announce(TREES)
+
+
+def test_a_client_is_made_when_there_is_something_to_announce_and_fails_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+
+    def make() -> Any:
+        made.append(1)
+        raise ProfileNotFound(profile="nobody")
+
+    monkeypatch.setattr("forklore.storage.queue.make_queue_client", make)
+    queue = Queue(None, "https://sqs/queue")
+
+    queue.announce([])
+    assert made == []
+    queue.announce(TREES)
+    assert made == [1]
 
 
 def test_trees_are_announced_ten_at_a_time() -> None:

@@ -364,10 +364,16 @@ def test_a_query_that_matches_nothing_in_a_wide_tree_asks_a_bounded_number_of_ti
     assert [s.conversation.title for s in walk(table, mode=Mode.ALL, query=titled(1))] == [titled(1)]
 
 
-def test_a_page_comes_back_short_and_with_a_cursor_at_the_bound_of_trees(store: Store, table: Table) -> None:
+@pytest.mark.parametrize("is_child", [False, True])
+def test_a_page_comes_back_short_and_with_a_cursor_at_the_bound_of_trees(
+    store: Store, table: Table, is_child: bool
+) -> None:
     """No request does unbounded work (F22)."""
+    started = StartedBy(conversation(9999), None) if is_child else None
     roots = [
-        Conversation(conversation(n), conversation(n), ids.timestamp(START_MS + n * HOUR_MS))
+        Conversation(
+            conversation(n), conversation(n), ids.timestamp(START_MS + n * HOUR_MS), started_by=started
+        )
         for n in range(1, TREES_MAX + 30)
     ]
     store.put(*(mine_of(root, "ann") for root in roots))  # rows of trees that are gone

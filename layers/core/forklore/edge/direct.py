@@ -13,12 +13,12 @@ from typing import Any
 
 from forklore.domain.jsontext import JsonText, check_value, read_object, text_of
 from forklore.domain.model import Caller
-from forklore.edge import operations
 from forklore.edge.answering import BODY_CHARACTERS_MAX, NOBODY, Answered, answer, refusal, table_for
 from forklore.edge.answers import to_json
 from forklore.edge.audit import Trail
 from forklore.edge.identity import caller_named
 from forklore.edge.operation import Asked, Operation
+from forklore.edge.operations import ALL
 from forklore.edge.requests import KEPT_AS_TEXT
 from forklore.edge.telemetry import Stopwatch, log_request
 from forklore.edge.wiring import Settings, Usage
@@ -103,7 +103,7 @@ def _read(event: object) -> _Request:
     for name in ("async", "bodyJson"):
         if not isinstance(event.get(name, False), bool):
             raise ValidationError("must be true or false", field=name)
-    for operation in operations.ALL:
+    for operation in ALL:
         if operation.name == event.get("operation"):
             return _Request(operation, event.get("caller"), event.get("input"), event.get("bodyJson", False))
     raise ValidationError("there is no such operation", field="operation")

@@ -1,1 +1,1 @@
-"""The only room with boto3: values to items and back, and one table."""
+"""The only room with botocore: values to items and back, and one table."""

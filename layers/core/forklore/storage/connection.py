@@ -15,7 +15,6 @@ from typing import Any
 from botocore.config import Config
 from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
 from botocore.exceptions import ConnectionError as BotoConnectionError
-from botocore.loaders import Loader
 from botocore.parsers import ResponseParserError
 from botocore.session import get_session
 
@@ -99,15 +98,7 @@ def make_client(endpoint: str | None = None, *, region: str | None = None) -> An
         parameter_validation=False,  # DynamoDB checks them itself
     )
     session = get_session()  # boto3 would make the same client, after half as many imports again
-    session.register_component("data_loader", _OneService())
     return session.create_client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
-
-
-class _OneService(Loader):
-    """botocore's, which looks through the folders of some 400 services before it reads the files of one."""
-
-    def list_available_services(self, type_name: str) -> list[str]:  # noqa: ARG002 (the same for each type)
-        return ["dynamodb"]
 
 
 class Connection:

@@ -43,7 +43,6 @@ class Queue:
         left = list(group_ids)
         if self._url is None or not left:
             return
-        self._client = self._client or make_queue_client()
         give_up_at = time.monotonic() + within_s
         delay_s = min(max(delay_s, 0), DELAY_SECONDS_MAX)
         while left and time.monotonic() < give_up_at:
@@ -53,6 +52,7 @@ class Queue:
                 for at, group_id in enumerate(now)
             ]
             try:
+                self._client = self._client or make_queue_client()
                 self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
             except (BotoCoreError, ClientError):
                 return

@@ -140,8 +140,7 @@ def _close(
     open_heads.sort(key=lambda head: head.conversation_id == last)
     at_once, at_last = open_heads[:-CLOSED_AT_ONCE], open_heads[-CLOSED_AT_ONCE:]
     for some in _in_parts(kids, CHILDREN_AT_ONCE):
-        _close_conversations(table, [*at_once, *_heads(table, _bury_children(table, some))])
-        at_once = []
+        _close_conversations(table, _heads(table, _bury_children(table, some)))
         queue.announce([keys.listed(kid.sort).conversation_id for kid in some], delay_s=delay_s)
         table.delete(some)
     _close_conversations(table, at_once)
