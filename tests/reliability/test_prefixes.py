@@ -69,7 +69,6 @@ def test_what_a_fork_has_inherited_never_changes(endpoint: str, measure: Measure
                 step(world.history, random)
                 measure.count(operations=1, forks=watch.take_in_new_forks(), checks=watch.check_some())
             deepest = max([deepest, *map(_depth, world.history.both.oracle.conversations.values())])
-    measure.count(deepest_fork=deepest)
     assert deepest >= 3
 
 
