@@ -10,7 +10,7 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,27 +88,45 @@ def _is_shown(read: Touched, answer: str) -> bool:
     return f'"{named}"' in answer
 
 
-class Measuring:
-    """Two processes of a world: one whose calls are counted, one whose time is taken."""
+class Asking:
+    """A process that asks for the cases of a world, and knows nothing but the time."""
 
-    def __init__(self, of: World, runs: int) -> None:
-        self._world, self._runs = of, runs
-        self._counted, self._timed = Process(of.store), Process(of.store)
-        self._meter = Meter(of.store, self._counted.table)
-        for process in (self._counted, self._timed):  # the date is asked for once
-            process.ask("getConversation", Caller("nobody"), conversationId=of.new_id())
+    def __init__(self, of: World) -> None:
+        self._world = of
+        self.process = Process(of.store)
+        self.process.ask("getConversation", Caller("nobody"), conversationId=of.new_id())
 
-    def row(self, name: str, case: Case) -> Row:
-        """Return what a case costs; it is run again for its times unless it is the end."""
-        answer = self._ask(self._counted, case, self._meter)
+    def prepared(self, case: Case) -> Mapping[str, Any]:
+        """Return what a case is asked with, when the process knows what it should."""
+        given = dict(case.given(self._world))
+        self.process.table.known = Known()
+        if case.knows is Knows.READ:
+            shown = {"conversationId": given["conversationId"]}
+            _done(case, self.process.ask("getConversation", case.caller, **shown))
+        if case.knows is Knows.DONE:
+            _done(case, self.process.ask(case.operation, case.caller, **given))
+            given = dict(case.given(self._world))
+        return given | ({"idempotency_key": self._world.new_id()} if case.key else {})
+
+
+class Counting(Asking):
+    """Counts what each case costs, once."""
+
+    def __init__(self, of: World) -> None:
+        super().__init__(of)
+        self._meter = Meter(of.store, self.process.table)
+
+    def row(self, name: str, case: Case, times: Times | None) -> Row:
+        given = self.prepared(case)
+        self._meter.begin()
+        answer = _done(case, self.process.ask(case.operation, case.caller, **given))
         cost = self._meter.end()
-        taken = [] if case.is_end else [self._time(case) for _ in range(self._runs)]
-        return Row(name, self._world.shape, cost, least_of(case, cost, answer), _median(taken))
+        return Row(name, self._world.shape, cost, least_of(case, cost, answer), times)
 
     def cascade(self) -> Row:
         """Return what the worker takes that deletes the tree, whose deletion was asked for."""
         self._meter.begin()
-        table, mailbox = self._counted.table, Mailbox()
+        table, mailbox = self.process.table, Mailbox()
         while not run_deletion(table, mailbox.queue, self._world.root, wait_s=0):
             pass
         cost = self._meter.end()
@@ -120,30 +138,24 @@ class Measuring:
         )
         return Row(CASCADE, self._world.shape, cost, least, None)
 
-    def _ask(self, process: Process, case: Case, meter: Meter | None = None) -> Answer:
-        given = self._prepare(process, case)
-        if meter:
-            meter.begin()
-        return _done(case, process.ask(case.operation, case.caller, **given))
+
+class Timing(Asking):
+    """Takes the time of each case, several times."""
+
+    def median(self, case: Case, runs: int) -> Times | None:
+        """Return the medians of so many runs; None where there can be none."""
+        taken = [] if case.is_end else [self._time(case) for _ in range(runs)]
+        if not taken:
+            return None
+        return Times(statistics.median(t.cpu for t in taken), statistics.median(t.wall for t in taken))
 
     def _time(self, case: Case) -> Times:
-        given = self._prepare(self._timed, case)
+        given = self.prepared(case)
         cpu, wall = time.process_time_ns(), time.perf_counter_ns()
-        answer = self._timed.ask(case.operation, case.caller, **given)
+        answer = self.process.ask(case.operation, case.caller, **given)
         taken = Times((time.process_time_ns() - cpu) / NANO, (time.perf_counter_ns() - wall) / NANO)
         _done(case, answer)
         return taken
-
-    def _prepare(self, process: Process, case: Case) -> Mapping[str, Any]:
-        given = dict(case.given(self._world))
-        process.table.known = Known()
-        if case.knows is Knows.READ:
-            shown = {"conversationId": given["conversationId"]}
-            _done(case, process.ask("getConversation", case.caller, **shown))
-        if case.knows is Knows.DONE:
-            _done(case, process.ask(case.operation, case.caller, **given))
-            given = dict(case.given(self._world))
-        return given | ({"idempotency_key": self._world.new_id()} if case.key else {})
 
 
 def _done(case: Case, answer: Answer) -> Answer:
@@ -151,20 +163,24 @@ def _done(case: Case, answer: Answer) -> Answer:
     return answer
 
 
-def _median(taken: Sequence[Times]) -> Times | None:
-    if not taken:
-        return None
-    return Times(statistics.median(t.cpu for t in taken), statistics.median(t.wall for t in taken))
-
-
 def rows_of(endpoint: str, shape: Shape, runs: int) -> Iterator[Row]:
-    """Yield what every case costs on a shape: first what changes nothing, last the tree's deletion."""
+    """Yield what every case costs on a shape.
+
+    Cases that change nothing come first, and the tree's deletion last; times are taken on a tree of their
+    own, since what is run often makes another shape of it. runs: how often; 0: no times are taken.
+    """
+    chosen = [(name, case) for name, case in CASES.items() if case.suits(shape)]
+    chosen.sort(key=lambda named: (named[1].is_end, not named[1].is_read))
+    times: dict[str, Times | None] = {}
+    if runs:
+        with world(endpoint, shape) as of:
+            timing = Timing(of)
+            times = {name: timing.median(case, runs) for name, case in chosen}
     with world(endpoint, shape) as of:
-        measuring = Measuring(of, runs)
-        chosen = [(name, case) for name, case in CASES.items() if case.suits(shape)]
-        for name, case in sorted(chosen, key=lambda named: (named[1].is_end, not named[1].is_read)):
-            yield measuring.row(name, case)
-        yield measuring.cascade()
+        counting = Counting(of)
+        for name, case in chosen:
+            yield counting.row(name, case, times.get(name))
+        yield counting.cascade()
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:

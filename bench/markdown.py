@@ -5,24 +5,30 @@ from collections.abc import Mapping, Sequence
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table, its first column to the left and all others to the right.
+    """Return a table: columns of text to the left, the first among them, and those of figures to the right.
 
-    >>> print(table(["of", "ms"], [["one", "7"]]))
-    | of  |  ms |
-    |:----|----:|
-    | one |   7 |
+    >>> print(table(["of", "ms", "why"], [["one", "7", ""], ["two", "70", "slow"]]))
+    | of  |  ms | why  |
+    |:----|----:|:-----|
+    | one |   7 |      |
+    | two |  70 | slow |
     """
-    widths = [max(3, *(len(row[at]) for row in [names, *rows])) for at in range(len(names))]
+    columns = list(zip(names, *rows, strict=True))
+    widths = [max(3, *map(len, column)) for column in columns]
+    to_left = [at == 0 or any(_is_text(cell) for cell in column[1:]) for at, column in enumerate(columns)]
 
     def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.ljust(w) if at == 0 else cell.rjust(w)
-            for at, (cell, w) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return f"| {' | '.join(padded)} |"
+        sides = zip(cells, widths, to_left, strict=True)
+        return f"| {' | '.join(cell.ljust(w) if left else cell.rjust(w) for cell, w, left in sides)} |"
 
-    rule = [f":{'-' * (w + 1)}" if at == 0 else f"{'-' * (w + 1)}:" for at, w in enumerate(widths)]
+    rule = [
+        f":{'-' * (w + 1)}" if left else f"{'-' * (w + 1)}:" for w, left in zip(widths, to_left, strict=True)
+    ]
     return "\n".join([line(names), f"|{'|'.join(rule)}|", *map(line, rows)])
+
+
+def _is_text(cell: str) -> bool:
+    return cell.lstrip("*")[:1].isalpha()
 
 
 def filled(page: str, blocks: Mapping[str, str]) -> str:

@@ -37,6 +37,7 @@ from botocore import xform_name
 from rich.console import Console
 from rich.progress import track
 
+from bench.markdown import table
 from forklore.edge.wiring import open_table
 from local_server.invocation import LambdaContext, load_handler
 from local_server.log import JsonLines
@@ -295,29 +296,31 @@ def report(cases: Sequence[Case], measured: dict[str, Measured], *, runs: int) -
     """Return two Markdown tables: times, and what they go into."""
     machine = f"{os.cpu_count()} × {platform.machine()}"
     made_of = ", ".join(f"{name} {version(name)}" for name in ("botocore", "pydantic"))
-    lines = [
-        f"Medians of {runs} runs, milliseconds; {machine}, Python {platform.python_version()}, {made_of}.",
-        "",
-        "| operation | CPU | target | wall | calls | CPU of the same calls bare | ratio | of the last one |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    head = f"Medians of {runs} runs, milliseconds; {machine}, Python {platform.python_version()}, {made_of}."
+    names = [
+        "operation",
+        "CPU",
+        "target",
+        "wall",
+        "calls",
+        "the same calls bare",
+        "ratio",
+        "the last one bare",
     ]
+    cells = []
     for case in cases:
         of = measured[case.name]
         cpu = statistics.median(of.cpu)
-        target = "" if case.target_ms is None else f"≤ {case.target_ms:g}"
-        lines.append(
-            f"| {case.name} | {cpu:.2f} | {target} | {statistics.median(of.wall):.2f} | {of.calls} |"
-            f" {of.floor_ms:.2f} | {cpu / of.floor_ms:.2f} | {of.last_call_ms:.2f} |"
+        target = (
+            "" if case.target_ms is None else f"{'≤' if cpu <= case.target_ms else 'not'} {case.target_ms:g}"
         )
-    lines += [
-        "",
-        f"| CPU, ms | {' | '.join(case.name for case in cases)} |",
-        f"|---|{'--:|' * len(cases)}",
-    ]
-    for layer in sorted({layer for of in measured.values() for layer in of.samples}):
-        shares = [measured[case.name].share_ms(layer) for case in cases]
-        lines.append(f"| {layer} | {' | '.join(f'{share:.2f}' for share in shares)} |")
-    return "\n".join(lines)
+        ours = [f"{cpu:.2f}", target, f"{statistics.median(of.wall):.2f}", str(of.calls)]
+        bare = [f"{of.floor_ms:.2f}", f"{cpu / of.floor_ms:.2f}", f"{of.last_call_ms:.2f}"]
+        cells.append([case.name, *ours, *bare])
+    layers = sorted({layer for of in measured.values() for layer in of.samples})
+    shares = [[layer, *(f"{measured[case.name].share_ms(layer):.2f}" for case in cases)] for layer in layers]
+    parts = table(["CPU, ms", *(case.name for case in cases)], shares)
+    return "\n\n".join([head, table(names, cells), parts])
 
 
 def main() -> None:
