@@ -1,0 +1,5 @@
+"""The fixtures of tests that use the real Table on moto."""
+
+from tests.support.tables import moto, store, table
+
+__all__ = ["moto", "store", "table"]
