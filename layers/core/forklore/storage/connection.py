@@ -10,11 +10,13 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
 from botocore.exceptions import ConnectionError as BotoConnectionError
+from botocore.loaders import Loader, create_loader
 from botocore.parsers import ResponseParserError
 from botocore.session import get_session
 
@@ -98,7 +100,14 @@ def make_client(endpoint: str | None = None, *, region: str | None = None) -> An
         parameter_validation=False,  # DynamoDB checks them itself
     )
     session = get_session()  # boto3 would make the same client, after half as many imports again
+    session.register_component("data_loader", _descriptions())
     return session.create_client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
+
+
+@cache
+def _descriptions() -> Loader:
+    """Return botocore's descriptions of services, which are read once in a process, for all its clients."""
+    return create_loader()
 
 
 class Connection:
