@@ -12,7 +12,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -97,7 +97,7 @@ def _printed(module: str, *arguments: str) -> str:
     return subprocess.run(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def _write_all(file: Path, rows: dict[Shape, Sequence[Row]] | dict[Shape, list[Row]]) -> None:
+def _write_all(file: Path, rows: Mapping[Shape, Sequence[Row]]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", encoding="utf-8", newline="") as opened:
         writer = csv.writer(opened, lineterminator="\n")

@@ -117,6 +117,7 @@ class Counting(Asking):
         self._meter = Meter(of.store, self.process.table)
 
     def row(self, name: str, case: Case, times: Times | None) -> Row:
+        """Return what a case costs. times: taken elsewhere."""
         given = self.prepared(case)
         self._meter.begin()
         answer = _done(case, self.process.ask(case.operation, case.caller, **given))

@@ -37,20 +37,18 @@ from botocore import xform_name
 from rich.console import Console
 from rich.progress import track
 
+from bench.local import local_dynamodb
 from bench.markdown import table
+from bench.shapes import Texts
 from forklore.edge.wiring import open_table
 from local_server.invocation import LambdaContext, load_handler
 from local_server.log import JsonLines
 from local_server.template import Function
 from tests.edge.gateway import Gateway, credentials
 from tests.reliability.functions import functions_on
-from tests.support.dynamodb_local import DynamoDBLocalMissing, dynamodb_local
 from tests.support.tables import fresh_store
 
-DOCS = Path(__file__).parents[1] / "docs"
-PROSE = "".join((DOCS / name).read_text() for name in ("deploy.md", "operate.md", "security.md"))
 TABLE, BARE_TABLE = "forklore", "bare"
-LOCAL = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_DEFAULT_REGION": "us-east-1"}
 WARM_UP_RUNS = 20
 PAGES, PAGE_ENTRIES = 4, 50
 SAMPLE_SECONDS = 0.0002
@@ -182,9 +180,10 @@ def cases_of(service: Service) -> list[Case]:
     """Return the operations to measure, on conversations that are made for them."""
     chance = random.Random(1)
 
+    texts = Texts(chance)
+
     def entry(characters: int) -> dict[str, Any]:
-        start = chance.randrange(len(PROSE) - characters)
-        content = [{"role": "USER", "text": PROSE[start : start + characters]}]
+        content = [{"role": "USER", "text": texts.of(characters)}]
         return {"channel": "history", "contentType": "history", "content": content}
 
     def conversation(characters: int) -> tuple[str, list[str]]:
@@ -330,20 +329,16 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200, help="repetitions of each operation (200)")
     runs: int = parser.parse_args().runs
     console = Console(stderr=True)
-    try:
-        with (
-            mock.patch.dict(os.environ, LOCAL),
-            dynamodb_local() as endpoint,
-            fresh_store(TABLE, endpoint=endpoint) as store,
-            fresh_store(BARE_TABLE, endpoint=endpoint),
-            functions_on(store) as template,
-            logging_as_on_lambda(),
-        ):
-            service = Service(Gateway(template), endpoint)
-            cases = cases_of(service)
-            measured = measure(service, cases, runs=runs, console=console)
-    except DynamoDBLocalMissing as missing:
-        raise SystemExit(f"nothing was measured: {missing}") from None
+    with (
+        local_dynamodb() as endpoint,
+        fresh_store(TABLE, endpoint=endpoint) as store,
+        fresh_store(BARE_TABLE, endpoint=endpoint),
+        functions_on(store) as template,
+        logging_as_on_lambda(),
+    ):
+        service = Service(Gateway(template), endpoint)
+        cases = cases_of(service)
+        measured = measure(service, cases, runs=runs, console=console)
     print(report(cases, measured, runs=runs))
 
 

@@ -28,12 +28,12 @@ def test_no_operation_costs_more_than_the_design_says_but_those_that_are_explain
     assert {name for name, holds in held.items() if not holds} == set(MISSED)
 
 
-@pytest.mark.parametrize(("axis", "large"), [("forks", 60), ("entries", 800)])
-def test_costs_do_not_grow_with_siblings_or_length_but_where_it_is_explained(
-    endpoint: str, axis: str, large: int
+@pytest.mark.parametrize(("axis", "few", "many"), [("forks", 1, 60), ("entries", 200, 800), ("chain", 2, 12)])
+def test_costs_do_not_grow_with_siblings_length_or_depth_but_where_it_is_explained(
+    endpoint: str, axis: str, few: int, many: int
 ) -> None:
     """F16, F22: no request does unbounded work."""
-    small_rows, large_rows = rows(endpoint, FULL), rows(endpoint, replace(FULL, **{axis: large}))
+    small_rows, large_rows = (rows(endpoint, replace(FULL, **{axis: at})) for at in (few, many))
 
     assert len(small_rows) == len(large_rows) > 40
     assert unexplained(axis, small_rows, large_rows) == []
