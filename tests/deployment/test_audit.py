@@ -1,6 +1,7 @@
 """What is made of pip-audit's report."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -34,10 +35,10 @@ BROKEN = [
 def says(folder: Path, text: str, *, error: str = "", status: int = 0) -> str:
     """Return a pip-audit that prints `text`."""
     command = folder / "pip-audit"
-    command.write_text(
-        f"#!{sys.executable}\nimport sys\nprint({text!r})\n"
-        f"print({error!r}, file=sys.stderr)\nsys.exit({status})\n"
-    )
+    script = folder / "pip_audit.py"
+    script.write_text(f"import sys\nprint({text!r})\nprint({error!r}, file=sys.stderr)\nsys.exit({status})\n")
+    # Python's path may hold a blank, which no first line can.
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} "$@"\n')
     command.chmod(0o755)
     return str(command)
 
