@@ -126,7 +126,10 @@ PAIRS: dict[str, Pair] = {
     "append, append to a new one": pair(append(ANN, to=NEW), append(ANN, to=NEW, entry=said("other"))),
     "append, append of two who do not share": pair(append(ANN, to=NEW), append(EVE, to=NEW)),
     "append, append with If-Match": pair(
-        append(ANN, if_match="<third>", knows=(ROOT, ANN)), append(BOB, if_match="<third>", knows=(ROOT, BOB))
+        append(ANN, if_match="<third>", knows=(ROOT, ANN)),
+        # Later than Ann's by the clock: ids of one millisecond come in any order, and where the second id is
+        # the lower one, it is refused without If-Match, too.
+        replace(append(BOB, if_match="<third>", knows=(ROOT, BOB)), in_seconds=60),
     ),
     "append, append with one key": by_key(append(BOB, knows=(ROOT, BOB))),
     "append, delete": pair(append(BOB, knows=(ROOT, BOB)), _DELETE),
