@@ -568,16 +568,14 @@ class Writer:
         group_id: str,
         *,
         at: str,
-        states: Sequence[State] = (State.LIVE,),
         owner: str | None = None,
     ) -> Write:
-        """Set a tree's tombstone and take it off the list of all trees.
+        """Set the tombstone of a live tree and take it off the list of all trees.
 
-        states: those it may be in. With `owner` only while that is the owner.
+        With `owner` only while that is the owner.
         """
         n = Names()
-        allowed = ", ".join(n.value(state.name, text(state)) for state in states)
-        conditions = [f"{n.name('state')} IN ({allowed})"]
+        conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
         if owner is not None:
             conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
         return self._tombstone(name, group_id, n, at=at, conditions=conditions)

@@ -150,7 +150,7 @@ def _close(
 def _bury_children(table: Table, kids: Sequence[Key]) -> dict[str, bool]:
     """Set the tombstones of started trees, whoever owns them now; tell of each whether it was set just now.
 
-    kids: their KID items, which are kept for as long as this must be found again.
+    kids: their KID items, which come with a tree's life and are kept for as long as this must be found again.
     """
     at = _now(table)
     children = [keys.listed(kid.sort).conversation_id for kid in kids]
@@ -159,7 +159,7 @@ def _bury_children(table: Table, kids: Sequence[Key]) -> dict[str, bool]:
         return _commit_if_so(  # if not, it is dying or gone
             table,
             [
-                table.write.bury(GROUP, child, at=at, states=(State.LIVE, State.CREATING)),
+                table.write.bury(GROUP, child, at=at),
                 table.write.put_job(JOB, DELETION, child, at=at),
             ],
         )
