@@ -3,11 +3,14 @@
 A condition is what stands alone, or between ANDs, in a ConditionExpression. It is known by the write that
 it is in, and by its own words, such as `Update HEAD (first): last < :first`. In the brackets is what tells
 writes of one kind of item apart: the first attributes that are written or, by a ConditionCheck, asked for.
+Most conditions come with their write, whoever makes it. Those that a use case chooses are known by what the
+transaction is for as well, such as `fork: Update GROUP (forks): owner = :owner`: all ConditionChecks, and
+whether the owner must still be one.
 """
 
 import copy
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.reliability.faults import WRITE, Call, Rewrite
@@ -15,14 +18,34 @@ from tests.reliability.faults import WRITE, Call, Rewrite
 TRUE = "(attribute_exists(PK) OR attribute_not_exists(PK))"
 SAME = {"attribute_not_exists(nonce)": "nonce = :made"}
 """What the same words of the code come to, for a tree that no request has marked."""
+CHOSEN = "owner = :owner"
+PURPOSES: Mapping[str, set[str]] = {
+    "child": {"Put KID"},
+    "fork": {"Put PTR", "Update GROUP"},
+    "sync": {"Put ENTRY", "Update CTX of a sync"},
+    "append": {"Put ENTRY", "Update HEAD"},
+    "change": {"Update CONV", "Update HEAD"},
+    "rewriting": {"Update HEAD"},
+    "copying members": {"Put MEM", "ConditionCheck GROUP"},
+    "share": {"Put MEM", "Update GROUP"},
+    "removal": {"Delete MEM", "Update GROUP"},
+    "level": {"Update MEM", "Update GROUP"},
+    "offer": {"Put XFER"},
+    "deletion": {"Put JOB", "Update GROUP"},
+    "clearing up": {"ConditionCheck GROUP"},
+}
+"""What a transaction is for: the first of these whose writes are all in it."""
 EXPRESSIONS = ("ConditionExpression", "UpdateExpression")
 _ATTACHED = {"#": "ExpressionAttributeNames", ":": "ExpressionAttributeValues"}
+Part = tuple[str, dict[str, Any]]
+"""A write of a transaction: its verb, and what it says."""
 _GLUE = re.compile(r"\b(AND|OR)\b")
 
 
 def conditions_of(call: Call) -> set[str]:
     """Return every condition in a transaction; of another call none."""
-    return {_named(verb, part, clause) for verb, part in _parts(call.body, call) for clause in _clauses(part)}
+    parts = list(_parts(call.body, call))
+    return {_named(verb, part, clause, parts) for verb, part in parts for clause in _clauses(part)}
 
 
 def without(condition: str) -> Rewrite:
@@ -30,9 +53,10 @@ def without(condition: str) -> Rewrite:
 
     def rewrite(call: Call) -> Mapping[str, Any]:
         body = copy.deepcopy(dict(call.body))
+        parts = list(_parts(call.body, call))
         for verb, part in _parts(body, call):
             for clause in _clauses(part):
-                if _named(verb, part, clause) == condition:
+                if _named(verb, part, clause, parts) == condition:
                     part["ConditionExpression"] = part["ConditionExpression"].replace(clause, TRUE)
                     _prune(part)
         return body
@@ -40,7 +64,7 @@ def without(condition: str) -> Rewrite:
     return rewrite
 
 
-def _parts(body: Mapping[str, Any], call: Call) -> Iterator[tuple[str, dict[str, Any]]]:
+def _parts(body: Mapping[str, Any], call: Call) -> Iterator[Part]:
     if call.operation == WRITE:
         for write in body["TransactItems"]:
             [(verb, part)] = write.items()
@@ -95,7 +119,7 @@ def _at_top(expression: str, word: str) -> list[str]:
     return [*found, expression[start:].strip()]
 
 
-def _named(verb: str, part: Mapping[str, Any], clause: str) -> str:
+def _named(verb: str, part: Mapping[str, Any], clause: str, parts: Sequence[Part]) -> str:
     names = part.get("ExpressionAttributeNames", {})
 
     def plain(text: str) -> str:
@@ -106,7 +130,20 @@ def _named(verb: str, part: Mapping[str, Any], clause: str) -> str:
     first = re.findall(r"#\w+", re.split(r"(?<!^)\b(?:SET|ADD|REMOVE)\b", told_by.get(verb, ""))[0])
     clause = SAME.get(plain(clause), clause)
     which = f" ({plain(', '.join(dict.fromkeys(first[:2])))})" if first else ""
-    return f"{verb} {kind}{which}: {plain(clause)}"
+    chooser = f"{_purpose(parts)}: " if verb == "ConditionCheck" or plain(clause) == CHOSEN else ""
+    return f"{chooser}{verb} {kind}{which}: {plain(clause)}"
+
+
+def _purpose(parts: Sequence[Part]) -> str:
+    writes = {f"{verb} {_kind(part.get('Key') or part['Item'])}" for verb, part in parts}
+    if any(_is_of_sync(part) for verb, part in parts if verb == "Update"):
+        writes.add("Update CTX of a sync")
+    return next(purpose for purpose, those in PURPOSES.items() if those <= writes)
+
+
+def _is_of_sync(part: Mapping[str, Any]) -> bool:
+    """Tell whether an update is of CTX, and held to what was seen in place of an epoch."""
+    return _kind(part["Key"]) == "CTX" and ":epoch" not in part["ConditionExpression"]
 
 
 def _kind(key: Mapping[str, Any]) -> str:

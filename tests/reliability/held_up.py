@@ -22,6 +22,7 @@ from tests.reliability.world import (
     CROWD,
     HALF,
     LAST_OF_CROWD,
+    NEW,
     PASSED,
     PASSED_FORK,
     ROOT,
@@ -37,6 +38,7 @@ from tests.reliability.world import (
     said,
     settle,
 )
+from tests.support.tables import Request, Wire
 
 GO_ON: Mapping[str, Any] = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
 OPENS = 3
@@ -228,6 +230,36 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
         assert_intact(store, settled=True)
 
 
+def start_a_child_late(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that nobody starts a child who is a reader by now, though what is read shows a writer.
+
+    A read that meets a transaction half way shows some of what it writes; DynamoDB Local never does.
+    """
+    with built(family, endpoint).copy(endpoint) as store:
+        place = keys.member(ROOT, "bob")
+        earlier = store.item(place)
+        bob = {"conversationId": ROOT, "userId": "bob"}
+        assert Process(store).ask("updateMembership", ANN, **bob, accessLevel="reader").status == 200
+        left = store.contents()
+        starting = Process(store, rewrite=rewrite)
+
+        def show_late(request: Request, answer: dict[str, Any]) -> None:
+            found = {
+                "Query": lambda: answer["Items"],
+                "BatchGetItem": lambda: answer["Responses"][store.name],
+            }
+            for item in found.get(request.operation, list)():
+                if items.key(item) == place:
+                    item.update(earlier)
+
+        Wire.of(starting.table).after(show_late)
+        answer = starting.ask(
+            "appendEntry", BOB, conversationId=NEW, **said("too late"), startedByConversationId=ROOT
+        )
+
+        hold(answer.status == 403 and store.contents() == left, answer)
+
+
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two go on with a child": go_on_with_a_child,
@@ -236,5 +268,6 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "clear up what lives again": clear_up_what_lives_again,
     "delete what lives again": partial(clear_up_what_lives_again, erased=2),
     "go on with a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
+    "start a child as a writer who is a reader by now": start_a_child_late,
     "give a child up while it is gone on with": give_a_child_up,
 }

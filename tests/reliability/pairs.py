@@ -88,6 +88,8 @@ _DELETE = OPERATIONS["delete"]
 _REVOKE = OPERATIONS["remove a member"]
 _DOWNGRADE = OPERATIONS["change a level to reader"]
 _ACCEPT, _CANCEL, _DECLINE = OPERATIONS["accept"], OPERATIONS["cancel"], OPERATIONS["decline"]
+_DOWNGRADE_MIA = change("updateMembership", ANN, conversationId=ROOT, userId="mia", accessLevel="reader")
+_MEMBERS = read("listMemberships", ANN, conversationId=ROOT)
 _DELETE_GIVEN = delete("deleteConversation", ANN, of=offered, conversationId=GIVEN)
 _CHILD, _CROWD_CHILD = (
     OPERATIONS["append and start a child"],
@@ -132,6 +134,9 @@ PAIRS: dict[str, Pair] = {
         replace(append(BOB, if_match="<third>", knows=(ROOT, BOB)), in_seconds=60),
     ),
     "append, append with one key": by_key(append(BOB, knows=(ROOT, BOB))),
+    "append, sync by a clock behind": pair(
+        replace(OPERATIONS["append, known"], in_seconds=60), OPERATIONS["sync more"]
+    ),
     "append, delete": pair(append(BOB, knows=(ROOT, BOB)), _DELETE),
     "append for the first time, delete": pair(append(BOB, to=FORK), _DELETE),
     "create, create": pair(post("createConversation", ANN, id=NEW), post("createConversation", BOB, id=NEW)),
@@ -176,6 +181,19 @@ PAIRS: dict[str, Pair] = {
         ),
         OPERATIONS["share as a manager"],
     ),
+    "downgrade a manager and a look, downgrade by them": pair(
+        (_DOWNGRADE_MIA, _MEMBERS), OPERATIONS["change a level to reader"]
+    ),
+    "downgrade a manager and a look, remove by them": pair(
+        (_DOWNGRADE_MIA, _MEMBERS), OPERATIONS["remove a member as a manager"]
+    ),
+    "revoke and a look, fork": pair((_REVOKE, _look(NEW)), _FORK),
+    "revoke and a look, fork by an append": pair((_REVOKE, _look(NEW)), OPERATIONS["append and fork"]),
+    "revoke and a look, change": pair((_REVOKE, _look(ROOT)), OPERATIONS["change"]),
+    "revoke and a look, sync": pair(
+        (_REVOKE, read("listEntries", PLANNER, conversationId=ROOT, channel="context")),
+        OPERATIONS["sync by a writer"],
+    ),
     "revoke, change": pair(_REVOKE, OPERATIONS["change"]),
     "revoke, downgrade": pair(_REVOKE, _DOWNGRADE),
     "revoke, leave": pair(_REVOKE, OPERATIONS["remove oneself"], also=BOTH_GONE),
@@ -208,6 +226,14 @@ PAIRS: dict[str, Pair] = {
         (_ACCEPT, read("listMemberships", BOB, of=offered, conversationId=GIVEN)),
         post("shareConversation", ANN, of=offered, conversationId=GIVEN, userId="eve", accessLevel="manager"),
     ),
+    "accept and a look, downgrade by the owner before": pair(
+        (_ACCEPT, read("listMemberships", BOB, of=offered, conversationId=GIVEN)),
+        change("updateMembership", ANN, of=offered, conversationId=GIVEN, userId="mia", accessLevel="reader"),
+    ),
+    "accept and a look, remove by the owner before": pair(
+        (_ACCEPT, read("listMemberships", BOB, of=offered, conversationId=GIVEN)),
+        delete("removeMembership", ANN, of=offered, conversationId=GIVEN, userId="mia"),
+    ),
     "cancel, decline": pair(_CANCEL, _DECLINE, also=BOTH_GONE),
     "remove the owner before, append by them": pair(
         OPERATIONS["remove the owner before"], OPERATIONS["append as the owner before"]
@@ -234,6 +260,7 @@ PAIRS: dict[str, Pair] = {
         OPERATIONS["sync a new one"],
         post("syncContext", PLANNER, conversationId=NEW, contentType="note", content=["z"]),
     ),
+    "sync, delete": pair(OPERATIONS["sync by a writer"], _DELETE),
     "sync, context": pair(OPERATIONS["sync more"], append(PLANNER, entry=thought("d"))),
     "delete, delete": pair(
         _DELETE_GIVEN,
@@ -276,6 +303,11 @@ PAIRS: dict[str, Pair] = {
     ),
     "append, accept and remove the sender": pair(
         append(ANN, to=GIVEN, of=offered, knows=(GIVEN, ANN)), _TAKE_OVER, is_endless=True
+    ),
+    "sync, accept and remove the sender": pair(
+        post("syncContext", PLANNER, of=offered, conversationId=GIVEN, contentType="note", content=["z"]),
+        _TAKE_OVER,
+        is_endless=True,
     ),
     "change, accept and remove the sender": pair(
         change("updateConversation", ANN, of=offered, conversationId=GIVEN, title="new"),

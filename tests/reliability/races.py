@@ -1,20 +1,22 @@
 """Two requests at the same time, and what must be true of them (reliability, C4).
 
 They must come out as if one had been made after the other: all answers and the table, once all work is done,
-are as in one of the orders. And the invariants hold as soon as both are answered.
+are as in one of the orders. Where one was answered before the other began, it is the first in that order. And
+the invariants hold as soon as both are answered.
+Source: M. Herlihy, J. Wing, "Linearizability: A Correctness Condition for Concurrent Objects" (1990).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import permutations
+from itertools import combinations, permutations, product
 
 from tests.reliability.comparing import seen
 from tests.reliability.crashes import UNAVAILABLE, nothing
-from tests.reliability.faults import Choose, Rewrite
+from tests.reliability.faults import Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
-from tests.reliability.schedules import explore
+from tests.reliability.schedules import commute, explore
 from tests.reliability.service import Answer, Process
 from tests.reliability.violation import hold
 from tests.reliability.world import Operation, World, built, settle
@@ -27,6 +29,12 @@ Outcome = tuple[list[str], list[str]]
 
 Actor = tuple[Operation, ...]
 """Requests that one caller makes, each after the answer to the one before."""
+Asked = tuple[str, int]
+"""One of the requests: whose, and the how many-eth of them."""
+Order = tuple[str, ...]
+"""An order of the requests, as the names of those whose turn it is."""
+Trace = list[tuple[Asked, Call]]
+"""The calls of all requests, in the order in which they were made."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +58,8 @@ class Pair:
         [of] = {operation.of for operation in (*self.one, *self.other)}
         return of
 
-    def orders(self) -> Iterator[tuple[str, ...]]:
-        """Yield every order of the requests, as the names of those whose turn it is."""
+    def orders(self) -> Iterator[Order]:
+        """Yield every order of the requests."""
         names = (ONE,) * len(self.one) + (OTHER_ONE,) * len(self.other)
         yield from sorted(set(permutations(names)))
 
@@ -69,9 +77,9 @@ class Race:
         return built(self.pair.of, self.endpoint)
 
     @cached_property
-    def in_turn(self) -> list[Outcome]:
-        """The outcomes of the requests when each is made after the answer to the one before."""
-        return [self._in_turn(order) for order in self.pair.orders()]
+    def in_turn(self) -> dict[Order, Outcome]:
+        """What comes of the requests when each is made after the answer to the one before."""
+        return {order: self._in_turn(order) for order in self.pair.orders()}
 
     @property
     def is_same_alone(self) -> bool:
@@ -84,7 +92,7 @@ class Race:
             caller.ask_next()
             return seen(caller.answers, store.contents().values())
 
-    def _in_turn(self, order: Iterable[str]) -> Outcome:
+    def _in_turn(self, order: Order) -> Outcome:
         with self.world.copy(self.endpoint) as store:
             callers = self._callers(store, None)
             for name in order:
@@ -92,30 +100,44 @@ class Race:
             return self._outcome(callers, store)
 
     def run(self, *, switches_max: int | None = None) -> int:
-        """Hold every schedule to the outcome of one of the orders; return how many there are.
+        """Hold every schedule to the outcome of an order that it can be; return how many schedules there are.
 
         switches_max: how often one of the two must wait who could go on; None: in all orders.
         """
-        made: list[tuple[Store, Mapping[str, _Caller]]] = []
+        made: list[tuple[Store, Mapping[str, _Caller], Trace]] = []
 
         @contextmanager
         def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
             with self.world.copy(self.endpoint) as store:
                 callers = self._callers(store, self.rewrite)
-                made[:] = [(store, callers)]
-                yield {name: caller.ask_all for name, caller in callers.items()}
+                trace: Trace = []
+                made[:] = [(store, callers, trace)]
+                yield {name: partial(caller.ask_all, name, trace) for name, caller in callers.items()}
 
         schedules = 0
         for _ in explore(callers, switches_max=switches_max):
-            [(store, asked)] = made
+            [(store, asked, trace)] = made
             assert_intact(store)
+            answered = {(name, at) for name, caller in asked.items() for at in caller.answered}
             outcome = self._outcome(asked, store)
+            fitting = [self.in_turn[order] for order in self._fitting(trace, answered)]
             if (asked[ONE].answers[0].status, asked[OTHER_ONE].answers[0].status) in self.pair.also:
-                hold(outcome[1] in [contents for _, contents in self.in_turn], outcome[0])
+                hold(outcome[1] in [contents for _, contents in fitting], outcome[0])
             else:
-                hold(outcome in self.in_turn, outcome[0])
+                hold(outcome in fitting, outcome[0])
             schedules += 1
         return schedules
+
+    def _fitting(self, trace: Trace, answered: Iterable[Asked]) -> list[Order]:
+        """Return the orders in which none comes after one that began when it had been answered."""
+        requests = [
+            *product([ONE], range(len(self.pair.one))),
+            *product([OTHER_ONE], range(len(self.pair.other))),
+        ]
+        first = {(a, b) for a, b in product(requests, requests) if a in answered and _is_first(a, b, trace)}
+        orders = [order for order in self.pair.orders() if first.isdisjoint(_turned_round(order))]
+        assert orders, "requests that come before each other"
+        return orders
 
     def _callers(self, store: Store, rewrite: Rewrite | None) -> "dict[str, _Caller]":
         pair = self.pair
@@ -142,6 +164,11 @@ class _Caller:
     requests: list[Callable[[], Answer]]
     answers: list[Answer] = field(default_factory=list)
 
+    @property
+    def answered(self) -> list[int]:
+        """Which requests have an answer that is not to be asked for again."""
+        return [at for at, answer in enumerate(self.answers) if answer.status != UNAVAILABLE]
+
     def ask_next(self) -> None:
         self.answers.append(self.requests[len(self.answers)]())
 
@@ -152,8 +179,40 @@ class _Caller:
             if answer.status == UNAVAILABLE:
                 self.answers[at] = self.requests[at]()
 
-    def ask_all(self, choose: Choose) -> None:
-        """Make all requests. choose: is told of each call before it is made."""
-        self.process.faults.choose = choose
+    def ask_all(self, name: str, trace: Trace, choose: Choose) -> None:
+        """Make all requests. trace: notes their calls. choose: is told of each before it is made."""
+
+        def note(call: Call) -> Fault | None:
+            fault = choose(call)
+            trace.append(((name, len(self.answers)), call))
+            return fault
+
+        self.process.faults.choose = note
         for _ in self.requests:
             self.ask_next()
+
+
+def _is_first(one: Asked, other: Asked, trace: Trace) -> bool:
+    """Tell whether all calls of one request were made before those of the other.
+
+    Calls that commute count as made in either order: of runs that differ only by these, one stands for all.
+    """
+    return _can_precede(one, other, trace) and not _can_precede(other, one, trace)
+
+
+def _can_precede(one: Asked, other: Asked, trace: Trace) -> bool:
+    """Tell whether one request, and what its caller did before, had to wait for no call from the other on."""
+    return one[0] != other[0] and not any(
+        before[0] == other[0]
+        and before[1] >= other[1]
+        and after[0] == one[0]
+        and after[1] <= one[1]
+        and not commute(call, waiting)
+        for (before, call), (after, waiting) in combinations(trace, 2)
+    )
+
+
+def _turned_round(order: Order) -> set[tuple[Asked, Asked]]:
+    """Return the requests of an order in twos, the later one first."""
+    asked = [(name, order[:at].count(name)) for at, name in enumerate(order)]
+    return {(later, earlier) for earlier, later in combinations(asked, 2)}

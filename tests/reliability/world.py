@@ -22,6 +22,7 @@ from tests.support.tables import Store, WrongClock
 ANN, BOB, MIA, RITA, EVE = (Caller(name) for name in ("ann", "bob", "mia", "rita", "eve"))
 """The owner of every tree, a writer, a manager and a reader of some, and a stranger."""
 PLANNER, CODER = Caller("ann", "planner"), Caller("ann", "coder")
+BOBS_PLANNER = Caller("bob", "planner")
 ROOT_CALLER = Caller("root", None, frozenset({"admin"}))
 KEY = "the key"
 CROWD_MEMBERS = 50
@@ -444,6 +445,7 @@ OPERATIONS: dict[str, Operation] = {
         "appendEntry", ANN, of=passed, conversationId=PASSED_FORK, **said("new")
     ),
     "sync more": _sync(PLANNER, "a", "b", "c"),
+    "sync by a writer": _sync(BOBS_PLANNER, "a", "b", "c"),
     "sync something else": _sync(PLANNER, "z"),
     "sync the same": _sync(PLANNER, "a", "b"),
     "sync for the first time": _sync(CODER, "a"),
