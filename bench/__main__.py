@@ -26,6 +26,7 @@ from bench.limits import MISSED, limits_of, limits_table
 from bench.local import local_dynamodb
 from bench.markdown import filled, table
 from bench.money import Function, Month, Prices, tables
+from bench.package_sizes import sizes_table
 from bench.plots import draw
 from bench.shapes import AXES, BASE, Shape
 from tests.support.dynamodb_local import VERSION
@@ -43,7 +44,9 @@ def main() -> int:
     )
     parser.add_argument("--runs", type=int, default=20, help="how often each is run for its times (20)")
     parser.add_argument("--seconds", type=float, default=3, help="of each measurement of throughput (3)")
-    parser.add_argument("--build", type=Path, help="what is built, for the cold starts; else they are left")
+    parser.add_argument(
+        "--build", type=Path, help="what is built, for its sizes and the cold starts; else they are left"
+    )
     options = parser.parse_args()
     console = Console(stderr=True)
     rows = _costs(options.runs, console)
@@ -58,6 +61,7 @@ def main() -> int:
         "throughput": _printed("bench.throughput", "--seconds", str(options.seconds)),
     }
     if options.build:
+        blocks["package sizes"] = sizes_table(options.build)
         blocks["cold start"] = _printed("bench.cold_start", "--build", str(options.build))
     _write_all(FOLDER / "costs.csv", rows)
     pictures = draw(FOLDER, by_axis)
