@@ -215,17 +215,16 @@ def growth(axis: str, small: Sequence[Row], large: Sequence[Row]) -> list[Growth
 
 
 def _growth(axis: str, small: Row, large: Row) -> Growth:
-    reasons = GROWS[axis].get(large.name, ())
-    more = [
-        sum(after) - sum(before)
-        for after, before in (
-            ([one.cost(large.shape)[at] for one in reasons], [one.cost(small.shape)[at] for one in reasons])
-            for at in range(len(Units._fields))
-        )
-    ]
     taken = _units(small)
-    most = Units(*(max(GROWTH_MAX * have, have + add) for have, add in zip(taken, more, strict=True)))
+    figures = zip(taken, _explained(axis, small), _explained(axis, large), strict=True)
+    most = Units(*(max(GROWTH_MAX * have, have + after - before) for have, before, after in figures))
     return Growth(large.name, taken, _units(large), most)
+
+
+def _explained(axis: str, row: Row) -> Units:
+    """Return what all reasons of a case come to on its shape."""
+    reasons = GROWS[axis].get(row.name, ())
+    return Units(*map(sum, zip(Units(), *(one.cost(row.shape) for one in reasons), strict=True)))
 
 
 def _units(row: Row) -> Units:
