@@ -10,6 +10,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.markdown import table
+
 BUILD = Path(__file__).parents[1] / ".aws-sam" / "build"
 KB = 1000
 
@@ -25,6 +27,12 @@ def sizes(build: Path) -> Iterator[tuple[str, int, int]]:
         yield folder.name, sum(path.stat().st_size for path in files), len(packed.getvalue())
 
 
+def sizes_table(build: Path) -> str:
+    """Return the sizes in Markdown."""
+    cells = [[name, f"{plain / KB:,.1f}", f"{packed / KB:,.1f}"] for name, plain, packed in sizes(build)]
+    return table(["part", "files, KB", "zipped, KB"], cells)
+
+
 def main() -> int:
     """Print a table; return 1 if nothing is built."""
     parser = argparse.ArgumentParser(description="How large each part of a build is.")
@@ -33,9 +41,7 @@ def main() -> int:
     if not build.is_dir():
         print("nothing is built: make build", file=sys.stderr)
         return 1
-    print(f"{'':24}{'files, kB':>12}{'zipped, kB':>12}")
-    for name, plain, packed in sizes(build):
-        print(f"{name:24}{plain / KB:12,.1f}{packed / KB:12,.1f}")
+    print(sizes_table(build))
     return 0
 
 

@@ -37,6 +37,7 @@ from botocore import xform_name
 from rich.console import Console
 from rich.progress import track
 
+from bench.judging import Target
 from bench.local import local_dynamodb
 from bench.markdown import table
 from bench.shapes import Texts
@@ -84,11 +85,11 @@ WAITS = {"readinto", "wait", "_worker"}
 
 @dataclass(frozen=True)
 class Case:
-    """An operation to measure. event: makes its next request; target_ms: the CPU it may take, if set."""
+    """An operation to measure. event: makes its next request; target: for its CPU, in milliseconds."""
 
     name: str
     event: Callable[[], tuple[Function, dict[str, Any]]]
-    target_ms: float | None = None
+    target: Target | None = None
 
 
 @dataclass
@@ -207,9 +208,9 @@ def cases_of(service: Service) -> list[Case]:
     grown, entries = conversation(1_000)
     small, large = conversation(1_000)[0], conversation(4_000)[0]
     return [
-        Case("append of 1 KB", append, 3.0),
+        Case("append of 1 KB", append, Target(3.0)),
         Case("the same with an Idempotency-Key", lambda: append("Idempotency-Key", str(uuid.uuid4()))),
-        Case("newest page of 50 × 1 KB", lambda: page(small), 8.0),
+        Case("newest page of 50 × 1 KB", lambda: page(small), Target(8.0)),
         Case("newest page of 50 × 4 KB", lambda: page(large)),
         Case("get a conversation", lambda: service.event("GET", small)),
         Case("fork at an entry", fork),
@@ -310,16 +311,20 @@ def report(cases: Sequence[Case], measured: dict[str, Measured], *, runs: int) -
     for case in cases:
         of = measured[case.name]
         cpu = statistics.median(of.cpu)
-        target = (
-            "" if case.target_ms is None else f"{'≤' if cpu <= case.target_ms else 'not'} {case.target_ms:g}"
-        )
-        ours = [f"{cpu:.2f}", target, f"{statistics.median(of.wall):.2f}", str(of.calls)]
+        ours = [f"{cpu:.2f}", _said(case.target, cpu), f"{statistics.median(of.wall):.2f}", str(of.calls)]
         bare = [f"{of.floor_ms:.2f}", f"{cpu / of.floor_ms:.2f}", f"{of.last_call_ms:.2f}"]
         cells.append([case.name, *ours, *bare])
     layers = sorted({layer for of in measured.values() for layer in of.samples})
     shares = [[layer, *(f"{measured[case.name].share_ms(layer):.2f}" for case in cases)] for layer in layers]
     parts = table(["CPU, ms", *(case.name for case in cases)], shares)
     return "\n\n".join([head, table(names, cells), parts])
+
+
+def _said(target: Target | None, cpu: float) -> str:
+    if target is None:
+        return ""
+    said = target.verdict(cpu)
+    return f"not {target.most:g}: {said}" if said else f"≤ {target.most:g}"
 
 
 def main() -> None:
