@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from shutil import which
 from typing import IO
@@ -19,7 +20,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tests.support.listening import free_port
+from tests.support.listening import ServerDidNotStartError, ServerEndedError, on_free_port
 
 VERSION = "2.6.1"
 PROJECT = Path(__file__).parents[2]
@@ -46,10 +47,6 @@ POM = f"""\
 """
 
 
-class ServerDidNotStartError(Exception):
-    """A server ended at once or gave no answer in time; the message is one line and says what it printed."""
-
-
 class DynamoDBLocalMissing(Exception):
     """DynamoDB Local cannot run here; the message is one line and says why."""
 
@@ -65,13 +62,12 @@ def dynamodb_local() -> Iterator[str]:
     if java is None:
         raise DynamoDBLocalMissing("DynamoDB Local needs java on the PATH")
     jars = _fetch()
-    port = free_port()
     command = [java, f"-Djava.library.path={jars}", "-cp", f"{jars}/*"]
     command += ["com.amazonaws.services.dynamodbv2.local.main.ServerRunner"]
-    command += ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
+    command += ["-inMemory", "-sharedDb", "-disableTelemetry", "-port"]
     with ExitStack() as stack:
         try:
-            endpoint = stack.enter_context(_server(command, port))
+            endpoint = stack.enter_context(on_free_port(partial(_server, command)))
         except ServerDidNotStartError as error:
             raise DynamoDBLocalMissing(f"DynamoDB Local {VERSION} did not start: {error}") from error
         yield endpoint
@@ -83,8 +79,8 @@ def moto_server() -> Iterator[str]:
 
     Raises ServerDidNotStartError.
     """
-    port = free_port()
-    with _server([sys.executable, "-m", "local_server.dynamodb", "--port", str(port)], port) as endpoint:
+    command = [sys.executable, "-m", "local_server.dynamodb", "--port"]
+    with on_free_port(partial(_server, command)) as endpoint:
         yield endpoint
 
 
@@ -136,19 +132,25 @@ def _fetch() -> Path:
 
 @contextmanager
 def _server(command: Sequence[str], port: int) -> Iterator[str]:
-    """Yield the address at which `command` answers ListTables.
+    """Yield the address at which `command`, followed by the port, answers ListTables.
 
-    Raises ServerDidNotStartError.
+    Raises ServerDidNotStartError, with what it printed.
     """
     endpoint = f"http://127.0.0.1:{port}"
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
-            command, cwd=PROJECT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            [*command, str(port)],
+            cwd=PROJECT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
         try:
             deadline = time.monotonic() + START_SECONDS_MAX
             while not _lists_tables(endpoint):
-                if process.poll() is not None or time.monotonic() > deadline:
+                if process.poll() is not None:
+                    raise ServerEndedError(_gist(output))
+                if time.monotonic() > deadline:
                     raise ServerDidNotStartError(_gist(output))
                 time.sleep(0.1)
             yield endpoint
