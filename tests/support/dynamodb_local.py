@@ -4,6 +4,8 @@ DynamoDB Local is Amazon's own and the better stand-in, but it needs Java 17 or 
 time: it is fetched once into `.cache/dynamodb-local`. moto needs only Python: `local_server.dynamodb`.
 """
 
+import fcntl
+import os
 import re
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from shutil import which
 from typing import IO
 
 import boto3
+import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -25,8 +28,10 @@ from tests.support.listening import ServerDidNotStartError, ServerEndedError, on
 VERSION = "2.6.1"
 PROJECT = Path(__file__).parents[2]
 CACHE = PROJECT / ".cache" / "dynamodb-local"
+REQUIRED = "FORKLORE_REQUIRE_DYNAMODB_LOCAL"
+"""The variable that lets tests fail, rather than be skipped or use moto, where there is no DynamoDB Local."""
 FETCH_SECONDS_MAX = 300.0
-START_SECONDS_MAX = 60.0
+START_SECONDS_MAX = 180.0
 STOP_SECONDS_MAX = 10.0
 
 COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
@@ -61,7 +66,7 @@ def dynamodb_local() -> Iterator[str]:
     java = which("java")
     if java is None:
         raise DynamoDBLocalMissing("DynamoDB Local needs java on the PATH")
-    jars = _fetch()
+    jars = fetch()
     command = [java, f"-Djava.library.path={jars}", "-cp", f"{jars}/*"]
     command += ["com.amazonaws.services.dynamodbv2.local.main.ServerRunner"]
     command += ["-inMemory", "-sharedDb", "-disableTelemetry", "-port"]
@@ -85,26 +90,57 @@ def moto_server() -> Iterator[str]:
 
 
 @contextmanager
-def any_dynamodb() -> Iterator[str]:
-    """Yield the address of a DynamoDB Local, or of a moto on a machine that has none."""
+def dynamodb_local_or_skip() -> Iterator[str]:
+    """Yield the address of a DynamoDB Local; on a machine that has none, skip the test or fail it."""
     with ExitStack() as stack:
         try:
             endpoint = stack.enter_context(dynamodb_local())
-        except DynamoDBLocalMissing:
+        except DynamoDBLocalMissing as missing:
+            _fail_if_required(missing)
+            pytest.skip(f"NOT TESTED on DynamoDB Local: {missing}")
+        yield endpoint
+
+
+@contextmanager
+def any_dynamodb() -> Iterator[str]:
+    """Yield the address of a DynamoDB Local; on a machine that has none, of a moto, or fail the test."""
+    with ExitStack() as stack:
+        try:
+            endpoint = stack.enter_context(dynamodb_local())
+        except DynamoDBLocalMissing as missing:
+            _fail_if_required(missing)
             endpoint = stack.enter_context(moto_server())
         yield endpoint
 
 
-def _fetch() -> Path:
-    """Return the folder of DynamoDB Local's jars and native libraries; Maven fills it the first time."""
-    jars = CACHE / VERSION
+def _fail_if_required(missing: DynamoDBLocalMissing) -> None:
+    if os.environ.get(REQUIRED):
+        pytest.fail(f"{missing}; install Java 17 and Maven, or unset {REQUIRED}", pytrace=False)
+
+
+def fetch(cache: Path = CACHE) -> Path:
+    """Return the folder of DynamoDB Local's jars and native libraries; Maven fills it the first time.
+
+    Of several processes one lets Maven run, and the others wait: Maven's own folder is not made for more.
+    Raises DynamoDBLocalMissing.
+    """
+    jars = cache / VERSION
     if jars.is_dir():
         return jars
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not jars.is_dir():
+            _run_maven(jars)
+    return jars
+
+
+def _run_maven(jars: Path) -> None:
+    """Fill a folder, which is there at the end only. Raises DynamoDBLocalMissing."""
     maven = which("mvn")
     if maven is None:
         raise DynamoDBLocalMissing("DynamoDB Local is not fetched yet, and that needs mvn on the PATH")
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+    with tempfile.TemporaryDirectory(dir=jars.parent) as folder:
         Path(folder, "pom.xml").write_text(POM)
         command = [maven, "--quiet", "--batch-mode", "-Dstyle.color=never", COPY_DEPENDENCIES]
         with Path(folder, "output").open("w+") as output:
@@ -122,12 +158,7 @@ def _fetch() -> Path:
                 raise DynamoDBLocalMissing(f"fetching DynamoDB Local: {error}") from error
             if run.returncode != 0:
                 raise DynamoDBLocalMissing(f"Maven cannot fetch DynamoDB Local {VERSION}: {_gist(output)}")
-        try:
-            Path(folder, "jars").rename(jars)
-        except OSError:
-            if not jars.is_dir():  # another run of the tests may have been faster
-                raise
-    return jars
+        Path(folder, "jars").rename(jars)
 
 
 @contextmanager
