@@ -33,7 +33,7 @@ FORKS = 24
 PAUSE_SECONDS = 0.05
 YEARS_65 = int(timedelta(days=65 * 365).total_seconds())
 SANE = timedelta(minutes=1)
-JOB_SECONDS_MAX = 120.0
+JOB_SECONDS_MAX = 600.0
 
 
 class Writer:
