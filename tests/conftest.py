@@ -2,30 +2,25 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
 from tests.reliability.figures import COUNT, SEED
-from tests.support.dynamodb_local import DynamoDBLocalMissing, any_dynamodb, dynamodb_local
+from tests.support.dynamodb_local import any_dynamodb, dynamodb_local_or_skip
 from tests.support.lines import Lines, reading_lines
 
 
 @pytest.fixture(scope="session")
 def dynamodb_endpoint() -> Iterator[str]:
-    """The address of a DynamoDB Local, or of a moto where there is none."""
+    """The address of a DynamoDB Local, or of a moto where there is none and none is asked for."""
     with any_dynamodb() as endpoint:
         yield endpoint
 
 
 @pytest.fixture(scope="session")
 def dynamodb_local_endpoint() -> Iterator[str]:
-    """The address of a DynamoDB Local; tests that need it are skipped where there is none."""
-    with ExitStack() as stack:
-        try:
-            endpoint = stack.enter_context(dynamodb_local())
-        except DynamoDBLocalMissing as missing:
-            pytest.skip(f"NOT TESTED on DynamoDB Local: {missing}")
+    """The address of a DynamoDB Local; tests that need it are skipped where there is none, or fail."""
+    with dynamodb_local_or_skip() as endpoint:
         yield endpoint
 
 

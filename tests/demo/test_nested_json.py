@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from demo.nested_json import parse_json, parse_nested_json
+from tests.domain.builders import examples
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 VALUES = st.recursive(
@@ -15,6 +16,7 @@ BROKEN = ["", "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1]]", "[}", "1 2", "n
 BROKEN += ["{", '{"a"', '{"a" 1}', '{"a":', '{"a":1', '{"a":1,', '{"a":1,}']
 
 
+@examples(100)
 @given(VALUES, st.sampled_from([None, 1, "\t"]), st.booleans())
 def test_the_nested_parser_reads_what_the_standard_one_reads(
     value: object, indent: int | str | None, ascii_only: bool
@@ -24,6 +26,7 @@ def test_the_nested_parser_reads_what_the_standard_one_reads(
     assert parse_nested_json(f" {text}\n") == value
 
 
+@examples(100)
 @given(st.text(alphabet='{}[]",:1a \\', max_size=12))
 def test_the_nested_parser_refuses_what_the_standard_one_refuses(text: str) -> None:
     try:

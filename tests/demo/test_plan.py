@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from demo.plan import ForkPoint, Plan, PlannedConversation, leaves, path_to, plan_tree
 from demo.trees import Tree, parse_trees, read_trees
 from tests.demo.builders import SOUP, answer, ask, deep_line, tree_of, tree_with_parents
+from tests.domain.builders import examples
 
 ROOT = Path(__file__).parents[2]
 REAL_TREES = ROOT.parent / "shared" / "data" / "oasst-trees-50.jsonl"
@@ -58,6 +59,7 @@ def test_alternatives_with_the_same_text_stay_apart() -> None:
     assert [conversation.messages for conversation in plan_tree(tree).conversations] == [(0, 1), (2,), (3, 4)]
 
 
+@examples(100)
 @given(trees())
 def test_each_conversation_shows_exactly_the_path_to_its_leaf(tree: Tree) -> None:
     plan = plan_tree(tree)
@@ -69,6 +71,7 @@ def test_each_conversation_shows_exactly_the_path_to_its_leaf(tree: Tree) -> Non
     }
 
 
+@examples(100)
 @given(trees())
 def test_each_fork_is_anchored_at_the_first_alternative_where_that_was_written(tree: Tree) -> None:
     plan = plan_tree(tree)
@@ -82,6 +85,7 @@ def test_each_fork_is_anchored_at_the_first_alternative_where_that_was_written(t
         assert point.before < first, "the anchor is appended before the fork"
 
 
+@examples(100)
 @given(trees())
 def test_each_message_is_written_once(tree: Tree) -> None:
     plan = plan_tree(tree)

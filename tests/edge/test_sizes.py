@@ -19,7 +19,7 @@ from tests.edge.world import (
 )
 
 TOO_LARGE = (413, "payload_too_large")
-SMALL_VALUES, SECONDS_MAX = 200_000, 10
+SMALL_VALUES, CPU_SECONDS_MAX = 200_000, 10
 
 
 def text_of(size: int) -> list[str]:
@@ -94,8 +94,8 @@ def test_usage_of_300_kb_is_refused(world: World, usage: str) -> None:
 
 
 def test_hundreds_of_thousands_of_small_values_are_read_in_time(open_world: World) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     made = open_world.send(append('{"contentType":"x","content":[[' + "[]," * SMALL_VALUES + "[]]]}"))
 
     assert made.status == 201, made.text[:500]
-    assert time.monotonic() - started < SECONDS_MAX
+    assert time.process_time() - started < CPU_SECONDS_MAX

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from forklore.storage.connection import make_client
 from forklore.storage.table import Table
 from local_server.template import read_template
 from tests.http.client import Service
 from tests.support.machine_clock import MachineClock
 from tests.support.processes import API_KEYS, local_servers
+from tests.support.tables import outside
 from tests.support.writing import open_table
 
 URL = "FORKLORE_TEST_URL"
@@ -65,7 +65,7 @@ def table(own_endpoint: str, new_table: str, monkeypatch: pytest.MonkeyPatch) ->
     }
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    client = make_client(own_endpoint)
+    client = outside(own_endpoint)
     client.create_table(TableName=new_table, **read_template(TEMPLATE).table)
     yield open_table()
     client.delete_table(TableName=new_table)

@@ -11,7 +11,7 @@ from tests.model.asking import Caller
 CONTEXT = "context"
 HISTORY = "history"
 TOLD_MAX = 200
-TELLING_SECONDS_MAX = 60.0
+TELLING_SECONDS_MAX = 600.0
 
 
 class Story:

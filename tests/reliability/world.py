@@ -30,7 +30,7 @@ CROWD_MEMBERS = 50
 LAST_OF_CROWD = "user 9"
 """Whom a child gets as its member in the last step only."""
 DRAINS_MAX = 50
-AHEAD_MS = 240_000
+AHEAD_MS = 24 * 3_600_000
 STEP_BITS = 32
 ABANDONED_SECONDS = 600
 """When the sweep gives up whatever was begun."""
@@ -139,7 +139,7 @@ def handed_over(endpoint: str) -> World:
 
 
 def ahead(endpoint: str) -> World:
-    """Return the world of a tree and its fork that were written to by a clock minutes ahead."""
+    """Return the world of a tree and its fork that were written to by a clock a day ahead."""
     return _build(endpoint, _ahead)
 
 

@@ -11,13 +11,14 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import boto3
 import yaml
 
-from tests.support.listening import end_session, free_port, wait_until_it_listens
+from tests.support.listening import end_session, on_free_port, wait_until_it_listens
 
 EMULATOR, SAM = "FORKLORE_EMULATOR", "FORKLORE_SAM"
 """The variables that name the environments of ministack and of AWS SAM."""
@@ -128,7 +129,12 @@ def emulator(environment: Path, sam: Path, folder: Path) -> Iterator[Emulator]:
 
     environment, sam: the folders of the two environments.
     """
-    port = free_port()
+    with on_free_port(partial(_emulator, environment, sam, folder)) as started:
+        yield started
+
+
+@contextmanager
+def _emulator(environment: Path, sam: Path, folder: Path, port: int) -> Iterator[Emulator]:
     settings = {
         "GATEWAY_PORT": str(port),
         "BIND_HOST": "127.0.0.1",

@@ -5,8 +5,22 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import TypeVar
 
 STOP_SECONDS_MAX = 10.0
+PORTS_MAX = 3
+
+T = TypeVar("T")
+
+
+class ServerDidNotStartError(AssertionError):
+    """A server gave no answer in time; the message is one line."""
+
+
+class ServerEndedError(ServerDidNotStartError):
+    """A server ended at once; somebody may have taken its port."""
 
 
 def free_port() -> int:
@@ -16,16 +30,39 @@ def free_port() -> int:
     return port
 
 
+@contextmanager
+def on_free_port(
+    serve: Callable[[int], AbstractContextManager[T]], *, find: Callable[[], int] = free_port
+) -> Iterator[T]:
+    """Yield what `serve` yields at a free port: at another one, if its server ends at once.
+
+    Raises ServerEndedError if it does so at PORTS_MAX of them.
+    """
+    with ExitStack() as stack:
+        yield _entered(stack, serve, find)
+
+
+def _entered(
+    stack: ExitStack, serve: Callable[[int], AbstractContextManager[T]], find: Callable[[], int]
+) -> T:
+    for _ in range(PORTS_MAX - 1):
+        with suppress(ServerEndedError):
+            return stack.enter_context(serve(find()))
+    return stack.enter_context(serve(find()))
+
+
 def wait_until_it_listens(process: subprocess.Popen[bytes], port: int, *, seconds: float) -> None:
-    """Wait for a server at a port. Raises AssertionError if it ends, or does not listen in time."""
+    """Wait for a server at a port. Raises ServerEndedError, or ServerDidNotStartError after so long."""
     give_up_at = time.monotonic() + seconds
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
             return
         except OSError:
-            assert process.poll() is None, f"{process.args!r} ended with {process.returncode}"
-            assert time.monotonic() < give_up_at, f"{process.args!r} does not listen"
+            if process.poll() is not None:
+                raise ServerEndedError(f"{process.args!r} ended with {process.returncode}") from None
+            if time.monotonic() > give_up_at:
+                raise ServerDidNotStartError(f"{process.args!r} does not listen") from None
             time.sleep(0.02)
 
 

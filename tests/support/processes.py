@@ -18,6 +18,9 @@ API_KEYS = {"planner": "key of planner", "coder": "key=of=coder"}
 ROLES = {"the-admin": frozenset({"admin", "auditor"}), "the-auditor": frozenset({"auditor"})}
 """The users that the servers know to have roles."""
 
+HIDDEN = {"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}
+"""Variables of the developer's own, in capitals or not, that would lead a process away from this machine."""
+
 Process = subprocess.Popen[str]
 
 
@@ -27,7 +30,7 @@ def started(module: str, *arguments: str, endpoint: str, table: str) -> Iterator
     process = subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         cwd=PROJECT,
-        env=_environment(endpoint, table),
+        env=environment(endpoint, table),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -43,8 +46,10 @@ def started(module: str, *arguments: str, endpoint: str, table: str) -> Iterator
                 process.kill()
 
 
-def _environment(endpoint: str, table: str) -> dict[str, str]:
-    return os.environ | {
+def environment(endpoint: str, table: str) -> dict[str, str]:
+    """Return the environment of a process: what it inherits, and where its table is."""
+    inherited = {name: value for name, value in os.environ.items() if name.upper() not in HIDDEN}
+    return inherited | {
         "FORKLORE_DYNAMODB_ENDPOINT": endpoint,
         "FORKLORE_TABLE": table,
         "FORKLORE_API_KEYS": ",".join(f"{key}={client}" for client, key in API_KEYS.items()),

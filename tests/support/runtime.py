@@ -16,12 +16,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import yaml
 
-from tests.support.listening import end_session, free_port, wait_until_it_listens
+from tests.support.listening import end_session, free_port, on_free_port, wait_until_it_listens
 
 PROJECT = Path(__file__).parents[2]
 BUILD = PROJECT / ".aws-sam" / "here" / "build"
@@ -138,16 +139,28 @@ def runtime(
 
     client: what Python is told to run. variables: added to the template's, as what Lambda itself sets: where
     the services are.
-    Raises RuntimeMissing, AssertionError if it does not start.
+    Raises RuntimeMissing, ServerDidNotStartError.
     """
     emulator, python = _emulator(), _python()
-    port, api_port = free_port(), free_port()
+    run = [str(python), *client, str(built.setting(function, "Handler"))]
+    with on_free_port(partial(_runtime, built, function, emulator, run, variables)) as started:
+        yield started
+
+
+@contextmanager
+def _runtime(
+    built: Built,
+    function: str,
+    emulator: Path,
+    run: Sequence[str],
+    variables: Mapping[str, str],
+    port: int,
+) -> Iterator[Runtime]:
     command = [str(emulator), "--log-level", "error"]
     command += ["--runtime-interface-emulator-address", f"127.0.0.1:{port}"]
-    command += ["--runtime-api-address", f"127.0.0.1:{api_port}"]
-    command += [str(python), *client, str(built.setting(function, "Handler"))]
+    command += ["--runtime-api-address", f"127.0.0.1:{free_port()}", *run]
     home = Path(tempfile.mkdtemp())
-    environment = _environment(built, function, home) | variables
+    environment = {**_environment(built, function, home), **variables}
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, home, ignore_errors=True)
         log = stack.enter_context((home / "log").open("wb"))

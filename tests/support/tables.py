@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
+from botocore.config import Config
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
@@ -27,7 +29,7 @@ from forklore.domain.model import Conversation
 from forklore.errors import ForkloreError
 from forklore.storage import items
 from forklore.storage.clock import Clock, system_ms
-from forklore.storage.connection import Connection, Deadline, Item, make_client
+from forklore.storage.connection import CONNECTIONS_MAX, Connection, Deadline, Item, make_client
 from forklore.storage.table import Table
 from local_server import embedded, template
 
@@ -223,15 +225,24 @@ def moto() -> Iterator[None]:
 
 
 @functools.cache
-def _outside(endpoint: str | None) -> Any:
-    """Return a client that no test taps. It must be made while moto runs, if that is to answer it."""
-    return make_client(endpoint)
+def outside(endpoint: str | None) -> Any:
+    """Return a client that no test taps, and that has the patience which forklore's own has not.
+
+    It must be made while moto runs, if that is to answer it.
+    """
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": 4},
+        read_timeout=60,
+        max_pool_connections=CONNECTIONS_MAX,
+        parameter_validation=False,
+    )
+    return boto3.Session().client("dynamodb", endpoint_url=endpoint, config=config)
 
 
 @contextmanager
 def fresh_store(name: str = NAME, *, endpoint: str | None = None) -> Iterator[Store]:
     """Yield an empty table; it is gone afterwards. endpoint: where; None: on the moto of this process."""
-    client = _outside(endpoint)
+    client = outside(endpoint)
     client.create_table(TableName=name, **DEFINITION)
     try:
         yield Store(client, name, endpoint)

@@ -1,6 +1,7 @@
 """`python -m tests.support.writer SHIFT date|no-date`: a process that appends, its machine's clock being off.
 
 Each line of its standard input is a job: {"name", "user", "client", "conversations", "appends", "threads"}.
+An append that finds the service busy is repeated under its Idempotency-Key, as a caller would.
 It answers a line for each entry as soon as that is acknowledged, and one with `done` or `failed` at the end.
 """
 
@@ -43,7 +44,8 @@ def append_all(job: Any, number: int) -> None:
             f"{job['name']}.{number}.{at}.{part}" for part in range(3 if random.random() < BATCH_SHARE else 1)
         ]
         channel = Channel.CONTEXT if random.random() < CONTEXT_SHARE else Channel.HISTORY
-        for acknowledged in append(table, caller, random.choice(job["conversations"]), texts, channel):
+        conversation_id = random.choice(job["conversations"])
+        for acknowledged in append(table, caller, conversation_id, texts, channel, key=texts[0]):
             say(asdict(acknowledged))
 
 

@@ -2,21 +2,25 @@
 
 import json
 import os
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from forklore.domain import ids
+from forklore.domain import ids, keys
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel, Entry
+from forklore.errors import UnavailableError
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection, make_client
 from forklore.storage.table import Table
 from forklore.usecases.drafts import Draft
 from forklore.usecases.entries import Append, Cut, Listing, append_entries, list_entries
+from forklore.usecases.idempotency import Once
 
 PAGE_ENTRIES = 40
+REPEATS_MAX = 10
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,32 @@ def append(
     conversation_id: str,
     texts: Sequence[str],
     channel: Channel = Channel.HISTORY,
+    *,
+    key: str | None = None,
 ) -> list[Acknowledged]:
-    """Append an entry for each text, all at once."""
+    """Append an entry for each text, all at once.
+
+    key: the Idempotency-Key; with it the append is repeated as long as the service is busy.
+    Raises UnavailableError without one, or when the service stays so.
+    """
     drafts = [Draft(channel, "history", text_of([{"role": "USER", "text": text}])) for text in texts]
+    once = None if key is None else Once(keys.idempotency(key), key, str)
+    request = Append(conversation_id, drafts, once=once)
     sent_ns = time.monotonic_ns()
-    entries = append_entries(table, caller=caller, request=Append(conversation_id, drafts))
+    entries = _append_patiently(table, caller, request)
     answered_ns = time.monotonic_ns()
     return [Acknowledged(conversation_id, Written.of(entry), sent_ns, answered_ns) for entry in entries]
+
+
+def _append_patiently(table: Table, caller: Caller, request: Append) -> list[Entry]:
+    for _ in range(REPEATS_MAX):
+        try:
+            return append_entries(table, caller=caller, request=request)
+        except UnavailableError as error:
+            if request.once is None:
+                raise
+            print(f"repeated: {error}", file=sys.stderr)  # noqa: T201 (shown where the test fails)
+    return append_entries(table, caller=caller, request=request)
 
 
 def read_from(table: Table, caller: Caller, conversation_id: str, after: str | None = None) -> list[Written]:
