@@ -10,6 +10,7 @@ from typing import Any
 
 from forklore.domain.model import Caller
 from forklore.edge.jobs import OTHER_JOBS
+from forklore.errors import UnavailableError
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.writes import MEMBERS_MAX
@@ -371,7 +372,10 @@ def work(job: Callable[[Process], object], *, of: Any, in_seconds: int = 0) -> O
     """Return work that no caller waits for, as an operation without an answer of its own."""
 
     def run(process: Process, _world: World, _key: str | None) -> Answer:
-        job(process)
+        try:
+            job(process)
+        except UnavailableError as error:
+            return Answer(error.status, None)
         return Answer(200, None)
 
     return Operation(run, of=of, in_seconds=in_seconds)
