@@ -25,7 +25,7 @@ def crashes_of(name: str, endpoint: str) -> Crashes:
 def test_an_operation_recovers_from_every_fault_at_every_call(
     endpoint: str, name: str, measure: Measure
 ) -> None:
-    """C2: F01, F02, F05, F07, F21; of F04 the number of attempts, and the 503 after them."""
+    """C2: F01, F02, F03, F07, F21; of F04 how many attempts, then 503; of F05 that a conflict is repeated."""
     crashes = crashes_of(name, endpoint)
 
     for point in crashes.points():
