@@ -5,15 +5,18 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
+from forklore.storage.connection import ATTEMPTS_MAX
 from tests.reliability.comparing import seen
-from tests.reliability.faults import READS, Call, Choose, Fault, Killed, Rewrite, at
+from tests.reliability.faults import READS, WRITE, Call, Choose, Fault, Killed, Rewrite, at, lasting
 from tests.reliability.intact import assert_intact
 from tests.reliability.service import Answer, Process
 from tests.reliability.violation import hold
 from tests.reliability.world import ABANDONED_SECONDS, KEY, Operation, World, settle
 from tests.support.tables import Store
 
-UNAVAILABLE = 503
+ACCEPTED, UNAVAILABLE = 202, 503
+ASKED_AGAIN = (ACCEPTED, UNAVAILABLE)
+"""After these a caller may send the same request again: it is not done yet, or perhaps not."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,17 @@ def contents_of(store: Store) -> list[str]:
 
 def nothing(_call: Call) -> None:
     """Choose no fault."""
+
+
+def outages_of(call: Call) -> list[Fault]:
+    """Return the ways for all attempts of a call to go wrong: none is done, or all are and nobody is told.
+
+    One way for each: the process tells them apart no more than that, and a caller who asks a new process
+    finds the table as a killed one leaves it.
+    """
+    if call.operation in READS:
+        return [Fault.THROTTLE]
+    return [Fault.CONFLICT if call.operation == WRITE else Fault.THROTTLE, Fault.AFTER]
 
 
 @dataclass
@@ -58,44 +72,53 @@ class Crashes:
     def attempt(self, store: Store, choose: Choose) -> tuple[Process, Answer | None]:
         """Run the operation in a process of its own; None when that did not live to answer."""
         process = self.operation.process(store, choose, in_order=True, rewrite=self.rewrite)
-        key = KEY if self.operation.takes_key else None
         try:
-            return process, self.operation.run(process, self.world, key)
+            return process, self._run(process)
         except Killed:
             return process, None
 
-    def points(self) -> Iterator[tuple[int, Fault]]:
-        """Yield each call by its number with each fault that can befall it."""
+    def _run(self, process: Process) -> Answer:
+        return self.operation.run(process, self.world, KEY if self.operation.takes_key else None)
+
+    def points(self) -> Iterator[tuple[int, Fault, bool]]:
+        """Yield each call by its number with each fault that can befall it, and whether that lasts."""
         for call in self.faultless.calls:
             for fault in Fault:
                 if fault.concerns(call):
-                    yield call.number, fault
+                    yield call.number, fault, False
+            for fault in outages_of(call):
+                yield call.number, fault, True
 
-    def recovers(self, number: int, fault: Fault) -> bool:
+    def recovers(self, number: int, fault: Fault, lasts: bool = False) -> bool:
         """Hold that the operation has its effect once, and tells of it, though a call goes wrong.
 
-        After a 503, or no answer at all, the request is sent again. False: there was no place for the fault.
+        lasts: whether all its attempts do, until the caller is told so and asks the same process again. One
+        who is told nothing asks another one. False: there was no place for the fault.
         """
         with self._store() as store:
-            process, answer = self.attempt(store, at(number, fault))
-            if not process.faults.injected:
-                assert fault is Fault.EMPTY_PAGE, (number, fault)
+            process, answer = self.attempt(store, lasting(number, fault) if lasts else at(number, fault))
+            injected = len(process.faults.injected)
+            if not injected:
+                assert fault.is_page, (number, fault)
                 return False
+            hold(injected == (ATTEMPTS_MAX if lasts else 1), number, fault, f"{injected} attempts")
             if not self.operation.is_read:
                 assert_intact(store)
-            is_again = answer is None or answer.status == UNAVAILABLE
-            if is_again:
+            is_again = answer is None or (lasts and answer.status in ASKED_AGAIN)
+            if answer is None:
                 _, answer = self.attempt(store, nothing)
-                assert answer is not None
+            elif is_again:
+                process.faults.begin(nothing)
+                answer = self._run(process)
             assert answer is not None
             if self.operation.is_read:
-                hold(answer == self.faultless.answer, number, fault, answer)
+                hold(answer == self.faultless.answer, number, fault, lasts, answer)
                 return True
             settle(store, in_seconds=self.world.later_s)
             told, contents = seen([answer], store.contents().values())
             is_repeated = is_again and answer.status == self.operation.repeated
-            hold(is_repeated or told == self.faultless.told, number, fault, told)
-            hold(contents == self.faultless.contents, number, fault)
+            hold(is_repeated or told == self.faultless.told, number, fault, lasts, told)
+            hold(contents == self.faultless.contents, number, fault, lasts)
             assert_intact(store, settled=True)
         return True
 

@@ -13,6 +13,7 @@ from botocore.compat import HTTPHeaders
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
 from forklore.domain import ids, keys
+from forklore.domain.ids import EntryId
 from forklore.storage.table import Table
 from tests.support.tables import cancelled, failure
 
@@ -41,6 +42,8 @@ class Fault(StrEnum):
     """Half of a batch is done, and the rest is handed back."""
     EMPTY_PAGE = "empty page"
     """A Query answers nothing, and says that there is more."""
+    EXACT_END = "exact end"
+    """A Query says that there is more, and there is not."""
     KILL = "kill"
     """The process is killed before the call leaves."""
     KILL_AFTER = "kill after"
@@ -53,7 +56,7 @@ class Fault(StrEnum):
                 return call.operation == WRITE
             case Fault.PARTIAL:
                 return call.operation in _BATCHES and len(_asked_of(call)) > 1
-            case Fault.EMPTY_PAGE:
+            case Fault.EMPTY_PAGE | Fault.EXACT_END:
                 return call.operation == "Query"
             case _:
                 return True
@@ -62,6 +65,11 @@ class Fault(StrEnum):
     def is_end(self) -> bool:
         """Tell whether nothing follows it."""
         return self in (Fault.KILL, Fault.KILL_AFTER)
+
+    @property
+    def is_page(self) -> bool:
+        """Tell whether it changes a page, which may have no place for it."""
+        return self in (Fault.EMPTY_PAGE, Fault.EXACT_END)
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,19 @@ Rewrite = Callable[[Call], Mapping[str, Any]]
 def at(number: int, fault: Fault) -> Choose:
     """Return the choice of one fault at the call of that number."""
     return lambda call: fault if call.number == number else None
+
+
+def lasting(number: int, fault: Fault) -> Choose:
+    """Return the choice of one fault at the call of that number, and whenever the same is sent again."""
+    spoilt: list[tuple[str, Mapping[str, Any]]] = []
+
+    def choose(call: Call) -> Fault | None:
+        sent = (call.operation, call.body)
+        if call.number == number:
+            spoilt.append(sent)
+        return fault if sent in spoilt else None
+
+    return choose
 
 
 def randomly(random: Random, rates: Mapping[Fault, float]) -> Choose:
@@ -128,7 +149,7 @@ class Faults:
                 fault = None
             if fault is not None:
                 self._is_dead = fault is Fault.KILL
-                if fault is not Fault.EMPTY_PAGE:  # there may be no place for it
+                if not fault.is_page:
                     self.injected.append((call, fault))
         context["call"], context["fault"] = call, fault
         if self._rewrite is not None:
@@ -161,6 +182,8 @@ class Faults:
                 parsed[_BATCHES[context["call"].operation]] = context["left"]
             case Fault.EMPTY_PAGE if "Error" not in parsed and _empty(context["call"], parsed):
                 self.injected.append((context["call"], Fault.EMPTY_PAGE))
+            case Fault.EXACT_END if "Error" not in parsed and _say_more(context["call"], parsed):
+                self.injected.append((context["call"], Fault.EXACT_END))
 
 
 def _answered(told: dict[str, Any]) -> tuple[AWSResponse, dict[str, Any]]:
@@ -186,22 +209,36 @@ def _halved(call: Call) -> tuple[dict[str, Any], dict[str, Any]]:
     return request, {table: {**asked, "Keys": left}}
 
 
+_INDEX_KEYS = {None: ("PK", "SK"), "byConversation": ("PK", "L1"), "allTrees": ("G1", "G1S")}
+"""The partition key and the sort key by which a Query finds items."""
+
+
+def _say_more(call: Call, parsed: dict[str, Any]) -> bool:
+    """Let a page say that there is more after its last item; False where it has none, or says so already."""
+    if not parsed["Items"] or "LastEvaluatedKey" in parsed:
+        return False
+    names = {"PK", "SK", *_INDEX_KEYS[call.body.get("IndexName")]}
+    parsed["LastEvaluatedKey"] = {name: parsed["Items"][-1][name] for name in names}
+    return True
+
+
 def _empty(call: Call, parsed: dict[str, Any]) -> bool:
-    """Take all items out of a page and let it end just before them; False where there is no place."""
-    index = {"byConversation": "L1", "allTrees": "G1S", None: "SK"}[call.body.get("IndexName")]
-    if index == "G1S" or not parsed["Items"]:
-        return False
-    first, values = parsed["Items"][0], call.body["ExpressionAttributeValues"]
-    is_forward = call.body.get("ScanIndexForward", True)
-    beside = _just_before if is_forward else _just_after
-    place = beside(first["SK"]["S"], is_entry="L1" in first)
-    key = {"PK": first["PK"], "SK": {"S": place}}
-    if index == "L1":
-        key["L1"] = {"S": first["L1"]["S"].removesuffix(first["SK"]["S"]) + place}
-    bound = values[":first" if is_forward else ":last"]["S"]
-    start = call.body.get("ExclusiveStartKey", {}).get(index, {}).get("S", bound)
-    if key[index]["S"] < start if is_forward else key[index]["S"] > start:
-        return False
+    """Take all items out of a page and let it end just before them; False where there is no place.
+
+    A page that has none ends where it begins.
+    """
+    partition, sort = _INDEX_KEYS[call.body.get("IndexName")]
+    values, is_forward = call.body["ExpressionAttributeValues"], call.body.get("ScanIndexForward", True)
+    bound = values[":first" if is_forward else ":last"]
+    place = begin = call.body.get("ExclusiveStartKey", {}).get(sort, bound)["S"]
+    if parsed["Items"]:
+        first = parsed["Items"][0]
+        beside = _just_before if is_forward else _just_after
+        place = beside(first[sort]["S"], is_entry="L1" in first)
+        if place < begin if is_forward else place > begin:
+            return False
+    own = keys.position(keys.entry_id_of(place)) if sort == "L1" else "GROUP"
+    key = {"PK": values[":p"], "SK": {"S": own}, partition: values[":p"], sort: {"S": place}}
     parsed["Items"], parsed["Count"], parsed["LastEvaluatedKey"] = [], 0, key
     return True
 
@@ -209,10 +246,16 @@ def _empty(call: Call, parsed: dict[str, Any]) -> bool:
 def _just_before(sort: str, *, is_entry: bool) -> str:
     """Return a sort key below the given one, with none of an item between the two."""
     if is_entry:
-        return keys.position(ids.previous_id(keys.entry_id_of(sort)))
+        return _moved(sort, ids.previous_id)
     return f"{sort[:-1]}{chr(ord(sort[-1]) - 1)}~"
 
 
 def _just_after(sort: str, *, is_entry: bool) -> str:
     """Return a sort key above the given one, with none of an item between the two."""
-    return keys.position(ids.next_id(keys.entry_id_of(sort))) if is_entry else f"{sort} "
+    return _moved(sort, ids.next_id) if is_entry else f"{sort} "
+
+
+def _moved(sort: str, move: Callable[[EntryId], EntryId]) -> str:
+    """Return an entry's sort key, of the table or of its index, with another id."""
+    entry_id = keys.entry_id_of(sort)
+    return sort.removesuffix(keys.position(entry_id)) + keys.position(move(entry_id))

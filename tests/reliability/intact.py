@@ -3,7 +3,7 @@
 import time
 
 from forklore.storage.clock import Clock
-from forklore.storage.connection import Connection, make_client
+from forklore.storage.connection import Connection
 from fsck.check import findings
 from fsck.finding import Finding
 from fsck.source import Source
@@ -22,7 +22,7 @@ def findings_of(store: Store, *, now_s: int | None = None) -> list[Finding]:
 def survey_of(store: Store, *, now_s: int | None = None) -> Survey:
     """Return what a table holds, read as the command reads it: a slow page is asked for again."""
     survey = Survey(now_s=int(time.time()) if now_s is None else now_s)
-    source = Source(Connection(make_client(store.endpoint), store.name, Clock()))
+    source = Source(Connection(store.client, store.name, Clock()))
     for page in source.scan(segments=1):
         survey.take_all(page)
     return survey

@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
+from forklore.domain.keys import TREE_SHARDS
 from forklore.domain.model import Caller
-from tests.reliability.faults import Fault, Killed, at
+from forklore.storage.connection import ATTEMPTS_MAX
+from tests.reliability.faults import Fault, Killed, at, lasting
 from tests.reliability.service import Process
 from tests.support.tables import Store
 
-ANN = Caller("ann")
+ANN, ADMIN = Caller("ann"), Caller("ann", None, frozenset({"admin"}))
 ROOT = "00000000-0000-4000-8000-000000000001"
 TEXT: dict[str, Any] = {"contentType": "text/plain", "content": ["x"]}
 
@@ -35,6 +37,21 @@ def test_a_fault_costs_a_call_and_changes_nothing(store: Store, fault: Fault) ->
     assert shown(store) == 2
 
 
+@pytest.mark.parametrize(
+    ("fault", "done"), [(Fault.BEFORE, 0), (Fault.AFTER, 1), (Fault.THROTTLE, 0), (Fault.CONFLICT, 0)]
+)
+def test_a_lasting_fault_befalls_every_attempt(store: Store, fault: Fault, done: int) -> None:
+    """The process gives up (F04)."""
+    plain = Process(store)
+    append(plain)
+    last = len(plain.faults.calls)
+    process = Process(store, lasting(last, fault))
+
+    assert append(process) == 503
+    assert [call.number for call, _ in process.faults.injected] == list(range(last, last + ATTEMPTS_MAX))
+    assert shown(store) == 1 + done
+
+
 @pytest.mark.parametrize(("fault", "left"), [(Fault.KILL, 0), (Fault.KILL_AFTER, 1)])
 def test_a_killed_process_does_nothing_more(store: Store, fault: Fault, left: int) -> None:
     plain = Process(store)
@@ -48,7 +65,7 @@ def test_a_killed_process_does_nothing_more(store: Store, fault: Fault, left: in
     assert shown(store) == 1 + left
 
 
-@pytest.mark.parametrize("fault", [Fault.PARTIAL, Fault.EMPTY_PAGE])
+@pytest.mark.parametrize("fault", [Fault.PARTIAL, Fault.EMPTY_PAGE, Fault.EXACT_END])
 def test_reads_in_parts_show_the_same(store: Store, fault: Fault) -> None:
     plain = Process(store)
     for _ in range(5):
@@ -58,3 +75,28 @@ def test_reads_in_parts_show_the_same(store: Store, fault: Fault) -> None:
 
     assert process.ask("listEntries", ANN, conversationId=ROOT) == expected
     assert fault in [name for _, name in process.faults.injected]
+
+
+@pytest.mark.parametrize(
+    ("name", "trees", "fault", "pages"),
+    [
+        ("listConversations", 1, Fault.EMPTY_PAGE, 1),
+        ("listConversations", 0, Fault.EMPTY_PAGE, 1),
+        ("listConversations", 1, Fault.EXACT_END, 1),
+        ("adminListConversations", 1, Fault.EMPTY_PAGE, TREE_SHARDS),
+        ("adminListConversations", 0, Fault.EMPTY_PAGE, TREE_SHARDS),
+        ("adminListConversations", 1, Fault.EXACT_END, 1),
+    ],
+)
+def test_a_list_whose_first_pages_end_early_shows_the_same(
+    store: Store, name: str, trees: int, fault: Fault, pages: int
+) -> None:
+    """Where they hold something and where they hold nothing, on the table and on its index (F21)."""
+    if trees:
+        append(Process(store))
+    expected = Process(store).ask(name, ADMIN)
+    process = Process(store, lambda call: None if "ExclusiveStartKey" in call.body else fault)
+
+    assert process.ask(name, ADMIN) == expected
+    assert len(expected.body["data"]) == trees
+    assert [name for _, name in process.faults.injected] == [fault] * pages

@@ -10,6 +10,7 @@ from typing import Any
 
 from forklore.domain.model import Caller
 from forklore.edge.jobs import OTHER_JOBS
+from forklore.errors import UnavailableError
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.writes import MEMBERS_MAX
@@ -158,6 +159,21 @@ def dead(endpoint: str) -> World:
     return _build(endpoint, _dead)
 
 
+def dead_family(endpoint: str) -> World:
+    """Return the world of a tree with contexts and a child that is deleted, by a process killed at once."""
+    return _build(endpoint, _family, _dead_family)
+
+
+def dead_offered(endpoint: str) -> World:
+    """Return the world of a tree that another user is offered, and that is deleted."""
+    return _build(endpoint, _offered, _dead_offered)
+
+
+def dead_passed(endpoint: str) -> World:
+    """Return the world of a tree that has just changed its owner, and is deleted by the new one."""
+    return _build(endpoint, _passed, _dead_passed)
+
+
 def crowded(endpoint: str) -> World:
     """Return the world of a tree with so many members that its children are made in stages; one half made."""
     return _build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
@@ -214,6 +230,20 @@ def _dead(_store: Store, process: Process, made: dict[str, str]) -> None:
     _share(process, DEAD, (BOB, "writer"))
     assert process.ask("forkConversation", ANN, conversationId=DEAD, id=DEAD_FORK).status == 201
     assert process.ask("deleteConversation", ANN, conversationId=DEAD).status == 204
+
+
+def _dead_family(store: Store, process: Process, _made: dict[str, str]) -> None:
+    noted = process.ask("appendEntry", PLANNER, conversationId=ROOT, **thought("c", epoch=2))
+    assert noted.status == 201
+    killed_at_write(store, 1, "deleteConversation", ANN, conversationId=ROOT)
+
+
+def _dead_offered(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert process.ask("deleteConversation", ANN, conversationId=GIVEN).status == 204
+
+
+def _dead_passed(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    killed_at_write(store, 1, "deleteConversation", BOB, conversationId=PASSED)
 
 
 def _crowded(store: Store, process: Process, made: dict[str, str]) -> None:
@@ -372,7 +402,10 @@ def work(job: Callable[[Process], object], *, of: Any, in_seconds: int = 0) -> O
     """Return work that no caller waits for, as an operation without an answer of its own."""
 
     def run(process: Process, _world: World, _key: str | None) -> Answer:
-        job(process)
+        try:
+            job(process)
+        except UnavailableError as error:
+            return Answer(error.status, None)
         return Answer(200, None)
 
     return Operation(run, of=of, in_seconds=in_seconds)
@@ -485,6 +518,9 @@ OPERATIONS: dict[str, Operation] = {
     "delete by its fork": delete("deleteConversation", ANN, conversationId=FORK),
     "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN),
     "the worker": work(run_deletion(DEAD), of=dead),
+    "the worker, on a family": work(run_deletion(ROOT), of=dead_family),
+    "the worker, on an offered tree": work(run_deletion(GIVEN), of=dead_offered),
+    "the worker, on a tree that was passed": work(run_deletion(PASSED), of=dead_passed),
     "the sweep": work(_sweep, of=passed),
     "the sweep gives up": work(_sweep, of=crowded, in_seconds=ABANDONED_SECONDS),
     "the sweep and the worker give up": work(give_up_and_clear, of=crowded, in_seconds=ABANDONED_SECONDS),
