@@ -7,7 +7,7 @@ from functools import cached_property
 
 from forklore.storage.connection import ATTEMPTS_MAX
 from tests.reliability.comparing import seen
-from tests.reliability.faults import READS, WRITE, Call, Choose, Fault, Killed, Rewrite, at, lasting
+from tests.reliability.faults import READS, WRITE, Call, Choose, Fault, Killed, at, lasting
 from tests.reliability.intact import assert_intact
 from tests.reliability.service import Answer, Process
 from tests.reliability.violation import hold
@@ -50,12 +50,11 @@ def outages_of(call: Call) -> list[Fault]:
 
 @dataclass
 class Crashes:
-    """An operation on a world at an endpoint. rewrite: changes what its processes send."""
+    """An operation on a world at an endpoint."""
 
     operation: Operation
     world: World
     endpoint: str
-    rewrite: Rewrite | None = None
 
     @cached_property
     def faultless(self) -> Outcome:
@@ -71,7 +70,7 @@ class Crashes:
 
     def attempt(self, store: Store, choose: Choose) -> tuple[Process, Answer | None]:
         """Run the operation in a process of its own; None when that did not live to answer."""
-        process = self.operation.process(store, choose, in_order=True, rewrite=self.rewrite)
+        process = self.operation.process(store, choose, in_order=True)
         try:
             return process, self._run(process)
         except Killed:

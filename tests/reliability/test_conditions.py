@@ -1,4 +1,4 @@
-"""Each condition of each write is needed: without it a check of C2 or C4 fails (reliability, C14).
+"""Each condition of each write is needed: without it a check of C4 fails (reliability, C14).
 
 `conditions.txt` names for each condition the smallest check that fails; what it does not name is a mistake,
 and so is what it names and nobody sends.
@@ -11,7 +11,7 @@ import pytest
 
 from tests.reliability.conditions import conditions_of, without
 from tests.reliability.crashes import Crashes, nothing
-from tests.reliability.faults import Fault, Rewrite
+from tests.reliability.faults import Rewrite
 from tests.reliability.figures import Measure
 from tests.reliability.held_up import HELD_UP
 from tests.reliability.pairs import PAIRS
@@ -59,20 +59,10 @@ def fails(check: str, condition: str, endpoint: str) -> bool:
     """Tell whether a check finds something when the condition is taken out of every write."""
     kind, _, name = check.partition(" ")
     try:
-        {"C2": by_fault, "C4": by_race, "held-up": by_hand}[kind](name, without(condition), endpoint)
+        {"C4": by_race, "held-up": by_hand}[kind](name, without(condition), endpoint)
     except Violation:
         return True
     return False
-
-
-def by_fault(name: str, rewrite: Rewrite, endpoint: str) -> None:
-    operation = OPERATIONS[name]
-    world = built(operation.of, endpoint)
-    crashes = Crashes(operation, world, endpoint, rewrite)
-    assert crashes.faultless.told == Crashes(operation, world, endpoint).faultless.told
-    for call in crashes.faultless.calls:
-        crashes.recovers(call.number, Fault.AFTER)
-        crashes.recovers(call.number, Fault.KILL_AFTER)
 
 
 def by_race(name: str, rewrite: Rewrite, endpoint: str) -> None:

@@ -19,7 +19,13 @@ LONG = 4
 """So many conversations are looked at, and the longest of them is walked over."""
 LIMITS = (1, 3, 6, 12, 40)
 WHOLE = 1_000_000
-RATES = {Fault.EMPTY_PAGE: 0.1, Fault.PARTIAL: 0.1, Fault.BEFORE: 0.03, Fault.AFTER: 0.03}
+RATES = {
+    Fault.EMPTY_PAGE: 0.1,
+    Fault.EXACT_END: 0.1,
+    Fault.PARTIAL: 0.1,
+    Fault.BEFORE: 0.03,
+    Fault.AFTER: 0.03,
+}
 
 
 @dataclass
