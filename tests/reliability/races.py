@@ -41,15 +41,15 @@ Trace = list[tuple[Asked, Call]]
 class Pair:
     """Two callers at the same time.
 
-    key: the Idempotency-Key of all they send; None: without. also: statuses of their first requests that may
-    come, too, though they do not when the requests are made in turn. is_endless: whether there are more
-    schedules than can be tried.
+    key: the Idempotency-Key of all they send; None: without. also: statuses of all their requests, those of
+    `one` first, that may come, too, though they do not when the requests are made in turn. is_endless:
+    whether there are more schedules than can be tried.
     """
 
     one: Actor
     other: Actor
     key: str | None = None
-    also: tuple[tuple[int, int], ...] = ()
+    also: tuple[tuple[int, ...], ...] = ()
     is_endless: bool = False
 
     @property
@@ -121,7 +121,10 @@ class Race:
             answered = {(name, at) for name, caller in asked.items() for at in caller.answered}
             outcome = self._outcome(asked, store)
             fitting = [self.in_turn[order] for order in self._fitting(trace, answered)]
-            if (asked[ONE].answers[0].status, asked[OTHER_ONE].answers[0].status) in self.pair.also:
+            if (
+                tuple(one.status for name in (ONE, OTHER_ONE) for one in asked[name].answers)
+                in self.pair.also
+            ):
                 hold(outcome[1] in [contents for _, contents in fitting], outcome[0])
             else:
                 hold(outcome in fitting, outcome[0])
