@@ -9,7 +9,7 @@ from bench.cases import CASES, PAGE, ROWS, Case, Knows
 from bench.cost import CASCADE, Row
 from bench.judging import UNEXPLAINED
 from bench.markdown import table
-from bench.shapes import BATCH_ENTRIES, OWN_ENTRIES, Shape
+from bench.shapes import BATCH_ENTRIES, EPOCH_ENTRIES, OWN_ENTRIES, Shape
 from bench.units import IN_TRANSACTION, READ_BYTES, WRITE_BYTES
 from forklore.domain.ancestry import SEGMENT_BYTES
 from forklore.domain.paging import SEGMENTS_SIDE_BY_SIDE
@@ -184,6 +184,10 @@ GROWS: Mapping[str, Mapping[str, Sequence[Reason]]] = {
     "entry_bytes": {
         **{name: [_put(1)] for name, case in CASES.items() if case.operation == "appendEntry"},
         **{name: [_shown(PAGE + 1)] for name, case in CASES.items() if _is_page(case)},
+        "newest page, of a fork": [_shown(PAGE // 2 + 1)],
+        "newest page, of a fork, warm": [_shown(PAGE // 2 + 1)],
+        "page after a cursor": [_shown(PAGE // 2 + 1)],
+        "latest epoch": [_shown(EPOCH_ENTRIES // 2 + 1)],
         f"append, {BATCH_ENTRIES} at once": [_put(BATCH_ENTRIES)],
         "newest page, an agent's": [_shown(2 * (PAGE + 1))],
         "page, all forks": [_shown(2 * (PAGE + 1))],

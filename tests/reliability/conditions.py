@@ -31,6 +31,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "removal": {"Delete MEM", "Update GROUP"},
     "level": {"Update MEM", "Update GROUP"},
     "offer": {"Put XFER"},
+    "acceptance": {"Delete XFER", "Put JOB"},
     "deletion": {"Put JOB", "Update GROUP"},
     "clearing up": {"ConditionCheck GROUP"},
 }
@@ -138,7 +139,9 @@ def _purpose(parts: Sequence[Part]) -> str:
     writes = {f"{verb} {_kind(part.get('Key') or part['Item'])}" for verb, part in parts}
     if any(_is_of_sync(part) for verb, part in parts if verb == "Update"):
         writes.add("Update CTX of a sync")
-    return next(purpose for purpose, those in PURPOSES.items() if those <= writes)
+    purpose = next((purpose for purpose, those in PURPOSES.items() if those <= writes), None)
+    assert purpose, f"what is a transaction of {writes} for?"
+    return purpose
 
 
 def _is_of_sync(part: Mapping[str, Any]) -> bool:

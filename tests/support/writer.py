@@ -1,8 +1,9 @@
 """`python -m tests.support.writer SHIFT date|no-date`: a process that appends, its machine's clock being off.
 
 Each line of its standard input is a job: {"name", "user", "client", "conversations", "appends", "threads"}.
-An append that finds the service busy is repeated under its Idempotency-Key, as a caller would.
-It answers a line for each entry as soon as that is acknowledged, and one with `done` or `failed` at the end.
+An append that finds the service busy is repeated under its Idempotency-Key, if it has one.
+It answers a line for each entry as soon as that is acknowledged, one with `perhaps` and the texts of an append
+of which nobody knows whether it was done, and one with `done` or `failed` at the end.
 """
 
 import json
@@ -17,6 +18,7 @@ from tests.support.machine_clock import MachineClock, end_with_parent, set_machi
 
 BATCH_SHARE = 0.15
 CONTEXT_SHARE = 0.25
+KEY_SHARE = 0.5
 
 
 def main() -> None:
@@ -35,6 +37,7 @@ def main() -> None:
 def append_all(job: Any, number: int) -> None:
     """Append to the job's conversations in turn, at random; now and then three at once, or context."""
     from forklore.domain.model import Caller, Channel
+    from forklore.errors import UnavailableError
     from tests.support.writing import append, open_table
 
     table, random = open_table(), Random(f"{job['name']} {number}")
@@ -45,8 +48,12 @@ def append_all(job: Any, number: int) -> None:
         ]
         channel = Channel.CONTEXT if random.random() < CONTEXT_SHARE else Channel.HISTORY
         conversation_id = random.choice(job["conversations"])
-        for acknowledged in append(table, caller, conversation_id, texts, channel, key=texts[0]):
-            say(asdict(acknowledged))
+        key = texts[0] if random.random() < KEY_SHARE else None
+        try:
+            for acknowledged in append(table, caller, conversation_id, texts, channel, key=key):
+                say(asdict(acknowledged))
+        except UnavailableError:
+            say({"perhaps": texts})
 
 
 def say(line: Any) -> None:

@@ -4,8 +4,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from forklore.domain import ids, keys
 from forklore.domain.ids import EntryId
@@ -21,6 +23,8 @@ from forklore.usecases.idempotency import Once
 
 PAGE_ENTRIES = 40
 REPEATS_MAX = 10
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -71,20 +75,20 @@ def append(
     once = None if key is None else Once(keys.idempotency(key), key, str)
     request = Append(conversation_id, drafts, once=once)
     sent_ns = time.monotonic_ns()
-    entries = _append_patiently(table, caller, request)
+    act = partial(append_entries, table, caller=caller, request=request)
+    entries = act() if once is None else _patiently(act)
     answered_ns = time.monotonic_ns()
     return [Acknowledged(conversation_id, Written.of(entry), sent_ns, answered_ns) for entry in entries]
 
 
-def _append_patiently(table: Table, caller: Caller, request: Append) -> list[Entry]:
+def _patiently(act: Callable[[], T]) -> T:
+    """Return what `act` does, which is repeated as long as the service is busy."""
     for _ in range(REPEATS_MAX):
         try:
-            return append_entries(table, caller=caller, request=request)
+            return act()
         except UnavailableError as error:
-            if request.once is None:
-                raise
             print(f"repeated: {error}", file=sys.stderr)  # noqa: T201 (shown where the test fails)
-    return append_entries(table, caller=caller, request=request)
+    return act()
 
 
 def read_from(table: Table, caller: Caller, conversation_id: str, after: str | None = None) -> list[Written]:
@@ -93,7 +97,7 @@ def read_from(table: Table, caller: Caller, conversation_id: str, after: str | N
     position = None if after is None else EntryId(after)
     while True:
         listing = Listing(conversation_id, Cut(after=position), PAGE_ENTRIES)
-        page = list_entries(table, caller=caller, request=listing)
+        page = _patiently(partial(list_entries, table, caller=caller, request=listing))
         found += [Written.of(entry) for entry in page.entries]
         if page.after is None:
             return found
