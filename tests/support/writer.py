@@ -2,8 +2,8 @@
 
 Each line of its standard input is a job: {"name", "user", "client", "conversations", "appends", "threads"}.
 An append that finds the service busy is repeated under its Idempotency-Key, if it has one.
-It answers a line for each entry as soon as that is acknowledged, one with `perhaps` and the texts of an append
-of which nobody knows whether it was done, and one with `done` or `failed` at the end.
+It answers a line for each entry as soon as that is acknowledged, one with `perhaps` and the texts of each
+append of which nobody knows whether it was done, and one with `done` or `failed` at the end.
 """
 
 import json
