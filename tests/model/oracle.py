@@ -171,8 +171,7 @@ class Oracle:
         opened = self._opened(r)
         tree = newest_first(c for c in self.conversations.values() if c.tree is opened.tree)[::-1]
         rows = [{n: v for n, v in c.said.items() if re.match("title|createdAt|forked", n)} for c in tree]
-        ids = [{"conversationId": c.id, "title": None} for c in tree]
-        return 200, [own | row for own, row in zip(ids, rows, strict=True)]
+        return 200, [{"conversationId": c.id, "title": None} | row for c, row in zip(tree, rows, strict=True)]
 
     def list_children(self, r: Request, _chosen: Json) -> Outcome:
         opened = self._opened(r)
@@ -323,6 +322,7 @@ class Oracle:
         made = Conversation(r.place or "", Tree({r.caller.user: "owner"}), r.caller.client)
         if "forkedAtConversationId" in by:
             source = self._opened(r, by["forkedAtConversationId"], least="writer")
+            require(not self._is_used(r.given.get("id", "")), *CONFLICT)
             view, anchor = source.view(), by.get("forkedAtEntryId")
             position = by.get("position", "before") if anchor else "blank"
             if anchor:

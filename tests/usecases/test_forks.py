@@ -563,6 +563,14 @@ def test_a_fork_cannot_take_its_sources_id(store: Store, table: Table) -> None:
         fork(table, ROOT, ROOT)
 
 
+def test_an_id_in_use_is_told_before_the_entry_is_looked_for(store: Store, table: Table) -> None:
+    say(table, ROOT, "a")
+    [elsewhere] = say(table, OTHER, "b")
+
+    with store.refuses(ConflictError):
+        fork(table, ROOT, OTHER, elsewhere)
+
+
 def test_an_id_deleted_lately_cannot_be_taken_by_a_fork(store: Store, table: Table) -> None:
     """F37."""
     say(table, ROOT, "a")
