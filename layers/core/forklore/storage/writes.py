@@ -562,14 +562,7 @@ class Writer:
 
     # Deleting
 
-    def bury(
-        self,
-        name: str,
-        group_id: str,
-        *,
-        at: str,
-        owner: str | None = None,
-    ) -> Write:
+    def bury(self, name: str, group_id: str, *, at: str, owner: str | None = None) -> Write:
         """Set the tombstone of a live tree and take it off the list of all trees.
 
         With `owner` only while that is the owner.
