@@ -31,4 +31,3 @@ def test_an_epoch_behind_more_entries_of_others_than_one_page_passes_does_not_fa
     root = view_of(ROOT, ())
 
     assert views.latest_epoch(table, ROOT, root, "planner").number == 7
-    assert views.last_history(table, ROOT, root) is not None

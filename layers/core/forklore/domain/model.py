@@ -63,8 +63,38 @@ class Metrics:
 
 
 @dataclass(frozen=True, slots=True)
+class Lasts:
+    """The last history entry and the last context entry, of whatever client, that a conversation shows."""
+
+    history: EntryId | None = None
+    context: EntryId | None = None
+
+    def of(self, channel: Channel) -> EntryId | None:
+        return self.history if channel is Channel.HISTORY else self.context
+
+    def moved(self, channel: Channel, entry_id: EntryId) -> "Lasts":
+        """Return what is shown last once an entry was appended."""
+        is_history = channel is Channel.HISTORY
+        return Lasts(entry_id, self.context) if is_history else Lasts(self.history, entry_id)
+
+
+NOTHING = Lasts()
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """Where the next entry of a conversation goes. last: the last own entry, or the floor."""
+
+    last: EntryId
+    shown: Lasts = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """What was appended, never edited. content and usage_json: JSON text exactly as it was sent."""
+    """What was appended, never edited. content and usage_json: JSON text exactly as it was sent.
+
+    after: what the conversation showed last when the entry was appended.
+    """
 
     entry_id: EntryId
     conversation_id: str
@@ -76,6 +106,7 @@ class Entry:
     agent_id: str | None = None
     epoch: int | None = None
     usage_json: str | None = None
+    after: Lasts = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +163,8 @@ class Head:
     """What every append moves.
 
     changed_at: when the conversation was made, or changed by anything but an append. floor: own entries come
-    after it. first: the first own entry. last: the last own entry, or the floor. last_history: the last
-    history entry of the view. history, context: counts of own entries. untitled: never had a title.
+    after it. first: the first own entry. last: the last own entry, or the floor. lasts: of the view. history,
+    context: counts of own entries. untitled: never had a title.
     """
 
     owner: str
@@ -141,12 +172,20 @@ class Head:
     floor: EntryId = FIRST
     first: EntryId | None = None
     last: EntryId = FIRST
-    last_history: EntryId | None = None
+    lasts: Lasts = NOTHING
     history: int = 0
     context: int = 0
     metrics: Metrics = field(default_factory=Metrics)
     untitled: bool = False
     preview: str | None = None
+
+    @property
+    def tip(self) -> Tip:
+        return Tip(self.last, self.lasts)
+
+    @property
+    def last_history(self) -> EntryId | None:
+        return self.lasts.history
 
     @property
     def own_entries(self) -> int:

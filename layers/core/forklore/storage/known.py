@@ -8,19 +8,19 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from forklore.domain.epochs import Epoch
-from forklore.domain.ids import EntryId
+from forklore.domain.model import Tip
 
 CONVERSATIONS_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """group_id and client_id never change. Hints: owner, last, titled, and the epochs seen, by client."""
+    """group_id and client_id never change. Hints: owner, tip, titled, and the epochs seen, by client."""
 
     group_id: str
     client_id: str | None
     owner: str
-    last: EntryId
+    tip: Tip
     titled: bool
     epochs: tuple[tuple[str, Epoch], ...] = ()
 

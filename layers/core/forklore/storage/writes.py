@@ -8,7 +8,7 @@ from forklore.domain import access, ancestry, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
-from forklore.domain.model import Conversation, Entry, Head, Metrics, Transfer
+from forklore.domain.model import Conversation, Entry, Head, Metrics, Tip, Transfer
 from forklore.storage import items
 from forklore.storage.connection import Item, Write
 from forklore.storage.items import Group, Member, State, key_of, number, text
@@ -98,11 +98,16 @@ class Writer:
         ]
 
     def move_head(self, move: "HeadMove") -> Write:
-        """Move HEAD over new entries: the one condition that orders all appends to a conversation."""
+        """Move HEAD over new entries: the one condition that orders all appends to a conversation.
+
+        The last entry is still the one that the new ones follow.
+        """
         n = Names()
+        shown = move.tip.shown
         sets = {
-            "last": text(move.last),
-            "lastHistory": text(move.last_history) if move.last_history else None,
+            "last": text(move.tip.last),
+            "lastHistory": text(shown.history) if move.history and shown.history else None,
+            "lastContext": text(shown.context) if move.context and shown.context else None,
             "preview": text(move.preview) if move.preview is not None else None,
         }
         first = n.value("first", text(move.first))
@@ -118,14 +123,13 @@ class Writer:
             ]
         )
         add_part = ", ".join(f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v)
-        conditions = [f"{n.name('last')} < {first}"]
+        conditions = [f"{n.name('last')} = {n.value('after', text(move.after))}"]
         if move.owner is not None:
             conditions.append(f"{n.name('owner')} = {n.value('owner', text(move.owner))}")
         if move.titles:
             conditions.append(f"attribute_exists({n.name('untitled')})")
         if move.if_last_history is not None:
-            conditions.append(f"#lastHistory = {n.value('match', text(move.if_last_history))}")
-            n.name("lastHistory")
+            conditions.append(f"{n.name('lastHistory')} = {n.value('match', text(move.if_last_history))}")
         return self._write(
             HEAD,
             "Update",
@@ -644,18 +648,19 @@ class Writer:
 class HeadMove:
     """What an append does to HEAD.
 
-    first, last: the new entries' outermost ids. history, context: how many of each. owner: the caller, when
-    allowed as owner. titles: whether the title is set with it. if_last_history: the caller's If-Match.
+    after: the last entry before the new ones. first: the first new one. tip: where the next one goes.
+    history, context: how many of each. owner: the caller, when allowed as owner. titles: whether the title is
+    set with it. if_last_history: the caller's If-Match.
     """
 
     group_id: str
     conversation_id: str
+    after: EntryId
     first: EntryId
-    last: EntryId
+    tip: Tip
     history: int
     context: int
     added: Metrics
-    last_history: EntryId | None = None
     preview: str | None = None
     owner: str | None = None
     titles: bool = False

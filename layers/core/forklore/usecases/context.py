@@ -207,7 +207,7 @@ def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once |
         [rest],
         conversation_id=conversation_id,
         caller=caller,
-        last=opened.head.last,
+        after=opened.head.tip,
         epoch=epoch,
     )
     answer = Synced(decided.epoch, batch.entries[0], epoch_incremented=decided.increments)
@@ -231,7 +231,7 @@ def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once |
     facts = table.known.get(conversation_id)
     if facts is not None:
         begun = Epoch(context.epoch, context.first)
-        table.known.put(conversation_id, replace(facts, last=batch.last).with_epoch(seen.client_id, begun))
+        table.known.put(conversation_id, replace(facts, tip=batch.tip).with_epoch(seen.client_id, begun))
     return answer
 
 

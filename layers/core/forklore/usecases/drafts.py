@@ -9,7 +9,7 @@ from forklore.domain.ancestry import Path
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import JsonText, escaped_size
-from forklore.domain.model import Caller, Channel, Entry, Head, Metrics, Usage
+from forklore.domain.model import Caller, Channel, Entry, Head, Metrics, Tip, Usage
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import ConflictError, PayloadTooLargeError
 from forklore.storage import items
@@ -61,23 +61,19 @@ def check_fits(drafts: Sequence[Draft]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Entries with ids, in order, and the drafts they were made of; perhaps none."""
+    """Entries with ids, in order, and the drafts they were made of; perhaps none.
+
+    after: where they were made to follow. tip: where the next entry goes after them.
+    """
 
     drafts: Sequence[Draft]
     entries: list[Entry]
+    after: Tip
+    tip: Tip
 
     @property
     def first(self) -> EntryId:
         return self.entries[0].entry_id
-
-    @property
-    def last(self) -> EntryId:
-        return self.entries[-1].entry_id
-
-    @property
-    def last_history(self) -> EntryId | None:
-        own = [e.entry_id for e in self.entries if e.channel is Channel.HISTORY]
-        return own[-1] if own else None
 
     @property
     def title(self) -> str | None:
@@ -108,17 +104,17 @@ def mint_batch(
     *,
     conversation_id: str,
     caller: Caller,
-    last: EntryId,
+    after: Tip,
     epoch: Epoch,
 ) -> Batch:
-    """Return the drafts as entries after `last`.
+    """Return the drafts as entries that follow `after`, each with what is shown last before it.
 
     epoch: the client's latest in the view. Raises ConflictError for a lower one.
     """
     entries = []
-    latest = epoch.number
+    latest, tip = epoch.number, after
     for draft in drafts:
-        last = table.mint(last)
+        entry_id = table.mint(tip.last)
         own_epoch = None
         if draft.channel is Channel.CONTEXT:
             own_epoch = max(latest, 1) if draft.epoch is None else draft.epoch
@@ -127,7 +123,7 @@ def mint_batch(
             latest = own_epoch
         entries.append(
             Entry(
-                entry_id=last,
+                entry_id=entry_id,
                 conversation_id=conversation_id,
                 user_id=caller.user_id,
                 client_id=caller.client_id,
@@ -137,9 +133,11 @@ def mint_batch(
                 content_type=draft.content_type,
                 content=draft.content.text,
                 usage_json=draft.usage_json,
+                after=tip.shown,
             )
         )
-    return Batch(drafts, entries)
+        tip = Tip(entry_id, tip.shown.moved(draft.channel, entry_id))
+    return Batch(drafts, entries, after, tip)
 
 
 def head_over(head: Head, batch: Batch) -> Head:
@@ -149,8 +147,8 @@ def head_over(head: Head, batch: Batch) -> Head:
     return replace(
         head,
         first=batch.first,
-        last=batch.last,
-        last_history=batch.last_history or head.last_history,
+        last=batch.tip.last,
+        lasts=batch.tip.shown,
         history=batch.history,
         context=batch.context,
         metrics=Metrics(
@@ -191,12 +189,12 @@ def head_move(
     return HeadMove(
         group_id=group_id,
         conversation_id=conversation_id,
+        after=batch.after.last,
         first=batch.first,
-        last=batch.last,
+        tip=batch.tip,
         history=batch.history,
         context=batch.context,
         added=batch.metrics,
-        last_history=batch.last_history,
         preview=batch.preview,
         owner=owner,
         titles=batch.title is not None and not titled,

@@ -224,7 +224,7 @@ class _Appending:
         client = caller.client_id
         epoch = (facts.epoch_of(client) if client else None) or NO_EPOCH
         batch = mint_batch(
-            table, request.drafts, conversation_id=self._id, caller=caller, last=facts.last, epoch=epoch
+            table, request.drafts, conversation_id=self._id, caller=caller, after=facts.tip, epoch=epoch
         )
         where = {"group_id": facts.group_id, "conversation_id": self._id}
         is_owner = caller.user_id == facts.owner
@@ -249,7 +249,7 @@ class _Appending:
         except Refused as refused:
             if not is_own_first_attempt(refused, self._nonce):
                 raise
-        now_known = replace(facts, last=batch.last, titled=facts.titled or batch.title is not None)
+        now_known = replace(facts, tip=batch.tip, titled=facts.titled or batch.title is not None)
         if client and batch.context:
             moved = context_move(batch, caller=caller, epoch=epoch, **where)
             now_known = now_known.with_epoch(client, Epoch(moved.epoch, moved.first) if moved else epoch)
@@ -275,7 +275,7 @@ class _Appending:
                 if request.if_match not in (None, head.last_history):
                     self._open()
                 require_match(request.if_match, head.last_history)
-                return replace(facts, owner=head.owner, last=head.last, titled=not head.untitled)
+                return replace(facts, owner=head.owner, tip=head.tip, titled=not head.untitled)
             elif name == MEMBER:
                 raise ForbiddenError("this needs the access level 'writer'") from refused
             elif name == CONTEXT and item is not None and self._caller.client_id:
@@ -352,10 +352,16 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
     # of them and not in another.
     end = request.up_to or (LAST if request.all_forks else opened.head.last)
     window = Window(stop=LAST if end == LAST else ids.next_id(end))
+    lasts = opened.head.lasts
     for entry_id in named:
         item = found.beside.get(keys.entry(group_id, entry_id))
         if item is None or not _is_position(items.stored_entry(item), opened, window, request.all_forks):
             raise InvalidCursorError
+        entry = items.stored_entry(item).entry
+        if entry_id == request.up_to:
+            lasts = entry.after.moved(entry.channel, entry_id)
+        elif entry_id == cut.before:
+            lasts = entry.after
     own = found.beside.get(keys.context(group_id, request.conversation_id, client)) if client else None
     show, window = _current(table, request, opened, show, window, own)
     if cut.after:
@@ -364,7 +370,13 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
         window = window.clipped(ids.FIRST, cut.before)
     if request.all_forks:
         page = views.read_tree(
-            table, group_id, show=show, limit=request.limit, window=window, backward=cut.backward
+            table,
+            group_id,
+            show=show,
+            limit=request.limit,
+            window=window,
+            backward=cut.backward,
+            may_be_cut=True,
         )
     else:
         page = views.read_view(
@@ -376,6 +388,8 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
             window=window,
             backward=cut.backward,
             own_entries=_own_entries(opened, show) if not named else None,
+            last=lasts,
+            may_be_cut=True,
         )
     return _in_order(table, group_id, page, cut)
 
@@ -433,11 +447,19 @@ def _is_position(stored: StoredEntry, opened: Opened, window: Window, all_forks:
 
 
 def _in_order(table: Table, group_id: str, page: views.Page, cut: Cut) -> EntryPage:
-    """Return the page oldest first, with the position on either side of it."""
+    """Return the page oldest first, with the position on either side of it.
+
+    Raises UnavailableError where it is cut off before its first entry, and no cursor says where to go on.
+    """
+    resume = page.resume
+    if page.is_cut and resume is None:
+        resume = cut.before or cut.after
+        if resume is None:
+            raise UnavailableError("something that was written cannot be read yet; try again")
     stored = page.entries[::-1] if cut.backward else page.entries
     entries = table.with_bodies(group_id, stored)
     if cut.backward:
         newest = entries[-1].entry_id if entries else cut.before
-        return EntryPage(entries, after=newest if cut.before else None, before=page.resume)
+        return EntryPage(entries, after=newest if cut.before else None, before=resume)
     oldest = entries[0].entry_id if entries else cut.after
-    return EntryPage(entries, after=page.resume, before=oldest if cut.after else None)
+    return EntryPage(entries, after=resume, before=oldest if cut.after else None)

@@ -9,6 +9,7 @@ from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Listed
 from forklore.domain.model import (
+    NOTHING,
     Caller,
     Channel,
     Conversation,
@@ -16,13 +17,12 @@ from forklore.domain.model import (
     ForkPoint,
     ForkPosition,
     Head,
+    Lasts,
     Metrics,
 )
-from forklore.domain.paging import RangeRead, Window
 from forklore.errors import ConflictError, NotFoundError, ValidationError, brief
 from forklore.storage import items
 from forklore.storage.table import Table
-from forklore.usecases import views
 from forklore.usecases.creating import Plan, create
 from forklore.usecases.drafts import (
     Draft,
@@ -34,7 +34,7 @@ from forklore.usecases.drafts import (
     write_context,
 )
 from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer, record_entries
-from forklore.usecases.opening import Found, Opened, Shown, find, open_conversation
+from forklore.usecases.opening import Opened, Shown, find, open_conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,10 @@ def fork_with_entries(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The source as it was read. anchor: the entry that the request names.
-
-    history_before: the source's own history entry before it, if that was found.
-    """
+    """The source as it was read. anchor: the entry that the request names."""
 
     opened: Opened
     anchor: Entry | None
-    history_before: Entry | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,23 +110,25 @@ def _decide(
     opened, group_id = source.opened, source.opened.group.group_id
     table.refuse_if_full(group_id)
     inherited = _inherit(source, request)
-    if _may_be_blank(source, inherited) and views.shows_nothing(table, group_id, inherited.path):
-        inherited = _Inheritance((), ForkPoint(request.source_id, None, ForkPosition.BLANK))
     path = inherited.path
     fork_id = request.fork_id or table.mint_conversation()
     epoch = first_epoch(table, caller, request.drafts, group_id=group_id, path=path)
     floor = ancestry.floor_of(path)
+    lasts = _lasts(source, inherited.point)
+    require_match(request.if_match, lasts.history)
     created_at = _not_before(opened.conversation.created_at, ids.timestamp(table.now_ms()))
     head = Head(
         owner=opened.group.owner,
         changed_at=created_at,
         floor=floor,
         last=floor,
-        last_history=_last_history(table, source, request, inherited),
+        lasts=lasts,
         metrics=Metrics() if request.reset_metrics else opened.head.metrics,
         untitled=request.title is None,
     )
-    batch = mint_batch(table, request.drafts, conversation_id=fork_id, caller=caller, last=floor, epoch=epoch)
+    batch = mint_batch(
+        table, request.drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch
+    )
     title = request.title if request.title is not None else batch.title
     head = head_over(replace(head, untitled=title is None), batch)
     fork = Conversation(
@@ -168,19 +166,13 @@ def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once 
     is_id = anchor is not None and ids.is_entry_id(anchor)
     fork = keys.pointer(request.fork_id) if request.fork_id else None
 
-    def read_source() -> Found:
-        return find(
-            table,
-            request.source_id,
-            caller=caller,
-            beside=[*([fork] if fork else []), *keys_of(once)],
-            in_group=lambda group_id: [keys.entry(group_id, anchor)] if anchor and is_id else [],
-        )
-
-    if is_id and _needs_last_history(request):
-        found, before = table.both(read_source, lambda: _history_before(table, request))
-    else:
-        found, before = read_source(), None
+    found = find(
+        table,
+        request.source_id,
+        caller=caller,
+        beside=[*([fork] if fork else []), *keys_of(once)],
+        in_group=lambda group_id: [keys.entry(group_id, anchor)] if anchor and is_id else [],
+    )
     raise_if_answered(table, once, found.beside, caller=caller)
     claimed = found.beside.get(fork) if fork else None
     is_taken = claimed is not None and items.pointer(claimed, now_s=table.now_s()) is not None
@@ -190,33 +182,11 @@ def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once 
     if is_taken:
         return None
     if anchor is None:
-        return _Source(opened, None, None)
+        return _Source(opened, None)
     item = found.beside.get(keys.entry(opened.group.group_id, anchor)) if is_id else None
     if item is None:
         raise NotFoundError(f"no entry {brief(anchor)}")
-    return _Source(opened, items.stored_entry(item).entry, before)
-
-
-def _needs_last_history(request: ForkRequest) -> bool:
-    """Tell whether the last history entry that the fork inherits is not said by the request itself."""
-    replaced = any(draft.channel is Channel.HISTORY for draft in request.drafts)
-    return request.position is ForkPosition.BEFORE and (not replaced or request.if_match is not None)
-
-
-def _history_before(table: Table, request: ForkRequest) -> Entry | None:
-    """Return the source's own history entry before the anchor, where its tree is known or guessed right.
-
-    It is read beside the source, to save a round; nothing is decided on it that the source does not show.
-    """
-    assert request.anchor is not None
-    facts = table.known.get(request.source_id)
-    window = Window(stop=request.anchor)
-    read = RangeRead(window, 1, request.source_id, Channel.HISTORY)
-    group_id = facts.group_id if facts else request.source_id
-    if window.is_empty:
-        return None
-    found = table.read_ranges(group_id, [read], backward=True)[0].entries
-    return found[0].entry if found else None
+    return _Source(opened, items.stored_entry(item).entry)
 
 
 def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
@@ -239,45 +209,23 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
         return _Inheritance(path, ForkPoint(request.source_id, entry_id, position))
     head = source.opened.head
     path = ()
-    if position is ForkPosition.AFTER:
+    if position is ForkPosition.AFTER and head.lasts != NOTHING:
         path = ancestry.path_at_head(view, last=head.last, own_entries=head.own_entries)
     if not path:
         return _Inheritance((), ForkPoint(request.source_id, None, ForkPosition.BLANK))
     return _Inheritance(path, ForkPoint(request.source_id, head.last_history, position))
 
 
-def _may_be_blank(source: _Source, inherited: _Inheritance) -> bool:
-    """Tell whether a fork at the head may show nothing, although its path names a segment."""
-    head = source.opened.head
-    is_at_head = source.anchor is None and bool(inherited.path)
-    return is_at_head and head.own_entries == 0 and head.last_history is None
-
-
-def _last_history(
-    table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance
-) -> EntryId | None:
-    """Return the last history entry that the fork inherits.
-
-    Raises ConflictError if the request's `if_match` is another one.
-    """
-    point = inherited.point
-    last: EntryId | None
+def _lasts(source: _Source, point: ForkPoint) -> Lasts:
+    """Return what the fork shows last: the anchor says it, or the source's HEAD."""
+    anchor = source.anchor
+    if point.position is ForkPosition.BLANK:
+        return NOTHING
+    if anchor is None:
+        return source.opened.head.lasts
     if point.position is ForkPosition.BEFORE:
-        if not _needs_last_history(request):
-            return None
-        before = source.history_before
-        if (
-            before is not None
-            and inherited.path
-            and before.conversation_id == inherited.path[-1].conversation_id
-        ):
-            last = before.entry_id
-        else:
-            last = views.last_history(table, source.opened.group.group_id, inherited.path)
-    else:
-        last = point.entry_id
-    require_match(request.if_match, last)
-    return last
+        return anchor.after
+    return anchor.after.moved(anchor.channel, anchor.entry_id)
 
 
 def _not_before(source_created_at: str, now: str) -> str:

@@ -204,7 +204,7 @@ def _learn(table: Table, opened: Opened) -> None:
             group_id=conversation.group_id,
             client_id=conversation.client_id,
             owner=head.owner,
-            last=head.last,
+            tip=head.tip,
             titled=not head.untitled,
             epochs=known.epochs if known else (),
         ),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from forklore.domain import access, ids
 from forklore.domain.epochs import NO_EPOCH
-from forklore.domain.model import Caller, Conversation, Head, StartedBy
+from forklore.domain.model import Caller, Conversation, Head, StartedBy, Tip
 from forklore.storage.connection import Write
 from forklore.storage.table import Table
 from forklore.usecases.drafts import (
@@ -48,7 +48,7 @@ def plan_root(
     if has_context(drafts):
         access.require_context(caller, bound_to=None)
     batch = mint_batch(
-        table, drafts, conversation_id=conversation_id, caller=caller, last=ids.FIRST, epoch=NO_EPOCH
+        table, drafts, conversation_id=conversation_id, caller=caller, after=Tip(ids.FIRST), epoch=NO_EPOCH
     )
     root = Conversation(
         conversation_id=conversation_id,

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from forklore.domain import ancestry, keys, paging
+from forklore.domain.chain import Chain
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import FIRST, EntryId
-from forklore.domain.model import Channel, Entry
+from forklore.domain.model import NOTHING, Channel, Entry, Lasts
 from forklore.domain.paging import Span, Window
+from forklore.errors import UnavailableError
 from forklore.storage import items
 from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
@@ -39,10 +41,15 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries in the order of reading. resume: the position to go on from; None when there is no more."""
+    """Entries in the order of reading. resume: the position to go on from; None when there is no more.
+
+    is_cut: whether it ends before an entry that is there, but cannot be read yet. Then `resume` is None where
+    nothing comes before that entry.
+    """
 
     entries: list[StoredEntry]
     resume: EntryId | None
+    is_cut: bool = False
 
 
 def read_view(
@@ -55,60 +62,110 @@ def read_view(
     window: Window = Window(),  # noqa: B008 (a value)
     backward: bool = False,
     own_entries: int | None = None,
+    last: Lasts = NOTHING,
+    may_be_cut: bool = False,
 ) -> Page:
     """Return a page of what `view` shows in `window`, near end first.
 
     own_entries: how many entries of the channels in `show` the view's own conversation has, where known.
+    last: what the view shows last, where that is known.
+    may_be_cut: whether the page may end before an entry that cannot be read yet. Raises UnavailableError
+    otherwise.
     """
     spans = paging.spans_of(view, window, backward=backward, own_entries=own_entries)
-    return _read(table, group_id, spans, ancestry.bounds_of(view), show, limit, backward)
+    read = _Reading(table, group_id, ancestry.bounds_of(view), show, limit, window, backward, last)
+    return _whole(table, read, spans, may_be_cut)
 
 
 def read_tree(
-    table: Table, group_id: str, *, show: Filter, limit: int, window: Window, backward: bool
-) -> Page:
-    """Return a page of every entry of the tree in `window`, near end first."""
-    spans = [] if window.is_empty else [Span(None, window)]
-    return _read(table, group_id, spans, None, show, limit, backward)
-
-
-def _read(
     table: Table,
     group_id: str,
-    spans: list[Span],
-    bounds: Mapping[str, EntryId] | None,
+    *,
     show: Filter,
     limit: int,
+    window: Window,
     backward: bool,
+    may_be_cut: bool = False,
 ) -> Page:
-    page: list[StoredEntry] = []
-    page_bytes = passed = skipped = 0
-    seen: EntryId | None = None
-    crowded_rounds = 0
-    while spans:
-        wanted = min(limit + 1 - len(page) + skipped, ROUND_MAX)
-        reads = paging.plan_round(spans, channels=show.channels, wanted=wanted, crowded_rounds=crowded_rounds)
-        answers = table.read_ranges(group_id, reads, backward=backward)
-        near = paging.merge(answers, backward=backward)
-        in_view = [e for e in near if bounds is None or _is_within(bounds, e.entry)]
-        for stored in in_view:
-            passed += 1
-            if not show.admits(stored.entry):
-                skipped += 1
-            elif len(page) == limit or (page and page_bytes + stored.escaped_bytes > paging.PAGE_BYTES_MAX):
-                return Page(page, page[-1].entry_id)
-            else:
-                page.append(stored)
-                page_bytes += stored.escaped_bytes
-            seen = stored.entry_id
-        if crowded_rounds or len(in_view) * paging.DENSITY_MIN < len(near):
-            crowded_rounds += 1
-        spans = paging.spans_left(
-            spans, reads, paging.frontier(answers, backward=backward), backward=backward
-        )
-        if passed >= READ_MAX and spans:
-            return Page(page, seen)
-    return Page(page, None)
+    """Return a page of every entry of the tree in `window`, near end first. may_be_cut: as `read_view`."""
+    spans = [] if window.is_empty else [Span(None, window)]
+    read = _Reading(table, group_id, None, show, limit, window, backward, NOTHING)
+    return _whole(table, read, spans, may_be_cut)
+
+
+def _whole(table: Table, reading: "_Reading", spans: list[Span], may_be_cut: bool) -> Page:
+    """Return the page; read once more where an entry was missing that is there."""
+    page = reading.run(spans)
+    if page.is_cut:
+        table.pause(1)
+        page = reading.run(spans)
+    if page.is_cut and not may_be_cut:
+        raise UnavailableError("something that was written cannot be read yet; try again")
+    return page
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One page to read, round by round. bounds: of the view; None for the whole tree."""
+
+    table: Table
+    group_id: str
+    bounds: Mapping[str, EntryId] | None
+    show: Filter
+    limit: int
+    window: Window
+    backward: bool
+    last: Lasts
+
+    def run(self, spans: list[Span]) -> Page:
+        page: list[StoredEntry] = []
+        order: list[EntryId] = []
+        backward, channels = self.backward, self.show.channels
+        chain = Chain(self.window, (self.last.of(channel) for channel in channels))
+        page_bytes = skipped = crowded_rounds = 0
+        while spans:
+            wanted = min(self.limit + 1 - len(page) + skipped, ROUND_MAX)
+            reads = paging.plan_round(spans, channels=channels, wanted=wanted, crowded_rounds=crowded_rounds)
+            answers = self.table.read_ranges(self.group_id, reads, backward=backward)
+            near = paging.merge(answers, backward=backward)
+            in_view = [stored for stored in near if self._shows(stored.entry)]
+            frontier = paging.frontier(answers, backward=backward)
+            spans = paging.spans_left(spans, reads, frontier, backward=backward)
+            seen = [s.entry for a in answers for s in a.entries if self._shows(s.entry)]
+            chain.take(
+                read=(s.entry_id for s in in_view if s.entry.channel in channels),
+                named=(entry.after.of(channel) for entry in seen for channel in channels),
+            )
+            missing = chain.missing(spans[0].window if spans else None, backward=backward)
+            if missing is not None:
+                in_view = [s for s in in_view if self._comes_before(s.entry_id, missing)]
+                page = [s for s in page if self._comes_before(s.entry_id, missing)]
+                order = [entry_id for entry_id in order if self._comes_before(entry_id, missing)]
+            for stored in in_view:
+                if not self.show.admits(stored.entry):
+                    skipped += 1
+                elif len(page) == self.limit or (
+                    page and page_bytes + stored.escaped_bytes > paging.PAGE_BYTES_MAX
+                ):
+                    return Page(page, page[-1].entry_id)
+                else:
+                    page.append(stored)
+                    page_bytes += stored.escaped_bytes
+                order.append(stored.entry_id)
+            if missing is not None:
+                return Page(page, order[-1] if order else None, is_cut=True)
+            if crowded_rounds or len(in_view) * paging.DENSITY_MIN < len(near):
+                crowded_rounds += 1
+            if len(order) >= READ_MAX and spans:
+                return Page(page, order[-1])
+        return Page(page, None)
+
+    def _shows(self, entry: Entry) -> bool:
+        return self.bounds is None or _is_within(self.bounds, entry)
+
+    def _comes_before(self, one: EntryId, other: EntryId) -> bool:
+        """Tell whether an entry is read before another."""
+        return one > other if self.backward else one < other
 
 
 def _is_within(bounds: Mapping[str, EntryId], entry: Entry) -> bool:
@@ -135,18 +192,6 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Wi
         if page.resume is None:
             return highest
         window = window.beyond(page.resume, backward=False)
-
-
-def shows_nothing(table: Table, group_id: str, view: ancestry.Path) -> bool:
-    """Tell whether `view` holds no entry at all, whoever may see it."""
-    show = Filter((Channel.HISTORY, Channel.CONTEXT), any_client=True)
-    return not read_view(table, group_id, view, show=show, limit=1, backward=True).entries
-
-
-def last_history(table: Table, group_id: str, view: ancestry.Path) -> EntryId | None:
-    """Return the last history entry that `view` shows."""
-    last = _last(table, group_id, view, Filter((Channel.HISTORY,)), Window())
-    return last.entry_id if last else None
 
 
 def latest_context(
@@ -217,14 +262,3 @@ def latest_epoch(
             return items.epoch(item)
     whole = latest_context(table, group_id, view, client_id, window)
     return Epoch(whole[0].entry.epoch or 0, whole[0].entry_id) if whole else NO_EPOCH
-
-
-def _last(
-    table: Table, group_id: str, view: ancestry.Path, show: Filter, window: Window
-) -> StoredEntry | None:
-    """Return the last entry shown, however many others come after it: a short page is no answer."""
-    while True:
-        page = read_view(table, group_id, view, show=show, limit=1, window=window, backward=True)
-        if page.entries or page.resume is None:
-            return page.entries[0] if page.entries else None
-        window = window.beyond(page.resume, backward=True)
