@@ -25,6 +25,8 @@ from forklore.storage.clock import Clock
 from forklore.storage.usage import Usage
 
 ATTEMPTS_MAX = 8
+CONFLICTS_MAX = 64
+"""Times that a transaction meets others on its items: with the pauses, more than a request has time for."""
 BACKOFF_FIRST_S, BACKOFF_MAX_S = 0.05, 1.0
 BUDGET_MAX_S = 20.0
 CONNECTIONS_MAX = 64
@@ -141,12 +143,15 @@ class Connection:
         Raises UnavailableError when DynamoDB stays slow or silent, Refused when a transaction's conditions
         do not hold, GroupFullError and PayloadTooLargeError when an item collection or an item is full.
         Source: reliability, F04 and F05: at most 8 attempts, full jitter, capped at 1 s, inside the deadline.
+        A conflict with another transaction is no trouble of DynamoDB's: many at once take turns, so a request
+        goes on for as long as it has time.
         """
-        for attempt in range(ATTEMPTS_MAX):
-            if not self.pause(attempt, deadline):
+        troubles = conflicts = 0
+        while troubles < ATTEMPTS_MAX and conflicts < CONFLICTS_MAX:
+            if not self.pause(troubles + conflicts, deadline):
                 break
             sent_ms = self.clock.own_ms()
-            self.usage.count_call(is_retry=attempt > 0)
+            self.usage.count_call(is_retry=troubles + conflicts > 0)
             try:
                 answer: dict[str, Any] = getattr(self.client, operation)(
                     **parameters, ReturnConsumedCapacity="TOTAL"
@@ -155,6 +160,9 @@ class Connection:
                 self._learn(error.response, sent_ms)
                 self.usage.count_error(error.response)
                 _raise_unless_retried(error, parameters)
+                if _is_conflict(error):
+                    conflicts += 1
+                    continue
             except (HTTPClientError, BotoConnectionError, IncompleteReadError, ResponseParserError):
                 pass
             else:
@@ -162,6 +170,7 @@ class Connection:
                 self.usage.count_answer(operation, answer)
                 if _ANSWERED.get(operation, "ResponseMetadata") in answer:
                     return answer  # botocore takes an answer that was cut short for an empty one
+            troubles += 1
         raise UnavailableError("the store is busy; try again")
 
     def pause(self, attempt: int, deadline: Deadline) -> bool:
@@ -201,6 +210,12 @@ class _Cancelled(Exception):
     def __init__(self, reasons: Sequence[Mapping[str, Any]]) -> None:
         super().__init__("a condition did not hold")
         self.reasons = reasons
+
+
+def _is_conflict(error: ClientError) -> bool:
+    """Tell whether a transaction met others on its items, and nothing else."""
+    reasons: list[Any] = error.response.get("CancellationReasons", [])
+    return bool(reasons) and {reason["Code"] for reason in reasons} <= {"None", "TransactionConflict"}
 
 
 def _raise_unless_retried(error: ClientError, parameters: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from forklore.domain.epochs import Epoch
-from forklore.domain.model import Tip
+from forklore.domain.model import Conversation, Head, Tip
 
 CONVERSATIONS_MAX = 10_000
 
@@ -23,6 +23,19 @@ class Facts:
     tip: Tip
     titled: bool
     epochs: tuple[tuple[str, Epoch], ...] = ()
+
+    @classmethod
+    def of(
+        cls, conversation: Conversation, head: Head, epochs: tuple[tuple[str, Epoch], ...] = ()
+    ) -> "Facts":
+        return cls(
+            group_id=conversation.group_id,
+            client_id=conversation.client_id,
+            owner=head.owner,
+            tip=head.tip,
+            titled=not head.untitled,
+            epochs=epochs,
+        )
 
     def epoch_of(self, client_id: str) -> Epoch | None:
         return dict(self.epochs).get(client_id)

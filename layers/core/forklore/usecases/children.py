@@ -99,7 +99,7 @@ def _decide(
         root.conversation, root.head, seen.members, nonce=nonce, now_s=table.now_s(), kid=kid
     )
     if seen.begun is None and len(around) + len(tree) + len(root.writes) <= TRANSACTION_WRITES_MAX:
-        return Plan([*around, *tree, *root.writes], entries)
+        return Plan([*around, *tree, *root.writes], entries, child_id, root.facts)
     _stage(table, seen, root, kid, nonce)
     return Plan(
         [
@@ -108,6 +108,8 @@ def _decide(
             *root.writes,
         ],
         entries,
+        child_id,
+        root.facts,
     )
 
 

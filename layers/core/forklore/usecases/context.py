@@ -260,4 +260,4 @@ def _plan_root(
     root = plan_root(table, caller, conversation_id=conversation_id, drafts=[first], nonce=nonce)
     answer = Synced(1, root.batch.entries[0], epoch_incremented=True)
     record = _record(table, once, answer, group_id=conversation_id, conversation_id=conversation_id)
-    return Plan([*record, *write_root(table, root, nonce=nonce)], answer)
+    return Plan([*record, *write_root(table, root, nonce=nonce)], answer, conversation_id, root.facts)

@@ -6,6 +6,7 @@ from typing import Any
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
+from forklore.domain.epochs import NO_EPOCH
 from forklore.domain.model import Caller, Conversation, Head
 from forklore.errors import ConflictError, UnavailableError, brief
 from forklore.storage import items
@@ -14,6 +15,7 @@ from forklore.storage.table import Table
 from forklore.usecases.creating import Plan, create
 from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer
 from forklore.usecases.opening import Shown, open_conversation
+from forklore.usecases.roots import new_root_facts
 
 CHANGE_ATTEMPTS_MAX = 16
 
@@ -68,7 +70,9 @@ def _plan_root(
     record = record_answer(
         table, once, group_id=conversation_id, conversation_id=conversation_id, answer=shown
     )
-    return Plan([*record, *table.write.put_root(root, head, nonce=nonce, now_s=table.now_s())], shown)
+    tree = table.write.put_root(root, head, nonce=nonce, now_s=table.now_s())
+    facts = new_root_facts(caller, root, head, NO_EPOCH)
+    return Plan([*record, *tree], shown, conversation_id, facts)
 
 
 def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> Shown:

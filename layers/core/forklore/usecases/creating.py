@@ -9,6 +9,7 @@ from forklore.domain.model import Caller
 from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
 from forklore.storage import items
 from forklore.storage.connection import Refused, Write
+from forklore.storage.known import Facts
 from forklore.storage.table import Table
 from forklore.storage.writes import GROUP, IDEMPOTENCY, MAKING, MEMBER, PARENT, POINTER
 from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, raise_if_recorded
@@ -22,10 +23,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[T]):
-    """A creation that was decided: what to write, and what to answer when it is written."""
+    """A creation that was decided: what to write, and what to answer when it is written.
+
+    conversation_id, facts: what this process then knows, so that the next request need not read it.
+    """
 
     writes: Sequence[Write]
     answer: T
+    conversation_id: str
+    facts: Facts
 
 
 class TreeChanged(Exception):
@@ -62,11 +68,12 @@ def create(
         except Refused as refused:
             match _judge(table, refused, caller=caller, once=once, nonce=nonce):
                 case _Verdict.OURS:
-                    return plan.answer
+                    pass
                 case _Verdict.TAKEN:
                     break
                 case _Verdict.CHANGED:
                     continue
+        table.known.put(plan.conversation_id, plan.facts)
         return plan.answer
     else:
         raise UnavailableError("the conversations keep changing; try again")

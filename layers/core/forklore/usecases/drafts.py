@@ -243,6 +243,16 @@ def write_context(
     return [table.write.move_context(move)] if move else []
 
 
+def epoch_after(batch: Batch, epoch: Epoch) -> Epoch:
+    """Return the client's latest epoch once the batch is appended. epoch: the latest before it."""
+    own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
+    if not own:
+        return epoch
+    begins = next(entry.entry_id for entry in own if entry.epoch == own[-1].epoch)
+    latest = own[-1].epoch or 0
+    return Epoch(latest, begins if latest > epoch.number else epoch.first or begins)
+
+
 def context_move(
     batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
 ) -> ContextMove | None:
@@ -251,18 +261,17 @@ def context_move(
     if not own or caller.client_id is None:
         return None
     epochs = [entry.epoch or 0 for entry in own]
-    starts_epoch = epochs[-1] > epoch.number
-    begins = next(entry.entry_id for entry in own if entry.epoch == epochs[-1])
+    then = epoch_after(batch, epoch)
     return ContextMove(
         group_id=group_id,
         conversation_id=conversation_id,
         client_id=caller.client_id,
-        epoch=epochs[-1],
+        epoch=then.number,
         lowest=epochs[0],
-        first=begins if starts_epoch else epoch.first or begins,
+        first=then.first or own[0].entry_id,
         last=own[-1].entry_id,
-        count=epochs.count(epochs[-1]),
-        starts_epoch=starts_epoch,
+        count=epochs.count(then.number),
+        starts_epoch=then.number > epoch.number,
     )
 
 

@@ -29,7 +29,7 @@ from forklore.usecases.creating import Plan, create
 from forklore.usecases.drafts import (
     Draft,
     check_fits,
-    context_move,
+    epoch_after,
     has_context,
     head_move,
     is_own_first_attempt,
@@ -52,8 +52,10 @@ from forklore.usecases.opening import Opened, find
 from forklore.usecases.roots import plan_root, write_root
 from forklore.usecases.views import Filter
 
-ATTEMPTS_MAX = 32
+ATTEMPTS_MAX = 64
 """Times that an append is decided again on what others have written meanwhile."""
+PAUSES_MAX = 4
+"""Pauses between these get longer up to this one, so that many writers take turns soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,9 @@ class _Appending:
 
     def run(self) -> list[Entry]:
         facts = self._known()
-        for _ in range(ATTEMPTS_MAX):
+        for attempt in range(ATTEMPTS_MAX):
+            # What this process knew may just have been old: the second attempt follows at once.
+            self._table.pause(min(max(attempt - 1, 0), PAUSES_MAX))
             if facts is None:
                 entries = self._create_if_new()
                 if entries is not None:
@@ -215,7 +219,7 @@ class _Appending:
         record = record_entries(
             self._table, request.once, group_id=self._id, conversation_id=self._id, entries=entries
         )
-        return Plan([*record, *write_root(self._table, root, nonce=nonce)], entries)
+        return Plan([*record, *write_root(self._table, root, nonce=nonce)], entries, self._id, root.facts)
 
     def _append(self, facts: Facts) -> list[Entry]:
         """Append in one transaction. Raises Refused when the facts are out of date or do not allow it."""
@@ -251,8 +255,7 @@ class _Appending:
                 raise
         now_known = replace(facts, tip=batch.tip, titled=facts.titled or batch.title is not None)
         if client and batch.context:
-            moved = context_move(batch, caller=caller, epoch=epoch, **where)
-            now_known = now_known.with_epoch(client, Epoch(moved.epoch, moved.first) if moved else epoch)
+            now_known = now_known.with_epoch(client, epoch_after(batch, epoch))
         table.known.put(self._id, now_known)
         return batch.entries
 

@@ -22,11 +22,14 @@ from forklore.domain.model import (
 )
 from forklore.errors import ConflictError, NotFoundError, ValidationError, brief
 from forklore.storage import items
+from forklore.storage.known import Facts
 from forklore.storage.table import Table
 from forklore.usecases.creating import Plan, create
 from forklore.usecases.drafts import (
     Draft,
+    epoch_after,
     first_epoch,
+    has_context,
     head_over,
     mint_batch,
     require_match,
@@ -157,7 +160,9 @@ def _decide(
         *write_batch(table, batch, group_id=group_id, nonce=nonce),
         *write_context(table, batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
     ]
-    return Plan(writes, (shown, batch.entries))
+    client, is_known = caller.client_id, has_context(request.drafts) or lasts.context is None
+    epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
+    return Plan(writes, (shown, batch.entries), fork_id, Facts.of(fork, head, epochs))
 
 
 def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once | None) -> _Source | None:

@@ -198,14 +198,5 @@ def level_of(caller: Caller, member: Item | None) -> AccessLevel | None:
 def _learn(table: Table, opened: Opened) -> None:
     conversation, head = opened.conversation, opened.head
     known = table.known.get(conversation.conversation_id)
-    table.known.put(
-        conversation.conversation_id,
-        Facts(
-            group_id=conversation.group_id,
-            client_id=conversation.client_id,
-            owner=head.owner,
-            tip=head.tip,
-            titled=not head.untitled,
-            epochs=known.epochs if known else (),
-        ),
-    )
+    facts = Facts.of(conversation, head, known.epochs if known else ())
+    table.known.put(conversation.conversation_id, facts)

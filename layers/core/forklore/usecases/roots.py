@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forklore.domain import access, ids
-from forklore.domain.epochs import NO_EPOCH
+from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.model import Caller, Conversation, Head, StartedBy, Tip
 from forklore.storage.connection import Write
+from forklore.storage.known import Facts
 from forklore.storage.table import Table
 from forklore.usecases.drafts import (
     Batch,
     Draft,
+    epoch_after,
     has_context,
     head_over,
     mint_batch,
@@ -21,12 +23,16 @@ from forklore.usecases.drafts import (
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """The first conversation of a tree, and the entries it begins with. writes: those of the entries."""
+    """The first conversation of a tree, and the entries it begins with.
+
+    writes: those of the entries. facts: what is known of it once it is made.
+    """
 
     conversation: Conversation
     head: Head
     batch: Batch
     writes: list[Write]
+    facts: Facts
 
 
 def plan_root(
@@ -65,7 +71,14 @@ def plan_root(
         *write_batch(table, batch, group_id=conversation_id, nonce=nonce),
         *write_context(table, batch, caller=caller, epoch=NO_EPOCH, **where),
     ]
-    return Root(root, head_over(head, batch), batch, writes)
+    head = head_over(head, batch)
+    facts = new_root_facts(caller, root, head, epoch_after(batch, NO_EPOCH))
+    return Root(root, head, batch, writes, facts)
+
+
+def new_root_facts(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> Facts:
+    """Return what is known of a conversation without ancestry that was just made: all of its context, too."""
+    return Facts.of(root, head, ((caller.client_id, epoch),) if caller.client_id else ())
 
 
 def write_root(table: Table, root: Root, *, nonce: str) -> list[Write]:
