@@ -8,6 +8,7 @@ segment is looked at, and a chain of a thousand forks costs a thousand looks.
 import uuid
 from bisect import bisect_left
 from collections.abc import Iterator
+from heapq import merge
 
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.ancestry import SEGMENT_BYTES
@@ -27,6 +28,8 @@ def check(tree: Tree) -> Iterator[Finding]:
         yield from _listing(tree, conversation_id, conversation)
         yield from _path(tree, conversation_id, conversation)
         head = tree.heads.get(conversation_id)
+        if tree.keeps_entries:
+            yield from _chain(tree, conversation_id)
         if head is not None:
             yield from _head(tree, conversation_id, conversation, head)
         elif not tree.is_dying:
@@ -99,6 +102,9 @@ def _head(tree: Tree, conversation_id: str, conversation: Conv, head: Head) -> I
     last_history = own.history[-1] if own.history else _last_history(tree, packed)
     if head.last_history != last_history:
         yield wrong("wrong_last_history", f"{head.last_history}, and the view ends with {last_history}")
+    last_context = own.context[-1].entry_id if own.context else _last_context(tree, packed)
+    if head.lasts.context != last_context:
+        yield wrong("wrong_last_context", f"{head.lasts.context}, and the view ends with {last_context}")
     if head.untitled and conversation.has_title:
         yield wrong("wrong_untitled", "the conversation has a title", None)
 
@@ -113,6 +119,21 @@ def _beyond_own(tree: Tree, conversation: Conv, head: Head, own: Own) -> Iterato
         most = items.counters(source.metrics) if source else sums
     for name, of_all in sums.items():
         yield name, of_all - of_own[name], most[name]
+
+
+def _chain(tree: Tree, conversation_id: str) -> Iterator[Finding]:
+    """Yield the first entry that does not name what was shown last before it."""
+    own, packed = tree.own_of(conversation_id), tree.paths.get(conversation_id, b"")
+    shown = _last_history(tree, packed), _last_context(tree, packed)
+    contexts = [(thought.entry_id, False) for thought in own.context]
+    for entry_id, is_history in merge(((entry_id, True) for entry_id in own.history), contexts):
+        if own.after[entry_id] != shown:
+            key = keys.entry(tree.group_id, ids.EntryId(entry_id))
+            yield Finding(
+                key, "wrong_prev", "what was shown before it is not what it names", 6, tree.group_id
+            )
+            return
+        shown = (entry_id, shown[1]) if is_history else (shown[0], entry_id)
 
 
 # Paths
@@ -202,6 +223,16 @@ def _last_history(tree: Tree, packed: bytes) -> str | None:
         at = bisect_left(history, stop)
         if at:
             return history[at - 1]
+    return None
+
+
+def _last_context(tree: Tree, packed: bytes) -> str | None:
+    """Return the last context entry that a path shows, of whatever client."""
+    for conversation_id, stop in segments_backward(packed):
+        context = tree.own_of(conversation_id).context
+        at = bisect_left(context, stop, key=lambda thought: thought.entry_id)
+        if at:
+            return context[at - 1].entry_id
     return None
 
 

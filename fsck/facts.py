@@ -24,10 +24,14 @@ NO_USAGE = Usage()
 
 @dataclass(slots=True)
 class Own:
-    """A conversation's own entries, in order once `sort` was called. usage: their sum."""
+    """A conversation's own entries, in order once `sort` was called.
+
+    after: what each names as shown last before it: a history and a context entry. usage: their sum.
+    """
 
     history: list[str] = field(default_factory=list)
     context: list[Thought] = field(default_factory=list)
+    after: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     usage: Usage = NO_USAGE
 
     def sort(self) -> None:

@@ -70,14 +70,14 @@ SHAPES = {
     Kind.HEAD: _shape(
         "owner:S changedAt:S floor:S last:S history:N context:N entries:N inputTokens:N outputTokens:N"
         " cachedInputTokens:N costNanoUsd:N",
-        "first:S lastHistory:S untitled:BOOL preview:S",
+        "first:S lastHistory:S lastContext:S untitled:BOOL preview:S",
     ),
     Kind.CTX: _shape("epoch:N first:S last:S count:N"),
     Kind.TREE: _shape(),
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S"),
     Kind.ENTRY: _shape(
         "L1:S userId:S contentType:S size:N nonce:S",
-        "clientId:S agentId:S epoch:N usage:S body:B chunks:N",
+        "clientId:S agentId:S epoch:N usage:S body:B chunks:N prevHistory:S prevContext:S",
     ),
     Kind.KID: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),

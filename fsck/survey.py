@@ -1,6 +1,7 @@
 """Items as they come, in any order, to facts about trees and about what lies outside of them."""
 
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -160,7 +161,7 @@ class Survey:
         self._tree(key).members[member.user_id] = member
 
     def _entry(self, key: Key, item: Item) -> None:
-        entry_id = keys.entry_id_of(key.sort)
+        entry_id = EntryId(sys.intern(keys.entry_id_of(key.sort)))
         _require(ids.is_entry_id(entry_id) and keys.position(entry_id) == key.sort)
         conversation_id, letter, _ = item["L1"]["S"].split("#", 2)
         channel = _CHANNELS[letter]
@@ -169,6 +170,7 @@ class Survey:
         epoch, client = item.get("epoch", {}).get("N"), item.get("clientId", {}).get("S")
         tree = self._tree(key)
         own = tree.own.setdefault(conversation_id, Own())
+        own.after[entry_id] = _interned(item, "prevHistory"), _interned(item, "prevContext")
         if "usage" in item:
             own.usage += _usage(item["usage"]["S"])
         if channel is Channel.HISTORY:
@@ -251,6 +253,11 @@ def _usage(text: str) -> Usage:
     tokens = [int(told.get(name, 0)) for name in ("inputTokens", "outputTokens", "cachedInputTokens")]
     cost = Decimal(told.get("costUsd", 0)).scaleb(COST_DECIMALS)
     return Usage(tokens[0], tokens[1], tokens[2], int(cost))
+
+
+def _interned(item: Item, name: str) -> str | None:
+    """Return an id that the item names; one text for all items that name it."""
+    return sys.intern(item[name]["S"]) if name in item else None
 
 
 def _require(is_so: bool) -> None:

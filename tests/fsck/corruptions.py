@@ -236,6 +236,18 @@ CORRUPTIONS = [
         lambda m: m.change(head(ROOT), lastHistory=text(m.world.said[0])),
     ),
     a(
+        "HEAD with another last context",
+        "wrong_last_context",
+        lambda m: m.change(head(ROOT), lastContext=text(m.world.thoughts[0])),
+    ),
+    a(
+        "an entry skips the one before it",
+        "wrong_prev",
+        lambda m: m.change(m.said(2), prevHistory=text(m.world.said[0])),
+    ),
+    a("an entry names none before it", "wrong_prev", lambda m: m.change(m.said(1), prevHistory=None)),
+    a("an entry names no context", "wrong_prev", lambda m: m.change(m.thought(1), prevContext=None)),
+    a(
         "a fork forgets the history it inherits",
         "wrong_last_history",
         lambda m: m.change(head(TWIG), lastHistory=None),
@@ -244,7 +256,7 @@ CORRUPTIONS = [
     # Entries
     a(
         "an entry is lost",
-        "wrong_fork_point wrong_head_counts wrong_last_history",
+        "wrong_fork_point wrong_head_counts wrong_last_history wrong_prev",
         lambda m: m.take(m.said(1)),
     ),
     a(
@@ -264,7 +276,7 @@ CORRUPTIONS = [
     a("an entry of another tree's conversation", "orphan_entry", _entry_of_nobody),
     a(
         "an entry is another conversation's",
-        "entry_below_floor wrong_fork_point wrong_head_counts wrong_head_first wrong_last_history",
+        "entry_below_floor wrong_fork_point wrong_head_counts wrong_head_first wrong_last_history wrong_prev",
         lambda m: m.give(m.said(1), FORK),
     ),
     a(
@@ -274,12 +286,12 @@ CORRUPTIONS = [
     ),
     a(
         "an entry at another time",
-        "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history",
+        "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history wrong_prev",
         lambda m: m.move(m.said(1), Key(ROOT, f"{NOW}#{m.world.said[1]}")),
     ),
     a(
         "an entry in no index",
-        "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history",
+        "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history wrong_prev",
         lambda m: m.change(m.said(1), L1=None),
     ),
     a("a body that is no JSON", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b"[{"))),
@@ -288,7 +300,7 @@ CORRUPTIONS = [
     a("an entry without a body", "unreadable_body", lambda m: m.change(m.said(1), body=None)),
     a(
         "a usage that is none",
-        "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history",
+        "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history wrong_prev",
         lambda m: m.change(m.said(1), usage=text('{"inputTokens":"many"}')),
     ),
     a("history with an epoch", "wrong_epoch", lambda m: m.change(m.said(1), epoch=number(1))),
@@ -346,10 +358,10 @@ CORRUPTIONS = [
     ),
     a("a path through itself", "broken_path wrong_floor wrong_fork_point", _swallow),
     a("stops that do not ascend", "broken_path wrong_floor", _swap_segments),
-    a("a fork sees more than its source", "path_widened", _widen),
+    a("a fork sees more than its source", "path_widened wrong_last_context", _widen),
     a(
         "a fork's stop has moved",
-        "path_widened wrong_floor wrong_fork_point",
+        "path_widened wrong_floor wrong_fork_point wrong_prev",
         lambda m: m.set_path(FORK, (Segment(ROOT, EntryId(m.world.said[1])),)),
     ),
     a(
@@ -378,7 +390,7 @@ CORRUPTIONS = [
     ),
     a(
         "an entry below the floor",
-        "entry_below_floor missing_path wrong_head_counts wrong_head_first wrong_idem wrong_metrics"
+        "entry_below_floor missing_path wrong_head_counts wrong_head_first wrong_idem wrong_metrics wrong_prev"
         " wrong_started_by",
         lambda m: m.give(m.said(0), APPENDED_FORK),
     ),
@@ -566,12 +578,12 @@ CORRUPTIONS = [
     # The middle of a deletion
     a(
         "an entry is removed while HEADs are open",
-        "wrong_head_counts wrong_head_first",
+        "wrong_head_counts wrong_head_first wrong_prev",
         lambda m: m.take(m.key(Kind.ENTRY, DYING)),
     ),
     a(
         "chunks outlive their entry",
-        "orphan_blob wrong_fork_point wrong_head_counts wrong_head_last wrong_last_history",
+        "orphan_blob wrong_fork_point wrong_head_counts wrong_head_last wrong_last_history wrong_prev",
         lambda m: m.take(keys.entry(DYING, EntryId(m.key(Kind.BLOB, DYING).partition[-36:]))),
     ),
     a("a list row outlives its member", "orphan_mine", lambda m: m.take(keys.member(UNBORN, "u1"))),

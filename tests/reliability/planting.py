@@ -9,7 +9,7 @@ from itertools import islice
 from forklore.domain import ancestry, ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Channel, Conversation, Entry, ForkPoint, ForkPosition, Head, Metrics
+from forklore.domain.model import Channel, Conversation, Entry, ForkPoint, ForkPosition, Head, Lasts, Metrics
 from forklore.storage import items
 from forklore.storage.connection import Item, make_client
 from forklore.storage.items import Member
@@ -93,7 +93,7 @@ class Planted:
             floor=floor,
             first=own[0] if own else None,
             last=own[-1] if own else floor,
-            last_history=own[-1] if own else inherited,
+            lasts=Lasts(own[-1] if own else inherited),
             history=len(own),
             metrics=Metrics(len(own)),
             untitled=True,
@@ -104,9 +104,15 @@ class Planted:
         yield items.tree_item(conversation)
         if path:
             yield items.path_item(conversation, path)
-        for entry_id in own:
+        for entry_id, before in zip(own, [inherited, *own], strict=False):
             entry = Entry(
-                entry_id, conversation.conversation_id, self.owner, Channel.HISTORY, "text/plain", '["x"]'
+                entry_id,
+                conversation.conversation_id,
+                self.owner,
+                Channel.HISTORY,
+                "text/plain",
+                '["x"]',
+                after=Lasts(before),
             )
             yield items.entry_items(self.group_id, entry, nonce=NONCE, escaped_bytes=500)[0]
 

@@ -30,6 +30,7 @@ from forklore.storage.connection import (
     ATTEMPTS_MAX,
     BACKOFF_FIRST_S,
     BACKOFF_MAX_S,
+    CONFLICTS_MAX,
     Connection,
     Deadline,
     Refused,
@@ -122,14 +123,23 @@ def test_a_call_in_trouble_is_repeated_exactly_as_it_was(trouble: str) -> None:
 
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_after_eight_attempts_in_trouble_the_caller_is_told_to_come_again(trouble: str) -> None:
-    """At most 8 attempts, then 503 (F04)."""
+    """At most 8 attempts, then 503 (F04); but transactions that only conflict take turns."""
     line = Line(*[TROUBLE[trouble]] * 100)
 
     with pytest.raises(UnavailableError):
         line.transact()
 
-    assert len(line.sent) == ATTEMPTS_MAX == 8
-    assert line.sent == [line.sent[0]] * 8
+    most = CONFLICTS_MAX if trouble == "conflict" else ATTEMPTS_MAX
+    assert (ATTEMPTS_MAX, CONFLICTS_MAX) == (8, 64)
+    assert line.sent == [line.sent[0]] * most
+
+
+def test_conflicts_and_troubles_are_counted_apart() -> None:
+    mixed = [TROUBLE["conflict"], TROUBLE["throttled"]] * (ATTEMPTS_MAX - 1)
+    line = Line(*mixed, rest=success(found=1))
+
+    assert line.transact()["found"] == 1
+    assert len(line.sent) == 2 * (ATTEMPTS_MAX - 1) + 1
 
 
 def test_two_transactions_have_tokens_of_their_own() -> None:

@@ -20,6 +20,7 @@ from forklore.domain.model import (
     ForkPoint,
     ForkPosition,
     Head,
+    Lasts,
     Metrics,
     StartedBy,
     Usage,
@@ -90,13 +91,14 @@ conversations = st.builds(
     | st.builds(ForkPoint, conversation_ids, st.none() | entry_ids, st.sampled_from(ForkPosition)),
     started_by=st.none() | st.builds(StartedBy, conversation_ids, st.none() | entry_ids),
 )
+lasts = st.builds(Lasts, st.none() | entry_ids, st.none() | entry_ids)
 heads = st.builds(
     Head,
     owner=hostile(),
     changed_at=times,
     floor=entry_ids,
     last=entry_ids,
-    last_history=st.none() | entry_ids,
+    lasts=lasts,
     history=counts,
     context=counts,
     metrics=st.builds(Metrics, counts, usages),
@@ -115,6 +117,7 @@ entries = st.builds(
     agent_id=optional,
     epoch=st.none() | counts,
     usage_json=st.none() | st.just('{"inputTokens":  1.0}'),
+    after=lasts,
 )
 # bodies of requests and answers are objects
 replays = st.builds(
@@ -319,7 +322,7 @@ def test_the_head_of_a_usual_conversation_is_under_a_kilobyte() -> None:
         changed_at=ids.timestamp(1_772_356_500_000),
         floor=ids.fresh_id(1, 1),
         last=ids.fresh_id(2, 1),
-        last_history=ids.fresh_id(2, 1),
+        lasts=Lasts(ids.fresh_id(2, 1), ids.fresh_id(2, 1)),
         history=10_000,
         context=10_000,
         metrics=Metrics(20_000, Usage(10**10, 10**10, 10**10, 10**13)),

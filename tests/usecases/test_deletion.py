@@ -262,8 +262,8 @@ def test_after_the_204_the_tree_and_its_direct_children_are_gone_for_everybody(w
 def knows(store: Store, conversation_id: str, group_id: str, owner: str) -> Table:
     """Return a process that knows the conversation, and appends to it by its HEAD alone."""
     table = store.process()
-    last = items.head(store.item(keys.head(group_id, conversation_id))).last
-    table.known.put(conversation_id, Facts(group_id, None, owner, last, titled=True))
+    tip = items.head(store.item(keys.head(group_id, conversation_id))).tip
+    table.known.put(conversation_id, Facts(group_id, None, owner, tip, titled=True))
     return table
 
 
