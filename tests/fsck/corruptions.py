@@ -390,8 +390,8 @@ CORRUPTIONS = [
     ),
     a(
         "an entry below the floor",
-        "entry_below_floor missing_path wrong_head_counts wrong_head_first wrong_idem wrong_metrics wrong_prev"
-        " wrong_started_by",
+        "entry_below_floor missing_path wrong_head_counts wrong_head_first wrong_idem wrong_metrics"
+        " wrong_prev wrong_started_by",
         lambda m: m.give(m.said(0), APPENDED_FORK),
     ),
     # Context

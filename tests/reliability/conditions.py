@@ -1,7 +1,7 @@
 """The conditions of the service's writes, and writes without one of them (reliability, C14).
 
 A condition is what stands alone, or between ANDs, in a ConditionExpression. It is known by the write that
-it is in, and by its own words, such as `Update HEAD (first): last < :first`. In the brackets is what tells
+it is in, and by its own words, such as `Update HEAD (first): last = :after`. In the brackets is what tells
 writes of one kind of item apart: the first attributes that are written or, by a ConditionCheck, asked for.
 Most conditions come with their write, whoever makes it. Those that a use case chooses are known by what the
 transaction is for as well, such as `fork: Update GROUP (forks): owner = :owner`: all ConditionChecks, and

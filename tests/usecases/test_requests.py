@@ -33,6 +33,8 @@ from tests.usecases.builders import (
     show,
     thought,
 )
+from tests.usecases.test_children import start
+from tests.usecases.test_context import sync
 
 ENTRIES = 60
 WIDTHS = (1, 500)
@@ -126,6 +128,10 @@ def knows_root(asked: Asked) -> object:
     return show(asked.table, asked.tree.root)
 
 
+def starts_a_child(asked: Asked) -> object:
+    return start(asked.table, "x", kid=asked.new_id, of=asked.tree.root)
+
+
 def knows_fork(asked: Asked) -> object:
     return show(asked.table, asked.tree.fork)
 
@@ -151,6 +157,41 @@ FIGURES = {
     "append, cold, to a fork": Figure(lambda a: say(a.table, a.tree.fork, "x"), 3, 3),
     "append, warm, context": Figure(
         lambda a: append(a.table, a.tree.root, thought("x"), by=PLANNER), 1, 1, knows_context
+    ),
+    # what a process has just made it need not read
+    "append, after creating": Figure(
+        lambda a: say(a.table, a.new_id, "x"), 1, 1, lambda a: create(a.table, a.new_id)
+    ),
+    "append, after creating by appending": Figure(
+        lambda a: say(a.table, a.new_id, "x"), 1, 1, lambda a: say(a.table, a.new_id, "x")
+    ),
+    "append, after forking": Figure(
+        lambda a: say(a.table, a.new_id, "x"), 1, 1, lambda a: fork(a.table, a.tree.root, a.new_id)
+    ),
+    "append, after forking by appending": Figure(
+        lambda a: say(a.table, a.new_id, "x"),
+        1,
+        1,
+        lambda a: append(a.table, a.new_id, "x", fork=(a.tree.root, a.tree.anchors[7])),
+    ),
+    "append, after starting a child": Figure(lambda a: say(a.table, a.new_id, "x"), 1, 1, starts_a_child),
+    "append, context, after creating": Figure(
+        lambda a: append(a.table, a.new_id, thought("x"), by=PLANNER),
+        1,
+        1,
+        lambda a: create(a.table, a.new_id, by=PLANNER),
+    ),
+    "append, context, after a first sync": Figure(
+        lambda a: append(a.table, a.new_id, thought("x"), by=PLANNER),
+        1,
+        1,
+        lambda a: sync(a.table, "x", to=a.new_id, by=PLANNER),
+    ),
+    "first page, after forking": Figure(
+        lambda a: page(a.table, a.new_id, limit=50),
+        2,
+        2,
+        lambda a: fork(a.table, a.tree.root, a.new_id, a.tree.anchors[7]),
     ),
     # section 3: the first context write of a client reads the latest epoch once
     "append, cold, context": Figure(lambda a: append(a.table, a.tree.root, thought("x"), by=PLANNER), 2, 2),

@@ -128,8 +128,6 @@ class Writer:
             conditions.append(f"{n.name('owner')} = {n.value('owner', text(move.owner))}")
         if move.titles:
             conditions.append(f"attribute_exists({n.name('untitled')})")
-        if move.if_last_history is not None:
-            conditions.append(f"{n.name('lastHistory')} = {n.value('match', text(move.if_last_history))}")
         return self._write(
             HEAD,
             "Update",
@@ -650,7 +648,7 @@ class HeadMove:
 
     after: the last entry before the new ones. first: the first new one. tip: where the next one goes.
     history, context: how many of each. owner: the caller, when allowed as owner. titles: whether the title is
-    set with it. if_last_history: the caller's If-Match.
+    set with it.
     """
 
     group_id: str
@@ -664,7 +662,6 @@ class HeadMove:
     preview: str | None = None
     owner: str | None = None
     titles: bool = False
-    if_last_history: EntryId | None = None
 
 
 @dataclass(frozen=True, slots=True)

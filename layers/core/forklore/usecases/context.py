@@ -212,7 +212,7 @@ def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once |
     )
     answer = Synced(decided.epoch, batch.entries[0], epoch_incremented=decided.increments)
     is_owner = caller.user_id == opened.head.owner
-    move = head_move(batch, owner=caller.user_id if is_owner else None, titled=True, if_match=None, **where)
+    move = head_move(batch, owner=caller.user_id if is_owner else None, titled=True, **where)
     context = context_move(batch, caller=caller, epoch=epoch, **where)
     assert context is not None, "a sync writes context"
     member = table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)

@@ -183,7 +183,6 @@ def head_move(
     conversation_id: str,
     owner: str | None,
     titled: bool,
-    if_match: EntryId | None,
 ) -> HeadMove:
     """Return what the batch does to the HEAD of a conversation that exists."""
     return HeadMove(
@@ -198,7 +197,6 @@ def head_move(
         preview=batch.preview,
         owner=owner,
         titles=batch.title is not None and not titled,
-        if_last_history=if_match,
     )
 
 

@@ -125,6 +125,7 @@ class _Appending:
                     return entries
                 facts = self._known()
                 continue
+            facts = self._matching(facts)
             try:
                 return self._append(facts)
             except Refused as refused:
@@ -134,12 +135,27 @@ class _Appending:
                 raise
         raise UnavailableError("the conversation is busy; try again")
 
-    def _open(self) -> None:
-        """Raise AnsweredBefore, NotFoundError or ForbiddenError where they are due, before any 409."""
+    def _matching(self, facts: Facts) -> Facts:
+        """Return facts whose last history entry is that of the caller's If-Match.
+
+        HEAD holds the append to the last entry of the facts, so nothing more is asked of it.
+        Raises ConflictError if it is another.
+        """
+        if self._request.if_match in (None, facts.tip.shown.history):
+            return facts
+        head = self._open().head
+        require_match(self._request.if_match, head.last_history)
+        return replace(facts, tip=head.tip)
+
+    def _open(self) -> Opened:
+        """Return the conversation as it is now.
+
+        Raises AnsweredBefore, NotFoundError or ForbiddenError where they are due, before any 409.
+        """
         once = self._request.once
         found = find(self._table, self._id, caller=self._caller, beside=keys_of(once))
         raise_if_answered(self._table, once, found.beside, caller=self._caller)
-        found.require(self._id, AccessLevel.WRITER)
+        return found.require(self._id, AccessLevel.WRITER)
 
     def _known(self) -> Facts | None:
         """Return the facts that the append can be tried on without reading."""
@@ -236,7 +252,6 @@ class _Appending:
             batch,
             owner=caller.user_id if is_owner else None,
             titled=facts.titled,
-            if_match=request.if_match,
             **where,
         )
         least = AccessLevel.WRITER
@@ -275,9 +290,6 @@ class _Appending:
                     table.known.forget(self._id)
                     return None
                 head = items.head(item)
-                if request.if_match not in (None, head.last_history):
-                    self._open()
-                require_match(request.if_match, head.last_history)
                 return replace(facts, owner=head.owner, tip=head.tip, titled=not head.untitled)
             elif name == MEMBER:
                 raise ForbiddenError("this needs the access level 'writer'") from refused
