@@ -3,9 +3,9 @@
 python -m bench.throughput [--seconds 3] [--latency-ms 10]
 
 To one conversation, to 32 forks of one tree, to 32 trees; by the use cases, by them where DynamoDB refuses
-what AWS would refuse, and over HTTP through the local server. DynamoDB Local answers one transaction at a
-time and refuses none: conflicts are injected wherever two transactions on one item overlap, each of which is
-made to last as long as AWS's.
+what AWS would refuse, and over HTTP through the local server; and 100 forks at once. DynamoDB Local answers
+one transaction at a time and refuses none: conflicts are injected wherever two transactions on one item
+overlap, each of which is made to last as long as AWS's.
 """
 
 import argparse
@@ -35,6 +35,8 @@ from tests.support.embedded_server import embedded_server
 from tests.support.tables import Request, Store, Wire, cancelled
 
 CLIENTS = (1, 8, 32)
+BURST = 100
+"""Forks of one conversation that are asked for at the same moment."""
 MANY = 32
 TEXT_BYTES = 1024
 CREATED, BUSY = 201, 503
@@ -123,6 +125,23 @@ def measure(append: Append, targets: Sequence[str], clients: int, seconds: float
     return Measured(statuses.count(CREATED), statuses.count(BUSY), taken, latencies, None)
 
 
+def burst_of_forks(store: Store, source: str, latency_s: float) -> Measured:
+    """Let BURST clients fork one conversation at the same moment, each once, with conflicts as on AWS."""
+    process = _that_sleeps(store)
+    conflicts = Conflicts(process.table, latency_s)
+    began = time.perf_counter()
+
+    def fork(_client: int) -> tuple[int, float]:
+        status = process.ask("forkConversation", ANN, conversationId=source).status
+        return status, (time.perf_counter() - began) * 1000
+
+    with ThreadPoolExecutor(BURST) as threads:
+        answers = list(threads.map(fork, range(BURST)))
+    assert {status for status, _ in answers} <= {CREATED, BUSY}, answers
+    taken = [at for status, at in answers if status == CREATED]
+    return Measured(len(taken), BURST - len(taken), max(taken) / 1000, taken, conflicts.count)
+
+
 def make_targets(store: Store, random: Random) -> dict[str, list[str]]:
     """Make what is appended to; return the conversations by what they are called."""
     process = Process(store)
@@ -179,6 +198,9 @@ def rows(endpoint: str, seconds: float, latency_s: float) -> Iterator[tuple[str,
                     plain.appends, plain.busy, plain.seconds, plain.latencies_ms, conflicts.count
                 )
                 yield "use cases, conflicts", name, clients, refused
+        one = targets["one conversation"][0]
+        forked = burst_of_forks(store, one, latency_s)
+        yield "use cases, conflicts", f"{BURST} forks at once", BURST, forked
         with over_http(store) as append:
             for name, conversations in targets.items():
                 for clients in CLIENTS:
@@ -226,7 +248,7 @@ def main() -> None:
     with local_dynamodb() as endpoint:
         runs = rows(endpoint, options.seconds, options.latency_ms / 1000)
         console = Console(stderr=True)
-        measured = list(track(runs, "Appending", total=3 * 3 * len(CLIENTS), console=console))
+        measured = list(track(runs, "Appending", total=3 * 3 * len(CLIENTS) + 1, console=console))
     print(table_of(measured))
 
 

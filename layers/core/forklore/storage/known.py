@@ -5,12 +5,18 @@ Nothing here decides access or existence. A hint that is out of date costs one m
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from forklore.domain.epochs import Epoch
 from forklore.domain.model import Conversation, Head, Tip
 
 CONVERSATIONS_MAX = 10_000
+TURNS = 256
+"""Locks that the conversations share."""
+TURN_SECONDS = 1.0
+"""How long one waits for its turn; without it, it may be refused and have to try again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,22 @@ class Known:
         self._facts: OrderedDict[str, Facts] = OrderedDict()
         self._full: set[str] = set()
         self._lock = threading.Lock()
+        self._turns = [threading.RLock() for _ in range(TURNS)]
+
+    @contextmanager
+    def turn(self, conversation_id: str) -> Iterator[None]:
+        """Let the threads of this process write to a conversation one after another.
+
+        Each then knows what the one before has written. Processes do not wait for one another; HEAD orders
+        them.
+        """
+        turn = self._turns[hash(conversation_id) % TURNS]
+        is_ours = turn.acquire(timeout=TURN_SECONDS)
+        try:
+            yield
+        finally:
+            if is_ours:
+                turn.release()
 
     def get(self, conversation_id: str) -> Facts | None:
         with self._lock:

@@ -125,15 +125,20 @@ class _Appending:
                     return entries
                 facts = self._known()
                 continue
-            facts = self._matching(facts)
             try:
-                return self._append(facts)
+                with self._table.known.turn(self._id):
+                    return self._append(self._matching(self._newest(facts)))
             except Refused as refused:
                 facts = self._decide_again(facts, refused)
             except ConflictError:
                 self._open()
                 raise
         raise UnavailableError("the conversation is busy; try again")
+
+    def _newest(self, facts: Facts) -> Facts:
+        """Return the facts with what another thread of this process has appended meanwhile."""
+        known = self._known()
+        return known if known is not None and known.tip.last > facts.tip.last else facts
 
     def _matching(self, facts: Facts) -> Facts:
         """Return facts whose last history entry is that of the caller's If-Match.
