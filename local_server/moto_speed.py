@@ -1,4 +1,4 @@
-"""Moto without its needless work and memory: writes 36 times, reads 9 times faster at 2,200 items (bench/embedded.py).
+"""Moto without its needless work: writes 36 times, reads 9 times faster at 2,200 items (bench/embedded.py).
 
 Moto copies the whole table before each part of a transaction, so that it can undo it, and sorts the whole
 table for each Query of a local index. Here the copy shares its items with the table, and a Query sees one
