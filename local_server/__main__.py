@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 
 from local_server.background import Background, open_queues
+from local_server.cors import with_cors
 from local_server.embedded import ENDPOINT, DatabaseError, open_database
 from local_server.gateway import Gateway
 from local_server.identity import read_authorizer
@@ -85,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _configuration(gateway: Gateway) -> uvicorn.Config:
     return uvicorn.Config(
-        with_reference(gateway, document),
+        with_cors(with_reference(gateway, document)),
         http="h11",
         ws="none",
         lifespan="off",

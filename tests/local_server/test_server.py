@@ -124,6 +124,15 @@ def exchange(url: str, request: bytes) -> bytes:
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
+def test_a_page_on_another_port_of_this_machine_may_call(tmp_path: Path) -> None:
+    with server(tmp_path) as local:
+        page = {"Origin": "http://localhost:3000"}
+        answer = httpx.get(f"{local.url}/echo/a", headers=page)
+        assert answer.headers["access-control-allow-origin"] == page["Origin"]
+        other = httpx.get(f"{local.url}/echo/a", headers={"Origin": "http://evil.example"})
+        assert "access-control-allow-origin" not in other.headers
+
+
 def test_head_has_the_headers_of_the_answer_and_no_body(tmp_path: Path) -> None:
     with server(tmp_path) as local:
         head = exchange(local.url, b"HEAD /echo/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
