@@ -45,8 +45,8 @@ compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-has
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
 
-run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where
-	@$(run) -m local_server
+run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, DATA=./data keeps what is stored
+	@$(run) -m local_server $(if $(DATA),--data "$(DATA)")
 
 test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the next two lines
 	$(python) -m ruff format --check

@@ -93,7 +93,7 @@ def test_the_line_to_try_works_as_printed(tmp_path: Path) -> None:
         assert json.loads(event["body"]) == {"title": "Hello"}
         assert event["requestContext"]["authorizer"]["lambda"]["userId"] == "alice"
         assert f"{local.url}/docs" in local.banner
-        assert "FORKLORE_DYNAMODB_ENDPOINT=http://127.0.0.1:8000 make run" in local.banner
+        assert "make run DATA=./data" in local.banner
         assert httpx.get(f"{local.url}/docs").status_code == 200
         assert local.stop() == (0, "")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.dynamodb_local import REQUIRED, any_dynamodb, dynamodb_local_or_skip, fetch
+from local_server.dynamodb_local import fetch
+from tests.support.dynamodb_local import REQUIRED, any_dynamodb, dynamodb_local_or_skip
 
 ENDS = (pytest.fail.Exception, pytest.skip.Exception)
 SLOW_MAVEN = """\
