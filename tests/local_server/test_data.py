@@ -12,7 +12,7 @@ import pytest
 
 from local_server import engines
 from local_server.dynamodb_local import CACHE, VERSION
-from tests.local_server.test_server import STARTS_WITHIN_SECONDS, Running, running, start
+from tests.local_server.test_server import ROOT, STARTS_WITHIN_SECONDS, Running, running, start
 
 ANN = {"Authorization": "Bearer ann"}
 MADE = "00000001-0000-4000-8000-000000000000"
@@ -173,7 +173,7 @@ def test_a_database_that_ends_at_once_is_one_line_and_1(tmp_path: Path) -> None:
 def test_make_run_hands_the_folder_on() -> None:
     done = subprocess.run(
         ["make", "--dry-run", "run", "RUN=nowhere", "DATA=./my data"],
-        cwd=engines.dynamodb_local.CACHE.parents[1],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,

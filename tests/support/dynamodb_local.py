@@ -20,6 +20,8 @@ from local_server.listening import ServerDidNotStartError, on_free_port
 
 REQUIRED = "FORKLORE_REQUIRE_DYNAMODB_LOCAL"
 """The variable that lets tests fail, rather than be skipped or use moto, where there is no DynamoDB Local."""
+CHOSEN = "FORKLORE_TEST_ENGINE"
+"""The variable that, as `dynoxide`, lets all tests use that in the place of DynamoDB Local."""
 
 
 @contextmanager
@@ -67,8 +69,14 @@ def moto_server() -> Iterator[str]:
 
 @contextmanager
 def dynamodb_local_or_skip() -> Iterator[str]:
-    """Yield the address of a DynamoDB Local; on a machine that has none, skip the test or fail it."""
+    """Yield the address of a DynamoDB Local; on a machine that has none, skip the test or fail it.
+
+    With CHOSEN it is a dynoxide.
+    """
     with ExitStack() as stack:
+        if os.environ.get(CHOSEN) == "dynoxide":
+            yield stack.enter_context(dynoxide_or_skip())
+            return
         try:
             endpoint = stack.enter_context(dynamodb_local())
         except EngineMissingError as missing:
@@ -79,8 +87,14 @@ def dynamodb_local_or_skip() -> Iterator[str]:
 
 @contextmanager
 def any_dynamodb() -> Iterator[str]:
-    """Yield the address of a DynamoDB Local; on a machine that has none, of a moto, or fail the test."""
+    """Yield the address of a DynamoDB Local; on a machine that has none, of a moto, or fail the test.
+
+    With CHOSEN it is a dynoxide.
+    """
     with ExitStack() as stack:
+        if os.environ.get(CHOSEN) == "dynoxide":
+            yield stack.enter_context(dynoxide_or_skip())
+            return
         try:
             endpoint = stack.enter_context(dynamodb_local())
         except EngineMissingError as missing:
