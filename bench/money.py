@@ -2,9 +2,9 @@
 
 python -m bench.money [--write-units 0.625 …] [--users 1000 …]
 
-Units are those that bench.cost computes on the base shape; "copies once": in all, if a transaction writes copies
-in indexes once. The defaults are AWS's list prices of us-east-1 in
-November 2026 as far as they were known when this was written; give those of your region.
+Units are those that bench.cost computes on the base shape; "copies once" is the sum if a transaction writes
+copies in indexes once. The defaults are AWS's list prices of us-east-1 in November 2026 as far as they were
+known when this was written; give those of your region.
 """
 
 import argparse

@@ -5,7 +5,7 @@ It listens on all addresses of the machine: it has no option for that.
 """
 
 import fcntl
-import subprocess
+import subprocess  # nosec B404 # our own engines
 import tempfile
 from pathlib import Path
 from shutil import which
@@ -78,7 +78,7 @@ def _run_maven(jars: Path) -> None:
         command = [maven, "--quiet", "--batch-mode", "-Dstyle.color=never", COPY_DEPENDENCIES]
         with Path(folder, "output").open("w+") as output:
             try:
-                run = subprocess.run(
+                run = subprocess.run(  # nosec B603 # Maven
                     [*command, "-DoutputDirectory=jars"],
                     cwd=folder,
                     stdin=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
 """A DynamoDB in a process of its own, which ends with the process that started it, however that ends."""
 
 import re
-import subprocess
+import subprocess  # nosec B404 # our own engines
 import sys
 import tempfile
 import time
@@ -34,7 +34,7 @@ def served(command: Sequence[str], port: int, *, held: Sequence[int] = ()) -> It
     """
     endpoint = f"http://127.0.0.1:{port}"
     with tempfile.TemporaryFile("w+") as output:
-        guard = subprocess.Popen(
+        guard = subprocess.Popen(  # nosec B603 # an engine
             [sys.executable, "-m", "local_server.guard", *command, str(port)],
             cwd=PROJECT,
             stdin=subprocess.PIPE,
@@ -64,7 +64,7 @@ def _lists_tables(endpoint: str) -> bool:
         endpoint_url=endpoint,
         region_name="us-east-1",
         aws_access_key_id="local",
-        aws_secret_access_key="local",
+        aws_secret_access_key="local",  # nosec B106 # none
         config=Config(connect_timeout=1, read_timeout=5, retries={"total_max_attempts": 1}),
     )
     try:

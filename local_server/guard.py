@@ -3,7 +3,7 @@
 That input is a pipe from whoever started this: it closes when that process ends, even by SIGKILL.
 """
 
-import subprocess
+import subprocess  # nosec B404 # our own engines
 import sys
 import threading
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ STOP_SECONDS_MAX = 10.0
 
 def main(command: Sequence[str]) -> int:
     """Return the command's exit code. What this process has inherited, a lock for one, stays open in it."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, close_fds=False)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, close_fds=False)  # nosec B603 # an engine
     threading.Thread(target=_end_with_input, args=[process], daemon=True).start()
     return process.wait()
 
