@@ -1,10 +1,11 @@
-# Everything runs in environments of its own, made with Python 3.11 or newer and pip alone: one for forklore, one for
-# AWS SAM and one for the checks of what is deployed, as these two pin what the first has in other versions; and, with
-# the functions' own version of Python, one for what AWS puts around a function. Each is made anew when its lock
-# changes. Paths are relative, so that a checkout may stand in a folder with spaces in its name.
+# Everything runs in environments of its own, made with Python 3.11 or newer and pip alone: one for forklore and its
+# tests, a small one for the local server and the demo, one for AWS SAM and one for the checks of what is deployed, as
+# these two pin what the first has in other versions; and, with the functions' own version of Python, one for what AWS
+# puts around a function. Each is made anew when its lock changes. Paths are relative, so that a checkout may stand in a folder with spaces in its name.
 
 PYTHON ?= python3
 VENV ?= .venv
+RUN ?= .run
 SAM ?= .sam
 CHECKS ?= .checks
 RUNTIME ?= .runtime
@@ -19,8 +20,9 @@ STAGE ?= default
 ARCHITECTURE ?= $(or $(call kept,Architecture),arm64)
 
 python := "$(VENV)/bin/python"
+run := "$(RUN)/bin/python"
 pip := -m pip --quiet --disable-pip-version-check
-install := $(pip) install --no-deps --require-hashes --requirement
+install := $(pip) install --no-deps --require-hashes
 # SAM needs a region even where it asks AWS nothing, and calls home unless told not to. Its `python3` is for our own
 # Makefiles of what it builds.
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
@@ -43,8 +45,8 @@ compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-has
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
 
-run: $(VENV)/ready ## start the local server; HOST=… and PORT=… choose where
-	$(python) -m local_server
+run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, DATA=./data keeps what is stored
+	@$(run) -m local_server $(if $(DATA),--data "$(DATA)")
 
 test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the next two lines
 	$(python) -m ruff format --check
@@ -67,8 +69,8 @@ gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figur
 gate-long: $(VENV)/ready ## run them at their largest figures: about two hours, in parts; started again, it goes on where it stopped
 	$(python) -m gate --size long $(ARGUMENTS)
 
-demo: $(VENV)/ready ## fork and show the conversations of FILE=… on a running local server
-	$(python) -m demo "$(FILE)"
+demo: $(RUN)/ready ## fork and show the conversations of FILE=… on a running local server
+	$(run) -m demo "$(FILE)"
 
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
 	$(python) -m local_server.openapi > docs/openapi.json
@@ -141,33 +143,36 @@ lock: ## pin everything anew from pyproject.toml and the requirements*.in; needs
 	$(compile) functions/authorizer/requirements.in -o functions/authorizer/requirements.txt
 	$(compile) pyproject.toml --extra dev -c layers/core/requirements.txt -c functions/authorizer/requirements.txt \
 		-o requirements-dev.txt
+	$(compile) pyproject.toml --extra run -c requirements-dev.txt -o requirements-run.txt
 	$(compile) requirements-sam.in -o requirements-sam.txt
 	$(compile) requirements-checks.in -o requirements-checks.txt
 	$(compile) requirements-runtime.in -o requirements-runtime.txt
 	$(compile) requirements-emulator.in -o requirements-emulator.txt
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Two steps: another line of pyproject.toml need not cost what a new lock does.
-$(VENV)/ready: $(VENV)/locked pyproject.toml
-	$(python) $(pip) install --no-deps --no-build-isolation --editable .
+$(VENV)/ready $(RUN)/ready: %/ready: %/locked pyproject.toml
+	@"$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
 	@touch "$@"
 
 $(VENV)/locked: requirements-dev.txt
+$(RUN)/locked: requirements-run.txt
+$(RUN)/locked: install += --no-compile
 $(SAM)/locked: requirements-sam.txt
 $(CHECKS)/locked: requirements-checks.txt
 $(RUNTIME)/locked: requirements-runtime.txt
 $(EMULATOR)/locked: requirements-emulator.txt
 $(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
 
-$(VENV)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
+$(VENV)/locked $(RUN)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)." \
 			"Name a newer one: make PYTHON=python3.13 …" >&2; exit 1; }
 	@echo "Installing $< into $(@D); this takes about half a minute, once."
 	@$(PYTHON) -m venv --clear "$(@D)"
-	"$(@D)/bin/python" $(install) "$<"
+	@"$(@D)/bin/python" $(install) --requirement "$<"
 	@touch "$@"

@@ -30,7 +30,7 @@ from bench.money import Function, Month, Prices, tables
 from bench.package_sizes import sizes_table
 from bench.plots import draw
 from bench.shapes import AXES, BASE, Shape
-from tests.support.dynamodb_local import VERSION
+from local_server.dynamodb_local import VERSION
 
 PROJECT = Path(__file__).parents[1]
 PAGE, FOLDER = PROJECT / "docs" / "performance.md", PROJECT / "docs" / "performance"

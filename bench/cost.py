@@ -33,7 +33,8 @@ from tests.support.mailbox import Mailbox
 CASCADE = "delete, the worker"
 NANO = 1_000_000
 COLUMNS = (
-    *("operation", "requests", "rounds", "read units", "write units", "sent, KB", "received, KB"),
+    *("operation", "requests", "rounds", "read units", "write units", "copies once", "sent, KB"),
+    "received, KB",
     *("CPU, ms", "wall, ms", "floor: requests", "read", "write", "ratio"),
 )
 
@@ -196,7 +197,7 @@ def cells_of(row: Row) -> list[str]:
     times = [f"{row.times.cpu:.1f}", f"{row.times.wall:.1f}"] if row.times else ["–", "–"]
     return [
         *(row.name, str(cost.requests), str(cost.rounds), f"{cost.read_units:g}", str(cost.write_units)),
-        *(f"{cost.sent / 1000:.1f}", f"{cost.received / 1000:.1f}", *times),
+        *(str(cost.write_units_once), f"{cost.sent / 1000:.1f}", f"{cost.received / 1000:.1f}", *times),
         *(str(least.requests), f"{least.read_units:g}", str(least.write_units), ratio(row)),
     ]
 

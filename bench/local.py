@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-from tests.support.dynamodb_local import DynamoDBLocalMissing, dynamodb_local
+from local_server.engine import EngineMissingError
+from tests.support.dynamodb_local import dynamodb_local
 
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "local",
@@ -24,5 +25,5 @@ def local_dynamodb() -> Iterator[str]:
         try:
             with dynamodb_local() as endpoint:
                 yield endpoint
-        except DynamoDBLocalMissing as missing:
+        except EngineMissingError as missing:
             raise SystemExit(f"nothing was measured: {missing}") from None

@@ -40,12 +40,16 @@ class Touched:
 
 @dataclass
 class Cost:
-    """What an operation took. rounds: requests that had to follow one another. sent, received: bytes."""
+    """What an operation took. rounds: requests that had to follow one another. sent, received: bytes.
+
+    write_units_once: the write units, if a transaction writes copies in indexes once (bench/units.py).
+    """
 
     requests: int = 0
     rounds: int = 0
     read_units: float = 0.0
     write_units: int = 0
+    write_units_once: int = 0
     sent: int = 0
     received: int = 0
     touched: list[Touched] = field(default_factory=list)
@@ -122,17 +126,31 @@ class Meter:
         before = request.scratch["before"]
         after = self._look(before)
         in_transaction = request.operation == "TransactWriteItems"
-        taken = sum(
-            units.units_of_write(before[key], after[key], in_transaction=in_transaction) for key in before
+        twice, once = (
+            sum(
+                units.units_of_write(
+                    before[key], after[key], in_transaction=in_transaction, copies_twice=copies_twice
+                )
+                for key in before
+            )
+            for copies_twice in (True, False)
         )
         written = [Touched(key, before[key], after[key], is_write=True) for key in before]
-        self._add(written, write_units=taken)
+        self._add(written, write_units=twice, write_units_once=once)
 
-    def _add(self, touched: list[Touched], *, read_units: float = 0.0, write_units: int = 0) -> None:
+    def _add(
+        self,
+        touched: list[Touched],
+        *,
+        read_units: float = 0.0,
+        write_units: int = 0,
+        write_units_once: int = 0,
+    ) -> None:
         with self._lock:  # calls may overlap
             self._cost.touched += touched
             self._cost.read_units += read_units
             self._cost.write_units += write_units
+            self._cost.write_units_once += write_units_once
 
     def _look(self, wanted: Iterable[Key]) -> dict[Key, Item | None]:
         """Return the items as they are, in the order of their keys as given; None for none."""

@@ -2,8 +2,9 @@
 
 python -m bench.money [--write-units 0.625 …] [--users 1000 …]
 
-Units are those that bench.cost computes on the base shape. The defaults are AWS's list prices of us-east-1 in
-November 2026 as far as they were known when this was written; give those of your region.
+Units are those that bench.cost computes on the base shape; "copies once" is the sum if a transaction writes
+copies in indexes once. The defaults are AWS's list prices of us-east-1 in November 2026 as far as they were
+known when this was written; give those of your region.
 """
 
 import argparse
@@ -81,11 +82,16 @@ def of_million(row: Row, prices: Prices, function: Function) -> dict[str, float]
     own_seconds = function.page_seconds if is_page else function.function_seconds
     seconds = MILLION * (own_seconds + function.authorizer_seconds)
     return {
-        "DynamoDB": row.cost.read_units * prices.read_units + row.cost.write_units * prices.write_units,
+        "DynamoDB": of_units(row, prices, row.cost.write_units),
         "API Gateway": prices.requests,
         "Lambda": RUNS * prices.invocations + seconds * prices.gigabyte_seconds,
         "logs": MILLION * function.log_bytes / 1e9 * prices.log_gigabytes,
     }
+
+
+def of_units(row: Row, prices: Prices, write_units: int) -> float:
+    """Return the dollars of the units of a million requests. write_units: of one."""
+    return row.cost.read_units * prices.read_units + write_units * prices.write_units
 
 
 def kept_bytes(row: Row) -> int:
@@ -127,7 +133,9 @@ def tables(rows: Sequence[Row], prices: Prices, function: Function, month: Month
     cells = []
     for name in SHOWN:
         paid = of_million(by_name[name], prices, function)
-        cells.append([name, *(f"${dollars:.2f}" for dollars in [*paid.values(), sum(paid.values())])])
+        saved = paid["DynamoDB"] - of_units(by_name[name], prices, by_name[name].cost.write_units_once)
+        whole = sum(paid.values())
+        cells.append([name, *(f"${dollars:.2f}" for dollars in [*paid.values(), whole, whole - saved])])
     work = (
         f"A month of {month.users:,} users, each with {month.conversations:g} conversations a day of "
         f"{month.appends} appends and {month.pages} page reads, {month.forks:.0%} of which are forked; what "
@@ -136,7 +144,9 @@ def tables(rows: Sequence[Row], prices: Prices, function: Function, month: Month
     spent = of_month(by_name, prices, function, month)
     parts = [[name, f"{number:,.0f}", f"${dollars:,.2f}"] for name, (number, dollars) in spent.items()]
     parts.append(["in all", "", f"${sum(dollars for _, dollars in spent.values()):,.2f}"])
-    million = table(["a million of", "DynamoDB", "API Gateway", "Lambda", "logs", "in all"], cells)
+    million = table(
+        ["a million of", "DynamoDB", "API Gateway", "Lambda", "logs", "in all", "copies once"], cells
+    )
     return "\n\n".join([million, work, table(["", "number", "dollars"], parts)])
 
 

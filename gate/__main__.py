@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import which
 
 from gate.checks import CHECKS, Check, How
 from gate.results import Result, table
@@ -27,7 +28,7 @@ FILES = ("template.yaml", "requirements-dev.txt", "pyproject.toml", "docs/openap
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for; return 0 if every check is good."""
     asked = _parser().parse_args(arguments)
-    chosen = [check for check in CHECKS if not asked.only or check.name in asked.only]
+    chosen = _chosen(asked.only)
     figures = "ci" if asked.size == "ci" else "gate"
     folder, seed = _folder(Path(asked.folder) / figures / _state_of_source(), asked.seed)
     print(f"FORKLORE_TEST_SEED={seed} FORKLORE_FIGURES={figures}; what is done is kept in {folder}")
@@ -47,6 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     written.with_suffix(".md").write_text(text + "\n")
     print(f"\n{text}\n\nThis is in {written}.md")
     return 0 if all(result.is_good for _, _, result in rows) else 1
+
+
+def _chosen(only: Sequence[str] | None) -> list[Check]:
+    """Return the checks that are asked for, but for those whose engine is not here; that is printed."""
+    asked = [check for check in CHECKS if not only or check.name in only]
+    for check in asked:
+        if check.engine and which(check.engine) is None:
+            print(f"NOT RUN: {check.name}, {check.shows}: {check.engine} is not on the PATH")
+    return [check for check in asked if not check.engine or which(check.engine)]
 
 
 def _do(runs: Sequence[Run]) -> None:

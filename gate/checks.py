@@ -20,7 +20,8 @@ class Check:
     """A check of the table in docs/reliability.md.
 
     shows: what it shows. paths: its tests. parts: how often it is run at its figure, with other seeds, for
-    the largest one; the gate runs the first.
+    the largest one; the gate runs the first. engine: the database of its tests, a program on the PATH; where
+    it is not, the check is left out. None: DynamoDB Local.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Check:
     paths: Sequence[str]
     how: How = How.BESIDE
     parts: int = 1
+    engine: str | None = None
 
 
 CHECKS = (
@@ -47,5 +49,12 @@ CHECKS = (
     Check("C14", "each condition of each write is needed", [f"{R}/test_conditions.py"], How.WIDE),
     Check("C15", "canaries in everything that is sent", ["tests/edge/test_canaries.py"]),
     Check("C17", "planted corruptions are found", ["tests/fsck"], How.WIDE),
+    Check(
+        "C18",
+        "histories over HTTP, and each condition, on a third engine",
+        ["tests/http/test_model.py", f"{R}/test_conditions.py"],
+        How.WIDE,
+        engine="dynoxide",
+    ),
 )
 """C16, the template's, is `make test-deployment`."""

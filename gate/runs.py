@@ -48,6 +48,7 @@ class Run:
         print(f"{self}: {self.check.shows} ...", flush=True)
         environment = {"FORKLORE_FIGURES": self.figures, "FORKLORE_TEST_SEED": str(self.seed)}
         environment |= {"FORKLORE_PART": str(self.part)} if self.part else {}
+        environment |= {"FORKLORE_TEST_ENGINE": self.check.engine} if self.check.engine else {}
         log = self.report.with_suffix(".log")
         self._run(log, environment)
         result = self.kept

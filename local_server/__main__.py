@@ -1,6 +1,7 @@
 """`python -m local_server`: reads the command line and puts the other modules together."""
 
 import argparse
+import contextlib
 import logging
 import os
 import signal
@@ -12,7 +13,9 @@ from typing import Any
 import uvicorn
 
 from local_server.background import Background, open_queues
+from local_server.cors import with_cors
 from local_server.embedded import ENDPOINT, DatabaseError, open_database
+from local_server.engines import DataError, kept_in
 from local_server.gateway import Gateway
 from local_server.identity import read_authorizer
 from local_server.log import show_lines_of
@@ -37,8 +40,7 @@ Try it; the bearer token is the user id:
 Ctrl+C stops it.
 """
 FORGETS = """\
-The embedded store forgets everything when this stops. To keep it, start DynamoDB Local and:
-  FORKLORE_DYNAMODB_ENDPOINT=http://127.0.0.1:8000 make run"""
+The embedded store forgets everything when this stops. To keep it: make run DATA=./data"""
 
 
 def main() -> int:
@@ -46,21 +48,26 @@ def main() -> int:
     arguments = _parser().parse_args()
     show_lines_of(logging.getLogger("forklore"), verbose=arguments.verbose)
     _on_signal(lambda *_: sys.exit(0))
+    with contextlib.ExitStack() as stack:
+        return _serve(arguments, stack)
+
+
+def _serve(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> int:
+    """Serve as `main` does. stack: closed when the server has stopped."""
     try:
         listener = _listen(arguments.host, arguments.port)
         template = read_template(arguments.template)
         authorizer = read_authorizer(os.environ)
+        store = _store(arguments.data, stack)
         open_database(template.table)
         urls = open_queues(template)
-    except (OSError, DatabaseError, ValueError) as error:
+    except (OSError, DatabaseError, DataError, ValueError) as error:
         print(f"local_server: {error}", file=sys.stderr)
         return 1
     sys.path.insert(0, str(arguments.template.resolve().parent))  # CodeUri is relative to the template
     gateway = Gateway(template.functions, authorize=authorizer, verbose=arguments.verbose)
     server = uvicorn.Server(_configuration(gateway))
     _on_signal(server.handle_exit)  # uvicorn raises the signal again when it has stopped: still no traceback
-    endpoint = os.environ.get(ENDPOINT)
-    store = f"The store is the DynamoDB at {endpoint}." if endpoint else FORGETS
     background = Background(template.functions, urls)
     print(BANNER.format(url=_url(listener), store=store), flush=True)
     background.start()
@@ -69,15 +76,30 @@ def main() -> int:
     return 0
 
 
+def _store(data: Path | None, stack: contextlib.ExitStack) -> str:
+    """Start the database that keeps `data`, if that is asked for; return what the banner says of the store.
+
+    Raises DataError, and ValueError if two stores are named.
+    """
+    endpoint = os.environ.get(ENDPOINT)
+    if data is None:
+        return f"The store is the DynamoDB at {endpoint}." if endpoint else FORGETS
+    if endpoint:
+        raise ValueError(f"--data and {ENDPOINT} name two stores")
+    os.environ[ENDPOINT], engine = stack.enter_context(kept_in(data))
+    return f"{engine} keeps the data in {data}."
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m local_server",
         description="Serve forklore's HTTP API on this machine, as API Gateway and Lambda would.",
-        epilog=f"The store is in memory unless {ENDPOINT} names a DynamoDB.",
+        epilog=f"The store is in memory unless --data names a folder, or {ENDPOINT} a DynamoDB.",
     )
     host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8080")
     parser.add_argument("--host", default=host, help="address to listen on (HOST; 127.0.0.1)")
     parser.add_argument("--port", default=port, type=int, help="0 takes a free one (PORT; 8080)")
+    parser.add_argument("--data", type=Path, help="keep what is stored in this folder; it is made")
     parser.add_argument("--template", default=TEMPLATE, type=Path, help="the SAM template to serve")
     parser.add_argument("--verbose", action="store_true", help="lines per request, without its content")
     return parser
@@ -85,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _configuration(gateway: Gateway) -> uvicorn.Config:
     return uvicorn.Config(
-        with_reference(gateway, document),
+        with_cors(with_reference(gateway, document)),
         http="h11",
         ws="none",
         lifespan="off",

@@ -18,6 +18,8 @@ Json = dict[str, Any]
 _ID = "019a5c1e-7b40-7c3d-9e21-4f8d2b6a1c05"
 _FORK_ID = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
 _CHILD_ID = "019a5c20-91e0-7d14-9c55-2b7f0e6a3d18"
+_MEMBER_ID = "bob"
+_TRANSFER_ID = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 _AT = "2025-11-07T10:30:00.000Z"
 _METRICS = {
     "entries": 1,
@@ -72,12 +74,12 @@ _CHILD: Json = {
     "startedByConversationId": _ID,
     "startedByEntryId": _ENTRY["id"],
 }
-_MEMBER: Json = {"conversationId": _ID, "userId": "bob", "accessLevel": "reader", "createdAt": _AT}
+_MEMBER: Json = {"conversationId": _ID, "userId": _MEMBER_ID, "accessLevel": "reader", "createdAt": _AT}
 _TRANSFER: Json = {
-    "id": "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6",
+    "id": _TRANSFER_ID,
     "conversationId": _ID,
     "fromUserId": "alice",
-    "toUserId": "bob",
+    "toUserId": _MEMBER_ID,
     "createdAt": _AT,
 }
 
@@ -104,6 +106,9 @@ ANSWERS: dict[type[BaseModel], Json] = {
     results.TransferPage: {"data": [_TRANSFER], "afterCursor": None},
 }
 """An answer for each model of one."""
+IN_PATHS = {"conversationId": _ID, "userId": _MEMBER_ID, "transferId": _TRANSFER_ID}
+"""A value for each parameter of a path. Nothing else of a request but its body is filled in for a reader:
+what may be left out would narrow a list, or refuse a request that has no reason to be refused."""
 
 
 @cache
@@ -116,12 +121,6 @@ def event_of(name: str) -> Json:
 def body_of(operation: Operation) -> Any:
     """Return a body that the operation takes."""
     return json.loads(event_of(operation.name).get("body", "{}"))
-
-
-def parameters_of(operation: Operation) -> dict[str, str]:
-    """Return values of the operation's path and query parameters, as they are sent."""
-    event = event_of(operation.name)
-    return {**event.get("pathParameters", {}), **event.get("queryStringParameters", {})}
 
 
 def error(status: str, code: str, message: str) -> Json:

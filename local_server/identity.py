@@ -16,7 +16,7 @@ from forklore.domain.users import is_user_id
 from forklore.errors import UnauthorizedError
 from local_server.asgi import Headers, header_text
 
-DEFAULT_API_KEYS = "local-key=local"
+DEFAULT_API_KEYS = "local=local-key"
 
 
 class Identity(TypedDict):
@@ -60,13 +60,15 @@ def read_authorizer(environ: Mapping[str, str]) -> LocalAuthorizer:
 def clients_by_hash(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the client ids that FORKLORE_API_KEYS names, by the hash of their key.
 
-    Raises ValueError, without the key, if it is not `key=client,key=client`.
+    Raises ValueError, without the key, if it is not `client=key,client=key`, and for a key that comes twice.
     """
-    clients = {}
+    clients: dict[str, str] = {}
     for number, pair in enumerate(read_list(environ.get("FORKLORE_API_KEYS", DEFAULT_API_KEYS)), 1):
-        key, _, client_id = pair.rpartition("=")  # a key may end in `=`
-        if not key or not client_id:
-            raise ValueError(f"FORKLORE_API_KEYS: pair {number} is not key=client")
+        client_id, _, key = pair.partition("=")  # a key may hold `=`, a client here may not
+        if not is_user_id(client_id) or not key:
+            raise ValueError(f"FORKLORE_API_KEYS: pair {number} is not client=key")
+        if hash_of(key) in clients:
+            raise ValueError(f"FORKLORE_API_KEYS: pair {number} has the key of another one")
         clients[hash_of(key)] = client_id
     return clients
 

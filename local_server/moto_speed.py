@@ -4,6 +4,7 @@ Moto copies the whole table before each part of a transaction, so that it can un
 table for each Query of a local index. Here the copy shares its items with the table, and a Query sees one
 partition. And of each attribute that it answers it looks for ten members under four names each, though the
 value is written already.
+Moto also keeps every object that it ever made, for its dashboard: here they go when nothing else holds them.
 Only sound under the lock of `embedded`, which lets one call run at a time.
 """
 
@@ -12,22 +13,21 @@ import inspect
 from collections import defaultdict
 from typing import Any
 
+from moto.core.common_models import BaseModel
 from moto.core.serialize import BaseJSONSerializer
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 
 
-def _another(table: Table) -> Table:
-    """Return a shallow copy, made so that moto does not keep it as it keeps all its objects."""
-    made = object.__new__(type(table))
-    made.__dict__.update(table.__dict__)
-    return made
+def _untracked(cls: type[BaseModel], *_args: Any, **_named: Any) -> BaseModel:
+    """Return a new object of moto's, an item or a message, and add it to no list."""
+    return object.__new__(cls)
 
 
 def _snapshot(self: Table, _memo: dict[int, Any]) -> Table:
     """Return a copy that keeps its items when the table's are put, deleted or replaced."""
-    taken = _another(self)
+    taken = copy.copy(self)
     taken.items = defaultdict(dict, {partition: dict(held) for partition, held in self.items.items()})
     return taken
 
@@ -57,7 +57,7 @@ def _query_partition(self: Table, hash_key: DynamoType | None, *args: Any, **nam
     index = _QUERY.bind(self, hash_key, *args, **named).arguments.get("index_name")
     if hash_key is None or (index and index not in {local.name for local in self.indexes}):
         return _query(self, hash_key, *args, **named)
-    part = _another(self)
+    part = copy.copy(self)
     part.items = defaultdict(dict, {hash_key: self.items.get(hash_key, {})})
     return _query(part, hash_key, *args, **named)
 
@@ -77,6 +77,7 @@ def _serialize_scalar(self: BaseJSONSerializer, serialized: Any, value: Any, sha
 
 def speed_up_moto() -> None:
     """Put the faster parts in place; doing it twice is doing it once."""
+    BaseModel.__new__ = _untracked  # type: ignore[method-assign]
     Table.__deepcopy__ = _snapshot  # type: ignore[attr-defined]
     DynamoDBBackend.update_item = _update_a_copy  # type: ignore[method-assign]
     Table.query = _query_partition  # type: ignore[method-assign]

@@ -18,7 +18,7 @@ from forklore.edge import operations, results
 from forklore.edge.fields import UUID_PATTERN
 from forklore.edge.operation import IDEMPOTENCY_KEY_CHARACTERS_MAX, Operation
 from forklore.errors import PHRASES
-from local_server import examples, refusals
+from local_server import examples, guide, refusals
 
 _REF = "#/components/schemas/{model}"
 _REFERENCE = re.compile(r'"#/components/schemas/(\w+)"')
@@ -73,6 +73,7 @@ def document() -> Json:
         for operation in operations.ALL
         for status in refusals.statuses_of(operation)
     } | {_GATEWAY + str(status): _of_gateway(status) for status in _BY_GATEWAY}
+    tags = {operation.name: _tag(operation) for operation in operations.ALL}
     paths: dict[str, Json] = {}
     for operation in operations.ALL:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, schemas)
@@ -81,7 +82,7 @@ def document() -> Json:
         "info": {
             "title": "forklore",
             "version": version("forklore"),
-            "description": "A conversation store for AI agents that forks like git.",
+            "description": guide.introduction(tags),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": paths,
@@ -128,6 +129,7 @@ def _operation(operation: Operation, schemas: Json) -> Json:
     described: Json = {
         "operationId": operation.name,
         "summary": (operation.run.__doc__ or "").partition("\n")[0],
+        "description": guide.description(operation),
         "tags": [_tag(operation)],
         "parameters": [
             *_path_parameters(operation),
@@ -137,8 +139,6 @@ def _operation(operation: Operation, schemas: Json) -> Json:
         "responses": _responses(operation),
         "security": [] if operation.is_public else [{"user": []}, {"user": [], "client": []}],
     }
-    if operation.role is not None:
-        described["description"] = f"For callers with the role `{operation.role}`; `admin` implies `auditor`."
     if operation.body is not None:
         name = operation.body.__name__
         content = {"schema": {"$ref": _REF.format(model=name)}, "example": examples.body_of(operation)}
@@ -161,14 +161,13 @@ def _needs_body(schema: Json) -> bool:
 def _path_parameters(operation: Operation) -> list[Json]:
     schema: Json = {"type": "string", "pattern": UUID_PATTERN}
     user: Json = {"type": "string", "minLength": 1, "maxLength": 255}
-    sent = examples.parameters_of(operation)
     return [
         {
             "name": name,
             "in": "path",
             "required": True,
             "schema": user if name == "userId" else schema,
-            "example": sent[name],
+            "example": examples.IN_PATHS[name],
         }
         for name in operation.path_names
     ]
@@ -176,22 +175,10 @@ def _path_parameters(operation: Operation) -> list[Json]:
 
 def _query_parameters(operation: Operation, schemas: Json) -> list[Json]:
     properties: Json = schemas[operation.query.__name__].get("properties", {})
-    sent = examples.parameters_of(operation)
     return [
-        {
-            "name": name,
-            "in": "query",
-            "required": False,
-            "schema": _without_null(schema),
-            **({"example": _parsed(sent[name])} if name in sent else {}),
-        }
+        {"name": name, "in": "query", "required": False, "schema": _without_null(schema)}
         for name, schema in properties.items()
     ]
-
-
-def _parsed(value: str) -> Any:
-    """Return the value that a parameter spells: a number, true, false, or its own text."""
-    return json.loads(value) if re.fullmatch(r"\d+|true|false", value) else value
 
 
 def _without_null(schema: Json) -> Json:
@@ -204,7 +191,6 @@ def _without_null(schema: Json) -> Json:
 
 
 def _header_parameters(operation: Operation) -> list[Json]:
-    sent = examples.event_of(operation.name)["headers"]
     parameters = []
     if operation.takes_idempotency_key:
         key = {
@@ -213,24 +199,16 @@ def _header_parameters(operation: Operation) -> list[Json]:
             "maxLength": IDEMPOTENCY_KEY_CHARACTERS_MAX,
         }
         told = "The effect happens once; a replay within 24 hours gets the same answer."
-        example = sent.get("idempotency-key", f"{operation.name}-1")
-        parameters.append(_header("Idempotency-Key", key, told, example))
+        parameters.append(_header("Idempotency-Key", key, told))
     if operation.takes_if_match:
         entry = {"type": "string", "pattern": f'^"{UUID_PATTERN[1:-1]}"$'}
         told = "Only if this is the last history entry of the view."
-        parameters.append(_header("If-Match", entry, told, f'"{examples.ANSWERS[results.Appended]["id"]}"'))
+        parameters.append(_header("If-Match", entry, told))
     return parameters
 
 
-def _header(name: str, schema: Json, description: str, example: str) -> Json:
-    return {
-        "name": name,
-        "in": "header",
-        "required": False,
-        "schema": schema,
-        "description": description,
-        "example": example,
-    }
+def _header(name: str, schema: Json, description: str) -> Json:
+    return {"name": name, "in": "header", "required": False, "schema": schema, "description": description}
 
 
 def _responses(operation: Operation) -> Json:

@@ -1,5 +1,6 @@
-"""The API reference in a browser: `/docs` is Swagger UI, `/openapi.json` what it shows. No CDN.
+"""The API reference in a browser: `/docs` is Swagger UI, `/openapi.json` what it shows; `/` leads there.
 
+Nothing comes from a CDN.
 These paths are the local server's own: API Gateway does not have them, so they stand before the gateway.
 """
 
@@ -26,7 +27,24 @@ PAGE = """<!doctype html>
 <div id="swagger-ui"></div>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script>
-SwaggerUIBundle({url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true, validatorUrl: null})
+// An error among an operation's responses is one line, until it is clicked.
+const foldedErrors = () => ({
+  wrapComponents: {
+    response: (Response, {React}) => function Folded(props) {
+      const [open, setOpen] = React.useState(!/^[45]/.test(props.code))
+      if (open) return React.createElement(Response, props)
+      const line = React.createElement("button", {className: "btn", onClick: () => setOpen(true)}, "show")
+      return React.createElement("tr", {className: "response"},
+        React.createElement("td", {className: "response-col_status"}, props.code),
+        React.createElement("td", {}, props.response.get("description").replaceAll("`", "") + " ", line))
+    }
+  }
+})
+const ui = SwaggerUIBundle({
+  url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true, validatorUrl: null,
+  plugins: [foldedErrors],
+  onComplete: () => ui.preauthorizeApiKey("user", "alice")  // a user id is a token here
+})
 </script>
 </html>
 """
@@ -53,6 +71,9 @@ def with_reference(app: App, document: Document) -> App:
 
 def _find(path: str, document: Document) -> Response | None:
     """Return the answer for one of the reference's own paths, None for any other."""
+    if path == "/":
+        line = b"This is forklore. The API reference is at /docs\n"
+        return Response(307, [("location", "/docs"), ("content-type", "text/plain; charset=utf-8")], line)
     if path in ("/docs", "/docs/"):
         return Response(200, [("content-type", "text/html; charset=utf-8")], PAGE.encode())
     if path == "/openapi.json":

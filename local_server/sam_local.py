@@ -43,7 +43,7 @@ def main(file: str) -> int:
 def settings(keys: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return the file that `sam local --env-vars` reads. keys: the issuer's.
 
-    Raises ValueError, without the key, for API keys that are not `key=client,key=client`.
+    Raises ValueError, without the key, for API keys that are not `client=key,client=key`.
     """
     hashes = [f"{client_id}={hashed}" for hashed, client_id in clients_by_hash(environ).items()]
     port = urlsplit(environ[ENDPOINT]).port or 80

@@ -20,7 +20,7 @@ OTHER = {"arm64": "x86_64"}.get(MACHINE, "arm64")
 def dry_run(*words: str, runtime_python: str = "") -> str:
     """Return the commands that make would run, where nothing is installed and nothing was deployed."""
     environment = {name: value for name, value in os.environ.items() if name not in OUR_CALLERS}
-    folders = [f"{name}=nowhere/{name}" for name in ("VENV", "SAM", "CHECKS", "RUNTIME", "EMULATOR")]
+    folders = [f"{name}=nowhere/{name}" for name in ("VENV", "RUN", "SAM", "CHECKS", "RUNTIME", "EMULATOR")]
     done = subprocess.run(
         ["make", "--dry-run", "--no-print-directory", *folders, f"RUNTIME_PYTHON={runtime_python}", *words],
         cwd=PROJECT,
@@ -84,3 +84,37 @@ def test_what_is_built_is_compiled_by_the_functions_python_or_says_that_it_is_no
 
 def test_without_the_functions_python_the_last_line_says_what_was_not_tested() -> None:
     assert "NOT TESTED" in dry_run("test-deployment").splitlines()[-1]
+
+
+@pytest.mark.parametrize("target", ["run", "demo"])
+def test_what_only_runs_installs_no_test_tools_and_says_first_what_happens(target: str) -> None:
+    text = dry_run(target)
+
+    assert "requirements-dev.txt" not in text
+    assert text.index('echo "Installing requirements-run.txt into nowhere/RUN') < text.index("-m venv")
+    assert text.splitlines()[-1].startswith('"nowhere/RUN/bin/python" -m ')
+
+
+def test_what_runs_is_pinned_as_it_is_tested_and_with_hashes() -> None:
+    run, dev = (pins(f"requirements-{name}.txt") for name in ("run", "dev"))
+
+    assert run.items() < dev.items()
+    assert {"moto", "uvicorn", "boto3"} <= run.keys()
+    assert {"pytest", "mypy", "ruff", "schemathesis"}.isdisjoint(run)
+    assert all(hashes for _, hashes in run.values())
+
+
+def pins(lock: str) -> dict[str, tuple[str, frozenset[str]]]:
+    """Return the version and the hashes of each package in a lock."""
+    text = (PROJECT / lock).read_text()
+    found = re.findall(r"^([a-z0-9-]+)==(\S+)[^\n]*((?:\n    --hash=\S+(?: \\\\)?)+)", text, re.MULTILINE)
+    return {
+        name: (version, frozenset(re.findall(r"--hash=(\S+)", hashes))) for name, version, hashes in found
+    }
+
+
+def test_clean_removes_every_environment() -> None:
+    text = dry_run("clean")
+
+    for name in ("VENV", "RUN", "SAM", "CHECKS", "RUNTIME", "EMULATOR"):
+        assert f'"nowhere/{name}"' in text

@@ -60,7 +60,7 @@ class Gateway:
         self.template = template
         self._functions = template.functions
         self._handlers = {function.name: load_handler(function) for function in template.functions}
-        keys = ",".join(f"{key}={client}" for client, key in AGENTS.items())
+        keys = ",".join(f"{client}={key}" for client, key in AGENTS.items())
         self._authorize = read_authorizer({"FORKLORE_API_KEYS": keys, **roles})
 
     def event(

@@ -1,5 +1,6 @@
 """The gate counts what was done, and nothing that was not."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,30 @@ def test_each_part_has_a_seed_and_a_report_of_its_own(tmp_path: Path) -> None:
     assert [dict(result.counts) for result in results] == [{"part": 1}, {"part": 3}]
     assert sorted(path.name for path in tmp_path.glob("*.xml")) == ["C0-1.xml", "C0-3.xml"]
     assert Measure("C0", "gate", 7, part=1).seed != Measure("C0", "gate", 7, part=3).seed
+
+
+def test_a_check_of_another_engine_is_run_on_it(tmp_path: Path) -> None:
+    tests = tmp_path / "test_some.py"
+    tests.write_text(
+        "import os\ndef test_one():\n    assert os.environ['FORKLORE_TEST_ENGINE'] == 'dynoxide'\n"
+    )
+    check = Check("C0", "nothing", [str(tests)], engine="dynoxide")
+
+    assert Run(check, None, "ci", 7, tmp_path).result().is_good
+
+
+def test_a_check_whose_engine_is_not_here_is_left_out_and_named(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gate", "--size", "ci", "--only", "C18", "--folder", str(tmp_path)],
+        cwd=PROJECT,
+        env=os.environ | {"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "NOT RUN: C18" in done.stdout
+    assert "| C18 |" not in done.stdout
 
 
 def test_help_says_what_it_does() -> None:

@@ -1,5 +1,6 @@
 """What moto does is the same with its faster parts; a cancelled transaction above all leaves nothing."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
+from moto.core.common_models import BaseModel
 
 from local_server.embedded import start_moto
 from local_server.template import read_template
@@ -151,3 +153,43 @@ def test_a_value_of_any_kind_is_answered_as_it_was_put(client: Any) -> None:
     put(client, "a", "1", **values)
 
     assert client.get_item(TableName=TABLE, Key=key("a", "1"))["Item"] == {**key("a", "1"), **values}
+
+
+def models_in_memory() -> int:
+    gc.collect()
+    return sum(isinstance(one, BaseModel) for one in gc.get_objects())
+
+
+def test_what_was_overwritten_deleted_or_received_does_not_stay_in_memory(client: Any) -> None:
+    queues: Any = boto3.client(
+        "sqs", region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local"
+    )
+    url = queues.create_queue(QueueName="queue")["QueueUrl"]
+
+    def work() -> None:
+        for number in range(20):
+            put(client, "a", "1", n={"N": str(number)})
+            update = {
+                "TableName": TABLE,
+                "Key": key("a", "1"),
+                "UpdateExpression": "ADD n :one",
+                "ExpressionAttributeValues": {":one": {"N": "1"}},
+            }
+            client.update_item(**update)
+            put(client, "gone", "1")
+            gone = {"Delete": {"TableName": TABLE, "Key": key("gone", "1")}}
+            client.transact_write_items(TransactItems=[{"Update": update}, gone])
+            client.query(
+                TableName=TABLE,
+                KeyConditionExpression="PK = :p",
+                ExpressionAttributeValues={":p": {"S": "a"}},
+            )
+            queues.send_message(QueueUrl=url, MessageBody="x")
+            [received] = queues.receive_message(QueueUrl=url)["Messages"]
+            queues.delete_message(QueueUrl=url, ReceiptHandle=received["ReceiptHandle"])
+
+    work()
+    before = models_in_memory()
+    work()
+
+    assert models_in_memory() == before

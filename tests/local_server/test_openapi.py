@@ -139,13 +139,11 @@ def test_the_example_of_a_request_is_one_that_the_operation_takes(operation: Ope
     one = described(operation)
     event = examples.event_of(operation.name)
     query = read_query(event["rawQueryString"])
-    sent = {p["name"]: p["example"] for p in one["parameters"] if "example" in p and p["in"] == "query"}
 
-    assert checked(operation.query, query) == checked(operation.query, sent)
+    checked(operation.query, query)
     for parameter in one["parameters"]:
         if "example" in parameter and "pattern" in parameter["schema"]:
             assert re.search(parameter["schema"]["pattern"], parameter["example"])
-    assert {p["name"] for p in one["parameters"] if p["in"] != "query" and "example" not in p} == set()
     if operation.body is not None:
         example = one["requestBody"]["content"]["application/json"]["example"]
         checked(operation.body, read_object(json.dumps(example), kept=KEPT_AS_TEXT))

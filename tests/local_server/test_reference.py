@@ -47,6 +47,14 @@ def test_the_bundled_swagger_ui_is_one_that_reads_openapi_3_1() -> None:
     assert int(found[1]) >= 5
 
 
+def test_the_address_that_is_printed_leads_to_the_page() -> None:
+    response = ask("/")
+
+    assert (response.status_code, response.headers["location"]) == (307, "/docs")
+    assert "/docs" in response.text
+    assert ask("/", method="POST").status_code == 418
+
+
 def test_the_document_is_the_one_given() -> None:
     response = ask("/openapi.json", document={"openapi": "3.1.0", "title": "é"})
 

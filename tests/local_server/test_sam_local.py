@@ -18,7 +18,7 @@ TOLD = {"FORKLORE_DYNAMODB_ENDPOINT": "http://127.0.0.1:8000", "FORKLORE_TABLE":
 
 def test_the_authorizer_takes_development_tokens_and_the_key_of_an_agent(tmp_path: Path) -> None:
     key = development_key(tmp_path / "cache" / "key.pem")
-    environ = TOLD | {"FORKLORE_API_KEYS": "key=of=planner=planner", "FORKLORE_ADMINS": "adam"}
+    environ = TOLD | {"FORKLORE_API_KEYS": "planner=key=of=planner", "FORKLORE_ADMINS": "adam"}
     told = sam_local.settings(key_set(key), environ)["Parameters"]
     token = make_token("adam", key, issuer=ISSUER, audience=AUDIENCE, hours=1, now=time.time())
     headers = {"authorization": f"Bearer {token}", "x-api-key": "key=of=planner"}

@@ -93,7 +93,7 @@ def test_the_line_to_try_works_as_printed(tmp_path: Path) -> None:
         assert json.loads(event["body"]) == {"title": "Hello"}
         assert event["requestContext"]["authorizer"]["lambda"]["userId"] == "alice"
         assert f"{local.url}/docs" in local.banner
-        assert "FORKLORE_DYNAMODB_ENDPOINT=http://127.0.0.1:8000 make run" in local.banner
+        assert "make run DATA=./data" in local.banner
         assert httpx.get(f"{local.url}/docs").status_code == 200
         assert local.stop() == (0, "")
 
@@ -122,6 +122,15 @@ def exchange(url: str, request: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), timeout=10) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def test_a_page_on_another_port_of_this_machine_may_call(tmp_path: Path) -> None:
+    with server(tmp_path) as local:
+        page = {"Origin": "http://localhost:3000"}
+        answer = httpx.get(f"{local.url}/echo/a", headers=page)
+        assert answer.headers["access-control-allow-origin"] == page["Origin"]
+        other = httpx.get(f"{local.url}/echo/a", headers={"Origin": "http://evil.example"})
+        assert "access-control-allow-origin" not in other.headers
 
 
 def test_head_has_the_headers_of_the_answer_and_no_body(tmp_path: Path) -> None:

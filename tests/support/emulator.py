@@ -18,7 +18,8 @@ from typing import Any
 import boto3
 import yaml
 
-from tests.support.listening import end_session, on_free_port, wait_until_it_listens
+from local_server.listening import on_free_port
+from tests.support.listening import end_session, wait_until_it_listens
 
 EMULATOR, SAM = "FORKLORE_EMULATOR", "FORKLORE_SAM"
 """The variables that name the environments of ministack and of AWS SAM."""

@@ -52,7 +52,7 @@ def environment(endpoint: str, table: str) -> dict[str, str]:
     return inherited | {
         "FORKLORE_DYNAMODB_ENDPOINT": endpoint,
         "FORKLORE_TABLE": table,
-        "FORKLORE_API_KEYS": ",".join(f"{key}={client}" for client, key in API_KEYS.items()),
+        "FORKLORE_API_KEYS": ",".join(f"{client}={key}" for client, key in API_KEYS.items()),
         "FORKLORE_ADMINS": "the-admin",
         "FORKLORE_AUDITORS": "the-auditor",
         "AWS_ACCESS_KEY_ID": "local",

@@ -22,7 +22,8 @@ from typing import Any, Self
 
 import yaml
 
-from tests.support.listening import end_session, free_port, on_free_port, wait_until_it_listens
+from local_server.listening import free_port, on_free_port
+from tests.support.listening import end_session, wait_until_it_listens
 
 PROJECT = Path(__file__).parents[2]
 BUILD = PROJECT / ".aws-sam" / "here" / "build"

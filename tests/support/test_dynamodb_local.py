@@ -4,10 +4,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
+from shutil import which
 
 import pytest
 
-from tests.support.dynamodb_local import REQUIRED, any_dynamodb, dynamodb_local_or_skip, fetch
+from local_server.dynamodb_local import fetch
+from tests.support.dynamodb_local import CHOSEN, REQUIRED, any_dynamodb, dynamodb_local_or_skip
 
 ENDS = (pytest.fail.Exception, pytest.skip.Exception)
 SLOW_MAVEN = """\
@@ -44,6 +46,20 @@ def test_where_it_is_missing_a_test_is_skipped_or_has_moto(monkeypatch: pytest.M
     assert raised.type is pytest.skip.Exception
     with any_dynamodb() as endpoint:
         assert endpoint.startswith("http://127.0.0.1:")
+
+
+@pytest.mark.parametrize("start", [dynamodb_local_or_skip, any_dynamodb])
+def test_dynoxide_takes_its_place_where_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, start: Callable[[], AbstractContextManager[str]]
+) -> None:
+    monkeypatch.setenv(CHOSEN, "dynoxide")
+    if which("dynoxide"):
+        with start() as endpoint:
+            assert endpoint.startswith("http://127.0.0.1:")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ENDS, match="NOT TESTED on dynoxide") as raised, start():
+        pass
+    assert raised.type is pytest.skip.Exception
 
 
 def test_of_several_processes_one_fetches_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

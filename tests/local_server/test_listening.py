@@ -8,14 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.support.listening import (
-    PORTS_MAX,
-    ServerEndedError,
-    end_session,
-    free_port,
-    on_free_port,
-    wait_until_it_listens,
-)
+from local_server.listening import PORTS_MAX, ServerEndedError, free_port, on_free_port
+from tests.support.listening import end_session, wait_until_it_listens
 
 SECONDS_MAX = 60.0
 
