@@ -59,7 +59,7 @@ _KEY = {"PK": "S", "SK": "S"}
 SHAPES = {
     Kind.GROUP: _shape(
         "owner:S createdAt:S state:S members:N membersVersion:N forks:N",
-        "parent:S kid:S nonce:S G1:S G1S:S deletedAt:S unborn:BOOL rewriting:S",
+        "children:N parent:S kid:S nonce:S G1:S G1S:S deletedAt:S unborn:BOOL rewriting:S",
     ),
     Kind.CONV: _shape(
         "createdAt:S",

@@ -19,6 +19,7 @@ from tests.reliability.world import (
     ABANDONED_SECONDS,
     ANN,
     BOB,
+    CHILD,
     CROWD,
     HALF,
     LAST_OF_CROWD,
@@ -29,6 +30,7 @@ from tests.reliability.world import (
     begin,
     built,
     crowded,
+    dead_family,
     family,
     give_up_and_clear,
     handed_over,
@@ -260,6 +262,16 @@ def start_a_child_late(endpoint: str, rewrite: Rewrite | None = None) -> None:
         hold(answer.status == 403 and store.contents() == left, answer)
 
 
+def delete_a_child_whose_parent_is_gone(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that nothing of a tree comes back when one of its children goes later than itself."""
+    with built(dead_family, endpoint).copy(endpoint) as store:
+        worker = Process(store, rewrite=rewrite)
+        run_deletion(ROOT)(worker)
+        hold(keys.group(ROOT) not in store.contents() and keys.group(CHILD) in store.contents())
+        run_deletion(CHILD)(worker)
+        assert_intact(store)
+
+
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two go on with a child": go_on_with_a_child,
@@ -270,4 +282,5 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "go on with a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
     "start a child as a writer who is a reader by now": start_a_child_late,
     "give a child up while it is gone on with": give_a_child_up,
+    "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
 }

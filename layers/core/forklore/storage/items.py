@@ -100,6 +100,7 @@ def _plain(value: Mapping[str, Any]) -> Any:
 class Group:
     """A fork tree.
 
+    children: how many trees that conversations of this one have started are not deleted yet.
     members_version: moves with every change of members. rewriting: the owner before, while HEADs may still
     name them. kid: where a started child stands in the list of its parent's. nonce: of the request that makes
     it. deleted_at: when it got its tombstone. unborn: it got that before it was ever live, so that its id may
@@ -111,6 +112,7 @@ class Group:
     created_at: str
     state: State = State.LIVE
     forks: int = 0
+    children: int = 0
     members: int = 1
     members_version: int = 1
     rewriting: str | None = None
@@ -164,6 +166,7 @@ def group(item: Item) -> Group:
         created_at=a["createdAt"],
         state=State(a["state"]),
         forks=a["forks"],
+        children=a.get("children", 0),
         members=a["members"],
         members_version=a["membersVersion"],
         rewriting=a.get("rewriting"),

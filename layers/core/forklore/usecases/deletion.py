@@ -21,8 +21,8 @@ from forklore.storage.connection import Item, Refused, Write
 from forklore.storage.items import Group, State
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, POINTER, TRANSFER
-from forklore.usecases.heads import all_heads
+from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, PARENT, POINTER, TRANSFER
+from forklore.usecases.heads import all_heads, all_kids, kids_now
 from forklore.usecases.opening import Found, find
 
 WAIT_SECONDS = 35
@@ -128,11 +128,12 @@ def _close(
 
     last: the conversation to close last. delay_s: after which the children are announced. has_pointer:
     whether the tree's own id still points to it, even where there is no HEAD. is_new: whether the tombstone
-    was set just now, so that none of its conversations can be closed yet.
+    was set just now, so that none of its conversations can be closed yet, and none of its children forgotten.
+    Raises UnavailableError, too, when a fork or a child that the tree counts cannot be read yet.
     """
     open_heads, kids = table.both(
         lambda: _heads(table, {group_id: is_new}),
-        lambda: [items.key(item) for item in table.query(keys.all_kids_range(group_id), only=())],
+        lambda: all_kids(table, group_id) if is_new else kids_now(table, group_id),
     )
     root = _Head(group_id, group_id)
     if has_pointer and root not in open_heads:
@@ -180,8 +181,12 @@ def _heads(table: Table, trees: Mapping[str, bool]) -> list[_Head]:
     trees: their ids; True where the tombstone was set just now, so that all conversations still can, and as
     many are to be found as GROUP counts.
     """
+
+    def named(group_id: str, rows: Iterable[Item]) -> list[_Head]:
+        return [_Head(group_id, keys.in_head(row["SK"]["S"])) for row in rows]
+
     queries = table.side_by_side(
-        lambda group_id: list(table.query(keys.heads_range(group_id), only=())), trees
+        lambda group_id: named(group_id, table.query(keys.heads_range(group_id), only=())), trees
     )
     new = [keys.group(group_id) for group_id, is_new in trees.items() if is_new]
     groups = {key.partition: items.group(item) for key, item in table.get(new).items()}
@@ -189,8 +194,8 @@ def _heads(table: Table, trees: Mapping[str, bool]) -> list[_Head]:
     for group_id, heads in zip(trees, queries, strict=True):
         group = groups.get(group_id)
         if group is not None and len(heads) <= group.forks:
-            heads = all_heads(table, group, only=())  # noqa: PLW2901 (the same, seen later)
-        found += [_Head(group_id, keys.in_head(item["SK"]["S"])) for item in heads]
+            heads = named(group_id, all_heads(table, group, only=()))  # noqa: PLW2901 (the same, seen later)
+        found += heads
     return found
 
 
@@ -252,14 +257,7 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
     _erase_members(table, group)
     _erase_transfer(table, group)
     _erase_others(table, group)
-    _commit_if_so(
-        table,
-        [
-            table.write.delete_group(group),
-            *(table.write.delete(kind, keys.job(kind, group_id)) for kind in JOB_KINDS),
-            *([table.write.delete("kid", group.kid)] if group.kid else []),
-        ],
-    )
+    _end(table, group)
     return None
 
 
@@ -324,6 +322,27 @@ def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
     for some in _in_parts(unwanted, GUARDED_AT_ONCE):
         deletes = [table.write.delete(str(at), key) for at, key in enumerate(some)]
         table.commit([table.write.check_dying(group), *deletes])
+
+
+def _end(table: Table, group: Group) -> None:
+    """Delete the tree's own item, with its jobs; of a started tree first its KID, and then its parent's count.
+
+    So the parent counts it once less, and never before its KID has gone.
+    """
+    last = [
+        table.write.delete_group(group),
+        *(table.write.delete(kind, keys.job(kind, group.group_id)) for kind in JOB_KINDS),
+    ]
+    if group.kid is None or group.unborn:  # a child is listed and counted when it comes to life
+        _commit_if_so(table, last)
+        return
+    table.delete([group.kid])
+    try:
+        table.commit([*last, table.write.count_child_no_more(group.kid.partition)])
+    except Refused as refused:
+        if GROUP not in refused.failed:
+            assert PARENT in refused.failed
+            _commit_if_so(table, last)  # the parent is gone
 
 
 # The sweep

@@ -235,8 +235,8 @@ def finish_rewriting(table: Table, group_id: str) -> None:
         with contextlib.suppress(Refused):  # a transfer was accepted just now, and has this job to do
             table.commit(table.write.forget_rewriting(group_id))
         return
-    heads = all_heads(table, group)
-    behind = (keys.in_head(i["SK"]["S"]) for i in heads if items.head(i).owner == group.rewriting)
+    heads = all_heads(table, group, only=("owner",))
+    behind = (keys.in_head(i["SK"]["S"]) for i in heads if i["owner"]["S"] == group.rewriting)
     with contextlib.suppress(Refused):  # another one has finished first
         while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):
             _rewrite(table, group, conversation_ids)
