@@ -112,7 +112,11 @@ CORRUPTIONS = [
     ),
     a("too many members counted", "wrong_members", lambda m: m.add(keys.group(PLAIN), "members", 1)),
     a("too few children counted", "wrong_children", lambda m: m.add(keys.group(ROOT), "children", -1)),
-    a("a child counted that is not there", "wrong_children", lambda m: m.change(keys.group(PLAIN), children=number(1))),
+    a(
+        "a child counted that is not there",
+        "wrong_children",
+        lambda m: m.change(keys.group(PLAIN), children=number(1)),
+    ),
     a("too few forks counted", "wrong_forks", lambda m: m.add(keys.group(ROOT), "forks", -1)),
     a(
         "a tree made at another time",

@@ -123,8 +123,10 @@ class Service:
         [record] = read_event("deleteGroup")["Records"]
         for _ in range(ROUNDS):
             self._run(SWEEP, read_event("sweep"))
-            jobs = open_table().query(keys.jobs_range("delete"))
-            bodies = [json.dumps({"groupId": keys.in_job(row["SK"]["S"])[1]}) for row in jobs]
+            jobs = [
+                row for kind in ("delete", "transfer") for row in open_table().query(keys.jobs_range(kind))
+            ]
+            bodies = [_message(*keys.in_job(row["SK"]["S"])) for row in jobs]
             if bodies:
                 records = [record | {"body": body} for body in bodies]
                 assert self._run(WORKER, {"Records": records}) == {"batchItemFailures": []}
@@ -134,6 +136,10 @@ class Service:
     def _run(self, name: str, event: Any) -> Any:
         with noted(self.done[name]):
             return invoke(*self._handlers[name], event)
+
+
+def _message(kind: str, group_id: str) -> str:
+    return json.dumps({"groupId": group_id, "kind": kind})
 
 
 def _direct_request(event: Mapping[str, Any], body: Any, *, user: str) -> dict[str, Any]:

@@ -365,13 +365,18 @@ def gone_item(conversation_id: str, *, ttl_s: int) -> Item:
 
 
 def job_item(kind: str, group_id: str, *, created_at: str) -> Item:
-    """Return the mark of work in progress on a tree. created_at: when the work was asked for."""
-    return key_of(keys.job(kind, group_id)) | {"createdAt": text(created_at)}
+    """Return the mark of work in progress on a tree, which nobody holds. created_at: its beginning."""
+    return key_of(keys.job(kind, group_id)) | present({"createdAt": created_at, "leasedUntil": created_at})
 
 
 def job_created_at(item: Item) -> str | None:
     """Return when a JOB was asked for; None of one that an older version wrote."""
     return item["createdAt"]["S"] if "createdAt" in item else None
+
+
+def leased_until(item: Item) -> str | None:
+    """Return until when the worker that holds a JOB does; None of one that an older version wrote."""
+    return item["leasedUntil"]["S"] if "leasedUntil" in item else None
 
 
 def nonce(item: Item) -> str | None:

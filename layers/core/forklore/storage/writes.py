@@ -623,6 +623,18 @@ class Writer:
         """Note work in progress on a tree since `at`, whether it is noted already or not."""
         return self._write(name, "Put", Item=items.job_item(kind, group_id, created_at=at))
 
+    def lease_job(self, key: Key, *, was: str, until: str) -> Write:
+        """Take work in progress from who held it until `was`, if it is there and theirs still."""
+        return self._write(
+            JOB,
+            "Update",
+            Key=key_of(key),
+            UpdateExpression="SET #leasedUntil = :until",
+            ConditionExpression="#leasedUntil = :was",
+            ExpressionAttributeNames={"#leasedUntil": "leasedUntil"},
+            ExpressionAttributeValues={":until": text(until), ":was": text(was)},
+        )
+
     def put_gone(self, name: str, conversation_id: str, *, now_s: int) -> Write:
         """Replace a pointer to a dead tree by what keeps its id from being used again for 30 days."""
         return self.put(name, items.gone_item(conversation_id, ttl_s=now_s + GONE_SECONDS))

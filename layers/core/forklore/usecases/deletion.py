@@ -21,7 +21,7 @@ from forklore.storage.connection import Item, Refused, Write
 from forklore.storage.items import Group, State
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, PARENT, POINTER, TRANSFER
+from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, POINTER, TRANSFER
 from forklore.usecases.heads import all_heads, all_kids, kids_now
 from forklore.usecases.opening import Found, find
 
@@ -217,10 +217,13 @@ def _close_some(table: Table, heads: Sequence[_Head]) -> None:
 # The worker
 
 
-def run_deletion(table: Table, queue: Queue, group_id: str, *, wait_s: int = WAIT_SECONDS) -> bool:
+def run_deletion(
+    table: Table, queue: Queue, group_id: str, *, wait_s: int = WAIT_SECONDS, lease: str | None = None
+) -> bool:
     """Go on with a tree's deletion until it is done or time is up; then the tree is announced again.
 
-    wait_s: how long after the tombstone to wait before anything is removed.
+    wait_s: how long after the tombstone to wait before anything is removed. lease: which the next one goes on
+    with.
     True: there is nothing left to do, because it is done or the tree is no dead one.
     """
     try:
@@ -231,7 +234,7 @@ def run_deletion(table: Table, queue: Queue, group_id: str, *, wait_s: int = WAI
         left_s = None
     if left_s is None:
         return True
-    queue.announce([group_id], delay_s=left_s)
+    queue.announce([group_id], lease=lease, delay_s=left_s)
     return False
 
 
@@ -325,9 +328,9 @@ def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
 
 
 def _end(table: Table, group: Group) -> None:
-    """Delete the tree's own item, with its jobs; of a started tree first its KID, and then its parent's count.
+    """Delete the tree's own item with its jobs; a started tree's KID first, its count with it.
 
-    So the parent counts it once less, and never before its KID has gone.
+    So its parent counts one less once, and never before the KID has gone.
     """
     last = [
         table.write.delete_group(group),
@@ -341,7 +344,6 @@ def _end(table: Table, group: Group) -> None:
         table.commit([*last, table.write.count_child_no_more(group.kid.partition)])
     except Refused as refused:
         if GROUP not in refused.failed:
-            assert PARENT in refused.failed
             _commit_if_so(table, last)  # the parent is gone
 
 
@@ -353,50 +355,88 @@ class Swept:
     """What a sweep found: how many jobs were open, and how long ago the oldest was asked for; 0 for none.
 
     Of each kind it looks at SWEPT_MAX at most, and counts those, too, that it has just finished.
+    failed: how many of them it could do nothing about, because something was wrong with them.
     """
 
     jobs: int
     oldest_s: float
+    failed: int
 
 
 def sweep(
-    table: Table, queue: Queue, *, others: Mapping[str, Callable[[Table, str], object]] | None = None
+    table: Table, queue: Queue, *, report: Callable[[Exception], object] = lambda _error: None
 ) -> Swept:
-    """Find work in progress that no message announced, and see that it goes on; return what was found.
+    """Find work in progress that nobody is at work on, and see that it goes on; return what was found.
 
-    others: what finishes a job of another kind, given the table and the tree's id. A kind that nobody knows
-    is left alone.
+    A job that is wrong in itself stops no other: `report` is called with its error, and it is counted. A kind
+    that nobody knows is left alone.
     """
-    deletions = _jobs(table, DELETION)
-    queue.announce([job.group_id for job in deletions], within_s=ANNOUNCE_ALL_SECONDS)
-    creations = _jobs(table, CREATION)
+    alone = _Alone(report)
+    found: list[_Job] = []
+    for kind in (DELETION, TRANSFER):
+        jobs = _jobs(table, kind, alone)
+        free = [job.group_id for job in jobs if job.leased_until_ms <= table.now_ms()]
+        queue.announce(free, kind=None if kind == DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)
+        found += jobs
+    creations = _jobs(table, CREATION, alone)
     for job in creations:
-        with contextlib.suppress(UnavailableError):  # the next sweep comes to it again
+        with alone.each():
             if _give_up_creation(table, job.group_id):
                 queue.announce([job.group_id])
-    found = [*deletions, *creations]
-    for kind, finish in (others or {}).items():
-        jobs = _jobs(table, kind)
-        for job in jobs:
-            with contextlib.suppress(UnavailableError):
-                finish(table, job.group_id)
-        found += jobs
-    since = [ids.milliseconds(job.created_at) for job in found if job.created_at]
-    return Swept(len(found), max(0, table.now_s() - min(since) / 1000) if since else 0)
+    found += creations
+    since = [job.since_ms for job in found if job.since_ms is not None]
+    oldest_s = max(0, table.now_s() - min(since) / 1000) if since else 0
+    return Swept(len(found) + alone.unreadable, oldest_s, alone.failed)
+
+
+class _Alone:
+    """Keeps what is wrong with one job from all others, and counts it. unreadable: jobs that say nothing."""
+
+    def __init__(self, report: Callable[[Exception], object]) -> None:
+        self._report = report
+        self.failed = 0
+        self.unreadable = 0
+
+    @contextlib.contextmanager
+    def each(self) -> Iterator[None]:
+        try:
+            yield
+        except UnavailableError:  # the next sweep comes to it again
+            pass
+        except Exception as error:  # noqa: BLE001 (whatever it is: the others are no worse for it)
+            self.failed += 1
+            self._report(error)
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Work in progress on a tree. created_at: None where an older version began it."""
+    """Work in progress on a tree. since_ms: when it was asked for; None where an older version began it.
+
+    leased_until_ms: until when a worker holds it; 0 where none does.
+    """
 
     group_id: str
-    created_at: str | None
+    since_ms: int | None
+    leased_until_ms: int
 
 
-def _jobs(table: Table, kind: str) -> list[_Job]:
+def _jobs(table: Table, kind: str, alone: _Alone) -> list[_Job]:
     """Return the work of a kind that is in progress."""
-    rows = table.query(keys.jobs_range(kind), limit=SWEPT_MAX, only=("createdAt",))
-    return [_Job(keys.in_job(row["SK"]["S"])[1], items.job_created_at(row)) for row in rows]
+    found: list[_Job] = []
+    for row in table.query(keys.jobs_range(kind), limit=SWEPT_MAX, only=("createdAt", "leasedUntil")):
+        alone.unreadable += 1
+        with alone.each():
+            since, until = items.job_created_at(row), items.leased_until(row)
+            group_id = keys.in_job(row["SK"]["S"])[1]
+            found.append(
+                _Job(
+                    group_id,
+                    None if since is None else ids.milliseconds(since),
+                    0 if until is None else ids.milliseconds(until),
+                )
+            )
+            alone.unreadable -= 1
+    return found
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:

@@ -53,6 +53,4 @@ def all_kids(table: Table, group_id: str) -> list[Key]:
 
 def kids_now(table: Table, group_id: str) -> list[Key]:
     """Return the KIDs that can be read now."""
-    return [
-        Key(group_id, item["SK"]["S"]) for item in table.query(keys.all_kids_range(group_id), only=())
-    ]
+    return [Key(group_id, item["SK"]["S"]) for item in table.query(keys.all_kids_range(group_id), only=())]
