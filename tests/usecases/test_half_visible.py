@@ -142,6 +142,19 @@ def test_a_deletion_that_misses_a_child_for_good_is_no_204(store: Store, shared:
     assert [message.group_id for message in mailbox.messages] == [ROOT]
 
 
+def test_a_deletion_closes_the_children_that_an_older_version_did_not_count(
+    store: Store, shared: Table
+) -> None:
+    start(shared, "a task")
+    parent = store.item(keys.group(ROOT))
+    del parent["children"]
+    store.put(parent)
+
+    assert deletion.delete_conversation(shared, Mailbox().queue, caller=ANN, conversation_id=ROOT)
+
+    assert items.group(store.item(keys.group(KID))).state is items.State.DELETING
+
+
 @pytest.mark.parametrize("is_there", [True, False], ids=["with its parent", "without"])
 def test_a_deleted_child_is_counted_no_more_when_its_kid_has_gone(
     store: Store, shared: Table, is_there: bool

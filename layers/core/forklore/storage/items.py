@@ -100,7 +100,8 @@ def _plain(value: Mapping[str, Any]) -> Any:
 class Group:
     """A fork tree.
 
-    children: how many trees that conversations of this one have started are not deleted yet.
+    children: how many trees that conversations of this one have started are not deleted yet; None of one that
+    an older version made, which did not count them.
     members_version: moves with every change of members. rewriting: the owner before, while HEADs may still
     name them. kid: where a started child stands in the list of its parent's. nonce: of the request that makes
     it. deleted_at: when it got its tombstone. unborn: it got that before it was ever live, so that its id may
@@ -112,7 +113,7 @@ class Group:
     created_at: str
     state: State = State.LIVE
     forks: int = 0
-    children: int = 0
+    children: int | None = None
     members: int = 1
     members_version: int = 1
     rewriting: str | None = None
@@ -149,6 +150,7 @@ def group_item(
             "members": members,
             "membersVersion": 1,
             "forks": 0,
+            "children": 0,
             "parent": kid.partition if kid else None,
             "kid": kid.sort if kid else None,
             "nonce": nonce,
@@ -166,7 +168,7 @@ def group(item: Item) -> Group:
         created_at=a["createdAt"],
         state=State(a["state"]),
         forks=a["forks"],
-        children=a.get("children", 0),
+        children=a.get("children"),
         members=a["members"],
         members_version=a["membersVersion"],
         rewriting=a.get("rewriting"),

@@ -45,8 +45,10 @@ def all_kids(table: Table, group_id: str) -> list[Key]:
         table.pause(attempt)
         item = table.get([keys.group(group_id)]).get(keys.group(group_id))
         children = items.group(item).children if item else 0
-        kids = kids_now(table, group_id) if children else []
-        if len(kids) >= children:
+        if children == 0:
+            return []
+        kids = kids_now(table, group_id)
+        if len(kids) >= (children or 0):
             return kids
     raise UnavailableError("a child that was started cannot be read yet; try again")
 
