@@ -131,17 +131,20 @@ def _close(
     was set just now, so that none of its conversations can be closed yet, and none of its children forgotten.
     Raises UnavailableError, too, when a fork or a child that the tree counts cannot be read yet.
     """
-    open_heads, kids = table.both(
-        lambda: _heads(table, {group_id: is_new}),
-        lambda: all_kids(table, group_id) if is_new else kids_now(table, group_id),
-    )
+    looking = _look_for_heads(table, [group_id])
+    group = _groups(table, [group_id]).get(group_id) if is_new else None
+    kids = all_kids(table, group) if group else kids_now(table, group_id)
+    open_heads = _heads(table, looking, {group_id: group} if group else {})
     root = _Head(group_id, group_id)
     if has_pointer and root not in open_heads:
         open_heads.append(root)
     open_heads.sort(key=lambda head: head.conversation_id == last)
     at_once, at_last = open_heads[:-CLOSED_AT_ONCE], open_heads[-CLOSED_AT_ONCE:]
     for some in _in_parts(kids, CHILDREN_AT_ONCE):
-        _close_conversations(table, _heads(table, _bury_children(table, some)))
+        buried = _bury_children(table, some)
+        looking = _look_for_heads(table, buried)
+        new = _groups(table, (child for child, is_new in buried.items() if is_new))
+        _close_conversations(table, _heads(table, looking, new))
         queue.announce([keys.listed(kid.sort).conversation_id for kid in some], delay_s=delay_s)
         table.delete(some)
     _close_conversations(table, at_once)
@@ -175,28 +178,37 @@ class _Head(NamedTuple):
     conversation_id: str
 
 
-def _heads(table: Table, trees: Mapping[str, bool]) -> list[_Head]:
+def _groups(table: Table, group_ids: Iterable[str]) -> dict[str, Group]:
+    """Return the trees that are there, by id."""
+    found = table.get(map(keys.group, group_ids))
+    return {key.partition: items.group(item) for key, item in found.items()}
+
+
+def _look_for_heads(table: Table, group_ids: Iterable[str]) -> Iterator[tuple[str, list[_Head]]]:
+    """Yield trees with those of their conversations that can be appended to; it begins to read at once."""
+    return table.side_by_side(
+        lambda group_id: (group_id, _named(group_id, table.query(keys.heads_range(group_id), only=()))),
+        group_ids,
+    )
+
+
+def _heads(table: Table, looking: Iterable[tuple[str, list[_Head]]], new: Mapping[str, Group]) -> list[_Head]:
     """Return the conversations of trees that can still be appended to.
 
-    trees: their ids; True where the tombstone was set just now, so that all conversations still can, and as
-    many are to be found as GROUP counts.
+    looking: what was found of each. new: by id, those whose tombstones were set just now, as they were read
+    after that: all their conversations can still be appended to, and as many are to be found as are counted.
     """
-
-    def named(group_id: str, rows: Iterable[Item]) -> list[_Head]:
-        return [_Head(group_id, keys.in_head(row["SK"]["S"])) for row in rows]
-
-    queries = table.side_by_side(
-        lambda group_id: named(group_id, table.query(keys.heads_range(group_id), only=())), trees
-    )
-    new = [keys.group(group_id) for group_id, is_new in trees.items() if is_new]
-    groups = {key.partition: items.group(item) for key, item in table.get(new).items()}
     found = []
-    for group_id, heads in zip(trees, queries, strict=True):
-        group = groups.get(group_id)
-        if group is not None and len(heads) <= group.forks:
-            heads = named(group_id, all_heads(table, group, only=()))  # noqa: PLW2901 (the same, seen later)
-        found += heads
+    for group_id, heads in looking:
+        group = new.get(group_id)
+        is_short = group is not None and len(heads) <= group.forks
+        found += _named(group_id, all_heads(table, group, only=())) if group and is_short else heads
     return found
+
+
+def _named(group_id: str, rows: Iterable[Item]) -> list[_Head]:
+    """Return the conversations whose HEADs were read, and no more of them."""
+    return [_Head(group_id, keys.in_head(row["SK"]["S"])) for row in rows]
 
 
 def _close_conversations(table: Table, heads: Sequence[_Head]) -> None:
