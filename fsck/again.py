@@ -15,7 +15,7 @@ from fsck.check import findings
 from fsck.finding import Finding
 from fsck.outside import implied
 from fsck.source import Source
-from fsck.survey import Survey
+from fsck.survey import DELETION, Survey
 
 LOOKS_MAX = 6
 FIRST_PAUSE_S = 0.25
@@ -75,6 +75,9 @@ def _look(
     spoken_of = {one.key for tree in survey.trees.values() for one in implied(tree, survey)}
     beside |= source.get(key for key in places | spoken_of if key not in before)
     stood_still = _all_but_entries(source, trees) == before
+    if any(suspect.kind == "wrong_children" for suspect in suspects):
+        jobs = source.range(keys.jobs_range(DELETION))  # a child that is being deleted may have no KID
+        beside |= source.get(keys.group(keys.in_job(job.sort)[1]) for job in jobs)
     whole = Survey(now_s=now_s)
     whole.take_all((before | beside).values())
     return findings(whole), stood_still

@@ -102,7 +102,6 @@ class Tree:
     contexts: dict[tuple[str, str], Ctx] = field(default_factory=dict)
     listed: set[Listed] = field(default_factory=set)
     members: dict[str, Member] = field(default_factory=dict)
-    kids: dict[Key, str | None] = field(default_factory=dict)
     transfer: Transfer | None = None
     own: dict[str, Own] = field(default_factory=dict)
     chunked: dict[str, int] = field(default_factory=dict)
@@ -139,6 +138,12 @@ class Tree:
     @property
     def keeps_rest(self) -> bool:
         return self.keeps_transfer or (self.transfer is not None and not self.is_unborn)
+
+    @property
+    def is_erased(self) -> bool:
+        """Tell whether a deletion has removed all but its own item, and so perhaps its KID."""
+        rest = (self.conversations, self.listed, self.contexts, self.paths, self.members, self.transfer)
+        return self.is_dying and not (self.keeps_rest or any(rest))
 
     def own_of(self, conversation_id: str) -> Own:
         return self.own.get(conversation_id, NOTHING)

@@ -1,13 +1,15 @@
 """What one item says of others that lie elsewhere: children, transfers, records of answered requests."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.keys import Listed
+from forklore.domain.keys import Key, Listed
 from fsck.conversations import is_shown
 from fsck.facts import Recorded, Tree
 from fsck.finding import Finding
+from fsck.shapes import Kind, kind_of
 from fsck.survey import Survey
 
 
@@ -17,6 +19,7 @@ def check(survey: Survey) -> Iterator[Finding]:
         if tree.group is not None and tree.keeps_rest:
             yield from _origin(tree, survey)
             yield from _transfer(tree)
+    yield from _children(survey)
     for record in survey.records:
         yield from _record(record, survey.trees.get(record.group_id))
 
@@ -47,6 +50,24 @@ def _origin(tree: Tree, survey: Survey) -> Iterator[Finding]:
             yield wrong("its parent's tree has no such conversation")
         elif started_by.entry_id and not is_shown(parent, started_by.conversation_id, started_by.entry_id):
             yield wrong("its parent does not show the entry")
+
+
+def _children(survey: Survey) -> Iterator[Finding]:
+    """Yield the live trees that count other children than there are.
+
+    A child is counted from its first entry on until its own item goes, which its KID leaves just before.
+    """
+    kids: dict[str, set[Key]] = {}
+    listed = (key for key in survey.outside if kind_of(key) is Kind.KID)
+    named = (tree.group.kid for tree in survey.trees.values() if tree.group and not tree.is_unborn)
+    for kid in filter(None, chain(listed, named)):
+        kids.setdefault(kid.partition, set()).add(kid)
+    for tree in survey.trees.values():
+        if tree.group is not None and tree.is_live and tree.group.children is not None:
+            there = len(kids.get(tree.group_id, ()))
+            if tree.group.children != there:
+                detail = f"{tree.group.children}, and there are {there}"
+                yield Finding(keys.group(tree.group_id), "wrong_children", detail, 10, tree.group_id)
 
 
 def _transfer(tree: Tree) -> Iterator[Finding]:

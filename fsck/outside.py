@@ -140,8 +140,9 @@ def _kid(tree: Tree, survey: Survey) -> Iterator[Implied]:
     parent = survey.trees.get(group.kid.partition)
     root = tree.conversations.get(tree.group_id)
     started_by = root.started_by if root else None
-    # A parent's deletion sets the tombstones of its children, and only then forgets them.
-    needed = tree.is_live or (parent is not None and parent.is_live)
+    # A parent's deletion sets the tombstones of its children, and only then forgets them. A child's own
+    # deletion removes it when nothing else is left.
+    needed = tree.is_live or (parent is not None and parent.is_live and not tree.is_erased)
     yield Implied(group.kid, started_by.entry_id if started_by else ANY, needed)
 
 

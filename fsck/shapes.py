@@ -59,7 +59,7 @@ _KEY = {"PK": "S", "SK": "S"}
 SHAPES = {
     Kind.GROUP: _shape(
         "owner:S createdAt:S state:S members:N membersVersion:N forks:N",
-        "parent:S kid:S nonce:S G1:S G1S:S deletedAt:S unborn:BOOL rewriting:S",
+        "children:N parent:S kid:S nonce:S G1:S G1S:S deletedAt:S unborn:BOOL rewriting:S",
     ),
     Kind.CONV: _shape(
         "createdAt:S",
@@ -85,7 +85,7 @@ SHAPES = {
     Kind.MINE: _shape("", "child:BOOL"),
     Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
-    Kind.JOB: _shape("", "createdAt:S"),
+    Kind.JOB: _shape("", "createdAt:S leasedUntil:S"),
 }
 
 _BY_PARTITION = {"BLOB": Kind.BLOB, "PTR": Kind.PTR, "XFER": Kind.XFER, "IDEM": Kind.IDEM, "JOB": Kind.JOB}

@@ -238,7 +238,7 @@ class Survey:
         kind, group_id = keys.in_job(key.sort)
         _require(key.partition == "JOB" and kind in (DELETION, CREATION, TRANSFER) and ids.is_uuid(group_id))
         created_at = items.job_created_at(item)
-        _require(created_at is None or is_time(created_at))
+        _require(all(at is None or is_time(at) for at in (created_at, items.leased_until(item))))
         self.outside[key] = None
         self.jobs[key] = created_at
 

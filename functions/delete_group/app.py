@@ -1,4 +1,4 @@
-"""Delete fork trees, one message of the queue at a time; each is as long a step as time allows."""
+"""Delete fork trees and rewrite their owners, a message at a time; each is as long a step as time allows."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ def handler(event: dict[str, Any], context: Any) -> Any:
 
     settings = Settings.from_environment()  # a wrong one fails all messages at once: they come again
 
-    def delete_group(record: SQSRecord) -> None:
-        jobs.delete_group(record.body, context, settings)
+    def do_message(record: SQSRecord) -> None:
+        jobs.do_message(record.body, context, settings)
 
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
-    return process_partial_response(event, delete_group, processor, context)
+    return process_partial_response(event, do_message, processor, context)

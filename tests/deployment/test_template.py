@@ -43,8 +43,8 @@ SERVED = {
 BESIDE_THE_TABLE = {
     "ConversationsFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
     "EntriesFunction": {},
-    "SharingFunction": {},
     "AdminFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
+    "SharingFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
     "AgentFunction": {
         "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
         "!GetAtt AgentFailures.Arn": {"sqs:SendMessage"},
@@ -274,7 +274,7 @@ def test_queues_are_encrypted_and_what_keeps_failing_is_kept_apart() -> None:
     assert event["Type"] == "SQS"
     assert event["Properties"] == {
         "Queue": {"Fn::GetAtt": "JobsQueue.Arn"},
-        "BatchSize": 10,
+        "BatchSize": 1,
         "FunctionResponseTypes": ["ReportBatchItemFailures"],
         "ScalingConfig": {"MaximumConcurrency": 5},
     }
@@ -378,6 +378,9 @@ WAITING, SUM = "ApproximateNumberOfMessagesVisible", "SUM(METRICS())"
 WATCHED = {
     "DeadJobsAlarm": Watch("AWS/SQS", WAITING, "DeadJobsQueue", ["Maximum"], MORE, 0),
     "AgentFailuresAlarm": Watch("AWS/SQS", WAITING, "AgentFailures", ["Maximum"], MORE, 0),
+    "AgentDeliveryAlarm": Watch(
+        "AWS/Lambda", "DestinationDeliveryFailures", "AgentFunction", ["Sum"], MORE, 0
+    ),
     "FunctionErrorsAlarm": Watch(
         "AWS/Lambda", "Errors", EACH_FUNCTION, ["Sum"] * len(FUNCTIONS), MORE, 0, expression=SUM
     ),
@@ -475,8 +478,8 @@ def emitted(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[tuple[str, ...]]]:
         telemetry.log_request(
             None, via="http", status=200, error=None, request_id="one", watch=watch, usage=usage
         )
-        telemetry.log_job(status="done", watch=watch, usage=usage)
-        telemetry.log_sweep(jobs=1, oldest_s=1, watch=watch, usage=usage)
+        telemetry.log_job(status="done", kind="delete", watch=watch, usage=usage)
+        telemetry.log_sweep(jobs=1, failed=1, oldest_s=1, watch=watch, usage=usage)
     found: dict[str, set[tuple[str, ...]]] = {}
     for line in lines.all:
         for name, (_, dimensions) in of_line(line).items():

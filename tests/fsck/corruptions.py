@@ -111,6 +111,12 @@ CORRUPTIONS = [
         lambda m: m.change(keys.group(PLAIN), owner=text("eve")),
     ),
     a("too many members counted", "wrong_members", lambda m: m.add(keys.group(PLAIN), "members", 1)),
+    a("too few children counted", "wrong_children", lambda m: m.add(keys.group(ROOT), "children", -1)),
+    a(
+        "a child counted that is not there",
+        "wrong_children",
+        lambda m: m.change(keys.group(PLAIN), children=number(1)),
+    ),
     a("too few forks counted", "wrong_forks", lambda m: m.add(keys.group(ROOT), "forks", -1)),
     a(
         "a tree made at another time",
@@ -487,12 +493,12 @@ CORRUPTIONS = [
     a("a child is missing in its parent's list", "missing_kid", lambda m: m.take(m.key(Kind.KID, CHILD))),
     a(
         "a listed child that is none",
-        "orphan_kid",
+        "orphan_kid wrong_children",
         lambda m: m.copy_to(m.key(Kind.KID, CHILD), keys.kid(ROOT, FORK, Listed(NOW, STRANGER))),
     ),
     a(
         "a child listed as a creating one",
-        "orphan_kid",
+        "orphan_kid wrong_children",
         lambda m: m.copy_to(
             m.key(Kind.KID, CHILD), items.group(m.contents[keys.group(CREATING)]).kid or Key("", "")
         ),

@@ -43,6 +43,10 @@ def delete(process: Process) -> None:
     world.delete(process)
 
 
+def delete_child(process: Process) -> None:
+    world.delete_tree(process, world.DYING_CHILD)
+
+
 def start_child_of_many(process: Process) -> None:
     say(process, CHILD, "with all members", startedByConversationId=PLAIN)
 
@@ -86,6 +90,7 @@ def prepare_transfer(process: Process) -> None:
     ("prepare", "run", "calls_least"),
     [
         (prepare_deletion, delete, 30),
+        (prepare_deletion, delete_child, 12),
         (prepare_child, start_child_of_many, 5),
         (prepare_creation, give_up_creation, 8),
         (prepare_transfer, hand_over, 7),

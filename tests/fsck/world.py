@@ -213,8 +213,13 @@ def dying(process: Process) -> None:
 
 
 def delete(process: Process) -> None:
-    """Delete DYING and its child to the end; how long it waits is no matter here."""
+    """Delete DYING and its child to the end."""
+    delete_tree(process, DYING)
+
+
+def delete_tree(process: Process, root: str) -> None:
+    """Delete a tree to the end with all that is started from it; how long it waits is no matter here."""
     mailbox = Mailbox()
-    deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=DYING, wait_s=0)
+    deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=root, wait_s=0)
     for message in mailbox.take():
         assert deletion.run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-2)

@@ -12,8 +12,10 @@ import pytest
 from forklore.domain import ids, keys
 from forklore.edge.jobs import SweepFailed
 from forklore.edge.wiring import open_queue, open_table
+from forklore.errors import UnavailableError
 from forklore.storage import items
 from forklore.storage.clock import system_ms
+from forklore.usecases import transfers
 from local_server.background import open_queues
 from local_server.invocation import HandlerError, LambdaContext, invoke, load_handler
 from local_server.template import Function, read_template
@@ -37,6 +39,11 @@ POISON = [
     '{"groupId": "JOB"}',
     '{"groupId": "019A5C1F-0D68-7A92-8B14-C06E95D37F2A"}',
     "[" * 100_000,
+    f'{{"groupId": "{SAMPLE}", "kind": "create"}}',
+    f'{{"groupId": "{SAMPLE}", "kind": null}}',
+    f'{{"groupId": "{SAMPLE}", "kind": ["delete"]}}',
+    f'{{"groupId": "{SAMPLE}", "lease": 1}}',
+    f'{{"groupId": "{SAMPLE}", "more": 1}}',
 ]
 
 
@@ -177,6 +184,44 @@ def test_a_sweep_that_fails_is_an_error_and_no_sweep(
     assert (type(raised), str(raised)) == (SweepFailed, ""), "Lambda logs the text of what is raised"
 
 
+def test_a_bad_job_is_an_error_and_a_figure_of_a_sweep_that_goes_on(
+    gateway: Gateway, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, url, good = open_table(), announced(monkeypatch), str(uuid.UUID(int=(1 << 128) - 1))
+    table.delete(items.key(item) for item in table.query(keys.jobs_range("delete")))
+    bad = table.write.put_job("bad", "delete", "00000000-0000-4000-8000-000000000000", at="secret")
+    table.commit([bad, table.write.put_job("job", "delete", good, at=ids.timestamp(0))])
+
+    invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+    failed, swept = lines.all
+
+    assert (failed["message"], failed["job"], failed["type"]) == ("failed", "sweep", "ValueError")
+    assert (metrics_of(swept)["JobsOpen"], metrics_of(swept)["JobsFailed"]) == ((2, STACK), (1, STACK))
+    assert not any("secret" in text for text in lines.texts)
+    assert good in received(url)
+    table.delete(items.key(item) for item in table.query(keys.jobs_range("delete")))
+
+
+def test_an_acceptance_without_time_for_all_owners_announces_the_rest(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
+    shared = {"userId": "bob", "accessLevel": "reader"}
+    gateway.send("POST", f"/v1/conversations/{made}/memberships", body=shared)
+    offer = {"conversationId": made, "newOwnerUserId": "bob"}
+    transfer = gateway.send("POST", "/v1/ownership-transfers", body=offer).json["id"]
+    url = announced(monkeypatch)
+
+    def no_time(*_: object) -> None:
+        raise UnavailableError("there is no time left for this request")
+
+    monkeypatch.setattr(transfers, "finish_rewriting", no_time)
+    answer = gateway.send("POST", f"/v1/ownership-transfers/{transfer}/accept", user="bob")
+
+    assert answer.status == 204
+    assert received(url) == [made]
+
+
 @pytest.mark.parametrize(("function", "event"), [(WORKER, "deleteGroup"), (SWEEP, "sweep")])
 def test_a_wrong_setting_fails_the_function_and_says_what_to_set(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, function: Function, event: str
@@ -219,13 +264,18 @@ def test_the_sweep_announces_what_no_message_did(dead: list[str], monkeypatch: p
     assert set(dead) <= set(received(url))
 
 
-def test_the_sweep_finishes_transfers(gateway: Gateway) -> None:
+def test_the_sweep_announces_transfers_and_the_worker_finishes_them(
+    gateway: Gateway, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
-    table = open_table()
+    table, url = open_table(), announced(monkeypatch)
     table.commit([table.write.put_job("job", "transfer", made, at=ids.timestamp(0))])
 
     invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+    assert made in received(url)
+    assert work(batch(json.dumps({"groupId": made, "kind": "transfer"}))) == {"batchItemFailures": []}
 
+    assert [(line["kind"], line["status"]) for line in lines.named("job")] == [("transfer", "done")]
     assert table.get([keys.job("transfer", made)]) == {}
     assert items.group(table.get([keys.group(made)])[keys.group(made)]).rewriting is None
 
@@ -261,5 +311,5 @@ def test_a_message_comes_again_after_six_times_the_functions_timeout_at_the_earl
     [polled] = WORKER.polls
 
     assert queues[polled.queue].visible_after_seconds >= 6 * WORKER.timeout_seconds
-    assert polled.batch_size == 10
+    assert polled.batch_size == 1, "a message may be minutes of work"
     assert SWEEP.every_seconds == (300,)

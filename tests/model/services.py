@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 from forklore.domain import model
-from forklore.edge import jobs
 from forklore.storage.table import Table
 from forklore.usecases import deletion
 from tests.http.client import OPERATIONS
@@ -71,8 +70,12 @@ class Worker:
 
     def work(self, random: Random, *, wait_s: int = 0) -> str | None:
         """Go on with the deletion of one tree, and return its id; None when there is none."""
-        deletion.sweep(self._table, self._mailbox.queue, others=jobs.OTHER_JOBS)
-        announced = sorted({message.group_id for message in self._mailbox.take()})
+        deletion.sweep(self._table, self._mailbox.queue)
+        messages = self._mailbox.take()
+        for message in messages:
+            if message.kind != deletion.DELETION:
+                message.work(self._table, self._mailbox.queue)
+        announced = sorted({message.group_id for message in messages if message.kind == deletion.DELETION})
         if not announced:
             return None
         group_id = random.choice(announced)

@@ -10,6 +10,7 @@ from forklore.domain.keys import Key
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import State
+from forklore.usecases.worker import Outcome
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
 from tests.reliability.schedules import follow
@@ -19,7 +20,9 @@ from tests.reliability.world import (
     ABANDONED_SECONDS,
     ANN,
     BOB,
+    CHILD,
     CROWD,
+    DEAD,
     HALF,
     LAST_OF_CROWD,
     NEW,
@@ -29,6 +32,8 @@ from tests.reliability.world import (
     begin,
     built,
     crowded,
+    dead,
+    dead_family,
     family,
     give_up_and_clear,
     handed_over,
@@ -38,9 +43,11 @@ from tests.reliability.world import (
     said,
     settle,
 )
+from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Request, Wire
 
 GO_ON: Mapping[str, Any] = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
+LONG_S = 300
 OPENS = 3
 """The writes of one who removes a member and goes on with a child, before the one that opens it."""
 
@@ -260,6 +267,31 @@ def start_a_child_late(endpoint: str, rewrite: Rewrite | None = None) -> None:
         hold(answer.status == 403 and store.contents() == left, answer)
 
 
+def delete_a_child_whose_parent_is_gone(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that nothing of a tree comes back when one of its children goes later than itself."""
+    with built(dead_family, endpoint).copy(endpoint) as store:
+        worker = Process(store, rewrite=rewrite)
+        run_deletion(ROOT)(worker)
+        hold(keys.group(ROOT) not in store.contents() and keys.group(CHILD) in store.contents())
+        run_deletion(CHILD)(worker)
+        assert_intact(store)
+
+
+def take_one_lease(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that of two workers, who have both found a job free, one works on it."""
+    with built(dead, endpoint).copy(endpoint) as store:
+        mailbox, message = Mailbox(), Message(DEAD, 0)
+
+        def work(process: Process) -> Outcome:
+            return message.work(process.table, mailbox.queue, lease_s=LONG_S, wait_s=LONG_S)
+
+        other = Process(store, rewrite=rewrite)
+        one = Process(store, first_write(lambda: hold(work(other) is Outcome.LEFT)), rewrite=rewrite)
+        outcome = work(one)
+
+        hold(outcome is Outcome.DROPPED and len(mailbox.messages) == 1, outcome, mailbox.messages)
+
+
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two go on with a child": go_on_with_a_child,
@@ -270,4 +302,6 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "go on with a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
     "start a child as a writer who is a reader by now": start_a_child_late,
     "give a child up while it is gone on with": give_a_child_up,
+    "two take one lease": take_one_lease,
+    "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
 }

@@ -18,7 +18,7 @@ from forklore.errors import NotFoundError
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.queue import Queue
-from forklore.usecases import transfers
+from forklore.usecases import worker
 from forklore.usecases.deletion import (
     CREATION_SECONDS_MAX,
     DELETION,
@@ -43,6 +43,8 @@ old when they arrive."""
 LIVES = (4, 8, 12, 40)
 """Writes within which a process is killed: some come far, or to their end."""
 KILLS_OF_A_FAMILY_MAX = 80
+LEASES_S = (0, 0, 1)
+"""How long a worker holds what it works on; one that is killed holds it on."""
 MEMBERS = 55
 """Too many for a child to be made of them in one transaction."""
 LARGE = Random(5).randbytes(30_000).hex() * 3
@@ -58,7 +60,7 @@ class Post:
     def __init__(self, random: Random) -> None:
         self._random = random
         self._lock = threading.Lock()
-        self._lying: list[str] = []
+        self._lying: list[worker.Message] = []
 
     @property
     def queue(self) -> Queue:
@@ -66,24 +68,25 @@ class Post:
 
     def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
         for entry in Entries:
-            self.put(json.loads(entry["MessageBody"])["groupId"])
+            body = json.loads(entry["MessageBody"])
+            self.put(worker.Message(body.pop("groupId"), **body))
         return {}
 
-    def put(self, group_id: str) -> None:
+    def put(self, message: worker.Message) -> None:
         with self._lock:
-            self._lying.append(group_id)
+            self._lying.append(message)
 
-    def take(self) -> str | None:
-        """Return a tree that was announced; None when there is no message, or it is lost."""
+    def take(self) -> worker.Message | None:
+        """Return what was announced; None when there is no message, or it is lost."""
         with self._lock:
             if not self._lying:
                 return None
             place = self._random.randrange(len(self._lying))
-            group_id = self._lying[place]
+            message = self._lying[place]
             roll = self._random.random()
             if roll > 0.25:  # else it comes a second time
                 del self._lying[place]
-            return None if roll > 0.85 else group_id
+            return None if roll > 0.85 else message
 
 
 @dataclass
@@ -243,14 +246,14 @@ class Service:
     def work(self, random: Random) -> None:
         """Take a message, or sweep; be killed, perhaps."""
         process = self.mortal(random)
-        group_id = self.post.take() if random.random() < 0.9 else None
-        if group_id is None:
-            others = {"transfer": transfers.finish_rewriting}
-            self.survives(lambda: sweep(process.table, self.post.queue, others=others))
+        message = self.post.take() if random.random() < 0.9 else None
+        if message is None:
+            self.survives(lambda: sweep(process.table, self.post.queue))
             return
-        is_done = self.survives(lambda: run_deletion(process.table, self.post.queue, group_id, wait_s=0))
+        given = {"lease_s": random.choice(LEASES_S), "wait_s": 0}
+        is_done = self.survives(lambda: worker.work(process.table, self.post.queue, message, **given))
         if not is_done and random.random() < 0.5:  # it was not taken from the queue for good
-            self.post.put(group_id)
+            self.post.put(message)
 
     def finish(self, clock: Clock | None = None) -> None:
         """Sweep and work, unharmed, until no deletion is left; given a late clock, no creation, too."""
@@ -258,7 +261,7 @@ class Service:
             mailbox, process = Mailbox(), Process(self.store, clock=clock)
             sweep(process.table, mailbox.queue)
             for message in mailbox.take():
-                run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-1_000 if clock else 0)
+                message.work(process.table, mailbox.queue, wait_s=-1_000 if clock else 0)
             if not self.has_jobs("" if clock else DELETION):
                 return
 

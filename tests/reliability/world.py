@@ -9,15 +9,14 @@ from random import Random
 from typing import Any
 
 from forklore.domain.model import Caller
-from forklore.edge.jobs import OTHER_JOBS
 from forklore.errors import UnavailableError
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
-from forklore.storage.writes import MEMBERS_MAX
-from forklore.usecases import deletion
+from forklore.storage.writes import MEMBERS_MAX, TRANSFER
+from forklore.usecases import deletion, transfers
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.service import Answer, Process, new_store
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Store, WrongClock
 
 ANN, BOB, MIA, RITA, EVE = (Caller(name) for name in ("ann", "bob", "mia", "rita", "eve"))
@@ -174,6 +173,11 @@ def dead_passed(endpoint: str) -> World:
     return _build(endpoint, _passed, _dead_passed)
 
 
+def dead_child(endpoint: str) -> World:
+    """Return the world of a tree whose child is deleted, and waits for the worker."""
+    return _build(endpoint, _family, _dead_child)
+
+
 def crowded(endpoint: str) -> World:
     """Return the world of a tree with so many members that its children are made in stages; one half made."""
     return _build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
@@ -236,6 +240,10 @@ def _dead_family(store: Store, process: Process, _made: dict[str, str]) -> None:
     noted = process.ask("appendEntry", PLANNER, conversationId=ROOT, **thought("c", epoch=2))
     assert noted.status == 201
     killed_at_write(store, 1, "deleteConversation", ANN, conversationId=ROOT)
+
+
+def _dead_child(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert process.ask("deleteConversation", ANN, conversationId=CHILD).status == 204
 
 
 def _dead_offered(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -306,10 +314,10 @@ def settle(store: Store, *, in_seconds: int = 0) -> None:
     table = Process(store, clock=later(in_seconds)).table
     mailbox = Mailbox()
     for _ in range(DRAINS_MAX):
-        swept = deletion.sweep(table, mailbox.queue, others=OTHER_JOBS)
+        swept = deletion.sweep(table, mailbox.queue)
         messages = mailbox.take()
         for message in messages:
-            deletion.run_deletion(table, mailbox.queue, message.group_id, wait_s=0)
+            message.work(table, mailbox.queue)
         if not messages and not mailbox.messages and not (swept.jobs and in_seconds):
             return
     raise AssertionError("the work does not come to an end")
@@ -441,7 +449,12 @@ def run_deletion(group_id: str) -> Callable[[Process], object]:
 
 
 def _sweep(process: Process) -> None:
-    deletion.sweep(process.table, Mailbox().queue, others=OTHER_JOBS)
+    """Sweep, and rewrite the owners where the sweep has announced that, as a worker without a lease."""
+    mailbox = Mailbox()
+    deletion.sweep(process.table, mailbox.queue)
+    for message in mailbox.take():
+        if message.kind == TRANSFER:
+            transfers.finish_rewriting(process.table, message.group_id)
 
 
 def give_up_and_clear(process: Process) -> None:
@@ -519,6 +532,10 @@ OPERATIONS: dict[str, Operation] = {
     "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN),
     "the worker": work(run_deletion(DEAD), of=dead),
     "the worker, on a family": work(run_deletion(ROOT), of=dead_family),
+    "the worker, on a child": work(run_deletion(CHILD), of=dead_child),
+    "the worker, by a message": work(
+        lambda process: Message(DEAD, 0).work(process.table, Mailbox().queue), of=dead
+    ),
     "the worker, on an offered tree": work(run_deletion(GIVEN), of=dead_offered),
     "the worker, on a tree that was passed": work(run_deletion(PASSED), of=dead_passed),
     "the sweep": work(_sweep, of=passed),

@@ -7,14 +7,25 @@ from typing import Any
 from botocore.exceptions import EndpointConnectionError
 
 from forklore.storage.queue import Queue
+from forklore.storage.table import Table
+from forklore.usecases import worker
+from forklore.usecases.deletion import DELETION
+from forklore.usecases.worker import Outcome
 
 
 @dataclass(frozen=True)
 class Message:
-    """A tree that was announced, and in how many seconds the message is seen."""
+    """A tree that was announced, and in how many seconds the message is seen; what for, with which lease."""
 
     group_id: str
     delay_s: int
+    kind: str = DELETION
+    lease: str | None = None
+
+    def work(self, table: Table, queue: Queue, *, wait_s: int = 0, lease_s: int = 0) -> Outcome:
+        """Let a worker take the message. lease_s: 0, so that a killed one holds up nobody."""
+        message = worker.Message(self.group_id, self.kind, self.lease)
+        return worker.work(table, queue, message, lease_s=lease_s, wait_s=wait_s)
 
 
 class Mailbox:
@@ -37,8 +48,7 @@ class Mailbox:
         self.batches.append(len(Entries))
         for entry in Entries:
             body = json.loads(entry["MessageBody"])
-            assert list(body) == ["groupId"]
-            self.messages.append(Message(body["groupId"], entry["DelaySeconds"]))
+            self.messages.append(Message(body.pop("groupId"), entry["DelaySeconds"], **body))
         return {}
 
     def take(self) -> list[Message]:

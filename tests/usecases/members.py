@@ -74,9 +74,11 @@ def offer(
     return transfers.request_transfer(table, caller=by, conversation_id=of, new_owner=to, once=once)
 
 
-def accept(table: Table, transfer: Transfer, *, by: Caller | None = None, once: Once | None = None) -> None:
+def accept(
+    table: Table, transfer: Transfer, *, by: Caller | None = None, once: Once | None = None
+) -> str | None:
     caller = by or Caller(transfer.to_user_id)
-    transfers.accept_transfer(table, caller=caller, transfer_id=transfer.transfer_id, once=once)
+    return transfers.accept_transfer(table, caller=caller, transfer_id=transfer.transfer_id, once=once)
 
 
 def end(table: Table, transfer: Transfer, *, by: Caller = ANN) -> None:
@@ -164,3 +166,8 @@ def assert_settled(store: Store) -> None:
         assert key.partition != "JOB", key
         if key.sort == "GROUP":
             assert items.group(item).rewriting is None
+
+
+def owner_of_heads(store: Store) -> set[str]:
+    """Return whom the HEADs of all trees name as their owners."""
+    return {items.head(i).owner for k, i in store.contents().items() if k.sort.startswith("HEAD#")}

@@ -672,7 +672,7 @@ def test_a_child_costs_as_many_requests(store: Store, parent: Table, name: str) 
     assert (len(wire.requests), wire.rounds) == (requests, rounds), wire.operations
 
 
-def test_nothing_of_a_childs_making_touches_its_parent_but_its_row(store: Store, parent: Table) -> None:
+def test_a_childs_making_touches_of_its_parent_the_row_and_the_count(store: Store, parent: Table) -> None:
     before = store.contents()
     start(parent)
     after = store.contents()
@@ -680,6 +680,7 @@ def test_nothing_of_a_childs_making_touches_its_parent_but_its_row(store: Store,
     def of_parent(contents: dict[Key, Any]) -> dict[Key, Any]:
         return {k: v for k, v in contents.items() if k.partition == ROOT and not k.sort.startswith("KID#")}
 
+    before[keys.group(ROOT)]["children"] = items.number(1)
     assert of_parent(before) == of_parent(after)
     assert len([k for k in after if k.sort.startswith("KID#")]) == 1
 

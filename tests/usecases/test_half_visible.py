@@ -111,6 +111,100 @@ def test_a_deletion_that_misses_a_fork_for_good_is_no_204(store: Store, shared: 
     assert not deletion.delete_conversation(process, Mailbox().queue, caller=ANN, conversation_id=ROOT)
 
 
+def kid_of(store: Store, child: str) -> Key:
+    kid = items.group(store.item(keys.group(child))).kid
+    assert kid is not None
+    return kid
+
+
+def test_a_deletion_closes_a_child_that_was_shown_late(store: Store, shared: Table) -> None:
+    """Nothing of a direct child can be written after the 204 (design, invariant 10)."""
+    start(shared, "a task")
+    warm = store.process()
+    say(warm, KID, "b")
+    process = store.process()
+    sees_late(process, without(kid_of(store, KID)), times=2)
+
+    assert deletion.delete_conversation(process, Mailbox().queue, caller=ANN, conversation_id=ROOT)
+
+    with store.refuses(NotFoundError):
+        say(warm, KID, "too late")
+
+
+def test_a_deletion_that_misses_a_child_for_good_is_no_204(store: Store, shared: Table) -> None:
+    start(shared, "a task")
+    process, mailbox = store.process(), Mailbox()
+    wire = sees_late(process, without(kid_of(store, KID)), times=ALWAYS)
+
+    assert not deletion.delete_conversation(process, mailbox.queue, caller=ANN, conversation_id=ROOT)
+
+    assert wire.operations.count("Query") == 1 + LOOKS_MAX, "the HEADs, and the children again and again"
+    assert [message.group_id for message in mailbox.messages] == [ROOT]
+
+
+def test_a_deletion_closes_the_children_that_an_older_version_did_not_count(
+    store: Store, shared: Table
+) -> None:
+    start(shared, "a task")
+    parent = store.item(keys.group(ROOT))
+    del parent["children"]
+    store.put(parent)
+
+    assert deletion.delete_conversation(shared, Mailbox().queue, caller=ANN, conversation_id=ROOT)
+
+    assert items.group(store.item(keys.group(KID))).state is items.State.DELETING
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["with its parent", "without"])
+def test_a_deleted_child_is_counted_no_more_when_its_kid_has_gone(
+    store: Store, shared: Table, is_there: bool
+) -> None:
+    start(shared, "a task")
+    assert items.group(store.item(keys.group(ROOT))).children == 1
+    mailbox = Mailbox()
+    assert deletion.delete_conversation(shared, mailbox.queue, caller=ANN, conversation_id=KID)
+    if not is_there:
+        store.process().delete([keys.group(ROOT)])
+    kid, worker, seen = kid_of(store, KID), store.process(), list[tuple[bool, bool]]()
+
+    def note(_request: Request, _answer: dict[str, Any]) -> None:
+        parent = store.contents().get(keys.group(ROOT))
+        seen.append((kid in store.contents(), parent is not None and items.group(parent).children == 1))
+
+    Wire.of(worker).after(note)
+    assert deletion.run_deletion(worker, mailbox.queue, KID, wait_s=0)
+
+    if is_there:
+        assert list(dict.fromkeys(seen)) == [(True, True), (False, True), (False, False)]
+        assert items.group(store.item(keys.group(ROOT))).children == 0
+    assert (keys.group(ROOT) in store.contents()) == is_there
+    assert keys.group(KID) not in store.contents()
+    assert keys.job("delete", KID) not in store.contents()
+
+
+def test_a_parent_is_deleted_although_a_child_is_at_the_end_of_its_own_deletion(
+    store: Store, shared: Table
+) -> None:
+    """The child has no KID any more, and is counted until its own item goes."""
+    start(shared, "a task")
+    mailbox = Mailbox()
+    assert deletion.delete_conversation(shared, mailbox.queue, caller=ANN, conversation_id=KID)
+    parent_deletion, ends = store.process(), list[bool]()
+
+    def end(_request: Request) -> None:
+        if not ends and keys.group(ROOT) in store.contents():
+            dying = items.group(store.item(keys.group(ROOT))).state is items.State.DELETING
+            if dying:
+                ends.append(deletion.run_deletion(store.process(), mailbox.queue, KID, wait_s=0))
+
+    store.process().delete([kid_of(store, KID)])
+    wire = Wire.of(parent_deletion)
+    wire.before(lambda request: end(request) if wire.operations.count("Query") == 3 else None)
+
+    assert deletion.delete_conversation(parent_deletion, mailbox.queue, caller=ANN, conversation_id=ROOT)
+    assert ends == [True]
+
+
 @pytest.mark.parametrize("by", [ANN, BOB], ids=["by the one before", "by the new one"])
 def test_a_child_has_the_owner_of_the_parent_although_the_members_were_shown_late(
     store: Store, shared: Table, by: Caller

@@ -80,17 +80,24 @@ def log_request(
     _log_metrics("request", fields, [(BY_STATUS, counted), (BY_STACK, of_dynamodb(usage))])
 
 
-def log_job(*, status: str, watch: Stopwatch, usage: Usage) -> None:
-    """Log a message of the queue. status: `done`, `left` when another message goes on, or `failed`."""
-    _log_metrics("job", {"status": status, "ms": watch.ms}, [(BY_STACK, of_dynamodb(usage))])
+def log_job(*, status: str, kind: str, watch: Stopwatch, usage: Usage) -> None:
+    """Log a message of the queue. kind: of its work.
+
+    status: `done`, `left` when another message goes on, `dropped` when another one is at work, or `failed`.
+    """
+    fields = {"status": status, "kind": kind, "ms": watch.ms}
+    _log_metrics("job", fields, [(BY_STACK, of_dynamodb(usage))])
 
 
-def log_sweep(*, jobs: int, oldest_s: float, watch: Stopwatch, usage: Usage) -> None:
-    """Log a sweep. jobs: how many it found open. oldest_s: how long ago the oldest was asked for.
+def log_sweep(*, jobs: int, failed: int, oldest_s: float, watch: Stopwatch, usage: Usage) -> None:
+    """Log a sweep. jobs: how many it found open. failed: how many of them something was wrong with.
 
+    oldest_s: how long ago the oldest was asked for.
     What it asked of DynamoDB is no metric: a deployment that nobody uses would pay for six metrics, not two.
     """
     found = [Metric("JobsOpen", "Count", jobs), Metric("OldestJob", "Seconds", round(oldest_s, 1))]
+    if failed:
+        found.append(Metric("JobsFailed", "Count", failed))
     asked = {metric.name: metric.value for metric in of_dynamodb(usage)}
     _log_metrics("sweep", {"ms": watch.ms, **asked}, [(BY_STACK, found)])
 

@@ -20,7 +20,7 @@ DELETE_WAIT_SECONDS = 35
 class Settings:
     """What a deployment decides.
 
-    dynamodb_endpoint None: AWS's own. queue_url None: deletions are announced to nobody, and swept.
+    dynamodb_endpoint None: AWS's own. queue_url None: no worker is told of anything.
     delete_wait_s: how long after its tombstone a tree's items are kept. direct_roles: whether a direct
     invocation may name roles. justification_required: of administration.
     """

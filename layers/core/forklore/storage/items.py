@@ -101,6 +101,8 @@ def _plain(value: Mapping[str, Any]) -> Any:
 class Group:
     """A fork tree.
 
+    children: how many trees that conversations of this one have started are not deleted yet; None of one that
+    an older version made, which did not count them.
     members_version: moves with every change of members. rewriting: the owner before, while HEADs may still
     name them. kid: where a started child stands in the list of its parent's. nonce: of the request that makes
     it. deleted_at: when it got its tombstone. unborn: it got that before it was ever live, so that its id may
@@ -112,6 +114,7 @@ class Group:
     created_at: str
     state: State = State.LIVE
     forks: int = 0
+    children: int | None = None
     members: int = 1
     members_version: int = 1
     rewriting: str | None = None
@@ -148,6 +151,7 @@ def group_item(
             "members": members,
             "membersVersion": 1,
             "forks": 0,
+            "children": 0,
             "parent": kid.partition if kid else None,
             "kid": kid.sort if kid else None,
             "nonce": nonce,
@@ -165,6 +169,7 @@ def group(item: Item) -> Group:
         created_at=a["createdAt"],
         state=State(a["state"]),
         forks=a["forks"],
+        children=a.get("children"),
         members=a["members"],
         members_version=a["membersVersion"],
         rewriting=a.get("rewriting"),
@@ -364,13 +369,18 @@ def gone_item(conversation_id: str, *, ttl_s: int) -> Item:
 
 
 def job_item(kind: str, group_id: str, *, created_at: str) -> Item:
-    """Return the mark of work in progress on a tree. created_at: when the work was asked for."""
-    return key_of(keys.job(kind, group_id)) | {"createdAt": text(created_at)}
+    """Return the mark of work in progress on a tree, which nobody holds. created_at: its beginning."""
+    return key_of(keys.job(kind, group_id)) | present({"createdAt": created_at, "leasedUntil": created_at})
 
 
 def job_created_at(item: Item) -> str | None:
     """Return when a JOB was asked for; None of one that an older version wrote."""
     return item["createdAt"]["S"] if "createdAt" in item else None
+
+
+def leased_until(item: Item) -> str | None:
+    """Return until when the worker that holds a JOB does; None of one that an older version wrote."""
+    return item["leasedUntil"]["S"] if "leasedUntil" in item else None
 
 
 def nonce(item: Item) -> str | None:

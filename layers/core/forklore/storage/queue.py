@@ -1,4 +1,4 @@
-"""The queue that tells the worker of deletions: a help, no guarantee. The sweep finds what it loses."""
+"""The queue that tells the worker what to do: a help, no guarantee. The sweep finds what it loses."""
 
 import json
 import time
@@ -24,7 +24,7 @@ def make_queue_client() -> Any:
 
 
 class Queue:
-    """Where trees whose deletion is not done are announced.
+    """Where trees are announced on which there is work to do.
 
     client None: one that is made when there is something to announce. url None: nowhere.
     """
@@ -34,12 +34,20 @@ class Queue:
         self._url = url
 
     def announce(
-        self, group_ids: Iterable[str], *, delay_s: int = 0, within_s: float = ANNOUNCE_SECONDS
+        self,
+        group_ids: Iterable[str],
+        *,
+        kind: str | None = None,
+        lease: str | None = None,
+        delay_s: int = 0,
+        within_s: float = ANNOUNCE_SECONDS,
     ) -> None:
         """Send a message for each tree, to be seen in `delay_s` seconds. It may fail without a word.
 
+        kind: of the work; None: a deletion. lease: which the sender has held, and the next one goes on with.
         within_s: how long new batches are sent.
         """
+        more = {name: value for name, value in (("kind", kind), ("lease", lease)) if value is not None}
         left = list(group_ids)
         if self._url is None or not left:
             return
@@ -48,7 +56,11 @@ class Queue:
         while left and time.monotonic() < give_up_at:
             now, left = left[:BATCH_MESSAGES_MAX], left[BATCH_MESSAGES_MAX:]
             entries = [
-                {"Id": str(at), "MessageBody": json.dumps({"groupId": group_id}), "DelaySeconds": delay_s}
+                {
+                    "Id": str(at),
+                    "MessageBody": json.dumps({"groupId": group_id, **more}),
+                    "DelaySeconds": delay_s,
+                }
                 for at, group_id in enumerate(now)
             ]
             try:

@@ -228,24 +228,13 @@ class Writer:
 
     def check_owner(self, group_id: str, owner: str) -> Write:
         """Hold a tree to be live and the user's."""
-        return self._check_live(GROUP, group_id, {"owner": text(owner)})
-
-    def check_parent(self, parent: Group) -> Write:
-        """Hold the tree that starts another to be live, and its members to be those that were read."""
-        return self._check_live(PARENT, parent.group_id, {"membersVersion": number(parent.members_version)})
-
-    def _check_live(self, name: str, group_id: str, held: Item) -> Write:
-        n = Names()
-        conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
-        conditions += [
-            f"{n.name(attribute)} = {n.value(attribute, value)}" for attribute, value in held.items()
-        ]
         return self._write(
-            name,
+            GROUP,
             "ConditionCheck",
             Key=key_of(keys.group(group_id)),
-            ConditionExpression=" AND ".join(conditions),
-            **n.parts(),
+            ConditionExpression="#state = :live AND #owner = :owner",
+            ExpressionAttributeNames={"#state": "state", "#owner": "owner"},
+            ExpressionAttributeValues={":live": text(State.LIVE), ":owner": text(owner)},
         )
 
     def put_transfer(self, transfer: Transfer, *, nonce: str) -> list[Write]:
@@ -441,6 +430,38 @@ class Writer:
             },
         )
 
+    def count_child(self, parent: Group) -> Write:
+        """Count a child in the tree that starts it: still live, and its members those that were read."""
+        return self._write(
+            PARENT,
+            "Update",
+            Key=key_of(keys.group(parent.group_id)),
+            UpdateExpression="ADD #children :one",
+            ConditionExpression="#state = :live AND #membersVersion = :membersVersion",
+            ExpressionAttributeNames={
+                "#children": "children",
+                "#state": "state",
+                "#membersVersion": "membersVersion",
+            },
+            ExpressionAttributeValues={
+                ":one": number(1),
+                ":live": text(State.LIVE),
+                ":membersVersion": number(parent.members_version),
+            },
+        )
+
+    def count_child_no_more(self, parent_group_id: str) -> Write:
+        """Take a child that goes from its parent's count, if the parent is there."""
+        return self._write(
+            PARENT,
+            "Update",
+            Key=key_of(keys.group(parent_group_id)),
+            UpdateExpression="ADD #children :less",
+            ConditionExpression="attribute_exists(PK)",
+            ExpressionAttributeNames={"#children": "children"},
+            ExpressionAttributeValues={":less": number(-1)},
+        )
+
     def put_root(self, root: Conversation, head: Head, *, nonce: str, now_s: int) -> list[Write]:
         """Put a tree of one conversation with its owner."""
         owner = Member(head.owner, AccessLevel.OWNER, root.created_at)
@@ -603,6 +624,18 @@ class Writer:
     def put_job(self, name: str, kind: str, group_id: str, *, at: str) -> Write:
         """Note work in progress on a tree since `at`, whether it is noted already or not."""
         return self._write(name, "Put", Item=items.job_item(kind, group_id, created_at=at))
+
+    def lease_job(self, key: Key, *, was: str, until: str) -> Write:
+        """Take work in progress from who held it until `was`, if it is there and theirs still."""
+        return self._write(
+            JOB,
+            "Update",
+            Key=key_of(key),
+            UpdateExpression="SET #leasedUntil = :until",
+            ConditionExpression="#leasedUntil = :was",
+            ExpressionAttributeNames={"#leasedUntil": "leasedUntil"},
+            ExpressionAttributeValues={":until": text(until), ":was": text(was)},
+        )
 
     def put_gone(self, name: str, conversation_id: str, *, now_s: int) -> Write:
         """Replace a pointer to a dead tree by what keeps its id from being used again for 30 days."""

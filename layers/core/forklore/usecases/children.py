@@ -91,7 +91,7 @@ def _decide(
     record = record_entries(table, once, group_id=child_id, conversation_id=child_id, entries=entries)
     around = [
         *record,
-        table.write.check_parent(parent.group),
+        table.write.count_child(parent.group),
         *([] if caller.user_id == parent.group.owner else [_still_writer(table, parent, caller)]),
         table.write.put("kid", items.kid_item(kid, started_by)),
     ]

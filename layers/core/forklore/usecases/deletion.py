@@ -22,7 +22,7 @@ from forklore.storage.items import Group, State
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, POINTER, TRANSFER
-from forklore.usecases.heads import all_heads
+from forklore.usecases.heads import all_heads, all_kids, kids_now
 from forklore.usecases.opening import Found, find
 
 WAIT_SECONDS = 35
@@ -128,19 +128,23 @@ def _close(
 
     last: the conversation to close last. delay_s: after which the children are announced. has_pointer:
     whether the tree's own id still points to it, even where there is no HEAD. is_new: whether the tombstone
-    was set just now, so that none of its conversations can be closed yet.
+    was set just now, so that none of its conversations can be closed yet, and none of its children forgotten.
+    Raises UnavailableError, too, when a fork or a child that the tree counts cannot be read yet.
     """
-    open_heads, kids = table.both(
-        lambda: _heads(table, {group_id: is_new}),
-        lambda: [items.key(item) for item in table.query(keys.all_kids_range(group_id), only=())],
-    )
+    looking = _look_for_heads(table, [group_id])
+    group = _groups(table, [group_id]).get(group_id) if is_new else None
+    kids = all_kids(table, group) if group else kids_now(table, group_id)
+    open_heads = _heads(table, looking, {group_id: group} if group else {})
     root = _Head(group_id, group_id)
     if has_pointer and root not in open_heads:
         open_heads.append(root)
     open_heads.sort(key=lambda head: head.conversation_id == last)
     at_once, at_last = open_heads[:-CLOSED_AT_ONCE], open_heads[-CLOSED_AT_ONCE:]
     for some in _in_parts(kids, CHILDREN_AT_ONCE):
-        _close_conversations(table, _heads(table, _bury_children(table, some)))
+        buried = _bury_children(table, some)
+        looking = _look_for_heads(table, buried)
+        new = _groups(table, (child for child, is_new in buried.items() if is_new))
+        _close_conversations(table, _heads(table, looking, new))
         queue.announce([keys.listed(kid.sort).conversation_id for kid in some], delay_s=delay_s)
         table.delete(some)
     _close_conversations(table, at_once)
@@ -174,24 +178,37 @@ class _Head(NamedTuple):
     conversation_id: str
 
 
-def _heads(table: Table, trees: Mapping[str, bool]) -> list[_Head]:
+def _groups(table: Table, group_ids: Iterable[str]) -> dict[str, Group]:
+    """Return the trees that are there, by id."""
+    found = table.get(map(keys.group, group_ids))
+    return {key.partition: items.group(item) for key, item in found.items()}
+
+
+def _look_for_heads(table: Table, group_ids: Iterable[str]) -> Iterator[tuple[str, list[_Head]]]:
+    """Yield trees with those of their conversations that can be appended to; it begins to read at once."""
+    return table.side_by_side(
+        lambda group_id: (group_id, _named(group_id, table.query(keys.heads_range(group_id), only=()))),
+        group_ids,
+    )
+
+
+def _heads(table: Table, looking: Iterable[tuple[str, list[_Head]]], new: Mapping[str, Group]) -> list[_Head]:
     """Return the conversations of trees that can still be appended to.
 
-    trees: their ids; True where the tombstone was set just now, so that all conversations still can, and as
-    many are to be found as GROUP counts.
+    looking: what was found of each. new: by id, those whose tombstones were set just now, as they were read
+    after that: all their conversations can still be appended to, and as many are to be found as are counted.
     """
-    queries = table.side_by_side(
-        lambda group_id: list(table.query(keys.heads_range(group_id), only=())), trees
-    )
-    new = [keys.group(group_id) for group_id, is_new in trees.items() if is_new]
-    groups = {key.partition: items.group(item) for key, item in table.get(new).items()}
     found = []
-    for group_id, heads in zip(trees, queries, strict=True):
-        group = groups.get(group_id)
-        if group is not None and len(heads) <= group.forks:
-            heads = all_heads(table, group, only=())  # noqa: PLW2901 (the same, seen later)
-        found += [_Head(group_id, keys.in_head(item["SK"]["S"])) for item in heads]
+    for group_id, heads in looking:
+        group = new.get(group_id)
+        is_short = group is not None and len(heads) <= group.forks
+        found += _named(group_id, all_heads(table, group, only=())) if group and is_short else heads
     return found
+
+
+def _named(group_id: str, rows: Iterable[Item]) -> list[_Head]:
+    """Return the conversations whose HEADs were read, and no more of them."""
+    return [_Head(group_id, keys.in_head(row["SK"]["S"])) for row in rows]
 
 
 def _close_conversations(table: Table, heads: Sequence[_Head]) -> None:
@@ -212,10 +229,13 @@ def _close_some(table: Table, heads: Sequence[_Head]) -> None:
 # The worker
 
 
-def run_deletion(table: Table, queue: Queue, group_id: str, *, wait_s: int = WAIT_SECONDS) -> bool:
+def run_deletion(
+    table: Table, queue: Queue, group_id: str, *, wait_s: int = WAIT_SECONDS, lease: str | None = None
+) -> bool:
     """Go on with a tree's deletion until it is done or time is up; then the tree is announced again.
 
-    wait_s: how long after the tombstone to wait before anything is removed.
+    wait_s: how long after the tombstone to wait before anything is removed. lease: which the next one goes on
+    with.
     True: there is nothing left to do, because it is done or the tree is no dead one.
     """
     try:
@@ -226,7 +246,7 @@ def run_deletion(table: Table, queue: Queue, group_id: str, *, wait_s: int = WAI
         left_s = None
     if left_s is None:
         return True
-    queue.announce([group_id], delay_s=left_s)
+    queue.announce([group_id], lease=lease, delay_s=left_s)
     return False
 
 
@@ -252,14 +272,7 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
     _erase_members(table, group)
     _erase_transfer(table, group)
     _erase_others(table, group)
-    _commit_if_so(
-        table,
-        [
-            table.write.delete_group(group),
-            *(table.write.delete(kind, keys.job(kind, group_id)) for kind in JOB_KINDS),
-            *([table.write.delete("kid", group.kid)] if group.kid else []),
-        ],
-    )
+    _end(table, group)
     return None
 
 
@@ -326,6 +339,26 @@ def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
         table.commit([table.write.check_dying(group), *deletes])
 
 
+def _end(table: Table, group: Group) -> None:
+    """Delete the tree's own item with its jobs; a started tree's KID first, its count with it.
+
+    So its parent counts one less once, and never before the KID has gone.
+    """
+    last = [
+        table.write.delete_group(group),
+        *(table.write.delete(kind, keys.job(kind, group.group_id)) for kind in JOB_KINDS),
+    ]
+    if group.kid is None or group.unborn:  # a child is listed and counted when it comes to life
+        _commit_if_so(table, last)
+        return
+    table.delete([group.kid])
+    try:
+        table.commit([*last, table.write.count_child_no_more(group.kid.partition)])
+    except Refused as refused:
+        if GROUP not in refused.failed:
+            _commit_if_so(table, last)  # the parent is gone
+
+
 # The sweep
 
 
@@ -334,50 +367,88 @@ class Swept:
     """What a sweep found: how many jobs were open, and how long ago the oldest was asked for; 0 for none.
 
     Of each kind it looks at SWEPT_MAX at most, and counts those, too, that it has just finished.
+    failed: how many of them it could do nothing about, because something was wrong with them.
     """
 
     jobs: int
     oldest_s: float
+    failed: int
 
 
 def sweep(
-    table: Table, queue: Queue, *, others: Mapping[str, Callable[[Table, str], object]] | None = None
+    table: Table, queue: Queue, *, report: Callable[[Exception], object] = lambda _error: None
 ) -> Swept:
-    """Find work in progress that no message announced, and see that it goes on; return what was found.
+    """Find work in progress that nobody is at work on, and see that it goes on; return what was found.
 
-    others: what finishes a job of another kind, given the table and the tree's id. A kind that nobody knows
-    is left alone.
+    A job that is wrong in itself stops no other: `report` is called with its error, and it is counted. A kind
+    that nobody knows is left alone.
     """
-    deletions = _jobs(table, DELETION)
-    queue.announce([job.group_id for job in deletions], within_s=ANNOUNCE_ALL_SECONDS)
-    creations = _jobs(table, CREATION)
+    alone = _Alone(report)
+    found: list[_Job] = []
+    for kind in (DELETION, TRANSFER):
+        jobs = _jobs(table, kind, alone)
+        free = [job.group_id for job in jobs if job.leased_until_ms <= table.now_ms()]
+        queue.announce(free, kind=None if kind == DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)
+        found += jobs
+    creations = _jobs(table, CREATION, alone)
     for job in creations:
-        with contextlib.suppress(UnavailableError):  # the next sweep comes to it again
+        with alone.each():
             if _give_up_creation(table, job.group_id):
                 queue.announce([job.group_id])
-    found = [*deletions, *creations]
-    for kind, finish in (others or {}).items():
-        jobs = _jobs(table, kind)
-        for job in jobs:
-            with contextlib.suppress(UnavailableError):
-                finish(table, job.group_id)
-        found += jobs
-    since = [ids.milliseconds(job.created_at) for job in found if job.created_at]
-    return Swept(len(found), max(0, table.now_s() - min(since) / 1000) if since else 0)
+    found += creations
+    since = [job.since_ms for job in found if job.since_ms is not None]
+    oldest_s = max(0, table.now_s() - min(since) / 1000) if since else 0
+    return Swept(len(found) + alone.unreadable, oldest_s, alone.failed)
+
+
+class _Alone:
+    """Keeps what is wrong with one job from all others, and counts it. unreadable: jobs that say nothing."""
+
+    def __init__(self, report: Callable[[Exception], object]) -> None:
+        self._report = report
+        self.failed = 0
+        self.unreadable = 0
+
+    @contextlib.contextmanager
+    def each(self) -> Iterator[None]:
+        try:
+            yield
+        except UnavailableError:  # the next sweep comes to it again
+            pass
+        except Exception as error:  # noqa: BLE001 (whatever it is: the others are no worse for it)
+            self.failed += 1
+            self._report(error)
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Work in progress on a tree. created_at: None where an older version began it."""
+    """Work in progress on a tree. since_ms: when it was asked for; None where an older version began it.
+
+    leased_until_ms: until when a worker holds it; 0 where none does.
+    """
 
     group_id: str
-    created_at: str | None
+    since_ms: int | None
+    leased_until_ms: int
 
 
-def _jobs(table: Table, kind: str) -> list[_Job]:
+def _jobs(table: Table, kind: str, alone: _Alone) -> list[_Job]:
     """Return the work of a kind that is in progress."""
-    rows = table.query(keys.jobs_range(kind), limit=SWEPT_MAX, only=("createdAt",))
-    return [_Job(keys.in_job(row["SK"]["S"])[1], items.job_created_at(row)) for row in rows]
+    found: list[_Job] = []
+    for row in table.query(keys.jobs_range(kind), limit=SWEPT_MAX, only=("createdAt", "leasedUntil")):
+        alone.unreadable += 1
+        with alone.each():
+            since, until = items.job_created_at(row), items.leased_until(row)
+            group_id = keys.in_job(row["SK"]["S"])[1]
+            found.append(
+                _Job(
+                    group_id,
+                    None if since is None else ids.milliseconds(since),
+                    0 if until is None else ids.milliseconds(until),
+                )
+            )
+            alone.unreadable -= 1
+    return found
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:

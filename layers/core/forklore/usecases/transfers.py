@@ -26,6 +26,7 @@ from forklore.errors import (
 from forklore.storage import items
 from forklore.storage.connection import Refused
 from forklore.storage.items import Group
+from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.storage.writes import GROUP, TRANSFER, head_name
 from forklore.usecases.heads import all_heads
@@ -34,6 +35,8 @@ from forklore.usecases.opening import find
 
 ATTEMPTS_MAX = 16
 """Times that a step is decided again when the tree changes under it."""
+RETRY_SECONDS = 5
+"""After which a rewriting that the store refused is gone on with."""
 ROWS_MAX = 1_000
 """Transfers looked at for one page; at the bound it comes back short, with a cursor."""
 HEADS_AT_ONCE = 25
@@ -179,9 +182,12 @@ def delete_transfer(table: Table, *, caller: Caller, transfer_id: str) -> None:
             raise NotFoundError(f"no transfer {brief(transfer_id)}") from refused
 
 
-def accept_transfer(table: Table, *, caller: Caller, transfer_id: str, once: Once | None = None) -> None:
+def accept_transfer(
+    table: Table, *, caller: Caller, transfer_id: str, once: Once | None = None
+) -> str | None:
     """Become the owner of the tree; the sender becomes a manager.
 
+    Return the tree if its HEADs do not all name the new owner yet, so that the worker must go on; else None.
     Raises NotFoundError, ForbiddenError unless the caller is the recipient, AnsweredBefore for a replay.
     """
     nonce = table.nonce()
@@ -212,9 +218,11 @@ def accept_transfer(table: Table, *, caller: Caller, transfer_id: str, once: Onc
             if not _is_own_acceptance(table, transfer, nonce):
                 raise_if_recorded(table, once, refused, caller=caller)
                 continue
-        with contextlib.suppress(UnavailableError):  # the sweep goes on where this ends
+        try:
             finish_rewriting(table, transfer.group_id)
-        return
+        except UnavailableError:
+            return transfer.group_id
+        return None
     raise UnavailableError("the conversation is busy; try again")
 
 
@@ -235,12 +243,31 @@ def finish_rewriting(table: Table, group_id: str) -> None:
         with contextlib.suppress(Refused):  # a transfer was accepted just now, and has this job to do
             table.commit(table.write.forget_rewriting(group_id))
         return
-    heads = all_heads(table, group)
-    behind = (keys.in_head(i["SK"]["S"]) for i in heads if items.head(i).owner == group.rewriting)
+    heads = all_heads(table, group, only=("owner",))
+    behind = (keys.in_head(i["SK"]["S"]) for i in heads if i["owner"]["S"] == group.rewriting)
     with contextlib.suppress(Refused):  # another one has finished first
         while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):
             _rewrite(table, group, conversation_ids)
         table.commit(table.write.end_rewriting(group))
+
+
+def run_rewriting(table: Table, queue: Queue, group_id: str, *, lease: str | None = None) -> bool:
+    """Go on with a tree's rewriting until it is done or time is up; then the tree is announced again.
+
+    lease: which the next one goes on with. True: there is nothing left to do.
+    """
+    try:
+        finish_rewriting(table, group_id)
+    except UnavailableError:
+        delay_s = RETRY_SECONDS if table.has_time() else 0
+        announce_rewriting(queue, group_id, lease=lease, delay_s=delay_s)
+        return False
+    return True
+
+
+def announce_rewriting(queue: Queue, group_id: str, *, lease: str | None = None, delay_s: int = 0) -> None:
+    """Tell the worker to go on with a tree's rewriting."""
+    queue.announce([group_id], kind=TRANSFER, lease=lease, delay_s=delay_s)
 
 
 def _rewrite(table: Table, group: Group, conversation_ids: list[str]) -> None:

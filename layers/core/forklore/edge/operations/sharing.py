@@ -8,6 +8,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.users import is_user_id
 from forklore.edge import answers, cursors, requests, results
 from forklore.edge.operation import Call, Operation
+from forklore.edge.wiring import open_queue
 from forklore.errors import NotFoundError, brief
 from forklore.usecases import sharing, transfers
 
@@ -110,12 +111,14 @@ def delete_transfer(call: Call) -> None:
 
 def accept_transfer(call: Call) -> None:
     """Become the owner; the sender becomes a manager."""
-    transfers.accept_transfer(
+    half_done = transfers.accept_transfer(
         call.table,
         caller=call.caller,
         transfer_id=_transfer_id(call),
         once=call.once(lambda _answer: None),
     )
+    if half_done is not None:
+        transfers.announce_rewriting(open_queue(), half_done)
 
 
 def _user_id(call: Call) -> str:

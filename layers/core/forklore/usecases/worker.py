@@ -1,0 +1,92 @@
+"""What a message of the queue asks for, and which of several messages does it.
+
+A message names a tree and a kind of work. Whoever begins on it takes the lease of its JOB. Another message
+for the same work is dropped meanwhile; only the one that the worker sends itself carries the lease on. So one
+message is at work on one job, however often it is announced. That two workers do one another no harm never
+depends on it, and the lease of one that was killed runs out.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from forklore.domain import ids, keys
+from forklore.errors import UnavailableError
+from forklore.storage import items
+from forklore.storage.connection import Refused
+from forklore.storage.queue import Queue
+from forklore.storage.table import Table
+from forklore.storage.writes import JOB, TRANSFER
+from forklore.usecases.deletion import DELETION, RETRY_SECONDS, WAIT_SECONDS, run_deletion
+from forklore.usecases.transfers import run_rewriting
+
+KINDS = (DELETION, TRANSFER)
+"""The kinds of work that a message may ask for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A tree, what is to be done to it, and the lease that the worker before has held; None of a new one."""
+
+    group_id: str
+    kind: str = DELETION
+    lease: str | None = None
+
+
+class Outcome(StrEnum):
+    """What has become of a message. LEFT: another one goes on. DROPPED: another one is at work."""
+
+    DONE = "done"
+    LEFT = "left"
+    DROPPED = "dropped"
+
+
+class _Held(Exception):
+    """Somebody else is at work."""
+
+
+def work(
+    table: Table, queue: Queue, message: Message, *, lease_s: int, wait_s: int = WAIT_SECONDS
+) -> Outcome:
+    """Do what a message asks for until it is done or time is up; then it is announced again.
+
+    lease_s: how long this worker can live. wait_s: how long after a tombstone nothing is removed.
+    """
+    group_id, kind = message.group_id, message.kind
+    try:
+        lease = _take_lease(table, message, lease_s)
+    except _Held:
+        return Outcome.DROPPED
+    except UnavailableError:
+        delay_s = RETRY_SECONDS if table.has_time() else 0
+        queue.announce([group_id], kind=kind, lease=message.lease, delay_s=delay_s)
+        return Outcome.LEFT
+    if kind == TRANSFER:
+        is_done = run_rewriting(table, queue, group_id, lease=lease)
+    else:
+        is_done = run_deletion(table, queue, group_id, wait_s=wait_s, lease=lease)
+    return Outcome.DONE if is_done else Outcome.LEFT
+
+
+def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
+    """Return the lease of the message's job, taken from now on; None where there is no job to hold.
+
+    Raises _Held when another one has it.
+    """
+    key = keys.job(message.kind, message.group_id)
+    item = table.get([key]).get(key)
+    held = items.leased_until(item) if item else None
+    if held is None:
+        return None
+    now_ms = table.now_ms()
+    if held != message.lease and ids.milliseconds(held) > now_ms:
+        raise _Held
+    until = ids.timestamp(now_ms + lease_s * 1000)
+    try:
+        table.commit([table.write.lease_job(key, was=held, until=until)])
+    except Refused as refused:
+        now_held = refused.failed[JOB]
+        if (
+            now_held is None or items.leased_until(now_held) != until
+        ):  # else by this very request's first attempt
+            raise _Held from refused
+    return until

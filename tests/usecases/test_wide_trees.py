@@ -1,0 +1,129 @@
+"""Trees of very many conversations: what the worker remembers of each must fit into its memory.
+
+A Query that makes its pages as they are asked for stands for the table, and what is remembered is measured.
+"""
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from forklore.domain import keys
+from forklore.domain.keys import Listed
+from forklore.domain.model import Conversation, Head
+from forklore.storage import items
+from forklore.storage.connection import Item
+from forklore.storage.items import State
+from forklore.storage.table import Table
+from forklore.usecases import deletion, heads, transfers
+from tests.support.tables import Store
+from tests.usecases.builders import ROOT, conversation
+
+CONVERSATIONS = 20_000
+PAGE = 500
+BYTES_MAX = 400
+"""For each conversation: a tree of 200,000 takes 80 MB of the function's 1 GB."""
+AT = "2026-03-01T09:15:00.000Z"
+
+
+class Wide:
+    """A table that holds nothing but a tree of so many conversations, or with so many children."""
+
+    def __init__(self, table: Table, monkeypatch: pytest.MonkeyPatch, *, state: State) -> None:
+        self.writes = 0
+        root = Conversation(ROOT, ROOT, AT)
+        group = items.group_item(root, owner="bob", state=state) | {
+            "forks": items.number(CONVERSATIONS - 1),
+            "children": items.number(CONVERSATIONS),
+            "rewriting": items.text("ann"),
+        }
+        monkeypatch.setattr(table, "get", lambda _wanted: {keys.group(ROOT): group})
+        monkeypatch.setattr(table, "commit", self._commit)
+        monkeypatch.setattr(table, "_query", self._query)
+
+    def _commit(self, writes: list[object]) -> None:
+        self.writes += len(writes)
+
+    def _query(self, **asked: Any) -> dict[str, Any]:
+        first = int(asked.get("ExclusiveStartKey", {"at": 0})["at"])
+        make = _kid if asked["ExpressionAttributeValues"][":first"]["S"].startswith("KID#") else _head
+        wanted = set(asked.get("ExpressionAttributeNames", {}).values())
+        page = [
+            {name: value for name, value in make(number).items() if not wanted or name in wanted}
+            for number in range(first, first + PAGE)
+        ]
+        following = first + PAGE
+        return {"Items": page} | (
+            {"LastEvaluatedKey": {"at": following}} if following < CONVERSATIONS else {}
+        )
+
+
+def _head(number: int) -> Item:
+    one = Conversation(conversation(number), ROOT, AT)
+    return items.head_item(one, Head(owner="ann", changed_at=AT, preview="as long as a preview is " * 4))
+
+
+def _kid(number: int) -> Item:
+    return items.key_of(keys.kid(ROOT, ROOT, Listed(AT, conversation(number))))
+
+
+def peak(act: Callable[[], object]) -> int:
+    """Return the most memory that was in use while something ran."""
+    tracemalloc.start()
+    try:
+        act()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_rewriting_remembers_no_more_than_the_ids(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = Wide(table, monkeypatch, state=State.LIVE)
+
+    used = peak(lambda: transfers.finish_rewriting(table, ROOT))
+
+    assert wide.writes > CONVERSATIONS
+    assert used / CONVERSATIONS < BYTES_MAX
+
+
+def _found(table: Table) -> list[Any]:
+    looking = deletion._look_for_heads(table, [ROOT])
+    return list(deletion._heads(table, looking, deletion._groups(table, [ROOT])))
+
+
+def test_a_deletion_remembers_no_more_than_the_ids_of_what_it_closes(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Wide(table, monkeypatch, state=State.DELETING)
+    found: list[object] = []
+
+    used = peak(lambda: found.append(_found(table)))
+
+    assert len(found[0]) == CONVERSATIONS  # type: ignore[arg-type]
+    assert used / CONVERSATIONS < BYTES_MAX
+
+
+def test_a_deletion_remembers_no_more_than_the_keys_of_its_children(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Wide(table, monkeypatch, state=State.DELETING)
+
+    used = peak(lambda: heads.all_kids(table, deletion._groups(table, [ROOT])[ROOT]))
+
+    assert used / CONVERSATIONS < BYTES_MAX
+
+
+def test_every_head_is_seen_once_also_one_that_is_closed_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A HEAD that was shown late is found by looking again; what was seen before need not be there still."""
+    table, shown = store.process(), iter([[1, 2], [2, 3], [4]])
+    group = items.group(
+        items.group_item(Conversation(ROOT, ROOT, AT), owner="ann") | {"forks": items.number(3)}
+    )
+    monkeypatch.setattr(table, "query", lambda *_, **__: map(_head, next(shown)))
+
+    seen = [keys.in_head(item["SK"]["S"]) for item in heads.all_heads(table, group, only=())]
+
+    assert seen == list(map(conversation, (1, 2, 3, 4)))
