@@ -16,7 +16,7 @@ from local_server.asgi import Headers, Receive, Response, Scope, Send, send_resp
 from local_server.invocation import EventTooLargeError, HandlerError, invoke, load_handler
 from local_server.log import frames, log
 from local_server.payload import build_event, read_answer
-from local_server.routing import Match, find_route
+from local_server.routing import BadPathError, Match, find_route
 from local_server.template import Function
 
 HANDLER_THREADS = 32
@@ -53,10 +53,14 @@ class Gateway:
         started = time.monotonic()
         request_id = base64.b64encode(os.urandom(11)).decode()  # as long as the service's own
         raw_path = scope["raw_path"].decode("latin-1")
-        match = find_route(self._functions, method=scope["method"], raw_path=raw_path)
-        if match is None:
-            response = _message(404, "Not Found")
+        match = None
+        try:
+            match = find_route(self._functions, method=scope["method"], raw_path=raw_path)
+        except BadPathError:
+            response = _message(400, "Bad Request")
         else:
+            response = _message(404, "Not Found")
+        if match is not None:
             response = await self._answer(scope, receive, match, request_id)
         response.headers.append(("apigw-requestid", request_id))
         await send_response(send, response)

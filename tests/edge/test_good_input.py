@@ -113,6 +113,10 @@ ENOUGH = {
     "context: the latest epoch": entries("channel=CONTEXT&epoch=latest", agent="planner"),
     "context: an epoch of it": entries(f"channel=context&epoch={2**53}", agent="planner"),
     "an id with encoded letters": show("%30" + ROOT[1:]),
+    "an encoded letter": Ask("GET", "/v1/%63onversations"),
+    "an encoded slash": Ask("GET", path_of(ROOT) + "%2Fentries"),
+    "a letter encoded twice": Ask("GET", "/v1/%2563onversations"),
+    "an encoded slash, to fork": Ask("POST", path_of(ROOT) + "%2Ffork", {}),
     "health, by nobody": Ask("GET", "/v1/health", user=None),
     "health, by anybody": Ask("GET", "/v1/health", user=None, headers=[("Authorization", "Basic x")]),
 }

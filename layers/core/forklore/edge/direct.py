@@ -137,7 +137,7 @@ def _asked(operation: Operation, caller: Caller, given: object) -> Asked:
         raise PayloadTooLargeError(f"an input is at most {BODY_CHARACTERS_MAX} characters of JSON")
     body = read_object(text, kept=KEPT_AS_TEXT)
     path = {name: _named(body.pop(name, None), name) for name in operation.path_names}
-    known = {field.alias for field in operation.query.model_fields.values()}
+    known = operation.query_names
     query = {name: body.pop(name) for name in list(body) if operation.body is None or name in known}
     return Asked(
         caller=caller,

@@ -98,18 +98,15 @@ def _user_id(value: str) -> str:
     return value
 
 
-UserId = Annotated[
-    str,
-    AfterValidator(_user_id),
-    WithJsonSchema(
-        {
-            "type": "string",
-            "maxLength": 255,
-            "pattern": r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
-            "description": "Not blank; at most 255 bytes; no control characters.",
-        }
-    ),
-]
+USER_ID_SCHEMA = WithJsonSchema(
+    {
+        "type": "string",
+        "maxLength": 255,
+        "pattern": r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        "description": "Not blank; at most 255 bytes; no control characters.",
+    }
+)
+UserId = Annotated[str, AfterValidator(_user_id), USER_ID_SCHEMA]
 Title = Annotated[str, Field(max_length=500)]
 AgentId = Annotated[str, Field(min_length=1, max_length=255)]
 TagName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]

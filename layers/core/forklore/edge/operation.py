@@ -114,6 +114,11 @@ class Operation:
         return re.findall(r"\{(\w+)\}", self.path)
 
     @property
+    def query_names(self) -> set[str]:
+        """What the query may hold."""
+        return {field.alias or name for name, field in self.query.model_fields.items()}
+
+    @property
     def takes_idempotency_key(self) -> bool:
         return self.method == "POST"
 

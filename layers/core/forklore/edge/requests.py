@@ -156,6 +156,12 @@ class ListMembers(Request):
     after_cursor: fields.Cursor | None = None
 
 
+class OneMember(Request):
+    """Which member."""
+
+    user_id: Annotated[str, fields.USER_ID_SCHEMA]
+
+
 Grantable = Literal["manager", "writer", "reader"]
 
 
