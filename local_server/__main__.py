@@ -14,7 +14,7 @@ import uvicorn
 from local_server.background import Background, open_queues
 from local_server.embedded import ENDPOINT, DatabaseError, open_database
 from local_server.gateway import Gateway
-from local_server.identity import read_authorizer
+from local_server.identity import hinted, read_authorizer
 from local_server.log import show_lines_of
 from local_server.openapi import document
 from local_server.reference import with_reference
@@ -56,7 +56,7 @@ def main() -> int:
         print(f"local_server: {error}", file=sys.stderr)
         return 1
     sys.path.insert(0, str(arguments.template.resolve().parent))  # CodeUri is relative to the template
-    gateway = Gateway(template.functions, authorize=authorizer, verbose=arguments.verbose)
+    gateway = Gateway(template.functions, authorize=authorizer, explain=hinted, verbose=arguments.verbose)
     server = uvicorn.Server(_configuration(gateway))
     _on_signal(server.handle_exit)  # uvicorn raises the signal again when it has stopped: still no traceback
     endpoint = os.environ.get(ENDPOINT)

@@ -29,7 +29,8 @@ class Gateway:
 
     A function without routes is left alone: nothing that comes by HTTP is for it.
 
-    authorize: returns the authorizer's context for a request's headers.
+    authorize: returns the authorizer's context for a request's headers. explain: returns a function's answer
+    with what is to be told on a developer's machine only.
     verbose: a line per request on standard error: method, route key, status, milliseconds.
     """
 
@@ -38,12 +39,14 @@ class Gateway:
         functions: Sequence[Function],
         *,
         authorize: Callable[[Headers], Mapping[str, Any]],
+        explain: Callable[[Response], Response] = lambda response: response,
         verbose: bool = False,
         timeout_seconds: float = GATEWAY_TIMEOUT_SECONDS,
     ) -> None:
         self._functions = functions
         self._handlers = {function.name: load_handler(function) for function in functions if function.routes}
         self._authorize = authorize
+        self._explain = explain
         self._verbose = verbose
         self._timeout_seconds = timeout_seconds
         self._threads = ThreadPoolExecutor(HANDLER_THREADS, thread_name_prefix="handler")
@@ -75,7 +78,7 @@ class Gateway:
         context = self._authorize(scope["headers"])
         event = build_event(scope, body, match=match, authorizer=context, request_id=request_id)
         try:
-            return read_answer(await self._invoke(match.function, event))
+            return self._explain(read_answer(await self._invoke(match.function, event)))
         except EventTooLargeError:
             return _message(413, "Request Entity Too Large")
         except asyncio.CancelledError:  # the server stops and has waited long enough

@@ -450,6 +450,7 @@ BAD_ENTRIES = [
     bad("epoch: without a channel", append({**PLAIN, "epoch": 1}, agent="planner")),
     bad("epoch: of history", append({**SAID, "epoch": 1}, agent="planner")),
     bad("epoch: 0", append({**NOTED, "epoch": 0}, agent="planner")),
+    bad("epoch: 2^53", append({**NOTED, "epoch": 2**53}, agent="planner")),
     bad("epoch: 1.5", append({**NOTED, "epoch": 1.5}, agent="planner")),
     bad("epoch: true", append({**NOTED, "epoch": True}, agent="planner")),
     bad("epoch: digits in text", append({**NOTED, "epoch": "6"}, agent="planner")),
@@ -546,6 +547,15 @@ BAD_HEADERS = [
         CONFLICT,
     ),
     *(
+        bad(f"If-Match: to {verb}", replace(ask, headers=[("If-Match", '"<second>"')]))
+        for verb, ask in {
+            "create": create({}),
+            "change": change({"title": "x"}),
+            "sync": Ask("POST", f"{path_of(ROOT)}/entries/sync", {**NOTED}, agent="planner"),
+            "delete": Ask("DELETE", path_of(ROOT)),
+        }.items()
+    ),
+    *(
         bad(f"Idempotency-Key of {verb}: {name}", replace(ask, headers=[("Idempotency-Key", key)]))
         for verb, ask in {"create": create({}), "append": append(PLAIN), "fork": fork({})}.items()
         for name, key in {
@@ -560,6 +570,19 @@ BAD_HEADERS = [
         "Idempotency-Key: used with another body",
         create({"title": "another"}, headers=[("Idempotency-Key", USED_KEY)]),
         (422, "idempotency_mismatch"),
+    ),
+    bad("history by its type alone: no message", append({"contentType": "history", "content": ["hi"]})),
+    bad("history/x by its type alone: no message", append({"contentType": "history/x", "content": []})),
+    bad(
+        "history by its type alone: a batch",
+        append({"entries": [PLAIN, {"contentType": "history", "content": [{"role": "BOT", "text": "hi"}]}]}),
+    ),
+    bad("a fork that is no fork", append({**PLAIN, "forkedAtConversationId": ROOT}), CONFLICT),
+    bad("a child that is no child", append({**PLAIN, "startedByConversationId": FORK}), CONFLICT),
+    bad(
+        "a fork at another entry",
+        append({**PLAIN, "forkedAtConversationId": ROOT, "forkedAtEntryId": "<first>"}, to=FORK),
+        CONFLICT,
     ),
 ]
 

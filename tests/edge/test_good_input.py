@@ -75,6 +75,13 @@ ENOUGH = {
     "history: the other roles": append({**SAID, "content": [{"role": "SYSTEM", "text": ""}]}),
     "context: in upper case": append({**NOTED, "channel": "CONTEXT"}, agent="planner"),
     "context: an epoch": append({**NOTED, "epoch": 5}, agent="planner"),
+    "context: the type of history": append({**NOTED, "contentType": "history"}, agent="planner"),
+    "another type that begins alike": append({"contentType": "history/", "content": ["hi"]}),
+    "history by its type alone": append({"contentType": "history", "content": [{"text": "hi"}]}),
+    "a role in lower case": append(with_message(role="user", text="hi")),
+    "a fork as what it is": append(
+        {**PLAIN, "forkedAtConversationId": ROOT, "forkedAtEntryId": "<second>"}, to=FORK
+    ),
     "usage: none": append({**PLAIN, "usage": {}}),
     "usage: the largest": append(
         with_usage(
