@@ -271,6 +271,7 @@ def test_a_deleted_tree_is_removed_in_the_background_also_with_an_endpoint() -> 
         environ = {"FORKLORE_DYNAMODB_ENDPOINT": store.url, "FORKLORE_DELETE_WAIT_SECONDS": "0"}
         with running("--port", "0", last_line="Ctrl+C", **environ) as local:
             conversations = f"{local.url}/v1/conversations"
+            assert "the token is the user id" in httpx.get(conversations).json()["details"]["message"]
             assert httpx.post(conversations, json={"id": made}, headers=ann).status_code == 201
             deleted = httpx.delete(f"{conversations}/{made}", headers=ann)
             assert (deleted.status_code, deleted.content) == (204, b"")

@@ -4,12 +4,9 @@ from collections.abc import Collection
 from typing import Any
 
 import pydantic
-from pydantic_core import PydanticCustomError
 
 from forklore.errors import brief
 
-UNKNOWN = "unknown_name"
-"""The kind of error that names a field or parameter that there is none of."""
 _TOLD = {
     "missing": "must be given",
     "string_type": "must be text",
@@ -40,24 +37,32 @@ _SHAPES = {
 """Names of other APIs' messages, and how a message is spelled here."""
 
 
+class UnknownNameError(ValueError):
+    """A field or parameter that there is none of."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
 def told(error: pydantic.ValidationError) -> tuple[str, str]:
     """Return the path of the first wrong field, empty for the whole, and what is wrong with it."""
     first = error.errors(include_input=False, include_url=False)[0]
     context: dict[str, Any] = first.get("ctx", {})
     where = [str(part) for part in first["loc"] if part not in ("one", "batch")]
-    if first["type"] == UNKNOWN:
-        where.append(context["name"])
+    cause = context.get("error")
+    if isinstance(cause, UnknownNameError):
+        where.append(cause.name)
     return ".".join(where), _message(first["type"], first["msg"], context)
 
 
 def _message(kind: str, message: str, context: dict[str, Any]) -> str:
     if kind in _TOLD:
         return _TOLD[kind].format(**context)
-    own = kind in (UNKNOWN, "value_error")
-    return message.removeprefix("Value error, ") if own else "is not what it must be"
+    return message.removeprefix("Value error, ") if kind == "value_error" else "is not what it must be"
 
 
-def unknown(name: str, known: Collection[str]) -> PydanticCustomError:
+def unknown(name: str, known: Collection[str]) -> UnknownNameError:
     """Return the error of a name that there is none of, with those that there are. known: in order."""
     plain = {_plainly(one): one for one in known}
     if _plainly(name) in plain:
@@ -68,7 +73,7 @@ def unknown(name: str, known: Collection[str]) -> PydanticCustomError:
         message = f"{brief(name)} is unknown here; there are {', '.join(known)}"
     else:
         message = f"{brief(name)} is unknown here; nothing is taken"
-    return PydanticCustomError(UNKNOWN, "{message}", {"message": message, "name": name})
+    return UnknownNameError(name, message)
 
 
 def _plainly(name: str) -> str:
