@@ -13,5 +13,5 @@ echo "carol appends: $(status carol POST "/conversations/$conversation/entries" 
 echo "carol reads:"
 call carol GET "/conversations/$conversation/entries" | texts
 
-echo "revoke: $(status alice DELETE "/conversations/$conversation/memberships/bob")"
+echo "revoke: $(status alice DELETE "/conversations/$conversation/memberships?userId=bob")"
 echo "bob appends: $(status bob POST "/conversations/$conversation/entries" "$(message USER 'One more thing.')")"

@@ -17,7 +17,7 @@ from local_server.cors import with_cors
 from local_server.embedded import ENDPOINT, DatabaseError, open_database
 from local_server.engines import DataError, kept_in
 from local_server.gateway import Gateway
-from local_server.identity import read_authorizer
+from local_server.identity import hinted, read_authorizer
 from local_server.log import show_lines_of
 from local_server.openapi import document
 from local_server.reference import with_reference
@@ -65,7 +65,7 @@ def _serve(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> int:
         print(f"local_server: {error}", file=sys.stderr)
         return 1
     sys.path.insert(0, str(arguments.template.resolve().parent))  # CodeUri is relative to the template
-    gateway = Gateway(template.functions, authorize=authorizer, verbose=arguments.verbose)
+    gateway = Gateway(template.functions, authorize=authorizer, explain=hinted, verbose=arguments.verbose)
     server = uvicorn.Server(_configuration(gateway))
     _on_signal(server.handle_exit)  # uvicorn raises the signal again when it has stopped: still no traceback
     background = Background(template.functions, urls)

@@ -16,7 +16,7 @@ from local_server.asgi import Headers, Receive, Response, Scope, Send, send_resp
 from local_server.invocation import EventTooLargeError, HandlerError, invoke, load_handler
 from local_server.log import frames, log
 from local_server.payload import build_event, read_answer
-from local_server.routing import Match, find_route
+from local_server.routing import BadPathError, Match, find_route
 from local_server.template import Function
 
 HANDLER_THREADS = 32
@@ -29,7 +29,8 @@ class Gateway:
 
     A function without routes is left alone: nothing that comes by HTTP is for it.
 
-    authorize: returns the authorizer's context for a request's headers.
+    authorize: returns the authorizer's context for a request's headers. explain: returns a function's answer
+    with what is to be told on a developer's machine only.
     verbose: a line per request on standard error: method, route key, status, milliseconds.
     """
 
@@ -38,12 +39,14 @@ class Gateway:
         functions: Sequence[Function],
         *,
         authorize: Callable[[Headers], Mapping[str, Any]],
+        explain: Callable[[Response], Response] = lambda response: response,
         verbose: bool = False,
         timeout_seconds: float = GATEWAY_TIMEOUT_SECONDS,
     ) -> None:
         self._functions = functions
         self._handlers = {function.name: load_handler(function) for function in functions if function.routes}
         self._authorize = authorize
+        self._explain = explain
         self._verbose = verbose
         self._timeout_seconds = timeout_seconds
         self._threads = ThreadPoolExecutor(HANDLER_THREADS, thread_name_prefix="handler")
@@ -53,10 +56,14 @@ class Gateway:
         started = time.monotonic()
         request_id = base64.b64encode(os.urandom(11)).decode()  # as long as the service's own
         raw_path = scope["raw_path"].decode("latin-1")
-        match = find_route(self._functions, method=scope["method"], raw_path=raw_path)
-        if match is None:
-            response = _message(404, "Not Found")
+        match = None
+        try:
+            match = find_route(self._functions, method=scope["method"], raw_path=raw_path)
+        except BadPathError:
+            response = _message(400, "Bad Request")
         else:
+            response = _message(404, "Not Found")
+        if match is not None:
             response = await self._answer(scope, receive, match, request_id)
         response.headers.append(("apigw-requestid", request_id))
         await send_response(send, response)
@@ -71,7 +78,7 @@ class Gateway:
         context = self._authorize(scope["headers"])
         event = build_event(scope, body, match=match, authorizer=context, request_id=request_id)
         try:
-            return read_answer(await self._invoke(match.function, event))
+            return self._explain(read_answer(await self._invoke(match.function, event)))
         except EventTooLargeError:
             return _message(413, "Request Entity Too Large")
         except asyncio.CancelledError:  # the server stops and has waited long enough

@@ -90,6 +90,8 @@ DESCRIPTIONS: Mapping[str, str] = {
     "removeMembership": (
         "By the rules of sharing; everybody but the owner may leave. A transfer to the member goes, too."
     ),
+    "updateMembershipByPath": "As with `userId` in the query, for user ids that a path can name.",
+    "removeMembershipByPath": "As with `userId` in the query, for user ids that a path can name.",
     "requestTransfer": "For the owner. The member has to accept it; one can be pending at a time.",
     "listTransfers": "`role` chooses those that you have sent or that wait for you.",
     "getTransfer": "Its `id` comes from requestTransfer or listTransfers. To everybody else it is 404.",

@@ -4,8 +4,10 @@ The answer has the shape of the deployed authorizer's context and refuses nobody
 keys and roles are the deployed authorizer's own; only that keys are set here in clear.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TypedDict
 
 from forklore.credentials import roles
@@ -14,9 +16,25 @@ from forklore.credentials.headers import bearer_token
 from forklore.credentials.lists import read_list
 from forklore.domain.users import is_user_id
 from forklore.errors import UnauthorizedError
-from local_server.asgi import Headers, header_text
+from local_server.asgi import Headers, Response, header_text
 
+TOKEN_HINT = (
+    "; on this local server the token is the user id, such as 'Authorization: Bearer alice', and X-API-Key, "
+    "if there is one, is a key of FORKLORE_API_KEYS, by default 'local-key'"
+)
 DEFAULT_API_KEYS = "local=local-key"
+
+
+def hinted(response: Response) -> Response:
+    """Return an answer as it is; a 401 of forklore's with a word on what credentials look like here."""
+    if response.status != HTTPStatus.UNAUTHORIZED:
+        return response
+    try:
+        error = json.loads(response.body)
+        error["details"]["message"] += TOKEN_HINT
+    except (ValueError, KeyError, TypeError):  # another project's
+        return response
+    return Response(response.status, response.headers, json.dumps(error, ensure_ascii=False).encode())
 
 
 class Identity(TypedDict):

@@ -62,7 +62,7 @@ Json = dict[str, Any]
 
 def document() -> Json:
     """Return the document as plain JSON values."""
-    models = [(model, "validation") for model in _models(operations.ALL)]
+    models = [(model, "validation") for model in _models(operations.ROUTES)]
     _, definitions = models_json_schema(models, ref_template=_REF)  # type: ignore[arg-type]
     schemas = {name: _cleaned(schema) for name, schema in definitions["$defs"].items()}
     schemas["ErrorDetails"]["properties"] |= refusals.MEMBERS
@@ -70,12 +70,12 @@ def document() -> Json:
     schemas[_GATEWAY] = _GATEWAY_SCHEMA
     responses = {
         _name(operation, status): _refusal(operation, status)
-        for operation in operations.ALL
+        for operation in operations.ROUTES
         for status in refusals.statuses_of(operation)
     } | {_GATEWAY + str(status): _of_gateway(status) for status in _BY_GATEWAY}
     tags = {operation.name: _tag(operation) for operation in operations.ALL}
     paths: dict[str, Json] = {}
-    for operation in operations.ALL:
+    for operation in operations.ROUTES:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, schemas)
     return {
         "openapi": "3.1.0",
@@ -160,7 +160,7 @@ def _needs_body(schema: Json) -> bool:
 
 def _path_parameters(operation: Operation) -> list[Json]:
     schema: Json = {"type": "string", "pattern": UUID_PATTERN}
-    user: Json = {"type": "string", "minLength": 1, "maxLength": 255}
+    user: Json = {"type": "string", "pattern": "^[A-Za-z0-9_.@:+-]+$", "maxLength": 255}
     return [
         {
             "name": name,
@@ -174,10 +174,17 @@ def _path_parameters(operation: Operation) -> list[Json]:
 
 
 def _query_parameters(operation: Operation, schemas: Json) -> list[Json]:
-    properties: Json = schemas[operation.query.__name__].get("properties", {})
+    schema: Json = schemas[operation.query.__name__]
+    properties: Json = schema.get("properties", {})
     return [
-        {"name": name, "in": "query", "required": False, "schema": _without_null(schema)}
-        for name, schema in properties.items()
+        {
+            "name": name,
+            "in": "query",
+            "required": name in schema.get("required", []),
+            "schema": _without_null(held),
+            **({"example": examples.IN_PATHS[name]} if name in schema.get("required", []) else {}),
+        }
+        for name, held in properties.items()
     ]
 
 

@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 from local_server.asgi import Response, Scope, header_text
 from local_server.routing import Match
@@ -30,15 +30,14 @@ def build_event(
 
     authorizer: the context that the Lambda authorizer answered.
 
-    `rawPath` is percent-decoded, as the service has it: an encoded slash shows in `pathParameters` alone.
+    `rawPath` is percent-decoded, as the service has it; `rawQueryString` arrives encoded.
     """
     raw_query = scope["query_string"].decode("latin-1")
-    path = unquote(scope["raw_path"].decode("latin-1"))
     headers, cookies = _headers(scope, body)
     now = time.time()
     http = {
         "method": scope["method"],
-        "path": path,
+        "path": match.path,
         "protocol": f"HTTP/{scope['http_version']}",
         "sourceIp": scope["client"][0],
         "userAgent": headers.get("user-agent", ""),
@@ -64,7 +63,7 @@ def build_event(
     return {
         "version": "2.0",
         "routeKey": match.route.key,
-        "rawPath": path,
+        "rawPath": match.path,
         "rawQueryString": raw_query,
         "headers": headers,
         "requestContext": context,

@@ -3,9 +3,9 @@
 from typing import Any
 
 from forklore.edge.http import resolver_for
-from forklore.edge.operations.sharing import OPERATIONS
+from forklore.edge.operations.sharing import BY_PATH, OPERATIONS
 
-app = resolver_for(OPERATIONS)
+app = resolver_for((*OPERATIONS, *BY_PATH))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

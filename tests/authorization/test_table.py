@@ -52,7 +52,7 @@ def read_table() -> tuple[list[str], dict[str, dict[str, tuple[int, int]]]]:
 
 
 KINDS, ROWS = read_table()
-BY_NAME = {operation.name: operation for operation in operations.ALL}
+BY_NAME = {operation.name: operation for operation in operations.ROUTES}
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,14 @@ class Tree:
         }
         return BY_NAME[operation].path.format(**names)
 
+    @staticmethod
+    def query_of(operation: str) -> str:
+        return (
+            "userId=tess"
+            if "userId" in BY_NAME[operation].query_names and not BY_NAME[operation].role
+            else ""
+        )
+
     def body_of(self, operation: str) -> Any:
         plain: Mapping[str, Any] = {
             "createConversation": {"id": self.conversation},
@@ -79,6 +87,7 @@ class Tree:
             "forkConversation": {},
             "shareConversation": {"userId": "nora", "accessLevel": "reader"},
             "updateMembership": {"accessLevel": "writer"},
+            "updateMembershipByPath": {"accessLevel": "writer"},
             "requestTransfer": {"conversationId": self.conversation, "newOwnerUserId": "mia"},
         }
         return plain.get(operation)
@@ -106,7 +115,7 @@ class World:
             self._share(parent, user, level)
         started = {**SAID, "startedByConversationId": parent}
         self.made("POST", f"/v1/conversations/{child}/entries", body=started, agent=BOUND)
-        self.made("DELETE", f"/v1/conversations/{child}/memberships/fred")
+        self.made("DELETE", f"/v1/conversations/{child}/memberships", query="userId=fred")
         self._share(parent, "paul", "manager")
         if not with_transfer:
             return Tree(child, fresh())
@@ -125,6 +134,7 @@ class World:
         return self.send(
             BY_NAME[operation].method,
             tree.path_of(operation),
+            query=tree.query_of(operation),
             user=USERS.get(kind),
             agent=agent,
             body=tree.body_of(operation),

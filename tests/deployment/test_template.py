@@ -36,7 +36,7 @@ ROLES = of_type(DOCUMENT, "AWS::IAM::Role")
 SERVED = {
     "ConversationsFunction": conversations.OPERATIONS,
     "EntriesFunction": entries.OPERATIONS,
-    "SharingFunction": sharing.OPERATIONS,
+    "SharingFunction": (*sharing.OPERATIONS, *sharing.BY_PATH),
     "AdminFunction": admin.OPERATIONS,
 }
 """The operations that each function of the HTTP API serves."""

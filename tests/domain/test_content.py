@@ -48,20 +48,37 @@ def test_history_content_is_an_array_of_exactly_one_object(value: Any) -> None:
     assert refusal("history", value) == "content"
 
 
-@pytest.mark.parametrize("role", ["USER", "AI", "SYSTEM"])
-def test_a_message_has_one_of_three_roles(role: str) -> None:
+@pytest.mark.parametrize("role", ["USER", "AI", "SYSTEM", "user", "Ai", "sYSTEM", None])
+def test_a_message_has_one_of_three_roles_in_any_case_or_none(role: str) -> None:
     assert refusal("history", [{"role": role, "text": "hello"}]) is None
 
 
 @pytest.mark.parametrize(
-    "role", [None, "", "user", "ASSISTANT", "USER ", 0, True, ["USER"], {"USER": 1}], ids=repr
+    "role",
+    ["", "assistant", "ASSISTANT", "USER ", "a\u0131", "\u017fystem", 0, False, True, ["USER"], {"USER": 1}],
+    ids=repr,
 )
 def test_a_message_has_no_other_role(role: Any) -> None:
     assert refusal("history", [{"role": role, "text": "hello"}]) == "content[0].role"
 
 
-def test_a_message_without_a_role_is_refused() -> None:
-    assert refusal("history", [{"text": "hello"}]) == "content[0].role"
+def test_a_message_needs_no_role() -> None:
+    assert refusal("history", [{"text": "hello"}]) is None
+
+
+@pytest.mark.parametrize(
+    ("content_type", "is_history"),
+    [
+        *[(kind, True) for kind in ("history", "history/x", "history/x/y", "history/ ")],
+        *[
+            (kind, False)
+            for kind in ("", "history/", "history//", "historic", "History", "a/history", " history")
+        ],
+    ],
+)
+def test_a_content_type_says_history_or_does_not(content_type: str, is_history: bool) -> None:
+    assert content.is_history_type(content_type) == is_history
+    assert (refusal(content_type, [HELLO]) is None) == is_history
 
 
 @pytest.mark.parametrize(

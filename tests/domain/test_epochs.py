@@ -6,8 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from forklore.domain.epochs import Sync, decide_sync, is_same
+from forklore.domain.epochs import EPOCH_MAX, Sync, decide_sync, is_same
 from forklore.domain.jsontext import read_value
+from forklore.errors import ConflictError
 from tests.domain.builders import examples
 
 TINY = "0." + "1".rjust(40, "0")
@@ -157,6 +158,13 @@ def test_a_sync_writes_nothing_the_rest_or_all_in_the_next_epoch(
     known: list[Any], sent: list[Any], epoch: int, expected: Sync | None
 ) -> None:
     assert decide_sync(known, sent, epoch=epoch) == expected
+
+
+@pytest.mark.parametrize("sent", [["b"], []])
+def test_after_the_highest_epoch_a_sync_can_begin_none(sent: list[Any]) -> None:
+    assert decide_sync(["a"], sent, epoch=EPOCH_MAX - 1) == Sync(EPOCH_MAX, 0, increments=True)
+    with pytest.raises(ConflictError):
+        decide_sync(["a"], sent, epoch=EPOCH_MAX)
 
 
 @given(CONTEXTS, CONTEXTS, st.booleans(), st.integers(1, 9))

@@ -26,12 +26,13 @@ def by_http(gateway: Gateway) -> Ask:
         headers = [(HEADERS[name], str(rest.pop(name))) for name in HEADERS if name in rest]
         if "If-Match" in dict(headers):
             headers = [(name, f'"{text}"' if name == "If-Match" else text) for name, text in headers]
-        in_query = operation.body is None
+        known = [name for name in rest if operation.body is None or name in operation.query_names]
+        query = {name: _spelled(rest.pop(name)) for name in known}
         answer = gateway.send(
             operation.method,
             path,
-            query=urlencode({name: _spelled(held) for name, held in rest.items()}) if in_query else "",
-            body=None if in_query else rest,
+            query=urlencode(query),
+            body=None if operation.body is None else rest,
             headers=headers,
             user=step.user,
             agent=step.agent,

@@ -149,6 +149,7 @@ BODIES: dict[str, list[Fields]] = {
     "syncContext": [{**PART, "channel": as_text("context", "Context", None)}],
     "shareConversation": [{"userId": as_text(*["<guest>"] * 30, *PEOPLE), "accessLevel": GIVEN}],
     "updateMembership": [{"accessLevel": GIVEN}],
+    "updateMembershipByPath": [{"accessLevel": GIVEN}],
     "acceptTransfer": [{}],
     "requestTransfer": [
         {
@@ -236,6 +237,10 @@ PARAMETERS = {
 ODD_QUERIES = ["%ff", "&", "=", "a;b", "%zz", "+", "limit=1&limit=1"]
 
 
+MEMBERS = [*["will", "rita"] * 6, "ann", "bob", "", " ", "x" * 2000, "a/b", "\x00", "é"]
+OF_MEMBERS = {f"{verb}Membership{form}" for verb in ("update", "remove") for form in ("", "ByPath")}
+
+
 @st.composite
 def query_of(draw: st.DrawFn, operation: Operation) -> str:
     known = [field.alias or "" for field in operation.query.model_fields.values()]
@@ -243,6 +248,10 @@ def query_of(draw: st.DrawFn, operation: Operation) -> str:
     if seldom(draw, 8):
         names.append(draw(st.sampled_from(sorted(PARAMETERS)) | st.text(max_size=5)))
     pairs = []
+    if operation.name in OF_MEMBERS and "userId" in known:
+        member = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(MEMBERS))
+        pairs.append(f"userId={quote(member)}")
+        names = [name for name in names if name != "userId" or seldom(draw, 9)]
     for name in names:
         value = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(PARAMETERS.get(name, ["x"])))
         pairs.append(f"{quote(name)}={value if value.startswith('<') else quote(value)}")
@@ -272,7 +281,6 @@ CALLERS: list[tuple[str | None, str | None]] = [
 
 
 TRANSFERS = ["<transfer>"] * 9 + [ROOT, FRESH, "x", "<first>", "a/b"]
-MEMBERS = [*["will", "rita"] * 6, "ann", "bob", "", " ", "x" * 2000, "a/b", "\x00", "é"]
 
 
 @st.composite
@@ -282,15 +290,16 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
         made = str(draw(st.uuids()))
     elif seldom(draw, 8):
         made = draw(st.just(FRESH) | st.text(max_size=8))
-    elif operation.name in ("updateMembership", "removeMembership"):
+    elif operation.name in OF_MEMBERS:
         made = draw(st.sampled_from([ROOT, ROOT, FORK]))
     member = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(MEMBERS))
     transfer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(TRANSFERS))
-    return (
+    path = (
         operation.path.replace("{conversationId}", quote(made, safe=""))
         .replace("{userId}", quote(member, safe=""))
         .replace("{transferId}", quote(transfer, safe="<>"))
     )
+    return path.replace("%25", "x")  # an encoded per cent sign is for the gateway to refuse
 
 
 MOSTLY = {
@@ -298,6 +307,7 @@ MOSTLY = {
     "deleteTransfer": ["<owner>", "<heir>", "rita"],
     "getTransfer": ["<owner>", "<heir>", "rita"],
     "removeMembership": ["ann", "ann", "will", "rita"],
+    "removeMembershipByPath": ["ann", "ann", "will", "rita"],
 }
 """Who sends the requests of an operation, where it is not Ann alone."""
 
@@ -315,7 +325,9 @@ def request_of(draw: st.DrawFn, operation: Operation) -> Ask:
         operation.method,
         draw(path_of(operation)),
         body=draw(body_of(operation)) if operation.body else None,
-        query="" if operation.body and not seldom(draw, 9) else draw(query_of(operation)),
+        query=draw(query_of(operation))
+        if operation.query_names or not operation.body or seldom(draw, 9)
+        else "",
         headers=draw(HEADERS) if seldom(draw, 4) else [],
         user=user,
         agent=agent,
@@ -420,6 +432,7 @@ def let_one_be_pending(world: World) -> None:
 PREPARED: Mapping[str, Callable[[World], None]] = {
     "shareConversation": let_somebody_new_come,
     "removeMembership": let_members_be,
+    "removeMembershipByPath": let_members_be,
     "requestTransfer": let_none_be_pending,
     "getTransfer": let_one_be_pending,
     "deleteTransfer": let_one_be_pending,
@@ -457,7 +470,7 @@ def fresh_world() -> Iterator[World]:
         yield world
 
 
-@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
 def test_random_requests_are_refused_properly_or_done_exactly(
     fresh_world: World, operation: Operation, capsys: pytest.CaptureFixture[str]
 ) -> None:

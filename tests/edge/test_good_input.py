@@ -57,7 +57,7 @@ ENOUGH = {
     "content: no elements": append(with_content([])),
     "content: 1,000 elements": append(with_content([0] * 1000)),
     "content: opaque": append(with_content([None, True, 1, "x", {"role": 1}, [[]]])),
-    "content: no history without its channel": append({**SAID, "channel": None, "content": [1, 2]}),
+    "content: opaque without a channel": append({**PLAIN, "channel": None, "content": [1, 2]}),
     "content type: 127 characters": append({**PLAIN, "contentType": "x" * 127}),
     "64 levels": append(nested(64)),
     "user: one's own": append({**PLAIN, "userId": "ann"}),
@@ -113,8 +113,19 @@ ENOUGH = {
     "context: the latest epoch": entries("channel=CONTEXT&epoch=latest", agent="planner"),
     "context: an epoch of it": entries(f"channel=context&epoch={2**53}", agent="planner"),
     "an id with encoded letters": show("%30" + ROOT[1:]),
+    "an encoded letter": Ask("GET", "/v1/%63onversations"),
+    "an encoded slash": Ask("GET", path_of(ROOT) + "%2Fentries"),
+    "a letter encoded twice": Ask("GET", "/v1/%2563onversations"),
+    "an encoded slash, to fork": Ask("POST", path_of(ROOT) + "%2Ffork", {}),
     "health, by nobody": Ask("GET", "/v1/health", user=None),
     "health, by anybody": Ask("GET", "/v1/health", user=None, headers=[("Authorization", "Basic x")]),
+    "context: the type of history": append({**NOTED, "contentType": "history"}, agent="planner"),
+    "another type that begins alike": append({"contentType": "history/", "content": ["hi"]}),
+    "history by its type alone": append({"contentType": "history", "content": [{"text": "hi"}]}),
+    "a role in lower case": append(with_message(role="user", text="hi")),
+    "a fork as what it is": append(
+        {**PLAIN, "forkedAtConversationId": ROOT, "forkedAtEntryId": "<second>"}, to=FORK
+    ),
 }
 
 

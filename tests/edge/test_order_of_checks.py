@@ -181,7 +181,7 @@ def test_a_reader_may_read_and_nothing_else(world: World) -> None:
 def test_what_can_be_no_user_is_no_member(world: World, name: str, user: str) -> None:
     """It would fit no key of DynamoDB, which the emulator does not mind."""
     [operation] = [one for one in operations.ALL if one.name == name]
-    path, body = {"conversationId": ROOT, "userId": user}, {"accessLevel": "reader"}
+    path, query, body = {"conversationId": ROOT}, {"userId": user}, {"accessLevel": "reader"}
 
     with pytest.raises(NotFoundError):
-        operation(open_table(), Asked(Caller("ann"), path, {}, body if operation.body else {}))
+        operation(open_table(), Asked(Caller("ann"), path, query, body if operation.body else {}))

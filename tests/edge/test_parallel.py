@@ -143,7 +143,7 @@ def answers_of(app: Any, function: Function, event: dict[str, Any], pool: Thread
 def test_the_first_two_requests_of_a_route_may_come_at_the_same_time(
     gateway: Gateway, pool: ThreadPoolExecutor
 ) -> None:
-    app = http.resolver_for(operations.ALL)
+    app = http.resolver_for(operations.ROUTES)
     function, event = gateway.event("GET", "/v1/health")
     with two_at_once_in("Building middleware stack"):
         first = answers_of(app, function, event, pool)

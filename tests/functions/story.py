@@ -22,6 +22,7 @@ STORY = {
     "listChildren": 200,
     "shareConversation": 201,
     "updateMembership": 200,
+    "updateMembershipByPath": 200,
     "listMemberships": 200,
     "adminListConversations": 200,
     "adminGetConversation": 200,
@@ -36,6 +37,7 @@ STORY = {
     "deleteTransfer": 204,
     "acceptTransfer": 204,
     "removeMembership": 204,
+    "removeMembershipByPath": 204,
     "deleteConversation": 204,
 }
 """The sample events in the order in which they make sense, each with the status it gets."""
@@ -47,6 +49,8 @@ DIRECT = ("agentAppendEntry", "agentEventBridge")
 """The sample events of the function for direct invocation; one with EventBridge's envelope."""
 AUTHORIZER = "authorizer"
 """The sample event of the authorizer."""
+SAMPLE = "019a5c1e-7b40-7c3d-9e21-4f8d2b6a1c05"
+"""The conversation of the sample events."""
 SAMPLE_OTHER = "019a5c22-4d10-7e36-a7c9-0b1f2e3d4c5a"
 """The conversation that the sample event of an admin deletes."""
 SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
@@ -74,6 +78,10 @@ def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], An
             to_another = read_event("agentAppendEntry")
             to_another["input"] |= {"conversationId": SAMPLE_OTHER, "idempotencyKey": "another"}
             assert invoke(to_another)["status"] == 201
+        if name == "removeMembershipByPath":  # the member that it removes was removed already
+            again = {"conversationId": SAMPLE, "userId": "alice", "accessLevel": "reader"}
+            share = {"operation": "shareConversation", "caller": {"userId": "bob"}, "input": again}
+            assert invoke(share)["status"] == 201
         if name != "requestTransfer":
             answers[name] = deliver(
                 json.loads(json.dumps(read_event(name)).replace(SAMPLE_TRANSFER, transfer))

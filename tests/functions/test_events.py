@@ -10,7 +10,7 @@ from forklore.edge import operations
 from tests.edge.gateway import Answer, Gateway
 from tests.functions.story import AUTHORIZER, DIRECT, EVENTS, JOBS, STORY, read_event
 
-BY_NAME = {operation.name: operation for operation in operations.ALL}
+BY_NAME = {operation.name: operation for operation in operations.ROUTES}
 MADE_ANEW = {"requestId", "time", "timeEpoch"}
 """What differs between two events of one request."""
 

@@ -106,14 +106,17 @@ class Service:
         transactions: int | None = None,
     ) -> Any:
         """Return the body of the answer to a request of a user's agent. status: its hundred is expected."""
-        function, event = self._gateway.event(method, f"/v1/{path}")
+        path, _, query = path.partition("?")
+        function, event = self._gateway.event(method, f"/v1/{path}", query=query)
         name = AGENT if self._direct else function.name
         with noted(self.done[name], transactions=transactions):
             if self._direct:
                 answered = self._direct.send(_direct_request(event, body, user=user))
                 found, answer = answered["status"], answered["body"]
             else:
-                sent = self._gateway.send(method, f"/v1/{path}", user=user, agent="planner", body=body)
+                sent = self._gateway.send(
+                    method, f"/v1/{path}", query=query, user=user, agent="planner", body=body
+                )
                 found, answer = sent.status, json.loads(sent.text or "null")
         assert found // 100 == status // 100, (method, path, answer)
         return answer
@@ -147,13 +150,17 @@ def _message(kind: str, group_id: str) -> str:
 
 def _direct_request(event: Mapping[str, Any], body: Any, *, user: str) -> dict[str, Any]:
     """Return a request to the agent that asks what the event asks."""
-    [name] = [one.name for one in operations.ALL if f"{one.method} {one.path}" == event["routeKey"]]
+    [name] = [one.name for one in operations.ROUTES if f"{one.method} {one.path}" == event["routeKey"]]
     roles = ["admin"] if user == "adam" else []
     caller = {"userId": user, "clientId": "planner", "roles": roles}
     return {
         "operation": name,
         "caller": caller,
-        "input": {**event.get("pathParameters", {}), **(body or {})},
+        "input": {
+            **event.get("pathParameters", {}),
+            **event.get("queryStringParameters", {}),
+            **(body or {}),
+        },
     }
 
 
@@ -181,9 +188,9 @@ def use_everything(service: Service) -> None:
         if number == 1:
             ask("POST", f"conversations/{unborn}/entries", given_up, transactions=2, status=503)
         ask("PATCH", f"conversations/{group}", {"title": "x"})
-        ask("PATCH", f"conversations/{group}/memberships/user%201", {"accessLevel": "writer"})
+        ask("PATCH", f"conversations/{group}/memberships?userId=user%201", {"accessLevel": "writer"})
         ask("PATCH", f"conversations/{group}", {"title": "z"}, user="user 1")
-        ask("DELETE", f"conversations/{group}/memberships/user%202")
+        ask("DELETE", f"conversations/{group}/memberships?userId=user%202")
         for path in ("", "/entries", "/forks", "/children", "/memberships"):
             ask("GET", f"conversations/{group}{path}")
             ask("GET", f"admin/conversations/{group}{path}", user="adam")

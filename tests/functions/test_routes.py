@@ -11,21 +11,21 @@ from tests.functions.story import read_event
 
 FUNCTIONS = [one for one in read_template(PROJECT / "template.yaml").functions if one.routes]
 DEFAULT = "$default"
-BY_ROUTE = {f"{operation.method} {operation.path}": operation for operation in operations.ALL}
+BY_ROUTE = {f"{operation.method} {operation.path}": operation for operation in operations.ROUTES}
 
 
 def keys_of(function: Function) -> list[str]:
     return [route.key for route in function.routes]
 
 
-def test_every_operation_has_one_route_and_every_route_an_operation() -> None:
+def test_every_route_of_an_operation_is_in_the_template_and_no_other() -> None:
     routes = Counter(key for function in FUNCTIONS for key in keys_of(function))
 
     assert routes == Counter([*BY_ROUTE, DEFAULT])
 
 
 def test_no_two_operations_share_a_name_or_a_route() -> None:
-    assert len({operation.name for operation in operations.ALL}) == len(BY_ROUTE) == len(operations.ALL)
+    assert len({operation.name for operation in operations.ROUTES}) == len(BY_ROUTE) == len(operations.ROUTES)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
@@ -34,7 +34,7 @@ def test_a_function_serves_the_routes_that_the_template_gives_it_and_no_others(
     gateway: Gateway, told: dict[str, Answer], function: Function, key: str
 ) -> None:
     again = gateway.invoke(function, read_event(BY_ROUTE[key].name))
-    refused = again.status == 404 and again.json["details"]["message"] == "no such route"
+    refused = again.status == 404 and again.json["details"]["message"].startswith("no such route")
 
     assert refused == (key not in keys_of(function)), again.text
 

@@ -31,13 +31,13 @@ def ask(gateway: Gateway, *requests: tuple[str, str], **options: Any) -> list[ht
 
 def test_the_authorizers_context_and_the_path_parameters_reach_the_handler(gateway: Gateway) -> None:
     headers = {"Authorization": "Bearer alice", "X-API-Key": "local-key"}
-    [response] = ask(gateway, ("GET", "/echo/a%2Fb"), headers=headers)
+    [response] = ask(gateway, ("GET", "/echo/a%40b"), headers=headers)
 
     event = response.json()
     assert event["requestContext"]["authorizer"] == {
         "lambda": {"userId": "alice", "clientId": "local", "roles": []}
     }
-    assert (event["routeKey"], event["pathParameters"]) == ("ANY /echo/{name}", {"name": "a/b"})
+    assert (event["routeKey"], event["pathParameters"]) == ("ANY /echo/{name}", {"name": "a@b"})
     assert event["requestContext"]["requestId"] == response.headers["apigw-requestid"]
 
 
@@ -53,6 +53,9 @@ def test_bad_credentials_are_handed_on_not_refused(gateway: Gateway) -> None:
     ("path", "status", "message"),
     [
         ("/nowhere", 404, "Not Found"),
+        ("/echo/a%2Fb", 404, "Not Found"),
+        ("/echo/a%252Fb", 404, "Not Found"),
+        ("/echo/100%25done", 400, "Bad Request"),
         ("/odd/fail", 500, "Internal Server Error"),
         ("/odd/exit", 500, "Internal Server Error"),
         ("/odd/decimal", 500, "Internal Server Error"),

@@ -1,8 +1,10 @@
+import json
 from typing import Any
 
 import pytest
 
-from local_server.identity import read_authorizer
+from local_server.asgi import Response
+from local_server.identity import DEFAULT_API_KEYS, hinted, read_authorizer
 
 CONFIGURED = {
     "FORKLORE_API_KEYS": "app=secret, other=padded=",
@@ -111,3 +113,25 @@ def test_a_malformed_list_of_keys_is_refused_without_showing_it(keys: str) -> No
         read_authorizer({"FORKLORE_API_KEYS": keys})
 
     assert "hunter2" not in str(caught.value)
+
+
+def test_a_401_is_told_what_a_token_is_here() -> None:
+    """On this machine only: the functions' own 401 has one body for every reason."""
+    error = {"code": "unauthorized", "details": {"message": "valid credentials are required"}}
+    told = hinted(Response(401, [("x", "y")], json.dumps(error).encode()))
+
+    message = json.loads(told.body)["details"]["message"]
+    assert (told.status, told.headers) == (401, [("x", "y")])
+    assert message.startswith("valid credentials are required; ")
+    assert "Authorization: Bearer alice" in message
+    assert DEFAULT_API_KEYS.partition("=")[0] in message
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(200, b'{"details":{"message":"x"}}'), (401, b""), (401, b"[]"), (401, b'"x"'), (401, b"{}")],
+)
+def test_any_other_answer_stays_as_it_is(status: int, body: bytes) -> None:
+    response = Response(status, [], body)
+
+    assert hinted(response) == response

@@ -19,7 +19,7 @@ from local_server import examples, openapi, refusals
 from tests.edge.gateway import PROJECT
 
 DOCUMENT = json.loads(openapi.text())
-SAMPLES = {operation.name: operation for operation in operations.ALL}
+SAMPLES = {operation.name: operation for operation in operations.ROUTES}
 BY_GATEWAY = {"413", "429", "500", "503"}
 
 
@@ -38,7 +38,7 @@ def resolved(part: Any) -> Any:
 
 
 def responses() -> Iterator[tuple[Operation, str, Any]]:
-    for operation in operations.ALL:
+    for operation in operations.ROUTES:
         for status, response in described(operation)["responses"].items():
             yield operation, status, resolved(response)
 
@@ -61,7 +61,7 @@ def test_every_operation_is_described_at_its_route_and_nothing_else() -> None:
         for method, one in methods.items()
     }
 
-    assert found == {(one.path, one.method, one.name) for one in operations.ALL}
+    assert found == {(one.path, one.method, one.name) for one in operations.ROUTES}
 
 
 def test_every_reference_leads_somewhere_and_everything_is_referred_to() -> None:
@@ -73,7 +73,7 @@ def test_every_reference_leads_somewhere_and_everything_is_referred_to() -> None
     assert wanted <= there
 
 
-@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
 def test_every_status_of_an_operation_is_there(operation: Operation) -> None:
     own = {operation.status, *operation.also, *operation.errors}
     always = {400, 405, 500, 503, *([] if operation.is_public else [401])}
@@ -111,7 +111,7 @@ def test_an_error_of_a_few_operations_names_operations_that_there_are(kind: Any)
     assert all(kind.status in refusals.statuses_of(SAMPLES[name]) for name in names)
 
 
-@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
 def test_parameters_are_those_that_the_operation_takes(operation: Operation) -> None:
     found = {(one["in"], one["name"]): one for one in described(operation)["parameters"]}
     wanted = {
@@ -122,11 +122,15 @@ def test_parameters_are_those_that_the_operation_takes(operation: Operation) -> 
     }
 
     assert set(found) == wanted
-    assert all(one["required"] == (where == "path") for (where, _), one in found.items())
+    required = {field.alias for field in operation.query.model_fields.values() if field.is_required()}
+    assert all(
+        one["required"] == (where == "path" or (where == "query" and name in required))
+        for (where, name), one in found.items()
+    )
     assert ("requestBody" in described(operation)) == (operation.body is not None)
 
 
-@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
 def test_credentials_are_a_users_or_an_agents(operation: Operation) -> None:
     security = described(operation)["security"]
 
@@ -134,7 +138,7 @@ def test_credentials_are_a_users_or_an_agents(operation: Operation) -> None:
     assert set(DOCUMENT["components"]["securitySchemes"]) == {"user", "client"}
 
 
-@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
 def test_the_example_of_a_request_is_one_that_the_operation_takes(operation: Operation) -> None:
     one = described(operation)
     event = examples.event_of(operation.name)
@@ -149,7 +153,7 @@ def test_the_example_of_a_request_is_one_that_the_operation_takes(operation: Ope
         checked(operation.body, read_object(json.dumps(example), kept=KEPT_AS_TEXT))
 
 
-@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
 def test_a_body_is_required_where_an_empty_one_is_refused(operation: Operation) -> None:
     if operation.body is None:
         return
@@ -186,7 +190,7 @@ def test_every_example_of_an_answer_fits_its_schema() -> None:
 
 
 def test_every_model_of_an_answer_has_an_example_that_is_used() -> None:
-    assert set(examples.ANSWERS) == {one.result for one in operations.ALL if one.result is not None}
+    assert set(examples.ANSWERS) == {one.result for one in operations.ROUTES if one.result is not None}
 
 
 def test_objects_say_whether_there_may_be_more() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from local_server.payload import build_event, read_answer
-from local_server.routing import Match
+from local_server.routing import Match, decoded
 from local_server.template import Function, Route
 
 NOBODY: dict[str, Any] = {"userId": None, "clientId": None, "roles": []}
@@ -39,7 +39,7 @@ def event(
         "client": ("127.0.0.9", 5000),
         "server": ("127.0.0.1", 8080),
     }
-    match = Match(function, route, parameters or {})
+    match = Match(function, route, decoded(path), parameters or {})
     return build_event(scope, body, match=match, authorizer=NOBODY, request_id="id")
 
 
@@ -117,11 +117,12 @@ def test_the_raw_query_string_stays_and_the_parameters_are_decoded() -> None:
     assert made["queryStringParameters"] == {"a": "1 2,é", "b": "", "c": "", "&": "+"}
 
 
-def test_the_raw_path_is_decoded_once() -> None:
+def test_the_raw_path_is_decoded_and_ends_at_a_question_mark() -> None:
     """F27."""
-    made = event(path="/a%20b/c%2Fd/%2525")
+    made = event(path="/a%20b/c%2Fd%252Fe/%2525%3Ff=g")
 
-    assert made["rawPath"] == made["requestContext"]["http"]["path"] == "/a b/c/d/%25"
+    assert made["rawPath"] == made["requestContext"]["http"]["path"] == "/a b/c/d/e/%"
+    assert made["rawQueryString"] == ""
 
 
 def test_the_callers_address_is_added_to_those_forwarded_for() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from local_server.routing import find_route
+from local_server.routing import BadPathError, find_route
 from local_server.template import Function, Route
 
 
@@ -70,15 +70,21 @@ def test_without_a_default_route_other_requests_have_none(method: str, path: str
 @pytest.mark.parametrize(
     ("path", "parameters"),
     [
-        ("/a%2Fb/c", {"id": "a/b", "rest": "c"}),
-        ("/100%2525/c/d%20e/", {"id": "100%25", "rest": "c/d e/"}),
+        ("/a%2Fb/c", {"id": "a", "rest": "b/c"}),
+        ("/a%252Fb/c", {"id": "a", "rest": "b/c"}),
+        ("/a/b%3Fc=d/e", {"id": "a", "rest": "b"}),
+        ("/a+b/c%2Bd/d%20e/", {"id": "a+b", "rest": "c+d/d e/"}),
         ("/%C3%A9/%F0%9F%A6%8A", {"id": "é", "rest": "🦊"}),
     ],
 )
-def test_path_parameters_are_decoded_once_and_an_encoded_slash_divides_nothing(
-    path: str, parameters: dict[str, str]
-) -> None:
+def test_a_path_is_decoded_as_captures_of_the_service_show(path: str, parameters: dict[str, str]) -> None:
     match = find_route([function("GET /{id}/{rest+}")], method="GET", raw_path=path)
 
     assert match is not None
     assert match.path_parameters == parameters
+
+
+@pytest.mark.parametrize("path", ["/100%25done", "/100%", "/a%2", "/a%zz"])
+def test_a_per_cent_sign_that_escapes_nothing_is_refused(path: str) -> None:
+    with pytest.raises(BadPathError):
+        find_route([function("$default")], method="GET", raw_path=path)

@@ -101,14 +101,14 @@ def test_the_line_to_try_works_as_printed(tmp_path: Path) -> None:
 def test_over_the_wire_an_event_has_what_api_gateway_gives(tmp_path: Path) -> None:
     with server(tmp_path) as local:
         request = (
-            b"PUT /echo/a%2Fb%20c?x=1&x=2+3 HTTP/1.1\r\nHost: localhost\r\nX-Twice: 1\r\nx-tWICE: 2\r\n"
+            b"PUT /echo/a%40b%20c?x=1&x=2+3 HTTP/1.1\r\nHost: localhost\r\nX-Twice: 1\r\nx-tWICE: 2\r\n"
             b"Authorization: Bearer zo\xc3\xab\r\nCookie: a=b; c=d\r\nContent-Type: application/json\r\n"
             b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n"
         )
         event = json.loads(exchange(local.url, request).partition(b"\r\n\r\n")[2])
 
         assert event["rawQueryString"] == "x=1&x=2+3"
-        assert event["pathParameters"] == {"name": "a/b c"}
+        assert event["pathParameters"] == {"name": "a@b c"}
         assert event["headers"]["x-twice"] == "1,2"
         assert event["headers"]["content-length"] == "2"
         assert event["cookies"] == ["a=b", "c=d"]
@@ -280,6 +280,7 @@ def test_a_deleted_tree_is_removed_in_the_background_also_with_an_endpoint() -> 
         environ = {"FORKLORE_DYNAMODB_ENDPOINT": store.url, "FORKLORE_DELETE_WAIT_SECONDS": "0"}
         with running("--port", "0", last_line="Ctrl+C", **environ) as local:
             conversations = f"{local.url}/v1/conversations"
+            assert "the token is the user id" in httpx.get(conversations).json()["details"]["message"]
             assert httpx.post(conversations, json={"id": made}, headers=ann).status_code == 201
             deleted = httpx.delete(f"{conversations}/{made}", headers=ann)
             assert (deleted.status_code, deleted.content) == (204, b"")

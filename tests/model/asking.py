@@ -8,6 +8,15 @@ Outcome = tuple[int, Json]
 """A status and a body; of errors the code alone, with the members of `details` that the contract names."""
 
 
+class Refusal(Exception):
+    """The request is refused: the status, and the code with the `details` that the contract names."""
+
+
+def require(holds: object, status: int, code: str, **details: Json) -> None:
+    if not holds:
+        raise Refusal(status, {"code": code, **details})
+
+
 @dataclass(frozen=True)
 class Caller:
     """A user, and the app that sends the request for them, if any.

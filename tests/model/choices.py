@@ -108,14 +108,16 @@ class Choices:
         return self.draft(self.random.choice(channels))
 
     def draft(self, channel: str | None) -> Json:
-        message: Json = {"role": self.one_of("USER", "AI", "SYSTEM"), "text": self.text()}
+        message: Json = {"role": self.one_of("USER", "AI", "SYSTEM", "user", "Ai"), "text": self.text()}
+        if self.chance(0.1):
+            del message["role"]
         if self.chance(0.15):
             message = {"role": "AI", "events": [{"kind": WORDS[1]}, []]}
         draft: Json = {"contentType": self.one_of("history", "history/x"), "content": [message]}
-        if channel is None:
+        if channel is None and self.chance(0.7):
             opaque: list[Json] = [[], [None], [{"text": 5}], [message, message], ["text"], [[1.25]]]
             draft = {"contentType": "any/thing", "content": self.random.choice(opaque)}
-        elif channel.lower() == "context":
+        elif channel and channel.lower() == "context":
             draft = {"contentType": "state", "content": [message] * self.random.randint(0, 2)}
             if self.chance(0.4):
                 draft["epoch"] = self.random.randint(1, 4)
@@ -156,6 +158,14 @@ class Choices:
             return (self.random.choice(good), True) if good else (None, True)
         bad = self.entry_id() if self.chance(0.6) else None
         return bad or self.new_id(), bad in good
+
+    def lineage(self, into: Conversation) -> Json:
+        """Return what a conversation that exists is said to be a fork or child of: as it is, or otherwise."""
+        names = ("forkedAtConversationId", "forkedAtEntryId", "startedByConversationId", "startedByEntryId")
+        given = {name: into.said[name] for name in names if name in into.said}
+        if not given or self.chance(0.3):
+            given = {self.one_of(names[0], names[2]): self.target()[0]}
+        return given
 
     def page_query(self, conversation: Conversation) -> Json:
         """Return a query that begins at a random place of a view that ends at a random place."""

@@ -168,8 +168,8 @@ class History:
         if_match = None
         if self._choose.chance(0.12) and not _has_context(body):
             if_match = self._choose.last_history(into)
-        if into is not None and self._choose.chance(0.1):  # ignored: the conversation exists
-            body["forkedAtConversationId"] = self._choose.target()[0]
+        if into is not None and self._choose.chance(0.15):
+            body |= self._choose.lineage(into)
         self._post("appendEntry", caller, {"conversationId": into_id, **body}, if_match)
 
     def fork_by_append(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from tests.model.asking import Caller, Json, Outcome, Request, comparable
+from tests.model.asking import Caller, Json, Outcome, Refusal, Request, comparable, require
 
 COUNTED = ("inputTokens", "outputTokens", "cachedInputTokens", "costUsd")
 LEVELS = (None, "reader", "writer", "manager", "owner")
@@ -19,15 +19,6 @@ GRANTS = {"owner": {"manager", "writer", "reader"}, "manager": {"writer", "reade
 OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "adminListConversations"}
 INVALID, FORBIDDEN, NOT_FOUND = (400, "validation_error"), (403, "forbidden"), (404, "not_found")
 CONFLICT, NOT_CHOSEN = (409, "conflict"), "what the service has not chosen"
-
-
-class Refusal(Exception):
-    """The request is refused: the status, and the code with the `details` that the contract names."""
-
-
-def require(holds: object, status: int, code: str, **details: Json) -> None:
-    if not holds:
-        raise Refusal(status, {"code": code, **details})
 
 
 @dataclass(eq=False)
@@ -112,13 +103,14 @@ class Oracle:
             asked, about, before = self._answers[scope]
             if self._is_used(about):
                 self._opened(r, about)
-            require(asked == r.given, 422, "idempotency_mismatch")
+            require(asked == (r.given, r.if_match), 422, "idempotency_mismatch")
             return before
         of = self._offered(r).transfer if r.name == "acceptTransfer" else r.given
         outcome: Outcome = effect(r, chosen)
         require("afterCursor" not in r.given or effect == self.list_entries, 400, "invalid_cursor")
         if r.key is not None:
-            self._answers[scope] = (r.given, of.get("conversationId") or outcome[1]["id"], outcome)
+            about = of.get("conversationId") or outcome[1]["id"]
+            self._answers[scope] = ((r.given, r.if_match), about, outcome)
         return outcome
 
     def check_health(self, _r: Request, _chosen: Json) -> Outcome:
@@ -304,7 +296,13 @@ class Oracle:
         return opened
 
     def _to_write(self, r: Request, first: Json) -> Conversation:
-        return self._opened(r, least="writer") if self._is_used(r.id) else self._made(r, first | r.given)
+        if not self._is_used(r.id):
+            return self._made(r, first | r.given)
+        opened, ids = self._opened(r, least="writer"), re.compile("(forkedAt|startedBy).*Id")
+        asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, opened.said))
+        is_that = asked == said and opened.said.get("forkedAtPosition") != "after"
+        require(is_that or not asked, *CONFLICT)
+        return opened
 
     def _is_used(self, conversation_id: str) -> bool:
         return conversation_id in self.conversations or conversation_id in self.gone

@@ -89,8 +89,11 @@ class Process:
         """Run an operation. given: the fields of its path, query and body under their names on the wire."""
         operation = OPERATIONS[name]
         path = {field: given.pop(field) for field in operation.path_names}
-        known = {field.alias for field in operation.query.model_fields.values()}
-        query = {field: given.pop(field) for field in list(given) if operation.body is None or field in known}
+        query = {
+            field: given.pop(field)
+            for field in list(given)
+            if operation.body is None or field in operation.query_names
+        }
         body = read_object(json.dumps(given, default=_number), kept=KEPT_AS_TEXT)
         asked = Asked(caller, path, query, body, idempotency_key, f'"{if_match}"' if if_match else None)
         answered = answer(lambda: operation(self.table, asked), "a request")

@@ -187,6 +187,7 @@ def test_a_new_tree_is_live_and_knows_its_owner_and_where_it_was_started(
         created_at=conversation.created_at,
         state=State.LIVE,
         forks=0,
+        children=0,
         members=7,
         kid=kid,
     )

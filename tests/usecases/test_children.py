@@ -224,15 +224,34 @@ def test_an_entry_of_context_may_start_a_child(parent: Table) -> None:
 
 @pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
 @pytest.mark.parametrize(("of", "at"), [(ROOT, None), (OTHER, None), ("x", "y"), (TWIG, "x")])
-def test_the_lineage_of_a_conversation_that_exists_is_not_changed(
+def test_what_is_no_child_is_not_appended_to_as_one(
     store: Store, parent: Table, knows: bool, of: str, at: str | None
 ) -> None:
     create(parent, KID)
-    start(parent if knows else store.process(), of=of, at=at)
+    with store.refuses(ConflictError):
+        start(parent if knows else store.process(), of=of, at=at)
 
     assert show(parent, KID).conversation.started_by is None
-    assert (read(parent, KID), kids(parent)) == (["x"], [])
+    assert (read(parent, KID), kids(parent)) == ([], [])
     assert_settled(store)
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
+@pytest.mark.parametrize("with_entry", [True, False], ids=["by an entry", "by no entry"])
+def test_a_child_is_appended_to_as_the_child_that_it_is_and_as_no_other(
+    store: Store, parent: Table, knows: bool, with_entry: bool
+) -> None:
+    [one, two] = say(parent, ROOT, "one", "two")
+    at = one if with_entry else None
+    start(parent, at=at)
+    mine = parent if knows else store.process()
+
+    start(mine, "y", at=at)
+    for of, other in [(ROOT, two), (ROOT, None if with_entry else one), (OTHER, at)]:
+        with store.refuses(ConflictError):
+            start(mine, "z", of=of, at=other)
+
+    assert (read(parent, KID), kids(parent)) == (["x", "y"], [KID])
 
 
 def test_a_child_shows_nothing_so_that_no_entry_matches(store: Store, parent: Table) -> None:

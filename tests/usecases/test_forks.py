@@ -42,6 +42,7 @@ from tests.usecases.builders import (
     conversation,
     create,
     fork,
+    once,
     page,
     read,
     said,
@@ -628,12 +629,25 @@ def test_of_two_first_forks_by_appending_the_second_is_a_plain_append_to_the_fir
     store: Store, table: Table
 ) -> None:
     """Two first forks: the second is decided again on the new state (F14)."""
+    _, _, c = say(table, ROOT, "a", "b", "c")
+    Wire.of(table).just_before(WRITE, lambda: append(store.process(), FORK, "rival", fork=(ROOT, c)))
+
+    append(table, FORK, "mine", fork=(ROOT, c))
+
+    assert read(table, FORK) == ["a", "b", "rival", "mine"]
+    assert store.item(keys.group(ROOT))["forks"] == number(1)
+
+
+def test_of_two_first_forks_of_one_id_at_different_entries_the_second_is_refused(
+    store: Store, table: Table
+) -> None:
     _, b, c = say(table, ROOT, "a", "b", "c")
     Wire.of(table).just_before(WRITE, lambda: append(store.process(), FORK, "rival", fork=(ROOT, c)))
 
-    append(table, FORK, "mine", fork=(ROOT, b))
+    with pytest.raises(ConflictError):
+        append(table, FORK, "mine", fork=(ROOT, b))
 
-    assert read(table, FORK) == ["a", "b", "rival", "mine"]
+    assert read(table, FORK) == ["a", "b", "rival"]
     assert store.item(keys.group(ROOT))["forks"] == number(1)
 
 
@@ -662,8 +676,9 @@ def test_a_fork_that_keeps_losing_to_others_is_told_to_come_again_and_leaves_not
 
 @pytest.mark.parametrize("knows", [True, False], ids=["known", "cold"])
 @pytest.mark.parametrize("source", [ROOT, OTHER], ids=["a source", "no source"])
-def test_where_to_fork_from_is_ignored_for_a_conversation_that_exists(
-    store: Store, table: Table, source: str, knows: bool
+@pytest.mark.parametrize("entry_id", [None, ids.fresh_id(1, 1)], ids=["blank", "an entry"])
+def test_what_is_no_fork_is_not_appended_to_as_one(
+    store: Store, table: Table, source: str, entry_id: ids.EntryId | None, knows: bool
 ) -> None:
     say(table, ROOT, "a")
     say(table, TWIG, "t")
@@ -671,9 +686,61 @@ def test_where_to_fork_from_is_ignored_for_a_conversation_that_exists(
     if knows:
         show(mine, TWIG)
 
-    append(mine, TWIG, "u", fork=(source, ids.fresh_id(1, 1)))
+    with store.refuses(ConflictError):
+        append(mine, TWIG, "u", fork=(source, entry_id))
+    append(mine, TWIG, "u")
 
     assert read(table, TWIG) == ["t", "u"]
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["known", "cold"])
+@pytest.mark.parametrize("at", [0, 1, None], ids=["the first entry", "another", "blank"])
+def test_a_fork_is_appended_to_as_the_fork_that_it_is_and_as_no_other(
+    store: Store, table: Table, at: int | None, knows: bool
+) -> None:
+    """A page that sends its fork point with every message appends; one that forgets the new id is told."""
+    entry_ids = say(table, ROOT, "a", "b", "c")
+    anchor = None if at is None else entry_ids[at]
+    append(table, FORK, "x", fork=(ROOT, anchor))
+    mine = table if knows else store.process()
+
+    append(mine, FORK, "y", fork=(ROOT, anchor))
+    for other in {None, *entry_ids} - {anchor}:
+        with store.refuses(ConflictError):
+            append(mine, FORK, "z", fork=(ROOT, other))
+    with store.refuses(ConflictError):
+        append(mine, FORK, "z", fork=(OTHER, anchor))
+    with store.refuses(ConflictError):
+        append(mine, ROOT, "z", fork=(ROOT, anchor))
+
+    inherited = ["a", "b", "c"][: at or 0]
+    assert read(table, FORK) == [*inherited, "x", "y"]
+
+
+def test_a_fork_after_an_entry_is_none_before_it(store: Store, table: Table) -> None:
+    [a] = say(table, ROOT, "a")
+    fork(table, anchor=a, position=AFTER)
+
+    with store.refuses(ConflictError):
+        append(table, FORK, "x", fork=(ROOT, a))
+
+
+def test_a_fork_that_is_not_named_as_one_is_appended_to_in_one_request(store: Store, table: Table) -> None:
+    [a] = say(table, ROOT, "a")
+    append(table, FORK, "x", fork=(ROOT, a))
+    show(table, FORK)
+    wire = Wire.of(table)
+    append(table, FORK, "y")
+
+    assert wire.operations == [WRITE]
+
+
+def test_the_replay_of_a_key_comes_before_what_the_conversation_is(store: Store, table: Table) -> None:
+    [a] = say(table, ROOT, "a")
+    made = append(table, FORK, "x", fork=(ROOT, a), once=once("k"))
+
+    assert append(table, FORK, "x", fork=(ROOT, a), once=once("k")) == made
+    assert append(store.process(), FORK, "x", fork=(ROOT, None), once=once("k")) == made
 
 
 def test_who_may_not_append_to_a_conversation_that_exists_may_not_by_naming_a_source(

@@ -18,11 +18,19 @@ def check_elements(content: Any) -> None:
         raise ValidationError(f"content holds at most {ELEMENTS_MAX} elements", field="content")
 
 
+def is_history_type(content_type: str) -> bool:
+    """Tell whether a content type is `history` or `history/<subtype>`.
+
+    >>> is_history_type("history/markdown"), is_history_type("history/"), is_history_type("historic")
+    (True, False, False)
+    """
+    kind, _, subtype = content_type.partition("/")
+    return kind == "history" and (content_type == kind or subtype.strip("/") != "")
+
+
 def check_history(content_type: str, content: Any) -> None:
-    """Raise ValidationError unless the content is what a request that names the history channel may hold."""
-    if content_type != "history" and not (
-        content_type.startswith("history/") and content_type.removeprefix("history/").strip("/")
-    ):
+    """Raise ValidationError unless the content is one message: what a request that names history may hold."""
+    if not is_history_type(content_type):
         raise ValidationError(
             f"contentType must be 'history' or 'history/<subtype>': {brief(content_type)}",
             field="contentType",
@@ -31,15 +39,23 @@ def check_history(content_type: str, content: Any) -> None:
     if len(content) != 1 or not isinstance(content[0], dict):
         raise ValidationError("history content is an array of exactly one object", field="content")
     message = content[0]
-    if message.get("role") not in ROLES:
-        raise ValidationError(f"role must be one of {', '.join(ROLES)}", field="content[0].role")
+    if message.get("role") is not None and not _is_role(message["role"]):
+        told = f"role may be left out, or is one of {', '.join(ROLES)}, in any case"
+        raise ValidationError(told, field="content[0].role")
     if all(message.get(part) is None for part in ("text", "events", "attachments")):
-        raise ValidationError("history content needs text, events or attachments", field="content[0]")
+        told = "history content needs text, events or attachments"
+        if "content" in message:
+            told += '; the text of a message is its member text: [{"role": "USER", "text": "hi"}]'
+        raise ValidationError(told, field="content[0]")
     if not isinstance(message.get("text", ""), str | None):
         raise ValidationError("text must be a string", field="content[0].text")
     if not isinstance(message.get("events", []), list | None):
         raise ValidationError("events must be an array", field="content[0].events")
     _check_attachments(message.get("attachments"))
+
+
+def _is_role(role: Any) -> bool:
+    return isinstance(role, str) and role.isascii() and role.upper() in ROLES
 
 
 def _check_attachments(attachments: Any) -> None:

@@ -6,6 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 from forklore.domain.ids import EntryId
+from forklore.errors import ConflictError
+
+EPOCH_MAX = 2**53
+"""The highest epoch there is: the last whole number that every JSON parser reads exactly."""
+NAMED_EPOCH_MAX = EPOCH_MAX - 1
+"""The highest epoch that a caller may name for an entry, so that a sync after it has one left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,7 @@ def decide_sync(known: Sequence[Any], sent: Sequence[Any], *, epoch: int) -> Syn
     """Return what brings the known context to the one sent; None when it is there already.
 
     known: the content elements of the latest epoch, concatenated. epoch: that epoch; 0 when there is none.
+    Raises ConflictError when it wants a new epoch and none is left.
 
     >>> decide_sync(["a"], ["a", "b"], epoch=3)
     Sync(epoch=3, start=1, increments=False)
@@ -46,6 +53,8 @@ def decide_sync(known: Sequence[Any], sent: Sequence[Any], *, epoch: int) -> Syn
         return None
     if continues and sent:
         return Sync(epoch, len(known), increments=False)
+    if epoch >= EPOCH_MAX:
+        raise ConflictError(f"no epoch is left after {EPOCH_MAX}", latestEpoch=epoch)
     return Sync(epoch + 1, 0, increments=True)
 
 

@@ -41,12 +41,16 @@ class AgainError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A request whose own members are right. caller, input: not yet checked."""
+    """A request whose own members are right. caller, input: not yet checked.
+
+    delivery_id: names an asynchronous request, however often it is delivered.
+    """
 
     operation: Operation
     caller: object
     input: object
     as_text: bool
+    delivery_id: str | None
 
 
 def handle(event: object, context: Any) -> dict[str, Any]:
@@ -59,7 +63,7 @@ def handle(event: object, context: Any) -> dict[str, Any]:
     request_id = str(context.aws_request_id)
     request: _Request | None = None
     try:
-        request = _read(event)
+        request = _read(event, request_id)
     except ValidationError as error:
         answered = refusal(error, request_id)
     else:
@@ -88,8 +92,20 @@ def _is_asynchronous(event: object) -> bool:
     return isinstance(event, Mapping) and (_is_of_bus(event) or event.get("async") is True)
 
 
-def _read(event: object) -> _Request:
+def _delivery_id(event: object, request_id: str) -> str | None:
+    """Return what names an asynchronous request over all its deliveries; None if somebody waits for it.
+
+    EventBridge may send an event twice, with one id; Lambda keeps its request id when it tries again.
+    """
+    if not _is_asynchronous(event):
+        return None
+    event_id = event.get("id") if isinstance(event, Mapping) and _is_of_bus(event) else None
+    return f"event {event_id}" if isinstance(event_id, str) and event_id else f"request {request_id}"
+
+
+def _read(event: object, request_id: str) -> _Request:
     """Return the request that `event` is, or that an event of EventBridge holds. Raises ValidationError."""
+    delivery_id = _delivery_id(event, request_id)
     if not isinstance(event, Mapping):
         raise ValidationError("a request is an object")
     if _is_of_bus(event):
@@ -105,7 +121,8 @@ def _read(event: object) -> _Request:
             raise ValidationError("must be true or false", field=name)
     for operation in ALL:
         if operation.name == event.get("operation"):
-            return _Request(operation, event.get("caller"), event.get("input"), event.get("bodyJson", False))
+            as_text = event.get("bodyJson", False)
+            return _Request(operation, event.get("caller"), event.get("input"), as_text, delivery_id)
     raise ValidationError("there is no such operation", field="operation")
 
 
@@ -117,16 +134,17 @@ def _run(request: _Request, context: Any, trail: Trail, settings: Settings) -> t
     trail.caller = caller = NOBODY if operation.is_public else caller_named(request.caller)
     if caller.roles and not settings.direct_roles:
         raise ForbiddenError("this deployment lets no direct invocation name roles")
-    return operation(table_for(context, trail.usage), _asked(operation, caller, request.input))
+    return operation(table_for(context, trail.usage), _asked(request, caller))
 
 
-def _asked(operation: Operation, caller: Caller, given: object) -> Asked:
+def _asked(request: _Request, caller: Caller) -> Asked:
     """Return the request that `input` makes: the path's names, the query's, and all others for the body.
 
     An operation without a body has them in its query, where they are unknown.
 
     Raises ValidationError, PayloadTooLargeError.
     """
+    operation, given = request.operation, request.input
     if not isinstance(given, Mapping | None):
         raise ValidationError("must be an object", field="input")
     fields = dict(given or {})
@@ -137,7 +155,7 @@ def _asked(operation: Operation, caller: Caller, given: object) -> Asked:
         raise PayloadTooLargeError(f"an input is at most {BODY_CHARACTERS_MAX} characters of JSON")
     body = read_object(text, kept=KEPT_AS_TEXT)
     path = {name: _named(body.pop(name, None), name) for name in operation.path_names}
-    known = {field.alias for field in operation.query.model_fields.values()}
+    known = operation.query_names
     query = {name: body.pop(name) for name in list(body) if operation.body is None or name in known}
     return Asked(
         caller=caller,
@@ -146,6 +164,7 @@ def _asked(operation: Operation, caller: Caller, given: object) -> Asked:
         body=body,
         idempotency_key=key,
         if_match=match if match is None or match.startswith('"') else f'"{match}"',
+        delivery_id=request.delivery_id,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from forklore.domain import ids
+from forklore.domain.epochs import EPOCH_MAX, NAMED_EPOCH_MAX
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Channel
 from forklore.domain.users import is_user_id
@@ -98,18 +99,15 @@ def _user_id(value: str) -> str:
     return value
 
 
-UserId = Annotated[
-    str,
-    AfterValidator(_user_id),
-    WithJsonSchema(
-        {
-            "type": "string",
-            "maxLength": 255,
-            "pattern": r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
-            "description": "Not blank; at most 255 bytes; no control characters.",
-        }
-    ),
-]
+USER_ID_SCHEMA = WithJsonSchema(
+    {
+        "type": "string",
+        "maxLength": 255,
+        "pattern": r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        "description": "Not blank; at most 255 bytes; no control characters.",
+    }
+)
+UserId = Annotated[str, AfterValidator(_user_id), USER_ID_SCHEMA]
 Title = Annotated[str, Field(max_length=500)]
 AgentId = Annotated[str, Field(min_length=1, max_length=255)]
 TagName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
@@ -157,7 +155,7 @@ ContextOnly = Annotated[
     WithJsonSchema(in_any_case(Channel.CONTEXT)),
 ]
 _WHOLE = BeforeValidator(_whole)
-Epoch = Annotated[int, Field(ge=1, le=INTEGER_MAX), _WHOLE]
+Epoch = Annotated[int, Field(ge=1, le=NAMED_EPOCH_MAX), _WHOLE]
 Limit200 = Annotated[int, Field(ge=1, le=200), BeforeValidator(_counted)]
 Limit1000 = Annotated[int, Field(ge=1, le=1000), BeforeValidator(_counted)]
 Tokens = Annotated[int, Field(ge=0, le=INTEGER_MAX), _WHOLE]
@@ -182,10 +180,15 @@ Cost = Annotated[Decimal, BeforeValidator(_cost), WithJsonSchema(COST_SCHEMA)]
 
 
 def _epoch(value: Any) -> Any:
-    return value if value in ("latest", "all") else _counted(value)
+    if value in ("latest", "all"):
+        return value
+    epoch = _counted(value)
+    if isinstance(epoch, bool) or not isinstance(epoch, int) or not 1 <= epoch <= EPOCH_MAX:
+        raise ValueError(f"must be 'latest', 'all' or a whole number from 1 to {EPOCH_MAX}")
+    return epoch
 
 
 EpochChoice = Annotated[
-    Literal["latest", "all"] | Annotated[int, Field(ge=1, le=INTEGER_MAX)], BeforeValidator(_epoch)
+    Literal["latest", "all"] | Annotated[int, Field(ge=1, le=EPOCH_MAX)], BeforeValidator(_epoch)
 ]
 """Which epochs of the context to list; a number is one of them."""

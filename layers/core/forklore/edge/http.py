@@ -44,6 +44,19 @@ JSON_BLANKS = " \t\r\n"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:=+/-]{1,128}")
 _TEXTS, _MEMBERS = ("rawPath", "rawQueryString", "body"), ("headers", "pathParameters")
 
+_CHANGES = frozenset({"PUT", "PATCH", "DELETE"})
+_INSTEAD = (
+    (
+        re.compile("/v1/conversations/[^/]+/entries(/.*)?"),
+        "entries are append-only: none is changed or deleted; to edit one, fork the conversation at it",
+    ),
+    (
+        re.compile("/v1/conversations/[^/]+/memberships/.*"),
+        "no such route; name the member in the query, percent-encoded: …/memberships?userId=",
+    ),
+)
+"""What is told of changes to paths that callers may look for: the path, and what there is instead."""
+
 Event = Mapping[str, Any]
 
 
@@ -144,7 +157,7 @@ def _refuse_event(context: Any) -> dict[str, Any]:
 def _pattern(route_key: str) -> str:
     """Return the path that Powertools is to match: the gateway's route, its parameters by name.
 
-    The gateway has matched the request already, and reads path parameters: decoded once, whatever they hold.
+    The gateway has matched the request already, and has read the path's parameters and decoded them.
     """
     path = route_key.partition(" ")[2] or "/"
     return path.replace("{", "").replace("}", "")
@@ -235,10 +248,12 @@ def read_body(event: Event, headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _no_route(event: Event) -> ForkloreError:
-    method, allowed = event["requestContext"]["http"]["method"], _methods_of(event)
+    http = event["requestContext"]["http"]
+    method, allowed = http["method"], _methods_of(event)
+    told = [text for path, text in _INSTEAD if method in _CHANGES and path.fullmatch(http["path"])]
     if not allowed or method in allowed:
-        return NotFoundError("no such route")
-    return MethodNotAllowedError(f"{method} is not for this path", allow=", ".join(allowed))
+        return NotFoundError(*(told or ["no such route"]))
+    return MethodNotAllowedError(*(told or [f"{method} is not for this path"]), allow=", ".join(allowed))
 
 
 def _methods_of(event: Event) -> list[str]:
@@ -248,7 +263,7 @@ def _methods_of(event: Event) -> list[str]:
     the CORS headers to what is answered here.
     """
     path = event["requestContext"]["http"]["path"]
-    methods = {operation.method for operation in operations.ALL if _rule(operation.path).fullmatch(path)}
+    methods = {operation.method for operation in operations.ROUTES if _rule(operation.path).fullmatch(path)}
     return sorted({*methods, OPTIONS}) if methods else []
 
 

@@ -19,6 +19,7 @@ from forklore.domain.model import Caller
 from forklore.edge.answers import to_json
 from forklore.edge.requests import NoFields
 from forklore.edge.wiring import Table
+from forklore.edge.wording import told
 from forklore.errors import NotFoundError, ValidationError, brief
 from forklore.usecases.idempotency import AnsweredBefore, Once
 
@@ -29,7 +30,10 @@ MESSAGE_MAX, FIELD_MAX = 300, 100
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request in plain values, not yet checked. body: JSON values; the fields kept as text are JsonText."""
+    """A request in plain values, not yet checked. body: JSON values; the fields kept as text are JsonText.
+
+    delivery_id: names an asynchronous request, however often it is delivered; it stands for a missing key.
+    """
 
     caller: Caller
     path: Mapping[str, str]
@@ -37,6 +41,7 @@ class Asked:
     body: Mapping[str, Any]
     idempotency_key: str | None = None
     if_match: str | None = None
+    delivery_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,11 @@ class Operation:
         return re.findall(r"\{(\w+)\}", self.path)
 
     @property
+    def query_names(self) -> set[str]:
+        """What the query may hold."""
+        return {field.alias or name for name, field in self.query.model_fields.items()}
+
+    @property
     def takes_idempotency_key(self) -> bool:
         return self.method == "POST"
 
@@ -131,7 +141,7 @@ class Operation:
             query=query,
             body=body,
             if_match=self._if_match(asked),
-            once_key=self._once_key(asked),
+            once_key=self._once_key(asked, body),
         )
         try:
             answer = self.run(call)
@@ -142,35 +152,62 @@ class Operation:
         return answer.status, _text(answer.members)
 
     def _if_match(self, asked: Asked) -> str | None:
-        value = asked.if_match if self.takes_if_match else None
-        if value is None:
+        value = asked.if_match
+        if value is None or self.method == "GET":
             return None
+        if not self.takes_if_match:
+            raise ValidationError("If-Match goes with appending and forking only", field="If-Match")
         if len(value) < 2 or value[0] != '"' or value[-1] != '"' or not ids.is_uuid(value[1:-1]):
             raise ValidationError('If-Match must be an entry id in double quotes: "…"', field="If-Match")
         return value[1:-1]
 
-    def _once_key(self, asked: Asked) -> tuple[keys.Key, str] | None:
-        key = asked.idempotency_key if self.takes_idempotency_key else None
-        if key is None:
+    def _once_key(self, asked: Asked, body: Any) -> tuple[keys.Key, str] | None:
+        """Return where the request's record lies and the hash of what is asked; None without a key.
+
+        A key is text; the id of a delivery stands in a list, so that no key can be spelled like one.
+        """
+        if not self.takes_idempotency_key:
             return None
-        if not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX or not (key.isascii() and key.isprintable()):
+        key = asked.idempotency_key
+        named: str | list[str] | None = key
+        if key is None and asked.delivery_id is not None:
+            named = [asked.delivery_id]
+        if named is None:
+            return None
+        if key is not None and not _is_key(key):
             raise ValidationError(
                 f"Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters",
                 field="Idempotency-Key",
             )
         caller = asked.caller
         path = [asked.path[name] for name in sorted(asked.path)]
-        scope = json.dumps([caller.user_id, caller.client_id, self.method, self.path, path, key])
-        body = json.dumps(asked.body, sort_keys=True, default=_spelled)
-        return keys.idempotency(scope), hashlib.sha256(body.encode()).hexdigest()
+        scope = json.dumps([caller.user_id, caller.client_id, self.method, self.path, path, named])
+        meaning = json.dumps([_meaning(body), asked.if_match], sort_keys=True)
+        return keys.idempotency(scope), hashlib.sha256(meaning.encode()).hexdigest()
 
 
 def _text(members: Mapping[str, Any] | None) -> str:
     return "" if members is None else to_json(members)
 
 
-def _spelled(value: Any) -> str:
-    return value.text if isinstance(value, JsonText) else str(value)
+def _is_key(key: str) -> bool:
+    return 1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX and key.isascii() and key.isprintable()
+
+
+def _meaning(held: Any) -> Any:
+    """Return a checked body as plain JSON values, without what is null; content and its like as text."""
+    match held:
+        case pydantic.RootModel():
+            return _meaning(held.root)
+        case pydantic.BaseModel():
+            members = ((name, getattr(held, name)) for name in type(held).model_fields)
+            return {name: _meaning(member) for name, member in members if member is not None}
+        case JsonText():
+            return held.text
+        case list():
+            return [_meaning(member) for member in held]
+        case _:
+            return held
 
 
 def checked(model: type[pydantic.BaseModel], values: Mapping[str, Any]) -> pydantic.BaseModel:
@@ -181,7 +218,5 @@ def checked(model: type[pydantic.BaseModel], values: Mapping[str, Any]) -> pydan
     try:
         return model.model_validate(values)
     except pydantic.ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"] if part not in ("one", "batch"))
-        message = first["msg"].removeprefix("Value error, ")
-        raise ValidationError(message[:MESSAGE_MAX], field=where[:FIELD_MAX] or None) from None
+        field, message = told(error)
+        raise ValidationError(message[:MESSAGE_MAX], field=field[:FIELD_MAX] or None) from None

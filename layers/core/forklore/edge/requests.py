@@ -12,6 +12,7 @@ from pydantic import (
     Field,
     RootModel,
     Tag,
+    ValidationError,
     WithJsonSchema,
     model_validator,
 )
@@ -19,7 +20,7 @@ from pydantic.alias_generators import to_camel
 
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Channel, Usage
-from forklore.edge import fields
+from forklore.edge import fields, wording
 from forklore.usecases.lists import Ancestry, Mode
 from forklore.usecases.transfers import Role
 
@@ -41,6 +42,17 @@ class Request(BaseModel):
         defer_build=True,
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_all_names(cls, values: Any) -> Any:
+        """Refuse an unknown name before all else: what is missing may be there, spelled otherwise."""
+        if isinstance(values, Mapping):
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            for name in values:
+                if name not in known:
+                    raise wording.unknown(name, known)
+        return values
+
 
 class NoFields(Request):
     """Nothing at all."""
@@ -60,7 +72,11 @@ def _usage(value: Any) -> Any:
         raise ValueError("must be a JSON object")
     if len(value.text.encode()) > fields.USAGE_BYTES_MAX:
         raise ValueError(f"must be at most {fields.USAGE_BYTES_MAX} bytes of JSON")
-    UsageFields.model_validate(value.value)
+    try:
+        UsageFields.model_validate(value.value)
+    except ValidationError as error:
+        where, message = wording.told(error)
+        raise ValueError(f"{where}: {message}" if where else message) from None
     return value
 
 
@@ -156,6 +172,12 @@ class ListMembers(Request):
     after_cursor: fields.Cursor | None = None
 
 
+class OneMember(Request):
+    """Which member."""
+
+    user_id: Annotated[str, fields.USER_ID_SCHEMA]
+
+
 Grantable = Literal["manager", "writer", "reader"]
 
 
@@ -203,7 +225,7 @@ class EntryFields(Request):
 class Lineage(Request):
     """What an append to a new id makes: a child, or a fork: `forkedAtEntryId` is the first not inherited.
 
-    On a conversation that exists these fields change nothing.
+    A conversation that exists must be just that already.
     """
 
     forked_at_conversation_id: fields.NamedId | None = None

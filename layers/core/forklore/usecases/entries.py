@@ -8,7 +8,15 @@ from forklore.domain import access, ancestry, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import LAST, EntryId
-from forklore.domain.model import Caller, Channel, Entry, ForkPosition
+from forklore.domain.model import (
+    Caller,
+    Channel,
+    Conversation,
+    Entry,
+    ForkPoint,
+    ForkPosition,
+    StartedBy,
+)
 from forklore.domain.paging import Window
 from forklore.errors import (
     ConflictError,
@@ -78,7 +86,7 @@ class Start:
 class Append:
     """Entries for a conversation, all or none, in order.
 
-    fork, start: what the conversation is a fork or a child of, if it does not exist yet. if_match:
+    fork, start: what the conversation is a fork or a child of; it is made so if it does not exist. if_match:
     the last history entry that the caller knows of. once: with an Idempotency-Key.
     """
 
@@ -94,8 +102,8 @@ def append_entries(table: Table, *, caller: Caller, request: Append) -> list[Ent
     """Append; a conversation that does not exist is created: as a root, a fork or a child.
 
     Raises NotFoundError if the conversation is deleted, ForbiddenError below writer or for another client's
-    context, ConflictError if `if_match` is not the last history entry or an epoch is over,
-    PayloadTooLargeError, GroupFullError.
+    context, ConflictError if `if_match` is not the last history entry, an epoch is over or the conversation
+    is no such fork or child, PayloadTooLargeError, GroupFullError.
     """
     check_fits(request.drafts)
     try:
@@ -113,6 +121,7 @@ class _Appending:
         self._request = request
         self._id = request.conversation_id
         self._nonce = table.nonce()
+        self._is_what_it_says = request.fork is None and request.start is None
 
     def run(self) -> list[Entry]:
         facts = self._known()
@@ -164,7 +173,7 @@ class _Appending:
 
     def _known(self) -> Facts | None:
         """Return the facts that the append can be tried on without reading."""
-        facts = self._table.known.get(self._id)
+        facts = self._table.known.get(self._id) if self._is_what_it_says else None
         if facts is None or not has_context(self._request.drafts):
             return facts
         client = self._caller.client_id
@@ -214,12 +223,26 @@ class _Appending:
         if not found.exists:
             return create(table, self._plan_root, caller=caller, once=request.once)
         opened = found.require(self._id, AccessLevel.WRITER)
+        self._require_lineage(opened.conversation)
         if has_context(request.drafts):
             access.require_context(caller, bound_to=opened.conversation.client_id)
             assert client is not None
             item = found.beside.get(keys.context(opened.group.group_id, self._id, client))
             self._learn_epoch(opened, client, items.epoch(item) if item else None)
         return None
+
+    def _require_lineage(self, found: Conversation) -> None:
+        """Raise ConflictError unless the conversation is the fork or child that the request would make."""
+        fork, start = self._request.fork, self._request.start
+        if fork is not None:
+            position = ForkPosition.BEFORE if fork.entry_id else ForkPosition.BLANK
+            if found.fork_point != ForkPoint(fork.source_id, fork.entry_id, position):
+                raise ConflictError("the conversation exists and is not that fork; leave out forkedAt…")
+        if start is not None and found.started_by != StartedBy(
+            start.parent_id, EntryId(start.entry_id) if start.entry_id else None
+        ):
+            raise ConflictError("the conversation exists and is not that child; leave out startedBy…")
+        self._is_what_it_says = True
 
     def _learn_epoch(self, opened: Opened, client: str, own: Epoch | None) -> None:
         """Note the client's latest epoch in the view: that of its CTX, or else what the path shows."""

@@ -44,7 +44,8 @@ def append_entry(call: Call) -> Mapping[str, Any]:
 def _draft(call: Call, fields: requests.EntryFields) -> Draft:
     call.require_own(fields.user_id)
     channel = fields.channel or Channel.HISTORY
-    if fields.channel is Channel.HISTORY:
+    says_history = fields.channel is None and content.is_history_type(fields.content_type)
+    if fields.channel is Channel.HISTORY or says_history:
         content.check_history(fields.content_type, fields.content.value)
     else:
         content.check_elements(fields.content.value)

@@ -1,6 +1,8 @@
 """Share a fork tree with others, and hand it over."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from forklore.domain import ids
@@ -9,8 +11,11 @@ from forklore.domain.users import is_user_id
 from forklore.edge import answers, cursors, requests, results
 from forklore.edge.operation import Call, Operation
 from forklore.edge.wiring import open_queue
-from forklore.errors import NotFoundError, brief
+from forklore.errors import NotFoundError, ValidationError, brief
 from forklore.usecases import sharing, transfers
+
+_IN_PATH = re.compile(r"[A-Za-z0-9_.@:+-]+")
+"""The user ids that a path can name. API Gateway decodes a path, perhaps twice, and cuts it at a `?`."""
 
 
 def list_memberships(call: Call) -> Mapping[str, Any]:
@@ -122,11 +127,32 @@ def accept_transfer(call: Call) -> None:
 
 
 def _user_id(call: Call) -> str:
-    """Return the member that the path names. Raises NotFoundError for what can be no user."""
-    user_id = call.path["userId"]
-    if not is_user_id(user_id):
+    """Return the member that the query names. Raises NotFoundError for what can be no user."""
+    query: requests.OneMember = call.query
+    if not is_user_id(query.user_id):
         raise NotFoundError("no such member")
-    return user_id
+    return query.user_id
+
+
+def _by_path(operation: Operation) -> Operation:
+    """Return the operation with the member in the path instead of the query: an older form of its route."""
+
+    def run(call: Call) -> Any:
+        user_id = call.path["userId"]
+        if not _IN_PATH.fullmatch(user_id):
+            message = "a path names members of the characters A-Za-z0-9_.@:+- only; name others by ?userId="
+            raise ValidationError(message, field="userId")
+        return operation.run(replace(call, query=requests.OneMember.model_validate({"userId": user_id})))
+
+    run.__doc__ = operation.run.__doc__
+    run.__module__ = operation.run.__module__
+    return replace(
+        operation,
+        name=f"{operation.name}ByPath",
+        path=f"{operation.path}/{{userId}}",
+        query=requests.NoFields,
+        run=run,
+    )
 
 
 def _transfer_id(call: Call) -> str:
@@ -138,7 +164,6 @@ def _transfer_id(call: Call) -> str:
 
 
 _MEMBERSHIPS = "/v1/conversations/{conversationId}/memberships"
-_MEMBERSHIP = f"{_MEMBERSHIPS}/{{userId}}"
 _TRANSFERS = "/v1/ownership-transfers"
 _TRANSFER = f"{_TRANSFERS}/{{transferId}}"
 
@@ -165,14 +190,22 @@ OPERATIONS = (
     Operation(
         "updateMembership",
         "PATCH",
-        _MEMBERSHIP,
+        _MEMBERSHIPS,
         update_membership,
         results.Membership,
+        query=requests.OneMember,
         body=requests.UpdateMembership,
         errors=(403, 404),
     ),
     Operation(
-        "removeMembership", "DELETE", _MEMBERSHIP, remove_membership, None, status=204, errors=(403, 404)
+        "removeMembership",
+        "DELETE",
+        _MEMBERSHIPS,
+        remove_membership,
+        None,
+        status=204,
+        query=requests.OneMember,
+        errors=(403, 404),
     ),
     Operation(
         "requestTransfer",
@@ -205,3 +238,6 @@ OPERATIONS = (
         errors=(403, 404),
     ),
 )
+
+BY_PATH = tuple(_by_path(operation) for operation in OPERATIONS if operation.query is requests.OneMember)
+"""Routes of the HTTP API for operations that have another one already."""
