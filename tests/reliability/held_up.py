@@ -10,6 +10,7 @@ from forklore.domain.keys import Key
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import State
+from forklore.storage.writes import FORKS_MAX
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
 from tests.reliability.schedules import follow
@@ -260,6 +261,25 @@ def start_a_child_late(endpoint: str, rewrite: Rewrite | None = None) -> None:
         hold(answer.status == 403 and store.contents() == left, answer)
 
 
+def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that of two who fork at the same time, where there is room for one, one is told so.
+
+    The forks that fill the tree are counted, and not made.
+    """
+    with built(family, endpoint).copy(endpoint) as store:
+        store.change(keys.group(ROOT), forks=items.number(FORKS_MAX - 1))
+
+        def take_the_last_place() -> None:
+            faster = Process(store, rewrite=rewrite).ask("forkConversation", ANN, conversationId=ROOT)
+            assert faster.status == 201
+
+        forking = Process(store, first_write(take_the_last_place), rewrite=rewrite)
+        answer = forking.ask("forkConversation", ANN, conversationId=ROOT, id=NEW)
+
+        hold((answer.status, answer.body.get("code")) == (409, "fork_limit"), answer)
+        hold(items.group(store.item(keys.group(ROOT))).forks == FORKS_MAX)
+
+
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two go on with a child": go_on_with_a_child,
@@ -269,5 +289,6 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "delete what lives again": partial(clear_up_what_lives_again, erased=2),
     "go on with a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
     "start a child as a writer who is a reader by now": start_a_child_late,
+    "fork in a tree without room": fork_without_room,
     "give a child up while it is gone on with": give_a_child_up,
 }

@@ -11,6 +11,7 @@ from forklore.domain.model import Caller, Conversation, ForkPoint, ForkPosition,
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
+    ForkLimitError,
     ForkloreError,
     ForkTooDeepError,
     NotFoundError,
@@ -480,6 +481,21 @@ class TestRefused:
 
         with store.refuses(ForkTooDeepError):
             self.fork(table, is_append, conversation(60), own)
+
+    def test_a_tree_of_10_000_conversations_takes_no_more(
+        self, store: Store, table: Table, is_append: bool
+    ) -> None:
+        say(table, ROOT, "a")
+        store.change(keys.group(ROOT), forks=number(9_998))
+
+        self.fork(table, is_append, ROOT, None)
+        say(table, ROOT, "b")
+        with store.refuses(ForkLimitError) as refused:
+            fork(table, ROOT, FORK)
+        assert (refused.value.status, refused.value.code) == (409, "fork_limit")
+        with store.refuses(ForkLimitError):
+            append(table, TWIG, "a fork's", fork=(ROOT, None))
+        assert texts(append(table, OTHER, "no fork any more", fork=(ROOT, None))) == ["no fork any more"]
 
     def test_the_owner_of_a_fork_is_who_owns_the_tree_when_it_is_written(
         self, store: Store, table: Table, is_append: bool
