@@ -156,7 +156,7 @@ def head_over(head: Head, batch: Batch) -> Head:
         metrics=Metrics(
             head.metrics.entries + batch.metrics.entries, head.metrics.usage + batch.metrics.usage
         ),
-        preview=batch.preview,
+        preview=head.preview if batch.preview is None else batch.preview,
     )
 
 

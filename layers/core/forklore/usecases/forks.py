@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from forklore.domain import ancestry, ids, keys
+from forklore.domain import ancestry, content, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
@@ -21,6 +21,7 @@ from forklore.domain.model import (
 from forklore.domain.paging import RangeRead, Window
 from forklore.errors import ConflictError, NotFoundError, ValidationError, brief
 from forklore.storage import items
+from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.creating import Plan, create
@@ -43,7 +44,8 @@ class ForkRequest:
 
     anchor: the entry that the fork is before or after; None with BLANK, and with AFTER, which then means the
     head: all that the source shows now. fork_id None: an id is made. agent_id None: the source's. drafts:
-    the fork's first entries. if_match: what the caller takes for the last history entry that it inherits.
+    the fork's first entries. title None: that of the first own text, or the source's where there are no
+    drafts. if_match: what the caller takes for the last history entry that it inherits.
     """
 
     source_id: str
@@ -93,8 +95,8 @@ class _Source:
     """
 
     opened: Opened
-    anchor: Entry | None
-    history_before: Entry | None
+    anchor: StoredEntry | None
+    history_before: StoredEntry | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +122,20 @@ def _decide(
     fork_id = request.fork_id or table.mint_conversation()
     epoch = first_epoch(table, caller, request.drafts, group_id=group_id, path=path)
     floor = ancestry.floor_of(path)
+    last_history, preview = _last_history(table, source, request, inherited)
     created_at = _not_before(opened.conversation.created_at, ids.timestamp(table.now_ms()))
     head = Head(
         owner=opened.group.owner,
         changed_at=created_at,
         floor=floor,
         last=floor,
-        last_history=_last_history(table, source, request, inherited),
+        last_history=last_history,
         metrics=Metrics() if request.reset_metrics else opened.head.metrics,
-        untitled=request.title is None,
+        preview=preview,
     )
     batch = mint_batch(table, request.drafts, conversation_id=fork_id, caller=caller, last=floor, epoch=epoch)
-    title = request.title if request.title is not None else batch.title
+    default = batch.title if request.drafts else opened.conversation.title
+    title = default if request.title is None else request.title
     head = head_over(replace(head, untitled=title is None), batch)
     fork = Conversation(
         conversation_id=fork_id,
@@ -194,16 +198,20 @@ def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once 
     item = found.beside.get(keys.entry(opened.group.group_id, anchor)) if is_id else None
     if item is None:
         raise NotFoundError(f"no entry {brief(anchor)}")
-    return _Source(opened, items.stored_entry(item).entry, before)
+    return _Source(opened, items.stored_entry(item), before)
 
 
 def _needs_last_history(request: ForkRequest) -> bool:
     """Tell whether the last history entry that the fork inherits is not said by the request itself."""
-    replaced = any(draft.channel is Channel.HISTORY for draft in request.drafts)
-    return request.position is ForkPosition.BEFORE and (not replaced or request.if_match is not None)
+    is_needed = not _has_history(request) or request.if_match is not None
+    return request.position is ForkPosition.BEFORE and is_needed
 
 
-def _history_before(table: Table, request: ForkRequest) -> Entry | None:
+def _has_history(request: ForkRequest) -> bool:
+    return any(draft.channel is Channel.HISTORY for draft in request.drafts)
+
+
+def _history_before(table: Table, request: ForkRequest) -> StoredEntry | None:
     """Return the source's own history entry before the anchor, where its tree is known or guessed right.
 
     It is read beside the source, to save a round; nothing is decided on it that the source does not show.
@@ -216,7 +224,7 @@ def _history_before(table: Table, request: ForkRequest) -> Entry | None:
     if window.is_empty:
         return None
     found = table.read_ranges(group_id, [read], backward=True)[0].entries
-    return found[0].entry if found else None
+    return found[0] if found else None
 
 
 def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
@@ -226,10 +234,10 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
     """
     view, anchor, position = source.opened.view, source.anchor, request.position
     if anchor is not None:
-        owner, entry_id = anchor.conversation_id, anchor.entry_id
+        owner, entry_id = anchor.entry.conversation_id, anchor.entry_id
         if not ancestry.shows(view, conversation_id=owner, entry_id=entry_id):
             raise ValidationError("the source does not show the entry to fork at", field="entryId")
-        if anchor.channel is not Channel.HISTORY:
+        if anchor.entry.channel is not Channel.HISTORY:
             raise ValidationError("a fork is made at a history entry", field="entryId")
         if position is ForkPosition.AFTER:
             path = ancestry.path_after(view, conversation_id=owner, entry_id=entry_id)
@@ -255,29 +263,28 @@ def _may_be_blank(source: _Source, inherited: _Inheritance) -> bool:
 
 def _last_history(
     table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance
-) -> EntryId | None:
-    """Return the last history entry that the fork inherits.
+) -> tuple[EntryId | None, str | None]:
+    """Return the last history entry that the fork inherits, and the preview of what it inherits.
 
-    Raises ConflictError if the request's `if_match` is another one.
+    The preview is that of a fork without history of its own. Raises ConflictError if the request's `if_match`
+    is another entry.
     """
-    point = inherited.point
-    last: EntryId | None
-    if point.position is ForkPosition.BEFORE:
-        if not _needs_last_history(request):
-            return None
-        before = source.history_before
-        if (
-            before is not None
-            and inherited.path
-            and before.conversation_id == inherited.path[-1].conversation_id
-        ):
-            last = before.entry_id
-        else:
-            last = views.last_history(table, source.opened.group.group_id, inherited.path)
-    else:
-        last = point.entry_id
+    if inherited.point.position is ForkPosition.BEFORE and not _needs_last_history(request):
+        return None, None
+    path, group_id, head = inherited.path, source.opened.group.group_id, source.opened.head
+    nearest = source.anchor
+    if inherited.point.position is ForkPosition.BEFORE:
+        nearest = source.history_before
+        if not (nearest and path and nearest.entry.conversation_id == path[-1].conversation_id):
+            nearest = views.last_history(table, group_id, path)
+    last = inherited.point.entry_id if source.anchor is None else nearest.entry_id if nearest else None
     require_match(request.if_match, last)
-    return last
+    if last is None or _has_history(request):
+        return last, None
+    if source.anchor is None and head.preview is not None:
+        return last, head.preview
+    text = views.last_text(table, group_id, path, nearest=nearest)
+    return last, text[: content.PREVIEW_CHARACTERS] if text else None
 
 
 def _not_before(source_created_at: str, now: str) -> str:

@@ -1,9 +1,9 @@
 """Reading a page of a view, round by round; what to read is planned in domain.paging."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from forklore.domain import ancestry, keys, paging
+from forklore.domain import ancestry, content, jsontext, keys, paging
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.model import Channel, Entry
@@ -17,6 +17,7 @@ READ_MAX = 10_000
 """Entries of the view looked at for one page; at the bound it comes back short, with a cursor."""
 ROUND_MAX = 1_000
 EPOCH_FIRST_PAGE = 50
+TEXTS_LOOKED_AT = 25
 CONTEXTS_AT_FIRST = 8
 """CTX items looked for in the first request, of a view of more conversations."""
 
@@ -146,10 +147,34 @@ def shows_nothing(table: Table, group_id: str, view: ancestry.Path) -> bool:
     return not read_view(table, group_id, view, show=show, limit=1, backward=True).entries
 
 
-def last_history(table: Table, group_id: str, view: ancestry.Path) -> EntryId | None:
+def last_history(table: Table, group_id: str, view: ancestry.Path) -> StoredEntry | None:
     """Return the last history entry that `view` shows."""
-    last = _last(table, group_id, view, Filter((Channel.HISTORY,)), Window())
-    return last.entry_id if last else None
+    return _last(table, group_id, view, Filter((Channel.HISTORY,)), Window())
+
+
+def last_text(
+    table: Table, group_id: str, view: ancestry.Path, *, nearest: StoredEntry | None = None
+) -> str | None:
+    """Return the text of the last history entry of `view` that has one, among the last TEXTS_LOOKED_AT.
+
+    nearest: the last history entry, where it was read already.
+    """
+    text = _text(table, group_id, [nearest]) if nearest else None
+    if text is None:
+        show = Filter((Channel.HISTORY,))
+        page = read_view(table, group_id, view, show=show, limit=TEXTS_LOOKED_AT, backward=True)
+        text = _text(table, group_id, page.entries)
+    return text
+
+
+def _text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> str | None:
+    """Return the first text of the entries."""
+    for one in stored:
+        [entry] = table.with_bodies(group_id, [one])
+        text = content.history_text(jsontext.read_value(entry.content))
+        if text:
+            return text
+    return None
 
 
 def latest_context(
