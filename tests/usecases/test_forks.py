@@ -24,7 +24,7 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import number, text
 from forklore.storage.table import Table
-from forklore.usecases import forks, views
+from forklore.usecases import forks
 from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.drafts import Draft
 from tests.support.tables import Store, Wire, WrongClock
@@ -231,7 +231,7 @@ def test_a_fork_has_what_was_asked_for_and_else_starts_empty(table: Table) -> No
     ).conversation
 
     assert (plain.conversation.title, plain.conversation.tags, plain.conversation.metadata) == (
-        None,
+        "root",
         {},
         "{}",
     )
@@ -298,8 +298,10 @@ def test_a_fork_by_appending_has_the_title_and_preview_of_its_own_text(table: Ta
     append(table, FORK, "the fork's", fork=(ROOT, entries[1]))
     assert named(table, FORK) == ("the fork's", "the fork's")
 
-    append(table, TWIG, thought("a thought"), fork=(ROOT, entries[1]), by=PLANNER)
-    assert named(table, TWIG) == (None, "the root's")
+    silent = Draft(Channel.HISTORY, "x", text_of(["no text"]))
+    for fork_id, draft in ((TWIG, thought("a thought")), (OTHER, silent)):
+        append(table, fork_id, draft, fork=(ROOT, entries[1]), by=PLANNER)
+        assert named(table, fork_id) == (None, "the root's")
 
 
 def test_a_fork_before_the_first_entry_and_one_of_nothing_preview_nothing(table: Table) -> None:
@@ -313,13 +315,14 @@ def test_a_fork_before_the_first_entry_and_one_of_nothing_preview_nothing(table:
 
 
 @pytest.mark.parametrize("position", [BEFORE, AFTER])
-@pytest.mark.parametrize(("silent", "expected"), [(views.TEXTS_LOOKED_AT - 1, "text"), (60, None)])
+@pytest.mark.parametrize(("silent", "expected"), [(98, "text"), (120, None)])
 def test_a_preview_is_looked_for_behind_entries_without_text_so_far_and_no_farther(
     table: Table, position: ForkPosition, silent: int, expected: str | None
 ) -> None:
     events = Draft(Channel.HISTORY, "history", text_of([{"role": "AI", "events": ["x"]}]))
     say(table, ROOT, "text")
-    ids_of = [entry_id for _ in range(silent + 1) for entry_id in say(table, ROOT, events)]
+    ids_of = [one for _ in range(0, silent + 2, 20) for one in say(table, ROOT, *[events] * 20)]
+    ids_of = ids_of[: silent + 1]
     fork(table, anchor=ids_of[-1] if position is BEFORE else ids_of[-2], position=position)
 
     assert named(table, FORK) == ("text", expected)

@@ -19,7 +19,7 @@ from forklore.domain.model import (
     Metrics,
 )
 from forklore.domain.paging import RangeRead, Window
-from forklore.errors import ConflictError, NotFoundError, ValidationError, brief
+from forklore.errors import ConflictError, InvalidCursorError, NotFoundError, ValidationError, brief
 from forklore.storage import items
 from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
@@ -203,12 +203,12 @@ def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once 
 
 def _needs_last_history(request: ForkRequest) -> bool:
     """Tell whether the last history entry that the fork inherits is not said by the request itself."""
-    is_needed = not _has_history(request) or request.if_match is not None
+    is_needed = not _has_text(request) or request.if_match is not None
     return request.position is ForkPosition.BEFORE and is_needed
 
 
-def _has_history(request: ForkRequest) -> bool:
-    return any(draft.channel is Channel.HISTORY for draft in request.drafts)
+def _has_text(request: ForkRequest) -> bool:
+    return any(draft.text for draft in request.drafts)
 
 
 def _history_before(table: Table, request: ForkRequest) -> StoredEntry | None:
@@ -264,10 +264,10 @@ def _may_be_blank(source: _Source, inherited: _Inheritance) -> bool:
 def _last_history(
     table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance
 ) -> tuple[EntryId | None, str | None]:
-    """Return the last history entry that the fork inherits, and the preview of what it inherits.
+    """Return the last history entry that the fork inherits, and the preview of the last text that it does.
 
-    The preview is that of a fork without history of its own. Raises ConflictError if the request's `if_match`
-    is another entry.
+    Of a fork that begins with a text of its own neither is needed. Raises ConflictError if the request's
+    `if_match` is another entry.
     """
     if inherited.point.position is ForkPosition.BEFORE and not _needs_last_history(request):
         return None, None
@@ -279,7 +279,7 @@ def _last_history(
             nearest = views.last_history(table, group_id, path)
     last = inherited.point.entry_id if source.anchor is None else nearest.entry_id if nearest else None
     require_match(request.if_match, last)
-    if last is None or _has_history(request):
+    if last is None or _has_text(request):
         return last, None
     if source.anchor is None and head.preview is not None:
         return last, head.preview
@@ -301,18 +301,36 @@ class ForkPage:
 
 
 def list_forks(
-    table: Table, *, caller: Caller, conversation_id: str, after: Callable[[], Listed | None], limit: int
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    after: Callable[[], Listed | str | None],
+    limit: int,
 ) -> ForkPage:
     """Return a page of the conversations of the tree that `conversation_id` is in, the root included.
 
-    after: reads the `resume` of the page before, once the caller is known to be a member.
-    Raises NotFoundError, ForbiddenError if the caller is none, and what `after` raises.
+    after: reads the `resume` of the page before, or the id of a conversation of the tree, once the caller is
+    known to be a member. Raises InvalidCursorError for the id of any other, NotFoundError, ForbiddenError if
+    the caller is none, and what `after` raises.
     """
     opened = open_conversation(table, conversation_id, caller=caller)
     group_id = opened.group.group_id
-    rows = table.query(keys.tree_range(group_id, after=after()), limit=limit + 1)
+    place = after()
+    if isinstance(place, str):
+        place = _place_of(table, group_id, place)
+    rows = table.query(keys.tree_range(group_id, after=place), limit=limit + 1)
     places = [keys.listed(row["SK"]["S"]) for row in rows]
     wanted = [keys.conversation(group_id, place.conversation_id) for place in places[:limit]]
     found = table.get(wanted)
     page = [items.conversation(found[key]) for key in wanted if key in found]
     return ForkPage(page, places[limit - 1] if len(places) > limit else None)
+
+
+def _place_of(table: Table, group_id: str, conversation_id: str) -> Listed:
+    """Return the place of a conversation in the tree's list. Raises InvalidCursorError if it has none."""
+    key = keys.conversation(group_id, conversation_id)
+    found = table.get([key])
+    if key not in found:
+        raise InvalidCursorError
+    return Listed(items.conversation(found[key]).created_at, conversation_id)

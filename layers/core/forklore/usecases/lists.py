@@ -15,11 +15,12 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key, Listed
 from forklore.domain.model import Caller
 from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.errors import InvalidCursorError
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
 from forklore.storage.table import Table
-from forklore.usecases.opening import Shown, keys_of_root, level_of
+from forklore.usecases.opening import Shown, find, keys_of_root, level_of
 
 TREES_AT_ONCE = 25
 """Trees read in one request: four items each."""
@@ -68,15 +69,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """What to list. query: part of the title in any case. after: the `resume` of the page before.
+    """What to list. query: part of the title in any case.
 
+    after: the `resume` of the page before, or the id of a conversation of the list.
     of_user: for a caller who sees all, whose trees; None: every tree.
     """
 
     mode: Mode = Mode.LATEST_FORK
     ancestry: Ancestry = Ancestry.ROOTS
     query: str | None = None
-    after: Place | None = None
+    after: Place | str | None = None
     limit: int = 20
     of_user: str | None = None
 
@@ -103,15 +105,19 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
     """Return a page of every conversation of every tree that the caller is a member of.
 
     One who sees all is shown those of `of_user`, or all there are.
+    Raises InvalidCursorError if `after` is the id of nothing that the caller may see.
     """
     assert caller.sees_all or request.of_user is None, "another's trees"
+    after = request.after
+    if isinstance(after, str):
+        after = _place_of(table, caller, request.mode, after)
     page: list[tuple[Place, Shown]] = []
     page_bytes = looked = forks = 0
-    rows = _rows(table, caller, request)
+    rows = _rows(table, caller, request, after)
     at_once = TREES_AT_ONCE if request.query else min(TREES_AT_ONCE, request.limit + 1)
     while places := list(islice(rows, min(at_once, TREES_MAX - looked))):
         trees = _open_trees(table, caller, request, places)
-        for tree, tree_page in _pages_of(table, trees, request):
+        for tree, tree_page in _pages_of(table, trees, request, after):
             for place, shown in tree_page.listed:
                 size = shown.escaped_bytes
                 if len(page) == request.limit or (page and page_bytes + size > PAGE_BYTES_MAX):
@@ -130,7 +136,7 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
 
 
 def _pages_of(
-    table: Table, trees: Sequence[_Tree], request: ListRequest
+    table: Table, trees: Sequence[_Tree], request: ListRequest, after: Place | None
 ) -> Iterator[tuple[_Tree, "_Listed"]]:
     """Yield each tree with what is listed of it; what is read side by side is about what a page needs."""
     room = request.limit if request.mode is Mode.ALL and request.query is None else FORKS_MAX
@@ -142,8 +148,19 @@ def _pages_of(
             some.append(left.pop(0))
             cost += _looked_at(some[-1], request)
         yield from zip(
-            some, table.side_by_side(lambda tree: _listed(table, tree, request), some), strict=True
+            some, table.side_by_side(lambda tree: _listed(table, tree, request, after), some), strict=True
         )
+
+
+def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) -> Place:
+    """Return the place of a conversation that the caller may see. Raises InvalidCursorError for any other."""
+    opened = find(table, conversation_id, caller=caller).opened
+    if opened is None or opened.level is None:
+        raise InvalidCursorError
+    tree = Listed(opened.group.created_at, opened.group.group_id)
+    if mode is not Mode.ALL or conversation_id == tree.conversation_id:  # a root is the last of its tree
+        return Place(tree)
+    return Place(tree, Listed(opened.conversation.created_at, conversation_id))
 
 
 def _looked_at(tree: _Tree, request: ListRequest) -> int:
@@ -164,9 +181,8 @@ def _has(query: str, title: str | None) -> bool:
     return query.casefold() in (title or "").casefold()
 
 
-def _rows(table: Table, caller: Caller, request: ListRequest) -> Iterator[Listed]:
+def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | None) -> Iterator[Listed]:
     """Yield the trees to look at, newest first."""
-    after = request.after
     before = after.tree if after is not None and after.conversation is None else None
     through = after.tree if after is not None and after.conversation is not None else None
     if caller.sees_all and request.of_user is None:
@@ -217,11 +233,11 @@ class _Listed:
     stopped: Place | None = None
 
 
-def _listed(table: Table, tree: _Tree, request: ListRequest) -> _Listed:
+def _listed(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _Listed:
     if tree.group.forks == 0 or request.mode is Mode.ROOTS:
         return _Listed(_if_it_matches(tree, _conversation(tree.items, tree, tree.group.group_id), request))
     if request.mode is Mode.ALL:
-        return _all_of(table, tree, request)
+        return _all_of(table, tree, request, after)
     return _latest_of(table, tree, request)
 
 
@@ -254,9 +270,9 @@ def _heads_to_choose_from(table: Table, tree: _Tree) -> list[Item]:
     return [*found.values(), *([root] if root else [])]
 
 
-def _all_of(table: Table, tree: _Tree, request: ListRequest) -> _Listed:
-    """Return the tree's conversations that match, newest first, from the request's place on."""
-    group_id, after = tree.group.group_id, request.after
+def _all_of(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _Listed:
+    """Return the tree's conversations that match, newest first, from a place on."""
+    group_id = tree.group.group_id
     before = after.conversation if after is not None and after.tree == tree.place else None
     at_once = request.limit + 1 if request.query is None else FORKS_AT_ONCE
     rows = table.query(keys.tree_range(group_id, before=before), backward=True, page=at_once)

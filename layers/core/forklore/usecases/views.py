@@ -17,7 +17,7 @@ READ_MAX = 10_000
 """Entries of the view looked at for one page; at the bound it comes back short, with a cursor."""
 ROUND_MAX = 1_000
 EPOCH_FIRST_PAGE = 50
-TEXTS_LOOKED_AT = 25
+TEXTS_LOOKED_AT = 100
 CONTEXTS_AT_FIRST = 8
 """CTX items looked for in the first request, of a view of more conversations."""
 
