@@ -15,6 +15,7 @@ from forklore.domain.ancestry import SEGMENT_BYTES
 from forklore.domain.paging import SEGMENTS_SIDE_BY_SIDE
 from forklore.storage.bodies import INLINE_BYTES_MAX
 from forklore.usecases.deletion import CLOSED_AT_ONCE, ERASED_AT_ONCE
+from forklore.usecases.lists import NEWEST_FORKS
 
 GROWTH_MAX = 1.1
 """The largest cost on an axis to the smallest that is compared, where there is no reason for more."""
@@ -124,9 +125,13 @@ _TWO_A_ROW = Reason(
     "two items are read of each fork that is shown",
     lambda of: Units(read=2 * min(ROWS, _conversations(of))),
 )
-_ALL_HEADS = Reason(
-    "all HEADs of a tree say which fork is the latest",
-    lambda of: Units(read=_reads(HEAD_BYTES * _conversations(of))),
+_HEADS = Reason(
+    f"HEADs say which fork is the latest: all, or those of {NEWEST_FORKS} forks, in a round more",
+    lambda of: (
+        Units(read=_reads(HEAD_BYTES * _conversations(of)))
+        if _conversations(of) <= NEWEST_FORKS
+        else Units(rounds=1, read=NEWEST_FORKS + _reads(HEAD_BYTES * NEWEST_FORKS))
+    ),
 )
 _CLOSED = Reason(
     "each conversation is closed: its HEAD read, and two items written",
@@ -163,7 +168,7 @@ GROWS: Mapping[str, Mapping[str, Sequence[Reason]]] = {
     },
     "forks": {
         "forks": [_ROWS],
-        "conversations, latest forks": [_ALL_HEADS],
+        "conversations, latest forks": [_HEADS],
         "conversations, all": [_TWO_A_ROW],
         "delete, all": [_CLOSED],
         CASCADE: [_REMOVED],
@@ -176,7 +181,7 @@ GROWS: Mapping[str, Mapping[str, Sequence[Reason]]] = {
         "fork, at the head": [_PATH, _FORKED],
         "fork, before an entry": [_PATH, _FORKED, _ENTRY_BEFORE],
         "forks": [_PATH, _ROWS],
-        "conversations, latest forks": [_ALL_HEADS],
+        "conversations, latest forks": [_HEADS],
         "conversations, all": [_TWO_A_ROW],
         "delete, all": [_PATH, _CLOSED],
         CASCADE: [_REMOVED],

@@ -110,8 +110,8 @@ def _list_rows(tree: Tree) -> Iterator[Implied]:
         return
     needed = tree.keeps_members or group.state is State.CREATING
     for user_id in tree.members:
-        key = keys.mine(user_id, group.created_at, tree.group_id)
-        yield Implied(key, group.is_child, needed)
+        key = keys.mine(user_id, group.created_at, tree.group_id, is_child=group.is_child)
+        yield Implied(key, needed=needed)
 
 
 def _transfers(tree: Tree) -> Iterator[Implied]:

@@ -82,7 +82,7 @@ SHAPES = {
     Kind.KID: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),
     Kind.PTR: _shape("", "group:S nonce:S gone:BOOL ttl:N"),
-    Kind.MINE: _shape("", "child:BOOL"),
+    Kind.MINE: _shape(),
     Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
     Kind.JOB: _shape("", "createdAt:S leasedUntil:S"),

@@ -48,9 +48,9 @@ _UNREADABLE = (
 class Survey:
     """What a table holds.
 
-    outside: what lies outside of trees, or speaks of another tree, by key: a pointer's tree or GONE, whether
-    a MINE row is a child's, a transfer, what a child was started by; None for the others. jobs: since when
-    work is in progress. unreadable: items that are there, but say nothing.
+    outside: what lies outside of trees, or speaks of another tree, by key: a pointer's tree or GONE, a
+    transfer, what a child was started by; None for the others. jobs: since when work is in progress.
+    unreadable: items that are there, but say nothing.
     """
 
     def __init__(self, *, now_s: int) -> None:
@@ -209,11 +209,12 @@ class Survey:
             _require("ttl" not in item and "nonce" in item)
             self.outside[key] = item["group"]["S"]
 
-    def _mine(self, key: Key, item: Item) -> None:
-        created_at, group_id = key.sort.split("#")
-        _require(is_time(created_at) and ids.is_uuid(group_id))
+    def _mine(self, key: Key, _item: Item) -> None:
+        place, is_child = keys.in_mine(key.sort)
+        _require(is_time(place.created_at) and ids.is_uuid(place.conversation_id))
+        _require(key.sort == keys.mine("", *place, is_child=is_child).sort)
         _require_escaped(key.partition.removeprefix("USER#"))
-        self.outside[key] = items.is_child(item)
+        self.outside[key] = None
 
     def _transfer(self, key: Key, item: Item) -> None:
         transfer = items.transfer(item)

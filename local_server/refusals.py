@@ -15,6 +15,7 @@ ONLY: Mapping[type[ForkloreError], frozenset[str]] = {
     errors.TransferPendingError: frozenset({"requestTransfer"}),
     errors.MemberLimitError: frozenset({"shareConversation"}),
     errors.ForkTooDeepError: WITH_FORKS,
+    errors.ForkLimitError: WITH_FORKS,
     errors.GroupFullError: WITH_FORKS | {"syncContext"},
 }
 """Errors that are a few operations' own, by the operations' names."""

@@ -140,7 +140,7 @@ def test_sameness_is_what_the_values_are_in_one_spelling(one: Any, other: Any) -
     ("known", "sent", "epoch", "expected"),
     [
         ([], [], 0, None),
-        ([], ["a"], 0, Sync(1, 0, increments=True)),
+        ([], ["a"], 0, Sync(1, 0, increments=False)),
         ([], [], 7, None),
         ([], ["a"], 7, Sync(7, 0, increments=False)),
         (["a"], ["a"], 7, None),

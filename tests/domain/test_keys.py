@@ -90,7 +90,7 @@ def test_no_two_users_or_clients_share_a_key_and_no_one_s_key_begins_with_anothe
 ONES_OWN: list[Callable[[str], Key]] = [
     lambda user: keys.member(ROOT, user),
     lambda user: keys.context(ROOT, FORK, user),
-    lambda user: keys.mine(user, ids.created_at(at(1)), ROOT),
+    lambda user: keys.mine(user, ids.created_at(at(1)), ROOT, is_child=True),
 ]
 
 
@@ -114,14 +114,20 @@ def test_text_of_255_bytes_fits_into_every_key(text: str) -> None:
     st.lists(USER_IDS, min_size=2, max_size=2, unique=True),
     st.integers(0, ids.MILLISECONDS_MAX),
     IDS,
+    st.booleans(),
 )
-def test_no_user_s_tree_is_listed_for_another(users: list[str], created_ms: int, group_id: str) -> None:
-    """No user's range holds another's (F27)."""
+def test_no_user_s_tree_is_listed_for_another(
+    users: list[str], created_ms: int, group_id: str, is_child: bool
+) -> None:
+    """No user's range holds another's (F27), nor that of roots a child, or the other way round."""
     owner, other = users
-    key = keys.mine(owner, ids.timestamp(created_ms), group_id)
+    key = keys.mine(owner, ids.timestamp(created_ms), group_id, is_child=is_child)
 
-    assert within(key, keys.mine_range(owner))
-    assert not within(key, keys.mine_range(other))
+    assert within(key, keys.mine_range(owner, is_child=is_child))
+    assert not within(key, keys.mine_range(owner, is_child=not is_child))
+    assert not within(key, keys.mine_range(other, is_child=is_child))
+    assert not within(key, keys.transfers_range(owner))
+    assert keys.in_mine(key.sort) == ((ids.timestamp(created_ms), group_id), is_child)
 
 
 # What lies in a tree's partition
@@ -164,7 +170,7 @@ def test_each_kind_of_item_is_in_its_own_range_alone(
     assert found(keys.heads_range(FORK)) == set()
     assert found(keys.tree_range(FORK)) == set()
     assert found(keys.contexts_range(FORK)) == set()
-    assert found(keys.mine_range(user)) == set()
+    assert found(keys.mine_range(user, is_child=False)) == set()
 
 
 def test_each_kind_of_key_is_spelled_as_the_design_has_it() -> None:
@@ -183,7 +189,9 @@ def test_each_kind_of_key_is_spelled_as_the_design_has_it() -> None:
     assert keys.entry(ROOT, entry_id) == (ROOT, f"{created_at}#{entry_id}")
     assert keys.blob(ROOT, entry_id, 7) == (f"BLOB#{ROOT}#{entry_id}", "0007")
     assert keys.pointer(FORK) == (f"PTR#{FORK}", "PTR")
-    assert keys.mine("a#b", created_at, ROOT) == ("USER#a%23b", f"{created_at}#{ROOT}")
+    assert keys.mine("a#b", created_at, ROOT, is_child=False) == ("USER#a%23b", f"{created_at}#{ROOT}")
+    child = keys.mine("a#b", created_at, ROOT, is_child=True)
+    assert child == ("USER#a%23b", f"CHILD#{created_at}#{ROOT}")
     assert keys.by_conversation(FORK, H, entry_id) == f"{FORK}#H#{created_at}#{entry_id}"
     assert keys.by_conversation(FORK, C, entry_id) == f"{FORK}#C#{created_at}#{entry_id}"
 
@@ -302,22 +310,26 @@ def test_a_tree_s_conversations_are_listed_strictly_between_two_places() -> None
         assert listed_in(between, made) == PLACES[first + 1 : last]
 
 
-def test_a_user_s_trees_are_listed_before_a_place_or_through_it() -> None:
-    made = [keys.mine("ann", *place) for place in PLACES]
+@pytest.mark.parametrize("is_child", [False, True])
+def test_a_user_s_trees_are_listed_before_a_place_or_through_it(is_child: bool) -> None:
+    made = [keys.mine("ann", *place, is_child=is_child) for place in PLACES]
 
-    assert listed_in(keys.mine_range("ann"), made) == PLACES
+    assert listed_in(keys.mine_range("ann", is_child=is_child), made) == PLACES
     for here, place in enumerate(PLACES):
-        assert listed_in(keys.mine_range("ann", before=place), made) == PLACES[:here]
-        assert listed_in(keys.mine_range("ann", through=place), made) == PLACES[: here + 1]
+        assert listed_in(keys.mine_range("ann", is_child=is_child, before=place), made) == PLACES[:here]
+        through = keys.mine_range("ann", is_child=is_child, through=place)
+        assert listed_in(through, made) == PLACES[: here + 1]
 
 
 def test_every_range_has_its_bounds_in_order() -> None:
     # DynamoDB refuses a BETWEEN whose bounds are reversed.
     ranges = [keys.heads_range(ROOT), keys.contexts_range(ROOT)]
-    ranges += [keys.tree_range(ROOT), keys.mine_range("ann")]
+    ranges += [keys.tree_range(ROOT), *(keys.mine_range("ann", is_child=is_it) for is_it in (False, True))]
     for place in PLACES:
         ranges += [keys.tree_range(ROOT, after=place), keys.tree_range(ROOT, before=place)]
-        ranges += [keys.mine_range("ann", before=place), keys.mine_range("ann", through=place)]
+        for is_child in (False, True):
+            ranges.append(keys.mine_range("ann", is_child=is_child, before=place))
+            ranges.append(keys.mine_range("ann", is_child=is_child, through=place))
 
     assert [of for of in ranges if of.first > of.last] == []
 

@@ -107,6 +107,15 @@ def test_with_a_user_the_list_is_that_users_own(world: World) -> None:
             assert ids_of(walk(world, ask(query=f"mode={mode}&ancestry=all&limit=1&userId={user}"))) == own
 
 
+def test_every_list_goes_on_after_the_id_of_what_it_has_shown(world: World) -> None:
+    for query in ("mode=all&ancestry=all", "mode=all&userId=ann", "mode=roots"):
+        whole = ids_of(walk(world, ask(query=query)))
+        assert len(whole) > 1
+        for at, shown in enumerate(whole):
+            rest = world.send(ask(query=f"{query}&afterCursor={shown}"))
+            assert ids_of(rest.json["data"]) == whole[at + 1 :]
+
+
 def test_a_conversation_is_shown_with_its_client_and_to_nobody_else(world: World) -> None:
     own = world.send(show(BOUND)).json
 

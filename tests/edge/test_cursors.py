@@ -1,6 +1,7 @@
 """Cursors of lists: what they hold, what else is refused, and walks over whole lists."""
 
 import base64
+import json
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
@@ -17,11 +18,14 @@ from forklore.usecases.lists import Place
 from tests.domain.builders import examples
 from tests.edge.gateway import Answer, Gateway, table_on_moto
 from tests.edge.world import (
+    FOREIGN,
+    PLAIN,
     ROOT,
     SAID,
     Ask,
     World,
     append,
+    children,
     conversation_id,
     conversations,
     create,
@@ -125,18 +129,21 @@ def test_a_cursor_with_a_changed_character_is_refused_or_names_a_place(data: st.
         place = cursors.to_place(RESOURCE, changed)
     except InvalidCursorError:
         return
-    assert place is not None
+    assert isinstance(place, Place)
     assert cursors.to_place(RESOURCE, cursors.of_place(RESOURCE, place)) == place
 
 
 @pytest.fixture(scope="module")
 def forest(open_world: World) -> World:
-    """Three trees of Flora's: of four, one and two conversations."""
+    """Three trees of Flora's: of four, one and two conversations, the last with two children."""
     for root, others in ((10, (11, 12, 13)), (20, ()), (30, (31,))):
         open_world.send(create({"id": conversation_id(root), "title": f"tree {root}"}, user="flora"))
         for number in others:
             body = {"id": conversation_id(number), "title": f"tree {number}"}
             open_world.send(fork(body, of=conversation_id(root), user="flora"))
+    for number in (40, 41):
+        body = {**PLAIN, "startedByConversationId": conversation_id(30)}
+        open_world.send(append(body, to=conversation_id(number), user="flora"))
     return open_world
 
 
@@ -216,6 +223,10 @@ def test_every_list_with_such_cursors_and_every_filter_is_looked_at() -> None:
     assert set(FILTERS) == {name for one in PAGED for name in one.query_names} - NO_FILTERS
 
 
+def children_of_30(query: str, **more: Any) -> Ask:
+    return children(query, of=conversation_id(30), **more)
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 200])
 @pytest.mark.parametrize(
     ("resource", "filters", "whole"),
@@ -224,7 +235,7 @@ def test_every_list_with_such_cursors_and_every_filter_is_looked_at() -> None:
         (conversations, "&mode=roots", [30, 20, 10]),
         (conversations, "", [31, 20, 13]),
         (conversations, "&mode=all&query=TREE+1", [13, 12, 11, 10]),
-        (conversations, "&ancestry=children", []),
+        (conversations, "&ancestry=children", [41, 40]),
         (forks_of_10, "", [10, 11, 12, 13]),
     ],
     ids=["all", "roots", "latest forks", "by title", "children", "forks"],
@@ -233,6 +244,45 @@ def test_a_walk_over_pages_of_any_size_is_the_whole_list_in_order(
     forest: World, resource: Any, filters: str, whole: list[int], limit: int
 ) -> None:
     assert walk(forest, resource, filters, limit) == whole
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("resource", "filters", "whole"),
+    [
+        (conversations, "&mode=all", [31, 30, 20, 13, 12, 11, 10]),
+        (conversations, "&mode=roots", [30, 20, 10]),
+        (conversations, "", [31, 20, 13]),
+        (conversations, "&ancestry=all", [41, 40, 31, 20, 13]),
+        (forks_of_10, "", [10, 11, 12, 13]),
+        (children_of_30, "", [40, 41]),
+    ],
+    ids=["all", "roots", "latest forks", "with children", "forks", "children"],
+)
+def test_a_list_goes_on_after_the_id_of_a_conversation_that_it_has_shown(
+    forest: World, resource: Any, filters: str, whole: list[int], limit: int
+) -> None:
+    for at, number in enumerate(whole):
+        query = f"limit={limit}{filters}&afterCursor={conversation_id(number)}"
+        page = forest.send(resource(query, user="flora")).json
+        assert [int((one.get("id") or one["conversationId"])[-2:]) for one in page["data"]] == whole[
+            at + 1 : at + 1 + limit
+        ]
+        assert (page["afterCursor"] is None) == (at + 1 + limit >= len(whole))
+
+
+@pytest.mark.parametrize("resource", [conversations, forks_of_10, children_of_30])
+def test_the_id_of_what_the_list_cannot_have_shown_is_no_cursor(forest: World, resource: Any) -> None:
+    """One body for all: of another's, of none, and of the tree next to it (F34)."""
+    others = [FOREIGN, conversation_id(999), conversation_id(10).upper().replace("0000-4", "000A-4")]
+    others += [conversation_id(20)] if resource is not conversations else []
+    others += [conversation_id(30)] if resource is children_of_30 else []
+    answers = [forest.send(resource(f"afterCursor={other}", user="flora")) for other in others]
+
+    bodies = {json.dumps(answer.json | {"requestId": ""}, sort_keys=True) for answer in answers}
+    assert {answer.status for answer in answers} == {400}
+    assert len(bodies) == 1
+    assert "invalid_cursor" in bodies.pop()
 
 
 def test_the_size_of_pages_may_change_on_the_way(forest: World) -> None:

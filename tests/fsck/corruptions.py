@@ -161,19 +161,36 @@ CORRUPTIONS = [
     a(
         "a list row of a stranger",
         "orphan_mine",
-        lambda m: m.copy_to(m.mine("bob"), keys.mine("zoe", m.created_at(ROOT), ROOT)),
+        lambda m: m.copy_to(m.mine("bob"), keys.mine("zoe", m.created_at(ROOT), ROOT, is_child=False)),
     ),
     a(
         "a list row of another time",
         "missing_mine orphan_mine",
-        lambda m: m.move(m.mine("bob"), keys.mine("bob", NOW, ROOT)),
+        lambda m: m.move(m.mine("bob"), keys.mine("bob", NOW, ROOT, is_child=False)),
     ),
-    a("a root listed as a child", "wrong_mine", lambda m: m.change(m.mine("bob"), child={"BOOL": True})),
-    a("a child listed as a root", "wrong_mine", lambda m: m.change(m.mine("bob", CHILD), child=None)),
+    a(
+        "a root listed as a child",
+        "missing_mine orphan_mine",
+        lambda m: m.move(m.mine("bob"), keys.mine("bob", m.created_at(ROOT), ROOT, is_child=True)),
+    ),
+    a(
+        "a child listed as a root",
+        "missing_mine orphan_mine",
+        lambda m: m.move(
+            m.mine("bob", CHILD), keys.mine("bob", m.created_at(CHILD, CHILD), CHILD, is_child=False)
+        ),
+    ),
+    a(
+        "a list row in a range of no kind",
+        "malformed_mine missing_mine",
+        lambda m: m.move(m.mine("bob"), Key("USER#bob", f"KID#{m.mine('bob').sort}")),
+    ),
     a(
         "a list row lost while a tree is made",
         "missing_mine",
-        lambda m: m.take(keys.mine("u1", m.contents[keys.group(CREATING)]["createdAt"]["S"], CREATING)),
+        lambda m: m.take(
+            keys.mine("u1", m.contents[keys.group(CREATING)]["createdAt"]["S"], CREATING, is_child=True)
+        ),
     ),
     # Conversations
     a(

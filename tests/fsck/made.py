@@ -66,7 +66,8 @@ class Made:
         return keys.tree(group_id, self.created_at(conversation_id, group_id), conversation_id)
 
     def mine(self, user_id: str, group_id: str = ROOT) -> Key:
-        return keys.mine(user_id, self.created_at(group_id, group_id), group_id)
+        is_child = items.group(self.contents[keys.group(group_id)]).is_child
+        return keys.mine(user_id, self.created_at(group_id, group_id), group_id, is_child=is_child)
 
     def path(self, conversation_id: str) -> Path:
         return items.path(self.contents.get(keys.path(ROOT, conversation_id)))

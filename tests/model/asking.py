@@ -91,3 +91,15 @@ def comparable(value: Json) -> Json:
     if isinstance(value, list):
         return [comparable(held) for held in value]
     return isinstance(value, bool), value
+
+
+def is_history(entry: Json) -> bool:
+    """Tell whether an entry, or what is to become one, belongs to the history."""
+    return str(entry.get("channel", "history")).lower() == "history"
+
+
+def text_of(entry: Json) -> str | None:
+    """Return the text of a history entry: that of its first element; None when it has none."""
+    first = [*entry["content"], None][0] if is_history(entry) else None
+    text = first.get("text") if isinstance(first, dict) else None
+    return text if isinstance(text, str) and text else None

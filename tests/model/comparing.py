@@ -12,6 +12,7 @@ LIMITS = (1, 3, 20, 200, 200)
 TOLD = ("lastEntryId", "existingTransferId")
 """The members of an error's `details` that the contract names."""
 TRANSCRIPT_LINES = 12
+OF_CONVERSATIONS = {"listconversations", "listforks", "listchildren"}
 
 
 class Divergence(AssertionError):
@@ -93,7 +94,7 @@ class Comparison:
                 self._agree(self.oracle.answer(request, rows), Whole(200, rows))
                 return rows
             self._cursors[_list_of(request)] = cursor
-            following = {"afterCursor": cursor}
+            following = {"afterCursor": self._random.choice([cursor, *_ids_of_last(request, data)])}
 
     def misfit(self, request: Request) -> str | None:
         """Return a cursor of another list than the request's; None when none was seen yet."""
@@ -131,6 +132,13 @@ class Comparison:
             names = [name for name in {**wanted, **body} if wanted.get(name) != body.get(name)]
             wanted, body = ({name: held.get(name) for name in names} for held in (wanted, body))
         self.hold(False, f"expected {status} {wanted}\n but got {answer.status} {body}")
+
+
+def _ids_of_last(request: Request, page: Sequence[Json]) -> list[str]:
+    """Return the id that may stand for a cursor: of the last conversation of a page of them."""
+    if request.name.removeprefix("admin").lower() not in OF_CONVERSATIONS:
+        return []
+    return [row.get("conversationId") or row["id"] for row in page[-1:]]
 
 
 def _list_of(request: Request) -> tuple[str, str | None]:

@@ -11,7 +11,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from tests.model.asking import Caller, Json, Outcome, Refusal, Request, comparable, require
+from tests.model.asking import (
+    Caller,
+    Json,
+    Outcome,
+    Refusal,
+    Request,
+    comparable,
+    is_history,
+    require,
+    text_of,
+)
+from tests.model.lists import latest_epoch, place_of
 
 COUNTED = ("inputTokens", "outputTokens", "cachedInputTokens", "costUsd")
 LEVELS = (None, "reader", "writer", "manager", "owner")
@@ -138,7 +149,7 @@ class Oracle:
         for root in mine:
             if not root.source and ancestry in ("all", "children" if root.tree.started_by else "roots"):
                 tree = [c for c in mine if c.tree is root.tree]
-                latest = max(tree, key=lambda c: (c.said.get("updatedAt") or "", c.id))
+                latest = max([root, *tree[:25]], key=lambda c: (c.said.get("updatedAt") or "", c.id))
                 listed += {"roots": [root], "all": tree, "latest-fork": [latest]}[mode]
         return 200, [self._shown(r, c) for c in listed if wanted in (c.said.get("title") or "").casefold()]
 
@@ -195,10 +206,11 @@ class Oracle:
         if comparable(known) == comparable(sent):
             return 200, {"epoch": epoch or None, "noOp": True, "epochIncremented": False, "entry": None}
         goes_on = epoch > 0 and sent != [] and comparable(known) == comparable(sent[: len(known)])
+        starts = not goes_on and (epoch > 0 or into.id not in self.conversations)
         epoch, rest = (epoch, sent[len(known) :]) if goes_on else (epoch + 1, sent)
         draft = r.given | {"channel": "context", "content": rest}
         made = self._take_in(r, into, draft, epoch, chosen.get("entry") or {})
-        return 200, {"epoch": epoch, "noOp": False, "epochIncremented": not goes_on, "entry": made}
+        return 200, {"epoch": epoch, "noOp": False, "epochIncremented": starts, "entry": made}
 
     def list_entries(self, r: Request, _chosen: Json) -> Outcome:
         """Return a page as its data, and whether the list goes on in the direction of reading."""
@@ -333,7 +345,10 @@ class Oracle:
             made.source, made.tree = source, source.tree
             made.said |= {"forkedAtConversationId": source.id, "forkedAtPosition": position}
             made.said |= {"forkedAtEntryId": anchor} if anchor else {}
-            made.said |= {name: value for name, value in source.said.items() if name == "agentId"}
+            kept = {"agentId", "title"} if r.name == "forkConversation" else {"agentId"}
+            made.said |= {n: v for n, v in source.said.items() if n in kept and v is not None}
+            texts = [*filter(None, map(text_of, made.view()))]
+            made.said |= {"lastMessagePreview": texts[-1][:100]} if texts else {}
         if "startedByConversationId" in by:
             parent = self._opened(r, by["startedByConversationId"], least="writer")
             require(by.get("startedByEntryId") in [None, *(e["id"] for e in parent.view())], *INVALID)
@@ -353,9 +368,8 @@ class Oracle:
         into.totals = {name: total + Decimal(used.get(name, 0)) for name, total in into.totals.items()}
         if into.said.get("updatedAt"):
             into.said["updatedAt"] = max(into.said["updatedAt"], entry["createdAt"])
-        first = [*entry["content"], None][0] if is_history(entry) else None
-        if isinstance(first, dict) and first.get("text") and isinstance(first["text"], str):
-            into.said = {"title": first["text"][:40], **into.said, "lastMessagePreview": first["text"][:100]}
+        if text := text_of(entry):
+            into.said = {"title": text[:40], **into.said, "lastMessagePreview": text[:100]}
         return entry
 
     def _entries_of(self, tree: Tree) -> list[Json]:
@@ -379,20 +393,5 @@ def check_form(r: Request) -> None:
     require(not {"forkedAtConversationId", "startedByConversationId"} <= given.keys(), *INVALID)
 
 
-def is_history(entry: Json) -> bool:
-    return str(entry.get("channel", "history")).lower() == "history"
-
-
 def newest_first(some: Iterable[Conversation]) -> list[Conversation]:
     return sorted(some, key=lambda c: (c.said.get("createdAt") or "", c.id), reverse=True)
-
-
-def place_of(entry_id: str, whole: list[Json]) -> int:
-    ids = [entry["id"] for entry in whole]
-    require(entry_id in ids, 400, "invalid_cursor")
-    return ids.index(entry_id)
-
-
-def latest_epoch(context: list[Json]) -> tuple[int, list[Json]]:
-    latest = max((entry["epoch"] for entry in context), default=0)
-    return latest, [entry for entry in context if entry["epoch"] == latest]

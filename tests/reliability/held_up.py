@@ -10,6 +10,7 @@ from forklore.domain.keys import Key
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import State
+from forklore.storage.writes import FORKS_MAX
 from forklore.usecases.worker import Outcome
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
@@ -292,6 +293,25 @@ def take_one_lease(endpoint: str, rewrite: Rewrite | None = None) -> None:
         hold(outcome is Outcome.DROPPED and len(mailbox.messages) == 1, outcome, mailbox.messages)
 
 
+def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that of two who fork at the same time, where there is room for one, one is told so.
+
+    The forks that fill the tree are counted, and not made.
+    """
+    with built(family, endpoint).copy(endpoint) as store:
+        store.change(keys.group(ROOT), forks=items.number(FORKS_MAX - 1))
+
+        def take_the_last_place() -> None:
+            faster = Process(store, rewrite=rewrite).ask("forkConversation", ANN, conversationId=ROOT)
+            assert faster.status == 201
+
+        forking = Process(store, first_write(take_the_last_place), rewrite=rewrite)
+        answer = forking.ask("forkConversation", ANN, conversationId=ROOT, id=NEW)
+
+        hold((answer.status, answer.body.get("code")) == (409, "fork_limit"), answer)
+        hold(items.group(store.item(keys.group(ROOT))).forks == FORKS_MAX)
+
+
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two go on with a child": go_on_with_a_child,
@@ -301,6 +321,7 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "delete what lives again": partial(clear_up_what_lives_again, erased=2),
     "go on with a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
     "start a child as a writer who is a reader by now": start_a_child_late,
+    "fork in a tree without room": fork_without_room,
     "give a child up while it is gone on with": give_a_child_up,
     "two take one lease": take_one_lease,
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,

@@ -253,8 +253,7 @@ def test_the_rows_of_lists_name_their_place_and_whether_the_tree_was_started(
     )
 
     place = keys.Listed(conversation.created_at, conversation.group_id)
-    assert keys.listed(mine["SK"]["S"]) == place
-    assert items.is_child(mine) is (conversation.started_by is not None)
+    assert keys.in_mine(mine["SK"]["S"]) == (place, conversation.started_by is not None)
     assert keys.listed(tree["SK"]["S"]) == place._replace(conversation_id=conversation.conversation_id)
 
 

@@ -149,7 +149,7 @@ def assert_whole(store: Store) -> None:
         levels = {member.user_id: member.level for member in own.values()}
         assert [user for user, level in levels.items() if level is OWNER] == [group.owner]
         assert len(levels) == group.members
-        mine = {keys.mine(user, group.created_at, group.group_id) for user in levels}
+        mine = {keys.mine(user, group.created_at, group.group_id, is_child=group.is_child) for user in levels}
         shown = {k for k in contents if k[0][:5] == "USER#" and k[1].endswith(f"#{group.group_id}")}
         assert mine == shown, (mine - shown, shown - mine)
         heads = {

@@ -1,6 +1,7 @@
 """Epochs of contexts along views, and syncs (contract, section 4)."""
 
 import json
+import tracemalloc
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,11 +14,11 @@ from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import JsonText, read_value, text_of
-from forklore.domain.model import Caller, Channel
+from forklore.domain.model import Caller, Channel, Entry
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, PayloadTooLargeError
 from forklore.storage import items
 from forklore.storage.table import Table
-from forklore.usecases import context
+from forklore.usecases import context, views
 from forklore.usecases.context import Synced
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import Once
@@ -240,8 +241,8 @@ def _compare(store: Store, steps: list[Step], cold: bool) -> None:
                 sent = [text] if up == 1 else [*held, text]
                 done = sync(table, *sent, to=conversation(100 + at), by=client)
                 assert done.entry is not None
-                assert done.epoch_incremented == (up == 1 or not epoch)
-                assert done.epoch == epoch + 1 if done.epoch_incremented else epoch
+                assert done.epoch_incremented == (up == 1 and epoch > 0)
+                assert done.epoch == (epoch + 1 if done.epoch_incremented else max(epoch, 1))
                 written = json.loads(done.entry.content)
                 assert written == [text]
                 entry_ids[text] = done.entry.entry_id
@@ -445,6 +446,20 @@ def test_of_two_first_syncs_one_creates_and_the_other_is_decided_again(store: St
 
     assert (told(done), done.epoch_incremented) == ((1, '["b"]'), False)
     assert known(table) == ["a", "b"]
+
+
+@pytest.mark.parametrize("of", [ROOT, FORK])
+def test_only_the_sync_that_creates_the_conversation_starts_an_epoch_where_nothing_was_known(
+    table: Table, of: str
+) -> None:
+    say(table, ROOT, "hello")
+    fork(table)
+
+    done = sync(table, "a", to=of, once=once(by=PLANNER))
+
+    assert (told(done), done.epoch_incremented) == ((1, '["a"]'), False)
+    assert sync(table, "a", to=of, once=once(by=PLANNER)) == done
+    assert sync(table, "b", to=of).epoch_incremented
 
 
 def test_a_sync_to_a_deleted_conversation_is_404(store: Store, table: Table) -> None:
@@ -808,3 +823,110 @@ def test_the_view_up_to_an_entry_has_the_latest_epoch_of_then(table: Table) -> N
         page(table, by=PLANNER, channel=C, up_to=made[4], limit=1, tail=True).entries[0].entry_id == made[4]
     )
     assert read(table, FORK, by=PLANNER, channel=Channel.CONTEXT) == ["f"]
+
+
+# Beside others
+
+
+FOREIGN = 3_000
+
+
+def plant_foreign_context(store: Store, table: Table, count: int) -> None:
+    """Put so many context entries of the coder's into the root, between two messages."""
+    say(table, ROOT, "before")
+    entry_id = note(table, ROOT, "foreign", by=CODER)
+    planted = []
+    for _ in range(count - 2):
+        entry_id = ids.next_id(entry_id)
+        entry = Entry(entry_id, ROOT, "ann", C, "x", '["foreign"]', client_id="coder", epoch=1)
+        planted.append(items.entry_items(ROOT, entry, nonce="n", escaped_bytes=500)[0])
+    store.put(*planted)
+    note(table, ROOT, "foreign", by=CODER)
+    say(table, ROOT, "after")
+
+
+def reads_of(store: Store, act: Callable[[Table], object]) -> tuple[list[str], int]:
+    """Return the requests of a process that knows nothing yet, and how many items they read or ask for."""
+    process = store.process()
+    wire = Wire.of(process)
+    found = read_items(wire)
+    act(process)
+    asked = [len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if "Get" in r.operation]
+    return wire.operations, sum([*found, *asked])
+
+
+AS_A_STRANGER: dict[str, Callable[[Table], object]] = {
+    "latest": lambda table: known(table, ROOT),
+    "latest, of a fork": lambda table: known(table, FORK),
+    "latest, as it once was": lambda table: known(
+        table, FORK, up_to=page(table, FORK, channel=Channel.HISTORY).entries[-1].entry_id
+    ),
+    "latest, of all forks": lambda table: known(table, FORK, all_forks=True),
+    "of all epochs": lambda table: known(table, ROOT, epoch="all"),
+    "of one epoch": lambda table: known(table, ROOT, epoch=1),
+    "history and context": lambda table: page(table, ROOT, by=PLANNER, limit=1, tail=True),
+    "first sync of nothing": lambda table: sync(table, to=FORK),
+    "first sync, to a fork": lambda table: sync(table, "mine", to=FORK),
+    "first context, of a fork": lambda table: note(table, TWIG, "mine", by=PLANNER),
+    "first sync": lambda table: sync(table, "mine"),
+}
+
+
+def test_the_context_of_others_costs_a_client_without_any_nothing(moto: None) -> None:
+    """Reading the index for a client passes what others wrote, so nothing is read without a CTX."""
+
+    def costs(count: int) -> dict[str, tuple[list[str], int]]:
+        with fresh_store("forklore") as store:
+            plant_foreign_context(store, store.process(), count)
+            for fork_id in (FORK, TWIG):
+                fork(store.process(), ROOT, fork_id)
+            return {what: reads_of(store, act) for what, act in AS_A_STRANGER.items()}
+
+    beside_two = costs(2)
+    assert costs(FOREIGN) == beside_two
+    assert {what: cost for what, cost in beside_two.items() if len(cost[0]) > 5 or cost[1] > 20} == {}
+
+
+def test_what_a_client_inherits_from_far_is_found_behind_conversations_where_it_has_nothing(
+    table: Table,
+) -> None:
+    note(table, ROOT, "a", by=PLANNER)
+    note(table, ROOT, "b", 2, by=PLANNER)
+    say(table, ROOT, "hello")
+    for number in range(100, 100 + 3 * views.CONTEXTS_AT_FIRST):
+        source = ROOT if number == 100 else conversation(number - 1)
+        fork(table, source, conversation(number))
+        note(table, conversation(number), "foreign", by=CODER)
+    last = conversation(number)
+
+    assert known(table, last) == ["b"]
+    assert told(sync(table, "b", "c", to=last)) == (2, '["c"]')
+    assert known(table, last) == ["b", "c"]
+
+
+def test_a_sync_keeps_no_more_in_memory_than_an_entry_and_what_was_sent(table: Table) -> None:
+    """20 entries of empty arrays, which compress to nothing, are 70 MB of lists when they are read."""
+    for _ in range(20):
+        note_lists = text_of([[[]] * 50_000])
+        append(table, ROOT, Draft(C, "x", note_lists, epoch=1), by=PLANNER)
+    sent = [f"element {at}" for at in range(25)]
+    tracemalloc.start()
+    try:
+        done = sync(table, *sent)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert (done.epoch, done.epoch_incremented) == (2, True)
+    assert peak < 16_000_000
+
+
+def test_a_sync_reads_an_epoch_up_to_the_first_difference(table: Table) -> None:
+    for _ in range(5):
+        append(table, ROOT, *[thought(str(at), 1) for at in range(50)], by=PLANNER)
+    wire = Wire.of(table)
+    counts = read_items(wire)
+
+    assert sync(table, *map(str, range(40)), "other", *map(str, range(300))).epoch_incremented
+
+    assert sum(counts) <= views.EPOCH_FIRST_PAGE + 1

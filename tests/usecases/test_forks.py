@@ -1,3 +1,4 @@
+import random
 from collections.abc import Callable
 
 import pytest
@@ -6,11 +7,13 @@ from forklore.domain import ancestry, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import SEGMENTS_MAX, Segment
 from forklore.domain.ids import EntryId
+from forklore.domain.jsontext import text_of
 from forklore.domain.keys import Key, Listed
-from forklore.domain.model import Caller, Conversation, ForkPoint, ForkPosition, Head, Metrics, Usage
+from forklore.domain.model import Caller, Channel, Conversation, ForkPoint, ForkPosition, Head, Metrics, Usage
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
+    ForkLimitError,
     ForkloreError,
     ForkTooDeepError,
     NotFoundError,
@@ -23,6 +26,7 @@ from forklore.storage.items import number, text
 from forklore.storage.table import Table
 from forklore.usecases import forks
 from forklore.usecases.conversations import Change, update_conversation
+from forklore.usecases.drafts import Draft
 from tests.support.tables import Store, Wire, WrongClock
 from tests.usecases.builders import (
     AFTER,
@@ -228,7 +232,7 @@ def test_a_fork_has_what_was_asked_for_and_else_starts_empty(table: Table) -> No
     ).conversation
 
     assert (plain.conversation.title, plain.conversation.tags, plain.conversation.metadata) == (
-        None,
+        "root",
         {},
         "{}",
     )
@@ -254,13 +258,83 @@ def test_metrics_start_at_zero_unless_they_are_kept(table: Table, reset: bool) -
     assert show(table).head.metrics == before
 
 
-def test_a_fork_without_a_title_gets_that_of_its_own_first_text(table: Table) -> None:
+def named(table: Table, conversation_id: str) -> tuple[str | None, str | None]:
+    """Return the title and the preview that a list shows."""
+    shown = show(table, conversation_id)
+    return shown.conversation.title, shown.head.preview
+
+
+def test_a_fork_without_a_title_has_its_source_s_and_previews_what_it_inherits(table: Table) -> None:
+    entries = say(table, ROOT, "the root's", "b" * 101, "c")
+    fork(table, ROOT, FORK, entries[2])
+    fork(table, ROOT, TWIG, entries[0], AFTER)
+    fork(table, ROOT, OTHER, title="its own")
+
+    assert named(table, FORK) == ("the root's", "b" * 100)
+    assert named(table, TWIG) == ("the root's", "the root's")
+    assert named(table, OTHER) == ("its own", "c")
+    say(table, FORK, "the fork's")
+    assert named(table, FORK) == ("the root's", "the fork's")
+    fork(table, FORK, conversation(50))
+    fork(table, conversation(50), conversation(51))
+    fork(table, conversation(51), conversation(52), entries[1])
+    assert named(table, conversation(51)) == ("the root's", "the fork's")
+    assert named(table, conversation(52)) == ("the root's", "the root's")
+
+
+def test_a_fork_of_an_untitled_source_gets_the_title_of_its_own_first_text(table: Table) -> None:
+    create(table)
+    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change(has_title=True))
     say(table, ROOT, "the root's")
     fork(table)
+    assert named(table, FORK) == (None, "the root's")
+
     say(table, FORK, "the fork's")
 
-    assert show(table, FORK).conversation.title == "the fork's"
-    assert show(table, FORK).head.preview == "the fork's"
+    assert named(table, FORK) == ("the fork's", "the fork's")
+
+
+def test_a_fork_by_appending_has_the_title_and_preview_of_its_own_text(table: Table) -> None:
+    entries = say(table, ROOT, "the root's", "b")
+    append(table, FORK, "the fork's", fork=(ROOT, entries[1]))
+    assert named(table, FORK) == ("the fork's", "the fork's")
+
+    silent = Draft(Channel.HISTORY, "x", text_of(["no text"]))
+    for fork_id, draft in ((TWIG, thought("a thought")), (OTHER, silent)):
+        append(table, fork_id, draft, fork=(ROOT, entries[1]), by=PLANNER)
+        assert named(table, fork_id) == (None, "the root's")
+
+
+def test_a_fork_before_the_first_entry_and_one_of_nothing_preview_nothing(table: Table) -> None:
+    [first] = say(table, ROOT, "the root's")
+    fork(table, anchor=first)
+    create(table, TWIG, title="empty")
+    fork(table, TWIG, OTHER)
+
+    assert named(table, FORK) == ("the root's", None)
+    assert named(table, OTHER) == ("empty", None)
+
+
+@pytest.mark.parametrize("position", [BEFORE, AFTER])
+@pytest.mark.parametrize(("silent", "expected"), [(98, "text"), (120, None)])
+def test_a_preview_is_looked_for_behind_entries_without_text_so_far_and_no_farther(
+    table: Table, position: ForkPosition, silent: int, expected: str | None
+) -> None:
+    events = Draft(Channel.HISTORY, "history", text_of([{"role": "AI", "events": ["x"]}]))
+    say(table, ROOT, "text")
+    ids_of = [one for _ in range(0, silent + 2, 20) for one in say(table, ROOT, *[events] * 20)]
+    ids_of = ids_of[: silent + 1]
+    fork(table, anchor=ids_of[-1] if position is BEFORE else ids_of[-2], position=position)
+
+    assert named(table, FORK) == ("text", expected)
+
+
+def test_a_preview_of_a_large_text_is_found_in_its_chunks(table: Table) -> None:
+    text = "".join(f"{at:08x}" for at in random.Random(1).sample(range(2**32), 20_000))
+    entries = say(table, ROOT, "a", text)
+    fork(table, anchor=entries[1], position=AFTER)
+
+    assert named(table, FORK) == ("a", text[:100])
 
 
 def changed(before: dict[Key, Item], after: dict[Key, Item]) -> set[Key]:
@@ -481,6 +555,21 @@ class TestRefused:
 
         with store.refuses(ForkTooDeepError):
             self.fork(table, is_append, conversation(60), own)
+
+    def test_a_tree_of_10_000_conversations_takes_no_more(
+        self, store: Store, table: Table, is_append: bool
+    ) -> None:
+        say(table, ROOT, "a")
+        store.change(keys.group(ROOT), forks=number(9_998))
+
+        self.fork(table, is_append, ROOT, None)
+        say(table, ROOT, "b")
+        with store.refuses(ForkLimitError) as refused:
+            fork(table, ROOT, FORK)
+        assert (refused.value.status, refused.value.code) == (409, "fork_limit")
+        with store.refuses(ForkLimitError):
+            append(table, TWIG, "a fork's", fork=(ROOT, None))
+        assert texts(append(table, OTHER, "no fork any more", fork=(ROOT, None))) == ["no fork any more"]
 
     def test_the_owner_of_a_fork_is_who_owns_the_tree_when_it_is_written(
         self, store: Store, table: Table, is_append: bool

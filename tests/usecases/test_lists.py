@@ -1,5 +1,6 @@
 import itertools
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from forklore.storage.table import Table
 from forklore.usecases import lists
 from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.lists import (
+    FORKS_MAX,
+    NEWEST_FORKS,
     TREES_AT_ONCE,
     TREES_MAX,
     Ancestry,
@@ -222,7 +225,8 @@ def test_a_deleted_tree_is_not_listed_whatever_rows_are_left_of_it(
     forest: Table, store: Store, mode: Mode, limit: int
 ) -> None:
     """A row that is stale against the tree decides nothing (F08)."""
-    stale = store.contents()[keys.mine("ann", ids.timestamp(START_MS + 3 * HOUR_MS), conversation(3))]
+    created_at = ids.timestamp(START_MS + 3 * HOUR_MS)
+    stale = store.contents()[keys.mine("ann", created_at, conversation(3), is_child=False)]
     store.bury(conversation(2))
     store.remove_tree(conversation(3))
     store.put(stale)
@@ -320,6 +324,124 @@ def test_children_that_are_not_listed_cost_a_page_no_requests(store: Store, tabl
     assert (asked, wire.rounds) == ([4 * 6], 2)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "others"), [(Ancestry.ROOTS, True), (Ancestry.CHILDREN, False)], ids=["roots", "children"]
+)
+def test_a_tree_behind_2_000_newer_ones_of_the_other_kind_is_on_the_first_page(
+    store: Store, table: Table, wanted: Ancestry, others: bool
+) -> None:
+    plant_tree(store, 1, child=not others)
+    started = StartedBy(conversation(9999), None) if others else None
+    for number in range(10, 2_010):
+        at = ids.timestamp(START_MS + number * HOUR_MS)
+        root = Conversation(conversation(number), conversation(number), at, started_by=started)
+        store.put(mine_of(root, "ann"))
+    wire = Wire.of(table)
+
+    page = one_page(table, ancestry=wanted)
+
+    assert (named(page.conversations), page.resume) == ([1], None)
+    assert wire.operations == ["Query", "BatchGetItem"]
+
+
+def test_roots_and_children_are_one_list_when_both_are_asked_for(store: Store, table: Table) -> None:
+    for number in range(1, 3 * TREES_AT_ONCE):
+        plant_tree(store, number, child=number % 5 == 0, hour=number // 2)
+    wire = Wire.of(table)
+
+    for limit in (1, 7, 20, 200):
+        newest_first = sorted(range(1, 3 * TREES_AT_ONCE), key=lambda n: (n // 2, n), reverse=True)
+        assert named(walk(table, ancestry=Ancestry.ALL, limit=limit)) == newest_first
+
+    wire.clear()
+    one_page(table, ancestry=Ancestry.ALL)
+    assert wire.rounds == 2
+
+
+# Wide trees
+
+
+def widen(store: Store, number: int, forks: int, *, counted: int | None = None) -> list[str]:
+    """Put so many forks into a tree, a minute apart, the last of them updated first; return their ids.
+
+    counted: how many GROUP says that there are.
+    """
+    group_id = conversation(number)
+    made = []
+    for at in range(1, forks + 1):
+        made_at = START_MS + number * HOUR_MS + at
+        fork_id = conversation((number << 16) + at)
+        one = Conversation(fork_id, group_id, ids.timestamp(made_at), title=f"Fork {at}")
+        head = Head("ann", ids.timestamp(START_MS + 100 * HOUR_MS - at))
+        store.put(items.tree_item(one), items.conversation_item(one), items.head_item(one, head))
+        made.append(fork_id)
+    store.change(keys.group(group_id), forks=items.number(forks if counted is None else counted))
+    return made
+
+
+class Cost:
+    """What a wire carries: requests, rounds, and items read or asked for, each of which is less than 4 KB."""
+
+    def __init__(self, table: Table) -> None:
+        self._wire = Wire.of(table)
+        self._read = 0
+        self._wire.before(self._count_keys)
+        self._wire.after(self._count_items)
+
+    def _count_keys(self, request: Request) -> None:
+        for asked in request.body.get("RequestItems", {}).values():
+            self._read += len(asked["Keys"])
+
+    def _count_items(self, request: Request, answer: dict[str, Any]) -> None:
+        self._read += len(answer["Items"]) if request.operation == "Query" else 0
+
+    @property
+    def of_all(self) -> tuple[int, int, int]:
+        return len(self._wire.requests), self._wire.rounds, self._read
+
+
+@pytest.mark.parametrize("by", [ANN, replace(ANN, user_id="adam", sees_all=True)], ids=["user", "admin"])
+@pytest.mark.parametrize("query", [None, "fork"])
+def test_what_a_list_reads_of_a_tree_does_not_grow_with_the_tree(
+    store: Store, by: Caller, query: str | None
+) -> None:
+    """Sharing asks nobody, so a list may hold trees that others have made as wide as they like."""
+
+    def cost() -> tuple[int, int, int]:
+        process = store.process()
+        cost = Cost(process)
+        assert len(one_page(process, by=by, query=query).conversations) == 4
+        return cost.of_all
+
+    for number in range(1, 5):
+        plant_tree(store, number)
+        widen(store, number, NEWEST_FORKS + 1)
+    of_26_forks = cost()
+    for number in range(1, 5):
+        widen(store, number, 100, counted=9_999)
+
+    assert cost() == of_26_forks
+    _, rounds, read = of_26_forks
+    assert rounds <= 5
+    assert read <= 4 + 4 * (4 + 2 * NEWEST_FORKS + 1) + 8
+
+
+@pytest.mark.parametrize(
+    ("forks", "latest"),
+    [(NEWEST_FORKS - 1, 1), (NEWEST_FORKS, 1), (NEWEST_FORKS + 1, 2), (NEWEST_FORKS + 40, 41)],
+)
+def test_a_wide_tree_s_latest_is_one_of_its_newest_forks_or_its_root(
+    store: Store, table: Table, forks: int, latest: int
+) -> None:
+    plant_tree(store, 1)
+    made = widen(store, 1, forks)
+
+    assert [s.conversation.conversation_id for s in walk(table)] == [made[latest - 1]]
+
+    touch(table, 1)
+    assert named(walk(table)) == [1]
+
+
 def test_a_page_costs_the_page_for_a_user_of_10_000_trees(store: Store, table: Table) -> None:
     def cost(place: Place | None) -> tuple[list[str], int]:
         """Return the requests for a page from there on, and how many keys they name or rows they allow."""
@@ -361,19 +483,15 @@ def test_a_query_that_matches_nothing_in_a_wide_tree_asks_a_bounded_number_of_ti
 
     assert (page.conversations, page.resume is None) == ([], False)
     assert len(wire.requests) <= 25
+    asked = [len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if r.operation != "Query"]
+    assert sum(asked) <= FORKS_MAX + 8  # the titles, and no HEAD of what does not match
     assert [s.conversation.title for s in walk(table, mode=Mode.ALL, query=titled(1))] == [titled(1)]
 
 
-@pytest.mark.parametrize("is_child", [False, True])
-def test_a_page_comes_back_short_and_with_a_cursor_at_the_bound_of_trees(
-    store: Store, table: Table, is_child: bool
-) -> None:
+def test_a_page_comes_back_short_and_with_a_cursor_at_the_bound_of_trees(store: Store, table: Table) -> None:
     """No request does unbounded work (F22)."""
-    started = StartedBy(conversation(9999), None) if is_child else None
     roots = [
-        Conversation(
-            conversation(n), conversation(n), ids.timestamp(START_MS + n * HOUR_MS), started_by=started
-        )
+        Conversation(conversation(n), conversation(n), ids.timestamp(START_MS + n * HOUR_MS))
         for n in range(1, TREES_MAX + 30)
     ]
     store.put(*(mine_of(root, "ann") for root in roots))  # rows of trees that are gone

@@ -103,6 +103,12 @@ class ForkTooDeepError(ConflictError):
     code = "fork_too_deep"
 
 
+class ForkLimitError(ConflictError):
+    """The fork tree has as many conversations as it may have."""
+
+    code = "fork_limit"
+
+
 class GroupFullError(ConflictError):
     """The fork tree is near DynamoDB's 10 GB for an item collection with a local index."""
 

@@ -1,6 +1,6 @@
 """Which context an agent holds, and what a sync of its present context writes (contract, section 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -35,10 +35,11 @@ class Sync:
     increments: bool
 
 
-def decide_sync(known: Sequence[Any], sent: Sequence[Any], *, epoch: int) -> Sync | None:
+def decide_sync(known: Iterable[Any], sent: Sequence[Any], *, epoch: int) -> Sync | None:
     """Return what brings the known context to the one sent; None when it is there already.
 
-    known: the content elements of the latest epoch, concatenated. epoch: that epoch; 0 when there is none.
+    known: the content elements of the latest epoch, one after another; they are taken up to the first that
+    differs from what was sent, and not kept. epoch: that epoch; 0 when there is none.
     Raises ConflictError when it wants a new epoch and none is left.
 
     >>> decide_sync(["a"], ["a", "b"], epoch=3)
@@ -47,12 +48,16 @@ def decide_sync(known: Sequence[Any], sent: Sequence[Any], *, epoch: int) -> Syn
     Sync(epoch=4, start=0, increments=True)
     """
     if epoch == 0:
-        return Sync(1, 0, increments=True) if sent else None
-    continues = len(known) <= len(sent) and all(map(is_same, known, sent))
-    if continues and len(known) == len(sent):
-        return None
-    if continues and sent:
-        return Sync(epoch, len(known), increments=False)
+        return Sync(1, 0, increments=False) if sent else None
+    count = 0
+    for element in known:
+        if count == len(sent) or not is_same(element, sent[count]):
+            return _next(epoch)
+        count += 1
+    return Sync(epoch, count, increments=False) if count < len(sent) else None
+
+
+def _next(epoch: int) -> Sync:
     if epoch >= EPOCH_MAX:
         raise ConflictError(f"no epoch is left after {EPOCH_MAX}", latestEpoch=epoch)
     return Sync(epoch + 1, 0, increments=True)

@@ -262,13 +262,36 @@ def _user(user_id: str) -> str:
     return f"USER#{escape(user_id)}"
 
 
-def mine(user_id: str, root_created_at: str, group_id: str) -> Key:
-    return Key(_user(user_id), Listed(root_created_at, group_id).sort)
+_CHILD = "CHILD#"
 
 
-def mine_range(user_id: str, *, before: Listed | None = None, through: Listed | None = None) -> SortRange:
-    """Return the range of a user's trees, oldest first: those strictly before a place, or up to one."""
-    return SortRange(_user(user_id), "0", _last_of(before, through))
+def mine(user_id: str, root_created_at: str, group_id: str, *, is_child: bool) -> Key:
+    """Return the key of a tree in a member's list; started children have a range of their own."""
+    return Key(_user(user_id), _of_mine(is_child) + Listed(root_created_at, group_id).sort)
+
+
+def mine_range(
+    user_id: str, *, is_child: bool, before: Listed | None = None, through: Listed | None = None
+) -> SortRange:
+    """Return the range of a user's trees, oldest first: those strictly before a place, or up to one.
+
+    is_child: those that a conversation has started, or else those that none has.
+    """
+    prefix = _of_mine(is_child)
+    return SortRange(_user(user_id), f"{prefix}0", prefix + _last_of(before, through))
+
+
+def _of_mine(is_child: bool) -> str:
+    return _CHILD if is_child else ""
+
+
+def in_mine(sort_key: str) -> tuple[Listed, bool]:
+    """Return the tree that a MINE item's sort key names, and whether it is a started child's.
+
+    >>> in_mine(mine("u", "2026-03-01T09:15:00.000Z", "g", is_child=True).sort)
+    (Listed(created_at='2026-03-01T09:15:00.000Z', conversation_id='g'), True)
+    """
+    return listed(sort_key), sort_key.startswith(_CHILD)
 
 
 def _last_of(before: Listed | None, through: Listed | None) -> str:

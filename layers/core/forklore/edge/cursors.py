@@ -8,6 +8,7 @@ import binascii
 import hashlib
 import re
 
+from forklore.domain.ids import is_uuid
 from forklore.domain.keys import Listed
 from forklore.errors import InvalidCursorError
 from forklore.usecases.lists import Place
@@ -78,6 +79,19 @@ def to_member(resource: str, cursor: str | None) -> tuple[str, str] | None:
     return created_at, user_id
 
 
+def to_listed_or_id(resource: str, cursor: str | None) -> Listed | str | None:
+    """Return the place that a cursor names, or the id of a conversation that was sent in its place.
+
+    An id is no cursor of one list: who reads the list looks whether it is in it.
+    Raises InvalidCursorError unless it is a cursor of `resource` or an id.
+    """
+    return cursor if _is_id(cursor) else to_listed(resource, cursor)
+
+
+def _is_id(cursor: str | None) -> bool:
+    return cursor is not None and is_uuid(cursor)
+
+
 def of_place(resource: str, place: Place | None) -> str | None:
     """Return the cursor of a place in a user's list of conversations; None for the end."""
     if place is None:
@@ -85,10 +99,10 @@ def of_place(resource: str, place: Place | None) -> str | None:
     return _write(resource, [place.tree, *([place.conversation] if place.conversation else [])])
 
 
-def to_place(resource: str, cursor: str | None) -> Place | None:
-    """Return the place that a cursor names. Raises InvalidCursorError unless it is one of `resource`."""
-    if cursor is None:
-        return None
+def to_place(resource: str, cursor: str | None) -> Place | str | None:
+    """Return the place that a cursor names, or the id of a conversation, as `to_listed_or_id`."""
+    if cursor is None or _is_id(cursor):
+        return cursor
     positions = _read(resource, cursor)
     if len(positions) > 2:
         raise InvalidCursorError

@@ -312,7 +312,7 @@ def level(item: Item | None) -> AccessLevel | None:
 
 def mine_item(group_id: str, user_id: str, *, created_at: str, is_child: bool) -> Item:
     """Return a tree's row in the list of a member. created_at: the tree's."""
-    return key_of(keys.mine(user_id, created_at, group_id)) | present({"child": True if is_child else None})
+    return key_of(keys.mine(user_id, created_at, group_id, is_child=is_child))
 
 
 def kid_item(kid: Key, started_by: StartedBy) -> Item:
@@ -350,11 +350,6 @@ def transfer_keys(transfer: Transfer) -> list[Key]:
 def transfer(item: Item) -> Transfer:
     a = plain(item)
     return Transfer(a["id"], a["group"], a["conversation"], a["from"], a["to"], a["createdAt"])
-
-
-def is_child(item: Item) -> bool:
-    """Tell whether a MINE item's tree was started by another conversation."""
-    return "child" in item
 
 
 def pointer_item(conversation: Conversation, nonce: str) -> Item:

@@ -32,6 +32,8 @@ MAKING = "making"
 CREATION = "create"
 
 MEMBERS_MAX = 500
+FORKS_MAX = 9_999
+"""Of a tree, which so has 10,000 conversations: what reads all of it must end some time."""
 
 
 class Names:
@@ -415,18 +417,19 @@ class Writer:
         )
 
     def count_fork(self, group_id: str, *, owner: str) -> Write:
-        """Count a fork in a live tree whose owner is the one that the fork's HEAD copies."""
+        """Count a fork in a live tree with room for it, whose owner is the one that its HEAD copies."""
         return self._write(
             GROUP,
             "Update",
             Key=key_of(keys.group(group_id)),
             UpdateExpression="ADD #forks :one",
-            ConditionExpression="#state = :live AND #owner = :owner",
+            ConditionExpression="#state = :live AND #owner = :owner AND #forks < :most",
             ExpressionAttributeNames={"#forks": "forks", "#state": "state", "#owner": "owner"},
             ExpressionAttributeValues={
                 ":one": number(1),
                 ":live": text(State.LIVE),
                 ":owner": text(owner),
+                ":most": number(FORKS_MAX),
             },
         )
 
@@ -505,7 +508,8 @@ class Writer:
 
     def drop_member(self, root: Conversation, member: Member) -> list[Write]:
         """Take a member out of a tree that is being made."""
-        mine = keys.mine(member.user_id, root.created_at, root.group_id)
+        is_child = root.started_by is not None
+        mine = keys.mine(member.user_id, root.created_at, root.group_id, is_child=is_child)
         return [
             self.delete(f"{MEMBER} {member.user_id}", keys.member(root.group_id, member.user_id)),
             self.delete(f"mine {member.user_id}", mine),

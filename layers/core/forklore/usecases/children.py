@@ -15,7 +15,7 @@ from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, Listed
 from forklore.domain.model import Caller, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
-from forklore.errors import ValidationError
+from forklore.errors import InvalidCursorError, ValidationError
 from forklore.storage import items
 from forklore.storage.connection import Item, Refused, Write
 from forklore.storage.items import Group, Member, State
@@ -218,17 +218,21 @@ def list_children(
     *,
     caller: Caller,
     conversation_id: str,
-    after: Callable[[], Listed | None],
+    after: Callable[[], Listed | str | None],
     limit: int,
 ) -> ChildPage:
     """Return a page of the conversation's direct children that the caller may see, oldest first.
 
-    after: reads the `resume` of the page before, once the caller is known to be a member.
-    Raises NotFoundError, ForbiddenError if the caller is not a member, and what `after` raises.
+    after: reads the `resume` of the page before, or the id of such a child, once the caller is known to be a
+    member. Raises InvalidCursorError for the id of any other, NotFoundError, ForbiddenError if the caller is
+    not a member, and what `after` raises.
     """
     opened = open_conversation(table, conversation_id, caller=caller)
     page: list[Shown] = []
-    last = place = after()
+    place = after()
+    if isinstance(place, str):
+        place = _place_of(table, opened, place, caller)
+    last = place
     looked = page_bytes = 0
     at_once = min(limit + 1, ROWS_AT_ONCE)
     rows = table.query(keys.kids_range(opened.group.group_id, conversation_id, after=place), page=at_once)
@@ -248,3 +252,14 @@ def list_children(
         if looked >= ROWS_MAX:
             return ChildPage(page, places[-1])
     return ChildPage(page, None)
+
+
+def _place_of(table: Table, parent: Opened, child_id: str, caller: Caller) -> Listed:
+    """Return the place of a child that the caller may see. Raises InvalidCursorError for any other id."""
+    child = root_of(table.get(keys_of_root(child_id, caller)), child_id, caller)
+    if child is None or child.level is None:
+        raise InvalidCursorError
+    place = Listed(child.group.created_at, child_id)
+    if child.group.kid != keys.kid(parent.group.group_id, parent.conversation.conversation_id, place):
+        raise InvalidCursorError
+    return place

@@ -1,13 +1,13 @@
 """Sync: bring an agent's stored context to its present one, with as little written as its change needs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from forklore.domain import access, jsontext, keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.epochs import Epoch, decide_sync
+from forklore.domain.epochs import Epoch, Sync, decide_sync
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
 from forklore.errors import ForbiddenError, UnavailableError
@@ -116,16 +116,15 @@ def _do_nothing(table: Table, caller: Caller, conversation_id: str, once: Once |
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The conversation and the client's latest epoch in it.
+    """The conversation, the client's latest epoch in it, and what was decided on its elements.
 
-    known: the epoch's elements, or the first of them, more than were sent. last: of the
-    client's CTX; None when it has none.
+    decided: None for a no-op. last: of the client's CTX; None when it has none.
     """
 
     opened: Opened
     client_id: str
     epoch: Epoch
-    known: list[Any]
+    decided: Sync | None
     last: EntryId | None
 
 
@@ -152,36 +151,39 @@ def _see(
     assert client is not None
     group_id = opened.group.group_id
     own = found.beside.get(keys.context(group_id, conversation_id, client))
-    epoch = items.epoch(own) if own else views.latest_epoch(table, group_id, opened.view, client)
-    entries = _KnownEntries(conversation_id)
-    for entry in views.entries_of_epoch(table, group_id, opened.view, client, epoch):
-        entries.take(entry)
-        if len(entries.elements) > len(sent):
-            break
+    if own is not None:
+        epoch, view = items.epoch(own), opened.view
     else:
-        # What a sync decides on must be whole. A transaction becomes visible item by item.
-        if not entries.are_those_of(own):
-            raise TreeChanged
-    return _Seen(opened, client, epoch, entries.elements, items.last_context(own) if own else None)
+        epoch, view = views.latest_epoch(table, group_id, opened.path, client)
+    entries = _KnownEntries(conversation_id, views.entries_of_epoch(table, group_id, view, client, epoch))
+    decided = decide_sync(entries.elements(), sent, epoch=epoch.number)
+    # What a sync decides on must be whole. A transaction becomes visible item by item.
+    if entries.were_all_read and not entries.are_those_of(own):
+        raise TreeChanged
+    return _Seen(opened, client, epoch, decided, items.last_context(own) if own else None)
 
 
 class _KnownEntries:
-    """An epoch's entries as they are read: their elements, and those that are the conversation's own."""
+    """An epoch's entries as they are read: their elements are handed on and not kept."""
 
-    def __init__(self, conversation_id: str) -> None:
+    def __init__(self, conversation_id: str, entries: Iterable[Entry]) -> None:
         self._conversation_id = conversation_id
+        self._entries = entries
         self._own = 0
         self._last: EntryId | None = None
-        self.elements: list[Any] = []
+        self.were_all_read = False
 
-    def take(self, entry: Entry) -> None:
-        self.elements += jsontext.read_value(entry.content)
-        if entry.conversation_id == self._conversation_id:
-            self._own += 1
-            self._last = entry.entry_id
+    def elements(self) -> Iterator[Any]:
+        """Yield the elements of all entries, of which one at a time is in memory."""
+        for entry in self._entries:
+            if entry.conversation_id == self._conversation_id:
+                self._own += 1
+                self._last = entry.entry_id
+            yield from jsontext.read_value(entry.content)
+        self.were_all_read = True
 
     def are_those_of(self, context: Item | None) -> bool:
-        """Tell whether these are all own entries that the client's CTX, perhaps absent, speaks of."""
+        """Tell whether those read are all own entries that the client's CTX, perhaps absent, speaks of."""
         if context is None:
             return self._own == 0
         return (self._own, self._last) == (items.epoch_entries(context), items.last_context(context))
@@ -193,7 +195,7 @@ def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once |
     conversation_id, group_id = opened.conversation.conversation_id, opened.group.group_id
     where = {"group_id": group_id, "conversation_id": conversation_id}
     epoch = seen.epoch
-    decided = decide_sync(seen.known, draft.content.value, epoch=epoch.number)
+    decided = seen.decided
     if decided is None:
         answer = Synced(epoch.number or None, None, epoch_incremented=False)
         record = _record(table, once, answer, **where)

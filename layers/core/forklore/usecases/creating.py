@@ -6,12 +6,12 @@ from enum import Enum, auto
 from typing import Generic, TypeVar
 
 from forklore.domain.model import Caller
-from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
+from forklore.errors import ForbiddenError, ForkLimitError, NotFoundError, UnavailableError
 from forklore.storage import items
 from forklore.storage.connection import Refused, Write
 from forklore.storage.known import Facts
 from forklore.storage.table import Table
-from forklore.storage.writes import GROUP, IDEMPOTENCY, MAKING, MEMBER, PARENT, POINTER
+from forklore.storage.writes import FORKS_MAX, GROUP, IDEMPOTENCY, MAKING, MEMBER, PARENT, POINTER
 from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, raise_if_recorded
 
 ATTEMPTS_MAX = 8
@@ -52,7 +52,7 @@ def create(
     decide: given the request's nonce, reads and decides; None when it finds the id in use. It is called again
     when the tree changes between its reading and the write; it may raise TreeChanged itself.
     Raises what `decide` raises, AnsweredBefore for a replay, ForbiddenError when a membership was taken
-    away meanwhile, NotFoundError when the tree was deleted.
+    away meanwhile, NotFoundError when the tree was deleted, ForkLimitError when it has no room for a fork.
     """
     nonce = table.nonce()
     for attempt in range(ATTEMPTS_MAX):
@@ -97,4 +97,6 @@ def _judge(table: Table, refused: Refused, *, caller: Caller, once: Once | None,
             raise UnavailableError("what was begun under this id is still being cleared; try again")
         elif name in (GROUP, PARENT) and (item is None or not items.group(item).is_live):
             raise NotFoundError("the conversation is deleted") from refused
+        elif name == GROUP and item is not None and items.group(item).forks >= FORKS_MAX:
+            raise ForkLimitError(f"a fork tree has at most {FORKS_MAX + 1} conversations") from refused
     return _Verdict.CHANGED

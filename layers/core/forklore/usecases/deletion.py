@@ -302,7 +302,10 @@ def _erase_members(table: Table, group: Group) -> None:
     """Remove the members, and before each the row in the user's list, which only the member can name."""
     of = keys.members_range(group.group_id)
     for some in _in_parts(table.query(of, only=("userId",)), ERASED_AT_ONCE):
-        mine = [keys.mine(item["userId"]["S"], group.created_at, group.group_id) for item in some]
+        mine = [
+            keys.mine(item["userId"]["S"], group.created_at, group.group_id, is_child=group.is_child)
+            for item in some
+        ]
         _erase(table, group, mine)
         _erase(table, group, [items.key(item) for item in some])
 

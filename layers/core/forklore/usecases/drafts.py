@@ -154,7 +154,7 @@ def head_over(head: Head, batch: Batch) -> Head:
         metrics=Metrics(
             head.metrics.entries + batch.metrics.entries, head.metrics.usage + batch.metrics.usage
         ),
-        preview=batch.preview,
+        preview=head.preview if batch.preview is None else batch.preview,
     )
 
 
@@ -173,7 +173,8 @@ def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_
         return NO_EPOCH
     access.require_context(caller, bound_to=None)
     assert caller.client_id is not None
-    return views.latest_epoch(table, group_id, path, caller.client_id)
+    epoch, _ = views.latest_epoch(table, group_id, path, caller.client_id)
+    return epoch
 
 
 def head_move(

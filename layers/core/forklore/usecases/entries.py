@@ -9,6 +9,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import LAST, EntryId
 from forklore.domain.model import (
+    NOTHING,
     Caller,
     Channel,
     Conversation,
@@ -247,7 +248,7 @@ class _Appending:
     def _learn_epoch(self, opened: Opened, client: str, own: Epoch | None) -> None:
         """Note the client's latest epoch in the view: that of its CTX, or else what the path shows."""
         group_id = opened.group.group_id
-        epoch = own or views.latest_epoch(self._table, group_id, opened.path, client)
+        epoch = own or views.latest_epoch(self._table, group_id, opened.path, client)[0]
         facts = self._table.known.get(self._id)
         if facts is not None:
             self._table.known.put(self._id, facts.with_epoch(client, epoch))
@@ -377,7 +378,7 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
     InvalidCursorError if a position is not of an entry of the unfiltered view.
     """
     cut, client = request.cut, caller.client_id
-    wants_latest = request.channel is Channel.CONTEXT and request.epoch == "latest"
+    may_see_context = request.channel is not Channel.HISTORY
     named = [*cut.entry_ids, *([request.up_to] if request.up_to else [])]
     found = find(
         table,
@@ -385,7 +386,11 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
         caller=caller,
         in_group=lambda group_id: [
             *(keys.entry(group_id, entry_id) for entry_id in named),
-            *([keys.context(group_id, request.conversation_id, client)] if client and wants_latest else []),
+            *(
+                [keys.context(group_id, request.conversation_id, client)]
+                if client and may_see_context
+                else []
+            ),
         ],
     )
     opened = found.require(request.conversation_id, AccessLevel.READER)
@@ -406,7 +411,7 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
         elif entry_id == cut.before:
             lasts = entry.after
     own = found.beside.get(keys.context(group_id, request.conversation_id, client)) if client else None
-    show, window = _current(table, request, opened, show, window, own)
+    show, window, view = _current(table, request, opened, show, window, own)
     if cut.after:
         window = window.clipped(ids.next_id(cut.after), ids.LAST)
     if cut.before:
@@ -425,13 +430,13 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
         page = views.read_view(
             table,
             group_id,
-            opened.view,
+            view,
             show=show,
             limit=request.limit,
             window=window,
             backward=cut.backward,
-            own_entries=_own_entries(opened, show) if not named else None,
-            last=lasts,
+            own_entries=_own_entries(opened, show) if not named and view == opened.view else None,
+            last=lasts if view == opened.view else NOTHING,
             may_be_cut=True,
         )
     return _in_order(table, group_id, page, cut)
@@ -452,25 +457,31 @@ def _filter(caller: Caller, request: Listing, opened: Opened) -> Filter:
 
 def _current(
     table: Table, request: Listing, opened: Opened, show: Filter, window: Window, own: Item | None
-) -> tuple[Filter, Window]:
-    """Return the filter and window narrowed to the epoch asked for.
+) -> tuple[Filter, Window, ancestry.Path]:
+    """Return the filter, window and view narrowed to what may hold what is asked for.
 
     own: the client's CTX in the conversation, which says where the latest epoch begins, so that older ones
-    cost nothing. The view as it once was is read backward instead, until its latest epoch ends.
+    cost nothing. Without it the conversation itself has no context of the client, so that the context of
+    others costs nothing. For the view as it once was, what the CTX items along it say is compared with it.
     """
-    client = show.client_id
-    if request.channel is not Channel.CONTEXT or request.epoch == "all" or client is None:
-        return show, window
+    client, view, group_id = show.client_id, opened.view, opened.group.group_id
+    if client is None:
+        return show, window, view
+    if request.channel is not Channel.CONTEXT:
+        has_none = own is None and not opened.path and not request.all_forks
+        return (replace(show, channels=(Channel.HISTORY,)) if has_none else show), window, view
+    if own is None:
+        view = opened.path
     if request.epoch != "latest":
-        return replace(show, epoch=request.epoch), window
-    group_id = opened.group.group_id
+        return replace(show, epoch=None if request.epoch == "all" else request.epoch), window, view
     if request.all_forks:
-        return replace(show, epoch=views.latest_epoch_of_tree(table, group_id, client, window) or 0), window
+        number = views.latest_epoch_of_tree(table, group_id, client, window)
+        return replace(show, epoch=number), window if number else Window(stop=ids.FIRST), view
     if own is not None and request.up_to is None and items.last_context(own) <= opened.head.last:
         epoch = items.epoch(own)
     else:
-        epoch = views.latest_epoch(table, group_id, opened.view, client, window)
-    return replace(show, epoch=epoch.number), window.clipped(epoch.first or ids.FIRST, ids.LAST)
+        epoch, view = views.latest_epoch(table, group_id, view, client, window)
+    return replace(show, epoch=epoch.number), window.clipped(epoch.first or ids.FIRST, ids.LAST), view
 
 
 def _own_entries(opened: Opened, show: Filter) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from forklore.domain import ancestry, ids, keys
+from forklore.domain import ancestry, content, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
@@ -20,10 +20,13 @@ from forklore.domain.model import (
     Lasts,
     Metrics,
 )
-from forklore.errors import ConflictError, NotFoundError, ValidationError, brief
+from forklore.domain.paging import RangeRead, Window
+from forklore.errors import ConflictError, InvalidCursorError, NotFoundError, ValidationError, brief
 from forklore.storage import items
+from forklore.storage.items import StoredEntry
 from forklore.storage.known import Facts
 from forklore.storage.table import Table
+from forklore.usecases import views
 from forklore.usecases.creating import Plan, create
 from forklore.usecases.drafts import (
     Draft,
@@ -37,7 +40,7 @@ from forklore.usecases.drafts import (
     write_context,
 )
 from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer, record_entries
-from forklore.usecases.opening import Opened, Shown, find, open_conversation
+from forklore.usecases.opening import Found, Opened, Shown, find, open_conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,8 @@ class ForkRequest:
 
     anchor: the entry that the fork is before or after; None with BLANK, and with AFTER, which then means the
     head: all that the source shows now. fork_id None: an id is made. agent_id None: the source's. drafts:
-    the fork's first entries. if_match: what the caller takes for the last history entry that it inherits.
+    the fork's first entries. title None: that of the first own text, or the source's where there are no
+    drafts. if_match: what the caller takes for the last history entry that it inherits.
     """
 
     source_id: str
@@ -90,10 +94,14 @@ def fork_with_entries(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The source as it was read. anchor: the entry that the request names."""
+    """The source as it was read. anchor: the entry that the request names.
+
+    history_before: the source's own history entry before it, if that was found.
+    """
 
     opened: Opened
-    anchor: Entry | None
+    anchor: StoredEntry | None
+    history_before: StoredEntry | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +127,7 @@ def _decide(
     floor = ancestry.floor_of(path)
     lasts = _lasts(source, inherited.point)
     require_match(request.if_match, lasts.history)
+    preview = _preview(table, source, request, inherited, lasts)
     created_at = _not_before(opened.conversation.created_at, ids.timestamp(table.now_ms()))
     head = Head(
         owner=opened.group.owner,
@@ -127,12 +136,13 @@ def _decide(
         last=floor,
         lasts=lasts,
         metrics=Metrics() if request.reset_metrics else opened.head.metrics,
-        untitled=request.title is None,
+        preview=preview,
     )
     batch = mint_batch(
         table, request.drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch
     )
-    title = request.title if request.title is not None else batch.title
+    default = batch.title if request.drafts else opened.conversation.title
+    title = default if request.title is None else request.title
     head = head_over(replace(head, untitled=title is None), batch)
     fork = Conversation(
         conversation_id=fork_id,
@@ -171,13 +181,19 @@ def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once 
     is_id = anchor is not None and ids.is_entry_id(anchor)
     fork = keys.pointer(request.fork_id) if request.fork_id else None
 
-    found = find(
-        table,
-        request.source_id,
-        caller=caller,
-        beside=[*([fork] if fork else []), *keys_of(once)],
-        in_group=lambda group_id: [keys.entry(group_id, anchor)] if anchor and is_id else [],
-    )
+    def read_source() -> Found:
+        return find(
+            table,
+            request.source_id,
+            caller=caller,
+            beside=[*([fork] if fork else []), *keys_of(once)],
+            in_group=lambda group_id: [keys.entry(group_id, anchor)] if anchor and is_id else [],
+        )
+
+    if is_id and request.position is ForkPosition.BEFORE and not _has_text(request):
+        found, before = table.both(read_source, lambda: _history_before(table, request))
+    else:
+        found, before = read_source(), None
     raise_if_answered(table, once, found.beside, caller=caller)
     claimed = found.beside.get(fork) if fork else None
     is_taken = claimed is not None and items.pointer(claimed, now_s=table.now_s()) is not None
@@ -187,11 +203,31 @@ def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once 
     if is_taken:
         return None
     if anchor is None:
-        return _Source(opened, None)
+        return _Source(opened, None, None)
     item = found.beside.get(keys.entry(opened.group.group_id, anchor)) if is_id else None
     if item is None:
         raise NotFoundError(f"no entry {brief(anchor)}")
-    return _Source(opened, items.stored_entry(item).entry)
+    return _Source(opened, items.stored_entry(item), before)
+
+
+def _has_text(request: ForkRequest) -> bool:
+    return any(draft.text for draft in request.drafts)
+
+
+def _history_before(table: Table, request: ForkRequest) -> StoredEntry | None:
+    """Return the source's own history entry before the anchor, where its tree is known or guessed right.
+
+    It is read beside the source, to save a round, and only shown if the anchor names it.
+    """
+    assert request.anchor is not None
+    facts = table.known.get(request.source_id)
+    window = Window(stop=request.anchor)
+    read = RangeRead(window, 1, request.source_id, Channel.HISTORY)
+    group_id = facts.group_id if facts else request.source_id
+    if window.is_empty:
+        return None
+    found = table.read_ranges(group_id, [read], backward=True)[0].entries
+    return found[0] if found else None
 
 
 def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
@@ -201,10 +237,10 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
     """
     view, anchor, position = source.opened.view, source.anchor, request.position
     if anchor is not None:
-        owner, entry_id = anchor.conversation_id, anchor.entry_id
+        owner, entry_id = anchor.entry.conversation_id, anchor.entry_id
         if not ancestry.shows(view, conversation_id=owner, entry_id=entry_id):
             raise ValidationError("the source does not show the entry to fork at", field="entryId")
-        if anchor.channel is not Channel.HISTORY:
+        if anchor.entry.channel is not Channel.HISTORY:
             raise ValidationError("a fork is made at a history entry", field="entryId")
         if position is ForkPosition.AFTER:
             path = ancestry.path_after(view, conversation_id=owner, entry_id=entry_id)
@@ -223,14 +259,29 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
 
 def _lasts(source: _Source, point: ForkPoint) -> Lasts:
     """Return what the fork shows last: the anchor says it, or the source's HEAD."""
-    anchor = source.anchor
     if point.position is ForkPosition.BLANK:
         return NOTHING
-    if anchor is None:
+    if source.anchor is None:
         return source.opened.head.lasts
+    anchor = source.anchor.entry
     if point.position is ForkPosition.BEFORE:
         return anchor.after
     return anchor.after.moved(anchor.channel, anchor.entry_id)
+
+
+def _preview(
+    table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance, lasts: Lasts
+) -> str | None:
+    """Return the preview of the last text that the fork inherits; a text of its own needs none."""
+    if lasts.history is None or _has_text(request):
+        return None
+    head = source.opened.head
+    if source.anchor is None and head.preview is not None:
+        return head.preview
+    near = [s for s in (source.anchor, source.history_before) if s and s.entry_id == lasts.history]
+    group_id = source.opened.group.group_id
+    text = views.last_text(table, group_id, inherited.path, nearest=near[0] if near else None)
+    return text[: content.PREVIEW_CHARACTERS] if text else None
 
 
 def _not_before(source_created_at: str, now: str) -> str:
@@ -247,18 +298,36 @@ class ForkPage:
 
 
 def list_forks(
-    table: Table, *, caller: Caller, conversation_id: str, after: Callable[[], Listed | None], limit: int
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    after: Callable[[], Listed | str | None],
+    limit: int,
 ) -> ForkPage:
     """Return a page of the conversations of the tree that `conversation_id` is in, the root included.
 
-    after: reads the `resume` of the page before, once the caller is known to be a member.
-    Raises NotFoundError, ForbiddenError if the caller is none, and what `after` raises.
+    after: reads the `resume` of the page before, or the id of a conversation of the tree, once the caller is
+    known to be a member. Raises InvalidCursorError for the id of any other, NotFoundError, ForbiddenError if
+    the caller is none, and what `after` raises.
     """
     opened = open_conversation(table, conversation_id, caller=caller)
     group_id = opened.group.group_id
-    rows = table.query(keys.tree_range(group_id, after=after()), limit=limit + 1)
+    place = after()
+    if isinstance(place, str):
+        place = _place_of(table, group_id, place)
+    rows = table.query(keys.tree_range(group_id, after=place), limit=limit + 1)
     places = [keys.listed(row["SK"]["S"]) for row in rows]
     wanted = [keys.conversation(group_id, place.conversation_id) for place in places[:limit]]
     found = table.get(wanted)
     page = [items.conversation(found[key]) for key in wanted if key in found]
     return ForkPage(page, places[limit - 1] if len(places) > limit else None)
+
+
+def _place_of(table: Table, group_id: str, conversation_id: str) -> Listed:
+    """Return the place of a conversation in the tree's list. Raises InvalidCursorError if it has none."""
+    key = keys.conversation(group_id, conversation_id)
+    found = table.get([key])
+    if key not in found:
+        raise InvalidCursorError
+    return Listed(items.conversation(found[key]).created_at, conversation_id)

@@ -4,28 +4,36 @@ A user's MINE items name the trees; what is shown of each is read from the tree 
 out of date shows nothing (reliability, F08). A page reads the trees it shows and no others.
 """
 
+import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, islice
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key, Listed
 from forklore.domain.model import Caller
 from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.errors import InvalidCursorError
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
 from forklore.storage.table import Table
-from forklore.usecases.opening import Shown, keys_of_root, level_of
+from forklore.usecases.opening import Shown, find, keys_of_root, level_of
 
 TREES_AT_ONCE = 25
 """Trees read in one request: four items each."""
 TREES_MAX = 250
 """Trees looked at for one page; at the bound the page comes back short, with a cursor."""
+ROWS_AT_ONCE = 4 * TREES_AT_ONCE
+"""Rows of a user's list read in one request."""
 
+NEWEST_FORKS = 25
+"""Forks of a tree that may stand for it in Mode.LATEST_FORK, beside its root: those created last.
 
+A list holds trees that others have made as wide as they like, so what it reads of each is bounded.
+"""
 FORKS_AT_ONCE = 50
 """Conversations of one tree read in one request, where few of them may match: two items each."""
 FORKS_MAX = 500
@@ -61,15 +69,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """What to list. query: part of the title in any case. after: the `resume` of the page before.
+    """What to list. query: part of the title in any case.
 
+    after: the `resume` of the page before, or the id of a conversation of the list.
     of_user: for a caller who sees all, whose trees; None: every tree.
     """
 
     mode: Mode = Mode.LATEST_FORK
     ancestry: Ancestry = Ancestry.ROOTS
     query: str | None = None
-    after: Place | None = None
+    after: Place | str | None = None
     limit: int = 20
     of_user: str | None = None
 
@@ -96,16 +105,19 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
     """Return a page of every conversation of every tree that the caller is a member of.
 
     One who sees all is shown those of `of_user`, or all there are.
+    Raises InvalidCursorError if `after` is the id of nothing that the caller may see.
     """
     assert caller.sees_all or request.of_user is None, "another's trees"
+    after = request.after
+    if isinstance(after, str):
+        after = _place_of(table, caller, request.mode, after)
     page: list[tuple[Place, Shown]] = []
     page_bytes = looked = forks = 0
-    rows = _rows(table, caller, request)
+    rows = _rows(table, caller, request, after)
     at_once = TREES_AT_ONCE if request.query else min(TREES_AT_ONCE, request.limit + 1)
-    while places := _next_places(rows, request, at_once, most=TREES_MAX - looked):
-        wanted = [at for at, is_child in places if is_child is None or request.ancestry.includes(is_child)]
-        trees = _open_trees(table, caller, request, wanted)
-        for tree, tree_page in _pages_of(table, trees, request):
+    while places := list(islice(rows, min(at_once, TREES_MAX - looked))):
+        trees = _open_trees(table, caller, request, places)
+        for tree, tree_page in _pages_of(table, trees, request, after):
             for place, shown in tree_page.listed:
                 size = shown.escaped_bytes
                 if len(page) == request.limit or (page and page_bytes + size > PAGE_BYTES_MAX):
@@ -119,12 +131,12 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
                 return _page(page, Place(tree.place))
         looked += len(places)
         if looked >= TREES_MAX:
-            return _page(page, Place(places[-1][0]))
+            return _page(page, Place(places[-1]))
     return _page(page, None)
 
 
 def _pages_of(
-    table: Table, trees: Sequence[_Tree], request: ListRequest
+    table: Table, trees: Sequence[_Tree], request: ListRequest, after: Place | None
 ) -> Iterator[tuple[_Tree, "_Listed"]]:
     """Yield each tree with what is listed of it; what is read side by side is about what a page needs."""
     room = request.limit if request.mode is Mode.ALL and request.query is None else FORKS_MAX
@@ -134,10 +146,27 @@ def _pages_of(
         cost = 0
         while left and cost <= room:
             some.append(left.pop(0))
-            cost += 1 if request.mode is Mode.ROOTS else some[-1].group.forks + 1
+            cost += _looked_at(some[-1], request)
         yield from zip(
-            some, table.side_by_side(lambda tree: _listed(table, tree, request), some), strict=True
+            some, table.side_by_side(lambda tree: _listed(table, tree, request, after), some), strict=True
         )
+
+
+def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) -> Place:
+    """Return the place of a conversation that the caller may see. Raises InvalidCursorError for any other."""
+    opened = find(table, conversation_id, caller=caller).opened
+    if opened is None or opened.level is None:
+        raise InvalidCursorError
+    tree = Listed(opened.group.created_at, opened.group.group_id)
+    if mode is not Mode.ALL or conversation_id == tree.conversation_id:  # a root is the last of its tree
+        return Place(tree)
+    return Place(tree, Listed(opened.conversation.created_at, conversation_id))
+
+
+def _looked_at(tree: _Tree, request: ListRequest) -> int:
+    """Return about how many conversations of the tree are looked at for the list."""
+    most = {Mode.ROOTS: 0, Mode.LATEST_FORK: NEWEST_FORKS, Mode.ALL: tree.group.forks}[request.mode]
+    return 1 + min(tree.group.forks, most)
 
 
 def _page(page: list[tuple[Place, Shown]], resume: Place | None) -> ConversationPage:
@@ -145,33 +174,33 @@ def _page(page: list[tuple[Place, Shown]], resume: Place | None) -> Conversation
 
 
 def _matches(shown: Shown, query: str | None) -> bool:
-    return query is None or query.casefold() in (shown.conversation.title or "").casefold()
+    return query is None or _has(query, shown.conversation.title)
 
 
-def _rows(table: Table, caller: Caller, request: ListRequest) -> Iterator[tuple[Listed, bool | None]]:
-    """Yield the trees to look at, newest first; with each, whether it is a child, where that is known."""
-    after = request.after
+def _has(query: str, title: str | None) -> bool:
+    return query.casefold() in (title or "").casefold()
+
+
+def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | None) -> Iterator[Listed]:
+    """Yield the trees to look at, newest first."""
     before = after.tree if after is not None and after.conversation is None else None
     through = after.tree if after is not None and after.conversation is not None else None
     if caller.sees_all and request.of_user is None:
         every = keys.all_trees_ranges(before=before, through=through)
-        return ((place, None) for place in table.newest_trees(every, page=TREES_AT_ONCE))
-    mine = keys.mine_range(request.of_user or caller.user_id, before=before, through=through)
-    rows = table.query(mine, backward=True, page=4 * TREES_AT_ONCE)
-    return ((keys.listed(row["SK"]["S"]), items.is_child(row)) for row in rows)
-
-
-def _next_places(
-    rows: Iterator[tuple[Listed, bool | None]], request: ListRequest, at_once: int, *, most: int
-) -> list[tuple[Listed, bool | None]]:
-    """Return the next rows, up to `at_once` that may be listed, and `most` of them all."""
-    places: list[tuple[Listed, bool | None]] = []
-    for place, is_child in islice(rows, most):
-        places.append((place, is_child))
-        at_once -= is_child is None or request.ancestry.includes(is_child)
-        if at_once == 0:
-            break
-    return places
+        return table.newest_trees(every, page=TREES_AT_ONCE)
+    user_id = request.of_user or caller.user_id
+    kinds = [
+        table.query(
+            keys.mine_range(user_id, is_child=is_child, before=before, through=through),
+            backward=True,
+            page=ROWS_AT_ONCE,
+        )
+        for is_child in (False, True)
+        if request.ancestry.includes(is_child)
+    ]
+    firsts = table.side_by_side(lambda rows: list(islice(rows, 1)), kinds)
+    whole = [chain(first, rows) for first, rows in zip(list(firsts), kinds, strict=True)]
+    return heapq.merge(*((keys.listed(row["SK"]["S"]) for row in rows) for rows in whole), reverse=True)
 
 
 def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list[Listed]) -> list[_Tree]:
@@ -204,11 +233,11 @@ class _Listed:
     stopped: Place | None = None
 
 
-def _listed(table: Table, tree: _Tree, request: ListRequest) -> _Listed:
+def _listed(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _Listed:
     if tree.group.forks == 0 or request.mode is Mode.ROOTS:
         return _Listed(_if_it_matches(tree, _conversation(tree.items, tree, tree.group.group_id), request))
     if request.mode is Mode.ALL:
-        return _all_of(table, tree, request)
+        return _all_of(table, tree, request, after)
     return _latest_of(table, tree, request)
 
 
@@ -220,7 +249,7 @@ def _if_it_matches(tree: _Tree, shown: Shown | None, request: ListRequest) -> li
 def _latest_of(table: Table, tree: _Tree, request: ListRequest) -> _Listed:
     """Return the conversation with the newest `updatedAt`, if it matches."""
     group_id = tree.group.group_id
-    heads = {keys.in_head(i["SK"]["S"]): i for i in table.query(keys.heads_range(group_id))}
+    heads = {keys.in_head(i["SK"]["S"]): i for i in _heads_to_choose_from(table, tree)}
     if not heads:
         return _Listed([])
     winner = max(heads, key=lambda c: (items.head(heads[c]).updated_at, c))
@@ -229,23 +258,28 @@ def _latest_of(table: Table, tree: _Tree, request: ListRequest) -> _Listed:
     return _Listed(_if_it_matches(tree, shown, request), looked=len(heads))
 
 
-def _all_of(table: Table, tree: _Tree, request: ListRequest) -> _Listed:
-    """Return the tree's conversations that match, newest first, from the request's place on."""
-    group_id, after = tree.group.group_id, request.after
+def _heads_to_choose_from(table: Table, tree: _Tree) -> list[Item]:
+    """Return the tree's HEADs; of one with many forks those of its root and of the newest forks."""
+    group_id = tree.group.group_id
+    if tree.group.forks <= NEWEST_FORKS:
+        return list(table.query(keys.heads_range(group_id)))
+    newest = table.query(keys.tree_range(group_id), backward=True, limit=NEWEST_FORKS)
+    forks = [keys.listed(row["SK"]["S"]).conversation_id for row in newest]
+    root = tree.items.get(keys.head(group_id, group_id))
+    found = table.get(keys.head(group_id, fork_id) for fork_id in forks)
+    return [*found.values(), *([root] if root else [])]
+
+
+def _all_of(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _Listed:
+    """Return the tree's conversations that match, newest first, from a place on."""
+    group_id = tree.group.group_id
     before = after.conversation if after is not None and after.tree == tree.place else None
     at_once = request.limit + 1 if request.query is None else FORKS_AT_ONCE
     rows = table.query(keys.tree_range(group_id, before=before), backward=True, page=at_once)
     listed: list[tuple[Place, Shown]] = []
     looked = 0
     while places := [keys.listed(row["SK"]["S"]) for row in islice(rows, at_once)]:
-        found = table.get(
-            key
-            for place in places
-            for key in (
-                keys.conversation(group_id, place.conversation_id),
-                keys.head(group_id, place.conversation_id),
-            )
-        )
+        found = _read(table, group_id, [place.conversation_id for place in places], request.query)
         for place in places:
             shown = _conversation(found, tree, place.conversation_id)
             if shown is not None and _matches(shown, request.query):
@@ -256,6 +290,21 @@ def _all_of(table: Table, tree: _Tree, request: ListRequest) -> _Listed:
         if looked >= FORKS_MAX:
             return _Listed(listed, looked, Place(tree.place, places[-1]))
     return _Listed(listed, looked)
+
+
+def _read(
+    table: Table, group_id: str, conversation_ids: Sequence[str], query: str | None
+) -> Mapping[Key, Item]:
+    """Return the CONVs and HEADs; with a query the HEADs of those alone whose title matches."""
+    conversations = [keys.conversation(group_id, one) for one in conversation_ids]
+    heads = [keys.head(group_id, one) for one in conversation_ids]
+    if query is None:
+        return table.get([*conversations, *heads])
+    found = table.get(conversations)
+    pairs = zip(conversations, heads, strict=True)
+    return found | table.get(
+        head for one, head in pairs if one in found and _has(query, items.conversation(found[one]).title)
+    )
 
 
 def _conversation(found: Mapping[Key, Item], tree: _Tree, conversation_id: str) -> Shown | None:

@@ -153,7 +153,9 @@ def remove_membership(table: Table, *, caller: Caller, conversation_id: str, use
         writes = [
             *_allowed(table, seen, caller, target=user_id, by=-1),
             table.write.delete_member(group.group_id, user_id, was=member.level),
-            table.write.delete("mine", keys.mine(user_id, group.created_at, group.group_id)),
+            table.write.delete(
+                "mine", keys.mine(user_id, group.created_at, group.group_id, is_child=group.is_child)
+            ),
             *_drop_transfer(table, seen, user_id),
         ]
         return writes, None

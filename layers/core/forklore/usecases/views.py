@@ -1,9 +1,9 @@
 """Reading a page of a view, round by round; what to read is planned in domain.paging."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from forklore.domain import ancestry, keys, paging
+from forklore.domain import ancestry, content, jsontext, keys, paging
 from forklore.domain.chain import Chain
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import FIRST, EntryId
@@ -11,13 +11,17 @@ from forklore.domain.model import NOTHING, Channel, Entry, Lasts
 from forklore.domain.paging import Span, Window
 from forklore.errors import UnavailableError
 from forklore.storage import items
+from forklore.storage.connection import Item
 from forklore.storage.items import StoredEntry
-from forklore.storage.table import Table
+from forklore.storage.table import BATCH_KEYS_MAX, Table
 
 READ_MAX = 10_000
 """Entries of the view looked at for one page; at the bound it comes back short, with a cursor."""
 ROUND_MAX = 1_000
 EPOCH_FIRST_PAGE = 50
+TEXTS_LOOKED_AT = 100
+CONTEXTS_AT_FIRST = 8
+"""CTX items looked for in the first request, of a view of more conversations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +198,31 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Wi
         window = window.beyond(page.resume, backward=False)
 
 
+def last_text(
+    table: Table, group_id: str, view: ancestry.Path, *, nearest: StoredEntry | None = None
+) -> str | None:
+    """Return the text of the last history entry of `view` that has one, among the last TEXTS_LOOKED_AT.
+
+    nearest: the last history entry, where it was read already.
+    """
+    text = _text(table, group_id, [nearest]) if nearest else None
+    if text is None:
+        show = Filter((Channel.HISTORY,))
+        page = read_view(table, group_id, view, show=show, limit=TEXTS_LOOKED_AT, backward=True)
+        text = _text(table, group_id, page.entries)
+    return text
+
+
+def _text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> str | None:
+    """Return the first text of the entries."""
+    for one in stored:
+        [entry] = table.with_bodies(group_id, [one])
+        text = content.history_text(jsontext.read_value(entry.content))
+        if text:
+            return text
+    return None
+
+
 def latest_context(
     table: Table,
     group_id: str,
@@ -242,23 +271,48 @@ def latest_epoch(
     view: ancestry.Path,
     client_id: str,
     window: Window = Window(),  # noqa: B008 (a value)
-) -> Epoch:
-    """Return the client's latest epoch that `view` shows in `window`.
+) -> tuple[Epoch, ancestry.Path]:
+    """Return the client's latest epoch that `view` shows in `window`, and the part of the view up to it.
 
-    A long one is not read through: its last entry says which it is, and the CTX of that entry's conversation
-    where it begins, for a view that shows the entry shows what came before it. Only if that conversation has
-    gone on to a later epoch is all of this one read.
+    A client has context where it has a CTX and nowhere else, so no other segment is read, whatever others
+    have written there. The nearest CTX whose context is shown says which epoch it is and where that begins,
+    for a view that shows an entry shows what came before it. Only if its conversation has gone on to a later
+    epoch is all of this one read.
     """
-    show = Filter((Channel.CONTEXT,), client_id)
-    page = read_view(table, group_id, view, show=show, limit=EPOCH_FIRST_PAGE, window=window, backward=True)
-    entries = [stored.entry for stored in page.entries]
-    newest = [entry for entry in entries if entry.epoch == entries[0].epoch]
-    if newest and (page.resume is None or len(newest) < len(entries)):
-        return Epoch(newest[-1].epoch or 0, newest[-1].entry_id)
-    if newest:
-        key = keys.context(group_id, newest[0].conversation_id, client_id)
-        item = table.get([key]).get(key)
-        if item is not None and items.epoch(item).number == newest[0].epoch:
-            return items.epoch(item)
-    whole = latest_context(table, group_id, view, client_id, window)
-    return Epoch(whole[0].entry.epoch or 0, whole[0].entry_id) if whole else NO_EPOCH
+    for end, context in _contexts(table, group_id, view, client_id):
+        shown = view[:end]
+        own = window.clipped(ancestry.floor_of(shown[:-1]), shown[-1].stop)
+        if items.last_context(context) < own.stop:
+            return items.epoch(context), shown
+        last = _last(table, group_id, shown[-1:], Filter((Channel.CONTEXT,), client_id), own)
+        if last is not None and last.entry.epoch == items.epoch(context).number:
+            return items.epoch(context), shown
+        if last is not None:
+            whole = latest_context(table, group_id, shown, client_id, window)
+            return Epoch(whole[0].entry.epoch or 0, whole[0].entry_id), shown
+    return NO_EPOCH, ()
+
+
+def _contexts(table: Table, group_id: str, view: ancestry.Path, client_id: str) -> Iterator[tuple[int, Item]]:
+    """Yield the client's CTX items along the view, the nearest first, each with where its segment ends.
+
+    More of them are looked for in each request, as those before were not enough.
+    """
+    end, at_once = len(view), CONTEXTS_AT_FIRST
+    while end:
+        some = range(max(0, end - at_once), end)[::-1]
+        wanted = {at: keys.context(group_id, view[at].conversation_id, client_id) for at in some}
+        found = table.get(wanted.values())
+        yield from ((at + 1, found[key]) for at, key in wanted.items() if key in found)
+        end, at_once = some[-1], min(2 * at_once, BATCH_KEYS_MAX)
+
+
+def _last(
+    table: Table, group_id: str, view: ancestry.Path, show: Filter, window: Window
+) -> StoredEntry | None:
+    """Return the last entry shown, however many others come after it: a short page is no answer."""
+    while True:
+        page = read_view(table, group_id, view, show=show, limit=1, window=window, backward=True)
+        if page.entries or page.resume is None:
+            return page.entries[0] if page.entries else None
+        window = window.beyond(page.resume, backward=True)

@@ -129,7 +129,7 @@ def list_forks(call: Call) -> Mapping[str, Any]:
         call.table,
         caller=call.caller,
         conversation_id=conversation_id,
-        after=lambda: cursors.to_listed(resource, query.after_cursor),
+        after=lambda: cursors.to_listed_or_id(resource, query.after_cursor),
         limit=query.limit,
     )
     return {
@@ -149,7 +149,7 @@ def list_children(
         call.table,
         caller=call.caller,
         conversation_id=conversation_id,
-        after=lambda: cursors.to_listed(resource, query.after_cursor),
+        after=lambda: cursors.to_listed_or_id(resource, query.after_cursor),
         limit=query.limit,
     )
     return {
