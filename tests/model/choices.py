@@ -7,7 +7,8 @@ from typing import TypeVar
 from uuid import UUID
 
 from tests.model.asking import Caller, Json
-from tests.model.oracle import LEVELS, Conversation, Oracle, latest_epoch
+from tests.model.lists import latest_epoch
+from tests.model.oracle import LEVELS, Conversation, Oracle
 
 CLIENTS = (None, "planner", "coder")
 WORDS = ("tea", "Zürich", "🫖", "brew", "a\nline", "NULL", "  ", "Straße", "#1")

@@ -1,6 +1,6 @@
 """What the oracle asks of lists of entries."""
 
-from tests.model.asking import Json
+from tests.model.asking import Json, require
 
 
 def place_of(entry_id: str, whole: list[Json]) -> int:
