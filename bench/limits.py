@@ -78,9 +78,7 @@ MISSED: Mapping[str, Missed] = {
     "newest page, of a fork": Missed(
         "its id is taken for a root's first: 5 units for nothing; half a page is shown", Limit(3, 17, 0)
     ),
-    "newest page, an agent's": Missed(
-        "50 of each channel are read, and the CTX that says whether there is any context", Limit(2, 28, 0)
-    ),
+    "newest page, an agent's": _BOTH,
     "admin: newest page": _BOTH,
     "page, all forks": Missed(
         "the tree is read in order, context among it, until a page is full", Limit(3, 28, 0)

@@ -188,7 +188,7 @@ def listed() -> Iterator[World]:
     """A world in which every list has two pages, whatever the filters."""
     with table_on_moto() as template:
         world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
-        for number in (41, 42):
+        for number in (71, 72):
             child = {**SAID, "startedByConversationId": ROOT}
             world.send(append(child, to=conversation_id(number)))
             own = conversation_id(number + 10)

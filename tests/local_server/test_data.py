@@ -172,7 +172,7 @@ def test_a_database_that_ends_at_once_is_one_line_and_1(tmp_path: Path) -> None:
 
 def test_make_run_hands_the_folder_on() -> None:
     done = subprocess.run(
-        ["make", "--dry-run", "run", "RUN=nowhere", "DATA=./my data"],
+        ["make", "--no-print-directory", "--dry-run", "run", "RUN=nowhere", "DATA=./my data"],
         cwd=ROOT,
         capture_output=True,
         text=True,

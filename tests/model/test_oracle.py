@@ -17,8 +17,10 @@ def test_the_oracle_is_short() -> None:
 def test_the_oracle_shares_no_code_with_forklore() -> None:
     asking = ORACLE.with_name("asking.py")
 
-    assert _imported(ORACLE) == {"re", "collections.abc", "dataclasses", "decimal", "tests.model.asking"}
+    own = {"tests.model.asking", "tests.model.lists"}
+    assert _imported(ORACLE) == {"re", "collections.abc", "dataclasses", "decimal"} | own
     assert _imported(asking) == {"dataclasses", "typing"}
+    assert _imported(ORACLE.with_name("lists.py")) == {"tests.model.asking"}
 
 
 def test_the_oracle_knows_every_operation() -> None:

@@ -864,7 +864,6 @@ AS_A_STRANGER: dict[str, Callable[[Table], object]] = {
     "latest, of all forks": lambda table: known(table, FORK, all_forks=True),
     "of all epochs": lambda table: known(table, ROOT, epoch="all"),
     "of one epoch": lambda table: known(table, ROOT, epoch=1),
-    "history and context": lambda table: page(table, ROOT, by=PLANNER, limit=1, tail=True),
     "first sync of nothing": lambda table: sync(table, to=FORK),
     "first sync, to a fork": lambda table: sync(table, "mine", to=FORK),
     "first context, of a fork": lambda table: note(table, TWIG, "mine", by=PLANNER),

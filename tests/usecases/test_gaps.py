@@ -4,6 +4,7 @@ Source: read-committed isolation of Query (DynamoDB developer guide, transaction
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from forklore.domain.model import Caller, Channel
 from forklore.errors import UnavailableError
 from forklore.storage.table import Table
 from forklore.usecases.entries import EntryPage
-from tests.support.tables import Store, Wire
+from tests.support.tables import Request, Store, Wire
 from tests.usecases.builders import (
     AFTER,
     ANN,
@@ -24,6 +25,7 @@ from tests.usecases.builders import (
     conversation,
     fork,
     page,
+    read,
     said,
     say,
     thought,
@@ -146,7 +148,7 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("limit", [1, 2, 4, 50])
+@pytest.mark.parametrize("limit", [1, 3, 50])
 @pytest.mark.parametrize("who", READERS)
 @pytest.mark.parametrize("scene", SCENES)
 def test_an_entry_that_shows_late_is_missed_by_nobody(
@@ -190,6 +192,21 @@ def test_the_view_up_to_an_entry_and_the_whole_tree_end_before_what_shows_late(s
             assert hidden not in _ids(cut)
             assert cut.after is not None
             assert cut.after < hidden
+
+
+def test_a_first_context_is_not_passed_although_its_ctx_shows_late(store: Store) -> None:
+    append(store.process(), ROOT, said("a"), thought("b"), by=PLANNER)
+    say(store.process(), ROOT, "c")
+    process = store.process()
+
+    def hide(request: Request, answer: dict[str, Any]) -> None:
+        if request.operation == "BatchGetItem":
+            held = answer["Responses"]["forklore"]
+            held[:] = [item for item in held if not item["SK"]["S"].startswith("CTX#")]
+
+    Wire.of(process).after(hide)
+
+    assert read(process, by=PLANNER) == ["a", "b", "c"]
 
 
 def test_a_whole_page_costs_no_read_more(store: Store) -> None:

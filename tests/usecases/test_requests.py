@@ -200,7 +200,7 @@ FIGURES = {
     "create": Figure(lambda a: create(a.table, a.new_id), 2, 2),
     "create, with a key": Figure(lambda a: create(a.table, a.new_id, once=once(a.new_id)), 2, 2),
     "create by appending": Figure(lambda a: say(a.table, a.new_id, "x"), 2, 2),
-    "fork before an entry": Figure(lambda a: fork(a.table, a.tree.root, a.new_id, a.tree.anchors[7]), 2, 2),
+    "fork before an entry": Figure(lambda a: fork(a.table, a.tree.root, a.new_id, a.tree.anchors[7]), 3, 2),
     "fork after an entry": Figure(lambda a: fork(a.table, a.tree.root, None, a.tree.anchors[7], AFTER), 2, 2),
     "fork at the head": Figure(lambda a: fork(a.table, a.tree.root, a.new_id), 2, 2),
     "fork by another member": Figure(lambda a: fork(a.table, a.tree.root, a.new_id, by=BOB), 2, 2),
@@ -223,7 +223,7 @@ FIGURES = {
         lambda a: page(a.table, a.tree.root, limit=50, tail=True, by=PLANNER), 3, 2, knows_context
     ),
     "newest page, of an agent without context": Figure(
-        lambda a: page(a.table, a.tree.root, limit=50, tail=True, by=CODER), 2, 2
+        lambda a: page(a.table, a.tree.root, limit=50, tail=True, by=CODER), 3, 2, knows_context
     ),
     "first page": Figure(lambda a: page(a.table, a.tree.root, limit=50), 2, 2),
     "page after a cursor": Figure(

@@ -9,7 +9,6 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import LAST, EntryId
 from forklore.domain.model import (
-    NOTHING,
     Caller,
     Channel,
     Conversation,
@@ -378,7 +377,7 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
     InvalidCursorError if a position is not of an entry of the unfiltered view.
     """
     cut, client = request.cut, caller.client_id
-    may_see_context = request.channel is not Channel.HISTORY
+    wants_context = request.channel is Channel.CONTEXT
     named = [*cut.entry_ids, *([request.up_to] if request.up_to else [])]
     found = find(
         table,
@@ -386,11 +385,7 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
         caller=caller,
         in_group=lambda group_id: [
             *(keys.entry(group_id, entry_id) for entry_id in named),
-            *(
-                [keys.context(group_id, request.conversation_id, client)]
-                if client and may_see_context
-                else []
-            ),
+            *([keys.context(group_id, request.conversation_id, client)] if client and wants_context else []),
         ],
     )
     opened = found.require(request.conversation_id, AccessLevel.READER)
@@ -412,6 +407,7 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
             lasts = entry.after
     own = found.beside.get(keys.context(group_id, request.conversation_id, client)) if client else None
     show, window, view = _current(table, request, opened, show, window, own)
+    window = window.clipped(ids.FIRST, ancestry.floor_of(view))
     if cut.after:
         window = window.clipped(ids.next_id(cut.after), ids.LAST)
     if cut.before:
@@ -436,7 +432,7 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
             window=window,
             backward=cut.backward,
             own_entries=_own_entries(opened, show) if not named and view == opened.view else None,
-            last=lasts if view == opened.view else NOTHING,
+            last=lasts,
             may_be_cut=True,
         )
     return _in_order(table, group_id, page, cut)
@@ -463,12 +459,13 @@ def _current(
     own: the client's CTX in the conversation, which says where the latest epoch begins, so that older ones
     cost nothing. Without it the conversation itself has no context of the client, so that the context of
     others costs nothing. For the view as it once was, what the CTX items along it say is compared with it.
+    A list of both channels goes by HEAD alone: a CTX that shows late would let it pass an entry.
     """
     client, view, group_id = show.client_id, opened.view, opened.group.group_id
     if client is None:
         return show, window, view
     if request.channel is not Channel.CONTEXT:
-        has_none = own is None and not opened.path and not request.all_forks
+        has_none = opened.head.lasts.context is None and not request.all_forks
         return (replace(show, channels=(Channel.HISTORY,)) if has_none else show), window, view
     if own is None:
         view = opened.path
