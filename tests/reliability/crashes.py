@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
-from forklore.storage.connection import ATTEMPTS_MAX
+from forklore.storage.connection import ATTEMPTS_MAX, CONFLICTS_MAX
 from tests.reliability.comparing import seen
 from tests.reliability.faults import READS, WRITE, Call, Choose, Fault, Killed, at, lasting
 from tests.reliability.intact import assert_intact
@@ -100,7 +100,7 @@ class Crashes:
             if not injected:
                 assert fault.is_page, (number, fault)
                 return False
-            hold(injected == (ATTEMPTS_MAX if lasts else 1), number, fault, f"{injected} attempts")
+            hold(injected == (_attempts_max(fault) if lasts else 1), number, fault, f"{injected} attempts")
             if not self.operation.is_read:
                 assert_intact(store)
             is_again = answer is None or (lasts and answer.status in ASKED_AGAIN)
@@ -152,3 +152,8 @@ class Crashes:
         if not self.operation.is_read:
             return self.world.copy(self.endpoint)
         return nullcontext(self.world.shared(self.endpoint))
+
+
+def _attempts_max(fault: Fault) -> int:
+    """Return how often a call is tried while the fault lasts."""
+    return CONFLICTS_MAX if fault is Fault.CONFLICT else ATTEMPTS_MAX
