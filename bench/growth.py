@@ -21,7 +21,7 @@ GROWTH_MAX = 1.1
 """The largest cost on an axis to the smallest that is compared, where there is no reason for more."""
 COMPARED = {"entries": (100, 10_000), "forks": (1, 1_000), "chain": (10, 990), "entry_bytes": (1024, 4096)}
 """The places of an axis that `make bench` compares."""
-PATH_BYTES, HEAD_BYTES, OTHER_BYTES = 128, 512, 512
+PATH_BYTES, HEAD_BYTES, OTHER_BYTES = 128, 560, 512
 """What they are here at the most: a PATH beside its segments; a HEAD; a CONV, TREE and CTX together."""
 APPENDED, FORKED = 70, 3
 """How many entries the cases append before the tree is deleted, and how many forks they make of its end."""
@@ -55,7 +55,7 @@ def _writes(size: float) -> int:
 
 def _stored_bytes(shape: Shape) -> float:
     """Return the size of an entry: its text compressed, and what is beside it."""
-    return 0.55 * shape.entry_bytes + 320
+    return 0.55 * shape.entry_bytes + 356
 
 
 def _path_bytes(depth: int) -> int:

@@ -77,7 +77,7 @@ SHAPES = {
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S"),
     Kind.ENTRY: _shape(
         "L1:S userId:S contentType:S size:N nonce:S",
-        "clientId:S agentId:S epoch:N usage:S body:B chunks:N prevHistory:S prevContext:S",
+        "clientId:S agentId:S epoch:N usage:S body:B chunks:N prev:B",
     ),
     Kind.KID: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),

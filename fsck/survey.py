@@ -170,7 +170,8 @@ class Survey:
         epoch, client = item.get("epoch", {}).get("N"), item.get("clientId", {}).get("S")
         tree = self._tree(key)
         own = tree.own.setdefault(conversation_id, Own())
-        own.after[entry_id] = _interned(item, "prevHistory"), _interned(item, "prevContext")
+        named = items.lasts(item)
+        own.after[entry_id] = _interned(named.history), _interned(named.context)
         if "usage" in item:
             own.usage += _usage(item["usage"]["S"])
         if channel is Channel.HISTORY:
@@ -256,9 +257,9 @@ def _usage(text: str) -> Usage:
     return Usage(tokens[0], tokens[1], tokens[2], int(cost))
 
 
-def _interned(item: Item, name: str) -> str | None:
-    """Return an id that the item names; one text for all items that name it."""
-    return sys.intern(item[name]["S"]) if name in item else None
+def _interned(entry_id: str | None) -> str | None:
+    """Return an id; one text for all items that name it."""
+    return sys.intern(entry_id) if entry_id else None
 
 
 def _require(is_so: bool) -> None:

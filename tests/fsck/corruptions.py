@@ -266,10 +266,10 @@ CORRUPTIONS = [
     a(
         "an entry skips the one before it",
         "wrong_prev",
-        lambda m: m.change(m.said(2), prevHistory=text(m.world.said[0])),
+        lambda m: m.change(m.said(2), prev=m.contents[m.said(1)]["prev"]),
     ),
-    a("an entry names none before it", "wrong_prev", lambda m: m.change(m.said(1), prevHistory=None)),
-    a("an entry names no context", "wrong_prev", lambda m: m.change(m.thought(1), prevContext=None)),
+    a("an entry names none before it", "wrong_prev", lambda m: m.change(m.said(1), prev=None)),
+    a("an entry names no context", "wrong_prev", lambda m: m.change(m.thought(1), prev=None)),
     a(
         "a fork forgets the history it inherits",
         "wrong_last_history",

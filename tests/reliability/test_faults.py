@@ -6,7 +6,7 @@ import pytest
 
 from forklore.domain.keys import TREE_SHARDS
 from forklore.domain.model import Caller
-from forklore.storage.connection import ATTEMPTS_MAX
+from forklore.storage.connection import ATTEMPTS_MAX, CONFLICTS_MAX
 from tests.reliability.faults import Fault, Killed, at, lasting
 from tests.reliability.service import Process
 from tests.support.tables import Store
@@ -48,7 +48,8 @@ def test_a_lasting_fault_befalls_every_attempt(store: Store, fault: Fault, done:
     process = Process(store, lasting(last, fault))
 
     assert append(process) == 503
-    assert [call.number for call, _ in process.faults.injected] == list(range(last, last + ATTEMPTS_MAX))
+    most = CONFLICTS_MAX if fault is Fault.CONFLICT else ATTEMPTS_MAX
+    assert [call.number for call, _ in process.faults.injected] == list(range(last, last + most))
     assert shown(store) == 1 + done
 
 

@@ -1,17 +1,19 @@
 """Values to DynamoDB items and back. Only here are attributes named."""
 
 import json
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from forklore.domain import ancestry, keys
+from forklore.domain import ancestry, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import (
+    NOTHING,
     Conversation,
     Entry,
     ForkPoint,
@@ -418,6 +420,22 @@ def last_context(item: Item) -> EntryId:
     return EntryId(item["last"]["S"])
 
 
+def _packed(shown: Lasts) -> bytes | None:
+    """Return in 32 bytes what was shown last, a history and a context entry; None for nothing."""
+    if shown == NOTHING:
+        return None
+    return b"".join(uuid.UUID(one or ids.FIRST).bytes for one in (shown.history, shown.context))
+
+
+def lasts(item: Item) -> Lasts:
+    """Return what an ENTRY item names as shown last before it."""
+    if "prev" not in item:
+        return NOTHING
+    packed = bytes(item["prev"]["B"])
+    history, context = (str(uuid.UUID(bytes=packed[at : at + 16])) for at in (0, 16))
+    return Lasts(*(None if one == ids.FIRST else EntryId(one) for one in (history, context)))
+
+
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
     """An entry as it lies in its item. chunks: how many BLOB items hold the body; 0: it is in `body`."""
@@ -446,8 +464,7 @@ def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) 
             "epoch": entry.epoch,
             "contentType": entry.content_type,
             "usage": entry.usage_json,
-            "prevHistory": entry.after.history,
-            "prevContext": entry.after.context,
+            "prev": _packed(entry.after),
             "body": None if cut else body,
             "chunks": len(cut) or None,
             "size": escaped_bytes,
@@ -477,7 +494,7 @@ def stored_entry(item: Item) -> StoredEntry:
             content_type=a["contentType"],
             content="",
             usage_json=a.get("usage"),
-            after=Lasts(a.get("prevHistory"), a.get("prevContext")),
+            after=lasts(item),
         ),
         body=a.get("body", b""),
         chunks=a.get("chunks", 0),
