@@ -6,7 +6,9 @@ from functools import partial
 from typing import Any
 
 from forklore.domain import keys
+from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
+from forklore.domain.model import Caller
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import State
@@ -22,6 +24,7 @@ from tests.reliability.world import (
     ANN,
     BOB,
     CHILD,
+    CODER,
     CROWD,
     DEAD,
     HALF,
@@ -29,6 +32,7 @@ from tests.reliability.world import (
     NEW,
     PASSED,
     PASSED_FORK,
+    PLANNER,
     ROOT,
     begin,
     built,
@@ -43,6 +47,7 @@ from tests.reliability.world import (
     run_deletion,
     said,
     settle,
+    thought,
 )
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Request, Wire
@@ -268,6 +273,51 @@ def start_a_child_late(endpoint: str, rewrite: Rewrite | None = None) -> None:
         hold(answer.status == 403 and store.contents() == left, answer)
 
 
+def sync_on_a_context_that_shows_late(client: Caller, endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Hold that a sync is decided again where what it has read of the context was not the newest.
+
+    A read that meets a transaction half way shows HEAD as it is now, and the context as it was.
+    """
+    with built(family, endpoint).copy(endpoint) as store:
+        place = keys.context(ROOT, ROOT, client.client_id or "")
+        earlier = store.contents().get(place)
+        noted = {"conversationId": ROOT, **thought("rival")}
+        rival = Process(store).ask("appendEntry", client, **noted).id
+        syncing, is_late = Process(store, rewrite=rewrite), [True]
+
+        def show_late(request: Request, answer: dict[str, Any]) -> None:
+            found = {
+                "Query": lambda: answer["Items"],
+                "BatchGetItem": lambda: answer["Responses"][store.name],
+            }.get(request.operation, list)()
+            if is_late and request.operation in ("Query", "BatchGetItem"):
+                hidden = (place, keys.entry(ROOT, EntryId(rival)))
+                shown = [item for item in found if items.key(item) not in hidden]
+                if earlier and len(shown) < len(found) and request.operation == "BatchGetItem":
+                    shown.append(earlier)
+                found[:] = shown
+            if request.operation == "TransactWriteItems":
+                is_late.clear()
+
+        wire = Wire.of(syncing.table)
+        wire.before(lambda request: is_late.clear() if request.operation == "TransactWriteItems" else None)
+        wire.after(show_late)
+        answer = syncing.ask(
+            "syncContext",
+            client,
+            conversationId=ROOT,
+            contentType="note",
+            content=["a", "b", "rival", "mine"],
+        )
+
+        hold(answer.status == 200, answer)
+        assert_intact(store)
+        listed = {"conversationId": ROOT, "channel": "context"}
+        shown = Process(store).ask("listEntries", client, **listed).body["data"]
+        held = [element for entry in shown for element in entry["content"]]
+        hold(held == ["a", "b", "rival", "mine"], held)
+
+
 def delete_a_child_whose_parent_is_gone(endpoint: str, rewrite: Rewrite | None = None) -> None:
     """Hold that nothing of a tree comes back when one of its children goes later than itself."""
     with built(dead_family, endpoint).copy(endpoint) as store:
@@ -316,6 +366,8 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two go on with a child": go_on_with_a_child,
     "offer what is deleted": offer_what_is_deleted,
+    "sync on a context that shows late": partial(sync_on_a_context_that_shows_late, PLANNER),
+    "sync for the first time on a context that shows late": partial(sync_on_a_context_that_shows_late, CODER),
     "take over what was begun anew": take_over_what_was_begun_anew,
     "clear up what lives again": clear_up_what_lives_again,
     "delete what lives again": partial(clear_up_what_lives_again, erased=2),

@@ -1,3 +1,5 @@
+import threading
+import time
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -984,3 +986,44 @@ def test_a_stranger_does_not_learn_that_a_tree_is_full(store: Store, table: Tabl
 
     with store.refuses(ForbiddenError):
         say(table, ROOT, "x", by=EVE)
+
+
+def test_a_context_is_appended_although_another_thread_appends_after_each_refusal(
+    store: Store, table: Table
+) -> None:
+    append(table, ROOT, thought("one"), by=PLANNER)
+    append(store.process(), ROOT, thought("two", epoch=2), by=PLANNER)
+    wire, refusals = Wire.of(table), list[int]()
+
+    def meanwhile(request: Request, answer: dict[str, Any]) -> None:
+        if request.operation == WRITE and "Error" in answer and len(refusals) < 5:
+            refusals.append(request.number)
+            say(table, ROOT, "by another thread")
+
+    wire.after(meanwhile)
+
+    [entry] = append(table, ROOT, thought("three"), by=PLANNER)
+
+    assert entry.epoch == 2
+    assert 1 <= len(refusals) <= 2
+
+
+def test_a_turn_is_waited_for_no_longer_than_the_request_has_time(table: Table) -> None:
+    begun = threading.Event()
+    ended = threading.Event()
+
+    def hold() -> None:
+        with table.known.turn(ROOT):
+            begun.set()
+            ended.wait(5)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    begun.wait(5)
+    began = time.monotonic()
+    with table.within(0.2).turn(ROOT):
+        waited = time.monotonic() - began
+    ended.set()
+    holder.join()
+
+    assert 0.1 < waited < 0.8

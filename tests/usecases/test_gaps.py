@@ -12,12 +12,15 @@ from forklore.domain import keys
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Channel
 from forklore.errors import UnavailableError
+from forklore.storage import items
 from forklore.storage.table import Table
+from forklore.usecases import forks
 from forklore.usecases.entries import EntryPage
 from tests.support.tables import Request, Store, Wire
 from tests.usecases.builders import (
     AFTER,
     ANN,
+    CODER,
     FORK,
     PLANNER,
     ROOT,
@@ -28,8 +31,10 @@ from tests.usecases.builders import (
     read,
     said,
     say,
+    texts,
     thought,
 )
+from tests.usecases.test_context import note, sync
 from tests.usecases.test_half_visible import ALWAYS, sees_late, without
 
 Walk = Callable[[Table, str, Caller, Channel | None, int], list[EntryId]]
@@ -192,6 +197,102 @@ def test_the_view_up_to_an_entry_and_the_whole_tree_end_before_what_shows_late(s
             assert hidden not in _ids(cut)
             assert cut.after is not None
             assert cut.after < hidden
+
+
+def test_backward_pages_of_a_part_and_of_the_whole_tree_end_before_what_shows_late(store: Store) -> None:
+    where = one_by_one(store.process())
+    whole = _ids(page(store.process(), where, all_forks=True))
+    _, b, c, d = say(store.process(), conversation(31), "a", "b", "c", "d")
+
+    late = store.process()
+    sees_late(late, without(keys.entry(conversation(31), b)), times=ALWAYS)
+    cut = page(late, conversation(31), before=c, up_to=d)
+    assert (_ids(cut), cut.before) == ([], c)
+    for hidden in whole[:-1]:
+        process = store.process()
+        sees_late(process, without(keys.entry(ROOT, hidden)), times=ALWAYS)
+        before = whole[-1]
+        while before > hidden:
+            got = page(process, where, all_forks=True, before=before, limit=1)
+            assert hidden not in _ids(got)
+            if got.before is None or got.before == before:
+                break
+            before = got.before
+        assert before > hidden
+
+
+def test_an_inherited_context_that_shows_late_is_not_taken_for_whole(store: Store) -> None:
+    table = store.process()
+    note(table, ROOT, "c1", by=PLANNER)
+    hidden = note(table, ROOT, "c2", by=PLANNER)
+    append(table, ROOT, "said")
+    fork(table)
+    note(table, FORK, "of another", by=CODER)
+    late = without(keys.entry(ROOT, hidden))
+
+    for epoch in ("latest", "all", 1):
+        process = store.process()
+        sees_late(process, late, times=ALWAYS)
+        got = page(process, FORK, by=PLANNER, channel=Channel.CONTEXT, epoch=epoch)
+        assert texts(got.entries) == ["c1"]
+        assert got.after == got.entries[-1].entry_id
+        with pytest.raises(UnavailableError):
+            page(process, FORK, by=PLANNER, channel=Channel.CONTEXT, epoch=epoch, tail=True)
+
+    process = store.process()
+    sees_late(process, late, times=3)
+    sync(process, "c1", "c2", "c3", to=FORK)
+    assert read(store.process(), FORK, by=PLANNER, channel=Channel.CONTEXT)[-1] == "c3"
+    assert len(read(store.process(), FORK, by=PLANNER, channel=Channel.CONTEXT)) == 3
+
+
+def test_an_agent_sees_its_context_of_other_forks_of_the_tree(store: Store) -> None:
+    table = store.process()
+    append(table, ROOT, "a")
+    fork(table)
+    note(table, FORK, "c1", by=PLANNER)
+
+    for epoch in ("latest", "all", 1):
+        shown = read(table, by=PLANNER, all_forks=True, channel=Channel.CONTEXT, epoch=epoch)
+        assert shown == ["c1"]
+
+
+def test_the_view_up_to_an_entry_newer_than_head_as_it_was_read_shows_its_context(store: Store) -> None:
+    table = store.process()
+    append(table, ROOT, "a", by=PLANNER)
+    earlier = store.item(keys.head(ROOT, ROOT))
+    c, d = say(table, ROOT, thought("c"), said("d"), by=PLANNER)
+    process = store.process()
+
+    def show_late(request: Request, answer: dict[str, Any]) -> None:
+        if request.operation == "BatchGetItem":
+            for item in answer["Responses"]["forklore"]:
+                if items.key(item) == keys.head(ROOT, ROOT):
+                    item.clear()
+                    item.update(earlier)
+
+    Wire.of(process).after(show_late)
+
+    assert c in _ids(page(process, by=PLANNER, up_to=d))
+
+
+def test_a_fork_that_shows_late_is_not_left_out_of_the_list(store: Store) -> None:
+    table = store.process()
+    append(table, ROOT, "a")
+    fork(table)
+    process, hidden = store.process(), list[int]()
+
+    def hide(request: Request, answer: dict[str, Any]) -> None:
+        if request.operation == "BatchGetItem" and len(hidden) < 2:
+            held = answer["Responses"]["forklore"]
+            shown = [item for item in held if items.key(item) != keys.conversation(ROOT, FORK)]
+            hidden.extend([1] * (len(held) - len(shown)))
+            held[:] = shown
+
+    Wire.of(process).after(hide)
+    got = forks.list_forks(process, caller=ANN, conversation_id=ROOT, after=lambda: None, limit=20)
+
+    assert [one.conversation_id for one in got.conversations] == [ROOT, FORK]
 
 
 def test_a_first_context_is_not_passed_although_its_ctx_shows_late(store: Store) -> None:

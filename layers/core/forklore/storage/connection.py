@@ -86,6 +86,10 @@ class Deadline:
         """Return the deadline of what has so many seconds left; `most` bounds what a request may take."""
         return cls(time.monotonic() + min(seconds, most))
 
+    @property
+    def seconds_left(self) -> float:
+        return self.at - time.monotonic()
+
     def allows(self, seconds: float) -> bool:
         return time.monotonic() + seconds < self.at
 

@@ -61,14 +61,14 @@ class Known:
         self._turns = [threading.RLock() for _ in range(TURNS)]
 
     @contextmanager
-    def turn(self, conversation_id: str) -> Iterator[None]:
+    def turn(self, conversation_id: str, *, seconds: float = TURN_SECONDS) -> Iterator[None]:
         """Let the threads of this process write to a conversation one after another.
 
         Each then knows what the one before has written. Processes do not wait for one another; HEAD orders
-        them.
+        them. seconds: how long a thread has to wait for its turn.
         """
         turn = self._turns[hash(conversation_id) % TURNS]
-        is_ours = turn.acquire(timeout=TURN_SECONDS)
+        is_ours = turn.acquire(timeout=max(0.0, min(seconds, TURN_SECONDS)))
         try:
             yield
         finally:

@@ -4,6 +4,7 @@ import heapq
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -146,6 +147,10 @@ class Table:
     def has_time(self) -> bool:
         """Tell whether the request may still start anything."""
         return self._until().allows(0)
+
+    def turn(self, conversation_id: str) -> AbstractContextManager[None]:
+        """Let this process's threads write to a conversation one after another, while there is time."""
+        return self.known.turn(conversation_id, seconds=self._until().seconds_left)
 
     def pause(self, attempt: int) -> None:
         """Sleep a little before the attempt, the first of which is 0.

@@ -152,15 +152,18 @@ def _see(
     group_id = opened.group.group_id
     own = found.beside.get(keys.context(group_id, conversation_id, client))
     if own is not None:
-        epoch, view = items.epoch(own), opened.view
+        latest = views.Latest(items.epoch(own), opened.view, items.last_context(own))
     else:
-        epoch, view = views.latest_epoch(table, group_id, opened.path, client)
-    entries = _KnownEntries(conversation_id, views.entries_of_epoch(table, group_id, view, client, epoch))
-    decided = decide_sync(entries.elements(), sent, epoch=epoch.number)
+        latest = views.latest_epoch(table, group_id, opened.path, client)
+    entries = _KnownEntries(conversation_id, views.entries_of_epoch(table, group_id, latest, client))
+    try:
+        decided = decide_sync(entries.elements(), sent, epoch=latest.epoch.number)
+    except views.NotReadableYetError as error:
+        raise TreeChanged from error
     # What a sync decides on must be whole. A transaction becomes visible item by item.
     if entries.were_all_read and not entries.are_those_of(own):
         raise TreeChanged
-    return _Seen(opened, client, epoch, decided, items.last_context(own) if own else None)
+    return _Seen(opened, client, latest.epoch, decided, items.last_context(own) if own else None)
 
 
 class _KnownEntries:

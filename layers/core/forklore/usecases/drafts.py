@@ -173,8 +173,7 @@ def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_
         return NO_EPOCH
     access.require_context(caller, bound_to=None)
     assert caller.client_id is not None
-    epoch, _ = views.latest_epoch(table, group_id, path, caller.client_id)
-    return epoch
+    return views.latest_epoch(table, group_id, path, caller.client_id).epoch
 
 
 def head_move(

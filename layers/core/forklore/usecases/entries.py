@@ -15,6 +15,7 @@ from forklore.domain.model import (
     Entry,
     ForkPoint,
     ForkPosition,
+    Lasts,
     StartedBy,
 )
 from forklore.domain.paging import Window
@@ -58,7 +59,7 @@ from forklore.usecases.idempotency import (
 )
 from forklore.usecases.opening import Opened, find
 from forklore.usecases.roots import plan_root, write_root
-from forklore.usecases.views import Filter
+from forklore.usecases.views import Filter, Latest
 
 ATTEMPTS_MAX = 64
 """Times that an append is decided again on what others have written meanwhile."""
@@ -135,7 +136,7 @@ class _Appending:
                 facts = self._known()
                 continue
             try:
-                with self._table.known.turn(self._id):
+                with self._table.turn(self._id):
                     return self._append(self._matching(self._newest(facts)))
             except Refused as refused:
                 facts = self._decide_again(facts, refused)
@@ -146,8 +147,10 @@ class _Appending:
 
     def _newest(self, facts: Facts) -> Facts:
         """Return the facts with what another thread of this process has appended meanwhile."""
-        known = self._known()
-        return known if known is not None and known.tip.last > facts.tip.last else facts
+        known = self._table.known.get(self._id)
+        if known is None or known.tip.last <= facts.tip.last:
+            return facts
+        return replace(facts, tip=known.tip, titled=known.titled)
 
     def _matching(self, facts: Facts) -> Facts:
         """Return facts whose last history entry is that of the caller's If-Match.
@@ -247,7 +250,7 @@ class _Appending:
     def _learn_epoch(self, opened: Opened, client: str, own: Epoch | None) -> None:
         """Note the client's latest epoch in the view: that of its CTX, or else what the path shows."""
         group_id = opened.group.group_id
-        epoch = own or views.latest_epoch(self._table, group_id, opened.path, client)[0]
+        epoch = own or views.latest_epoch(self._table, group_id, opened.path, client).epoch
         facts = self._table.known.get(self._id)
         if facts is not None:
             self._table.known.put(self._id, facts.with_epoch(client, epoch))
@@ -401,13 +404,13 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
         if item is None or not _is_position(items.stored_entry(item), opened, window, request.all_forks):
             raise InvalidCursorError
         entry = items.stored_entry(item).entry
-        if entry_id == request.up_to:
-            lasts = entry.after.moved(entry.channel, entry_id)
-        elif entry_id == cut.before:
+        if entry_id == cut.before:
             lasts = entry.after
+        elif entry_id == request.up_to and not cut.before:
+            lasts = entry.after.moved(entry.channel, entry_id)
     own = found.beside.get(keys.context(group_id, request.conversation_id, client)) if client else None
-    show, window, view = _current(table, request, opened, show, window, own)
-    window = window.clipped(ids.FIRST, ancestry.floor_of(view))
+    show, window, latest = _current(table, request, opened, show, window, lasts, own)
+    last = [*(lasts.of(channel) for channel in show.channels), latest.last]
     if cut.after:
         window = window.clipped(ids.next_id(cut.after), ids.LAST)
     if cut.before:
@@ -420,19 +423,21 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
             limit=request.limit,
             window=window,
             backward=cut.backward,
+            last=last,
             may_be_cut=True,
         )
     else:
+        view = latest.shown
         page = views.read_view(
             table,
             group_id,
             view,
             show=show,
             limit=request.limit,
-            window=window,
+            window=window.clipped(ids.FIRST, ancestry.floor_of(view)),
             backward=cut.backward,
             own_entries=_own_entries(opened, show) if not named and view == opened.view else None,
-            last=lasts,
+            last=last,
             may_be_cut=True,
         )
     return _in_order(table, group_id, page, cut)
@@ -452,33 +457,43 @@ def _filter(caller: Caller, request: Listing, opened: Opened) -> Filter:
 
 
 def _current(
-    table: Table, request: Listing, opened: Opened, show: Filter, window: Window, own: Item | None
-) -> tuple[Filter, Window, ancestry.Path]:
-    """Return the filter, window and view narrowed to what may hold what is asked for.
+    table: Table,
+    request: Listing,
+    opened: Opened,
+    show: Filter,
+    window: Window,
+    lasts: Lasts,
+    own: Item | None,
+) -> tuple[Filter, Window, Latest]:
+    """Return the filter, the window, and the part of the view narrowed to what may hold what is asked for.
 
-    own: the client's CTX in the conversation, which says where the latest epoch begins, so that older ones
-    cost nothing. Without it the conversation itself has no context of the client, so that the context of
-    others costs nothing. For the view as it once was, what the CTX items along it say is compared with it.
-    A list of both channels goes by HEAD alone: a CTX that shows late would let it pass an entry.
+    lasts: what is shown last. own: the client's CTX in the conversation, which says where the latest epoch
+    begins, so that older ones cost nothing. Without it the conversation itself has no context of the client,
+    so that the context of others costs nothing. For the view as it once was, what the CTX items along it say
+    is compared with it. A list of both channels goes by what is shown alone: a CTX that shows late would let
+    it pass an entry.
     """
-    client, view, group_id = show.client_id, opened.view, opened.group.group_id
+    client, group_id, whole = show.client_id, opened.group.group_id, Latest(shown=opened.view)
     if client is None:
-        return show, window, view
+        return show, window, whole
     if request.channel is not Channel.CONTEXT:
-        has_none = opened.head.lasts.context is None and not request.all_forks
-        return (replace(show, channels=(Channel.HISTORY,)) if has_none else show), window, view
-    if own is None:
-        view = opened.path
-    if request.epoch != "latest":
-        return replace(show, epoch=None if request.epoch == "all" else request.epoch), window, view
+        has_none = lasts.context is None and not request.all_forks
+        return (replace(show, channels=(Channel.HISTORY,)) if has_none else show), window, whole
     if request.all_forks:
+        if request.epoch != "latest":
+            return replace(show, epoch=None if request.epoch == "all" else request.epoch), window, whole
         number = views.latest_epoch_of_tree(table, group_id, client, window)
-        return replace(show, epoch=number), window if number else Window(stop=ids.FIRST), view
-    if own is not None and request.up_to is None and items.last_context(own) <= opened.head.last:
-        epoch = items.epoch(own)
+        return replace(show, epoch=number), window if number else Window(stop=ids.FIRST), whole
+    if own is None:
+        latest = views.latest_epoch(table, group_id, opened.path, client, window)
+    elif request.epoch != "latest" or (request.up_to is None and items.last_context(own) <= opened.head.last):
+        latest = replace(whole, epoch=items.epoch(own))
     else:
-        epoch, view = views.latest_epoch(table, group_id, view, client, window)
-    return replace(show, epoch=epoch.number), window.clipped(epoch.first or ids.FIRST, ids.LAST), view
+        latest = views.latest_epoch(table, group_id, opened.view, client, window)
+    if request.epoch != "latest":
+        return replace(show, epoch=None if request.epoch == "all" else request.epoch), window, latest
+    epoch = latest.epoch
+    return replace(show, epoch=epoch.number), window.clipped(epoch.first or ids.FIRST, ids.LAST), latest
 
 
 def _own_entries(opened: Opened, show: Filter) -> int:

@@ -319,8 +319,8 @@ def list_forks(
     rows = table.query(keys.tree_range(group_id, after=place), limit=limit + 1)
     places = [keys.listed(row["SK"]["S"]) for row in rows]
     wanted = [keys.conversation(group_id, place.conversation_id) for place in places[:limit]]
-    found = table.get(wanted)
-    page = [items.conversation(found[key]) for key in wanted if key in found]
+    found = table.get_all(wanted)
+    page = [items.conversation(found[key]) for key in wanted]
     return ForkPage(page, places[limit - 1] if len(places) > limit else None)
 
 

@@ -7,7 +7,7 @@ from forklore.domain import ancestry, content, jsontext, keys, paging
 from forklore.domain.chain import Chain
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import FIRST, EntryId
-from forklore.domain.model import NOTHING, Channel, Entry, Lasts
+from forklore.domain.model import Channel, Entry
 from forklore.domain.paging import Span, Window
 from forklore.errors import UnavailableError
 from forklore.storage import items
@@ -22,6 +22,10 @@ EPOCH_FIRST_PAGE = 50
 TEXTS_LOOKED_AT = 100
 CONTEXTS_AT_FIRST = 8
 """CTX items looked for in the first request, of a view of more conversations."""
+
+
+class NotReadableYetError(UnavailableError):
+    """An entry is there, but was not read, although it was looked for twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +70,14 @@ def read_view(
     window: Window = Window(),  # noqa: B008 (a value)
     backward: bool = False,
     own_entries: int | None = None,
-    last: Lasts = NOTHING,
+    last: Sequence[EntryId | None] = (),
     may_be_cut: bool = False,
 ) -> Page:
     """Return a page of what `view` shows in `window`, near end first.
 
     own_entries: how many entries of the channels in `show` the view's own conversation has, where known.
-    last: what the view shows last, where that is known.
-    may_be_cut: whether the page may end before an entry that cannot be read yet. Raises UnavailableError
+    last: entries that the view shows for certain, such as its last ones.
+    may_be_cut: whether the page may end before an entry that cannot be read yet. Raises NotReadableYetError
     otherwise.
     """
     spans = paging.spans_of(view, window, backward=backward, own_entries=own_entries)
@@ -89,11 +93,15 @@ def read_tree(
     limit: int,
     window: Window,
     backward: bool,
+    last: Sequence[EntryId | None] = (),
     may_be_cut: bool = False,
 ) -> Page:
-    """Return a page of every entry of the tree in `window`, near end first. may_be_cut: as `read_view`."""
+    """Return a page of every entry of the tree in `window`, near end first.
+
+    last, may_be_cut: as for `read_view`.
+    """
     spans = [] if window.is_empty else [Span(None, window)]
-    read = _Reading(table, group_id, None, show, limit, window, backward, NOTHING)
+    read = _Reading(table, group_id, None, show, limit, window, backward, last)
     return _whole(table, read, spans, may_be_cut)
 
 
@@ -104,7 +112,7 @@ def _whole(table: Table, reading: "_Reading", spans: list[Span], may_be_cut: boo
         table.pause(1)
         page = reading.run(spans)
     if page.is_cut and not may_be_cut:
-        raise UnavailableError("something that was written cannot be read yet; try again")
+        raise NotReadableYetError("something that was written cannot be read yet; try again")
     return page
 
 
@@ -119,13 +127,13 @@ class _Reading:
     limit: int
     window: Window
     backward: bool
-    last: Lasts
+    last: Sequence[EntryId | None]
 
     def run(self, spans: list[Span]) -> Page:
         page: list[StoredEntry] = []
         order: list[EntryId] = []
         backward, channels = self.backward, self.show.channels
-        chain = Chain(self.window, (self.last.of(channel) for channel in channels))
+        chain = Chain(self.window, self.last)
         page_bytes = skipped = crowded_rounds = 0
         while spans:
             wanted = min(self.limit + 1 - len(page) + skipped, ROUND_MAX)
@@ -250,19 +258,37 @@ def latest_context(
 
 
 def entries_of_epoch(
-    table: Table, group_id: str, view: ancestry.Path, client_id: str, epoch: Epoch
+    table: Table,
+    group_id: str,
+    latest: "Latest",
+    client_id: str,
 ) -> Iterator[Entry]:
-    """Yield the client's context entries of an epoch that `view` shows, with their content, oldest first."""
+    """Yield the entries of the client's latest epoch, with their content, oldest first.
+
+    Raises NotReadableYetError when one is missing.
+    """
+    epoch = latest.epoch
     show = Filter((Channel.CONTEXT,), client_id, epoch.number)
     window = Window(start=epoch.first or FIRST)
     limit = EPOCH_FIRST_PAGE
     while epoch.number:
-        page = read_view(table, group_id, view, show=show, limit=limit, window=window)
+        page = read_view(
+            table, group_id, latest.shown, show=show, limit=limit, window=window, last=[latest.last]
+        )
         yield from table.with_bodies(group_id, page.entries)
         if page.resume is None:
             return
         window = window.beyond(page.resume, backward=False)
         limit = min(2 * limit, paging.PAGE_ENTRIES_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """A client's latest epoch, and the part of the view up to it. last: its last entry, where known."""
+
+    epoch: Epoch = NO_EPOCH
+    shown: ancestry.Path = ()
+    last: EntryId | None = None
 
 
 def latest_epoch(
@@ -271,8 +297,8 @@ def latest_epoch(
     view: ancestry.Path,
     client_id: str,
     window: Window = Window(),  # noqa: B008 (a value)
-) -> tuple[Epoch, ancestry.Path]:
-    """Return the client's latest epoch that `view` shows in `window`, and the part of the view up to it.
+) -> Latest:
+    """Return the client's latest epoch that `view` shows in `window`.
 
     A client has context where it has a CTX and nowhere else, so no other segment is read, whatever others
     have written there. The nearest CTX whose context is shown says which epoch it is and where that begins,
@@ -283,14 +309,14 @@ def latest_epoch(
         shown = view[:end]
         own = window.clipped(ancestry.floor_of(shown[:-1]), shown[-1].stop)
         if items.last_context(context) < own.stop:
-            return items.epoch(context), shown
+            return Latest(items.epoch(context), shown, items.last_context(context))
         last = _last(table, group_id, shown[-1:], Filter((Channel.CONTEXT,), client_id), own)
         if last is not None and last.entry.epoch == items.epoch(context).number:
-            return items.epoch(context), shown
+            return Latest(items.epoch(context), shown, last.entry_id)
         if last is not None:
             whole = latest_context(table, group_id, shown, client_id, window)
-            return Epoch(whole[0].entry.epoch or 0, whole[0].entry_id), shown
-    return NO_EPOCH, ()
+            return Latest(Epoch(whole[0].entry.epoch or 0, whole[0].entry_id), shown, last.entry_id)
+    return Latest()
 
 
 def _contexts(table: Table, group_id: str, view: ancestry.Path, client_id: str) -> Iterator[tuple[int, Item]]:
