@@ -18,7 +18,7 @@ from forklore.domain.users import is_user_id
 from forklore.errors import UnauthorizedError
 from local_server.asgi import Headers, Response, header_text
 
-TOKEN_HINT = (
+UNAUTHORIZED_HINT = (
     "; on this local server the token is the user id, such as 'Authorization: Bearer alice', and X-API-Key, "
     "if there is one, is a key of FORKLORE_API_KEYS, by default 'local-key'"
 )
@@ -31,7 +31,7 @@ def hinted(response: Response) -> Response:
         return response
     try:
         error = json.loads(response.body)
-        error["details"]["message"] += TOKEN_HINT
+        error["details"]["message"] += UNAUTHORIZED_HINT
     except (ValueError, KeyError, TypeError):  # another project's
         return response
     return Response(response.status, response.headers, json.dumps(error, ensure_ascii=False).encode())
