@@ -28,7 +28,11 @@ class EngineMissingError(Exception):
 
 @contextmanager
 def served(
-    command: Sequence[str], port: int, *, on_end: Callable[[], None], held: Sequence[int] = ()
+    command: Sequence[str],
+    port: int,
+    *,
+    on_end: Callable[[], None] | None = None,
+    held: Sequence[int] = (),
 ) -> Iterator[str]:
     """Yield the address at which `command`, followed by the port, answers ListTables.
 
@@ -56,7 +60,8 @@ def served(
                 if time.monotonic() > deadline:
                     raise ServerDidNotStartError(gist(output))
                 time.sleep(0.1)
-            threading.Thread(target=_watch, args=[guard, is_left, on_end], daemon=True).start()
+            if on_end is not None:
+                threading.Thread(target=_watch, args=[guard, is_left, on_end], daemon=True).start()
             yield endpoint
         finally:
             is_left.set()
