@@ -7,6 +7,8 @@ import os
 import signal
 import socket
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,7 @@ The embedded store forgets everything when this stops. To keep it: make run DATA
 
 
 def main() -> int:
-    """Serve until a signal comes; return 0, or 1 if the server cannot start."""
+    """Serve until a signal comes; return 0, or 1 if the server cannot start or its database ends."""
     arguments = _parser().parse_args()
     show_lines_of(logging.getLogger("forklore"), verbose=arguments.verbose)
     _on_signal(lambda *_: sys.exit(0))
@@ -54,11 +56,12 @@ def main() -> int:
 
 def _serve(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> int:
     """Serve as `main` does. stack: closed when the server has stopped."""
+    database_ended = threading.Event()
     try:
         listener = _listen(arguments.host, arguments.port)
         template = read_template(arguments.template)
         authorizer = read_authorizer(os.environ)
-        store = _store(arguments.data, stack)
+        store = _store(arguments.data, stack, on_end=database_ended.set)
         open_database(template.table)
         urls = open_queues(template)
     except (OSError, DatabaseError, DataError, ValueError) as error:
@@ -71,14 +74,22 @@ def _serve(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> int:
     background = Background(template.functions, urls)
     print(BANNER.format(url=_url(listener), store=store), flush=True)
     background.start()
+    threading.Thread(target=_stop_after, args=[database_ended, server], daemon=True).start()
     server.run(sockets=[listener])
     background.stop()
-    return 0
+    return 1 if database_ended.is_set() else 0
 
 
-def _store(data: Path | None, stack: contextlib.ExitStack) -> str:
+def _stop_after(database_ended: threading.Event, server: uvicorn.Server) -> None:
+    database_ended.wait()
+    print("local_server: the database has ended, so the server stops", file=sys.stderr, flush=True)
+    server.should_exit = True
+
+
+def _store(data: Path | None, stack: contextlib.ExitStack, *, on_end: Callable[[], None]) -> str:
     """Start the database that keeps `data`, if that is asked for; return what the banner says of the store.
 
+    on_end: called if that database ends by itself.
     Raises DataError, and ValueError if two stores are named.
     """
     endpoint = os.environ.get(ENDPOINT)
@@ -86,7 +97,7 @@ def _store(data: Path | None, stack: contextlib.ExitStack) -> str:
         return f"The store is the DynamoDB at {endpoint}." if endpoint else FORGETS
     if endpoint:
         raise ValueError(f"--data and {ENDPOINT} name two stores")
-    os.environ[ENDPOINT], engine = stack.enter_context(kept_in(data))
+    os.environ[ENDPOINT], engine = stack.enter_context(kept_in(data, on_end=on_end))
     return f"{engine} keeps the data in {data}."
 
 

@@ -7,7 +7,7 @@ import re
 
 from local_server.asgi import App, Message, Receive, Scope, Send
 
-OF_THIS_MACHINE = re.compile(rb"http://(localhost|127\.0\.0\.1|\[::1\]):[0-9]{1,5}")
+OF_THIS_MACHINE = re.compile(rb"http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?")
 METHODS = ("GET", "POST", "PATCH", "DELETE")
 HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "X-API-Key", "X-Request-Id")
 EXPOSED = ("Retry-After", "X-Request-Id")

@@ -4,8 +4,9 @@ import re
 import subprocess  # nosec B404 # our own engines
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -26,13 +27,21 @@ class EngineMissingError(Exception):
 
 
 @contextmanager
-def served(command: Sequence[str], port: int, *, held: Sequence[int] = ()) -> Iterator[str]:
+def served(
+    command: Sequence[str],
+    port: int,
+    *,
+    on_end: Callable[[], None] | None = None,
+    held: Sequence[int] = (),
+) -> Iterator[str]:
     """Yield the address at which `command`, followed by the port, answers ListTables.
 
+    on_end: called, in a thread of its own, if it ends before the context does.
     held: file descriptors that stay open as long as it runs.
     Raises ServerDidNotStartError, with what it printed.
     """
     endpoint = f"http://127.0.0.1:{port}"
+    is_left = threading.Event()
     with tempfile.TemporaryFile("w+") as output:
         guard = subprocess.Popen(  # nosec B603 # an engine
             [sys.executable, "-m", "local_server.guard", *command, str(port)],
@@ -51,11 +60,20 @@ def served(command: Sequence[str], port: int, *, held: Sequence[int] = ()) -> It
                 if time.monotonic() > deadline:
                     raise ServerDidNotStartError(gist(output))
                 time.sleep(0.1)
+            if on_end is not None:
+                threading.Thread(target=_watch, args=[guard, is_left, on_end], daemon=True).start()
             yield endpoint
         finally:
+            is_left.set()
             assert guard.stdin
             guard.stdin.close()
             guard.wait(STOP_SECONDS_MAX)
+
+
+def _watch(guard: subprocess.Popen[bytes], is_left: threading.Event, on_end: Callable[[], None]) -> None:
+    guard.wait()
+    if not is_left.is_set():
+        on_end()
 
 
 def _lists_tables(endpoint: str) -> bool:

@@ -55,15 +55,18 @@ ENGINES = (
 
 
 @contextmanager
-def kept_in(folder: Path) -> Iterator[tuple[str, str]]:
+def kept_in(folder: Path, *, on_end: Callable[[], None]) -> Iterator[tuple[str, str]]:
     """Yield the address and the name of a database that keeps its data in `folder`, which is made.
 
-    It ends with the context, and with this process.
+    It ends with the context, and with this process. on_end: called if it ends before that. A folder that is
+    made here says to git that nothing in it is to be committed.
     Raises DataError if the folder is in use, or no database can keep it.
     """
     folder = folder.resolve()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            (folder / ".gitignore").write_text("*\n")
         lock = (folder / LOCK).open("a")
     except OSError as error:
         raise DataError(f"cannot keep data in {folder}: {error.strerror}") from error
@@ -71,7 +74,7 @@ def kept_in(folder: Path) -> Iterator[tuple[str, str]]:
         _take(lock, folder)
         engine, command = _engine_for(folder)
         try:
-            with on_free_port(partial(served, command, held=[lock.fileno()])) as endpoint:
+            with on_free_port(partial(served, command, on_end=on_end, held=[lock.fileno()])) as endpoint:
                 yield endpoint, engine.name
         except ServerDidNotStartError as error:
             raise DataError(f"{engine.name} did not start: {error}") from error

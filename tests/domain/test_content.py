@@ -22,7 +22,8 @@ def message(**parts: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "content_type", ["history", "history/tool", "history/a/b", "history/é", "history/x y"]
+    "content_type",
+    ["history", "history/tool", "history/a/b", "history/é", "history/x y", "History", "HISTORY/x"],
 )
 def test_history_has_the_content_type_history_perhaps_with_a_subtype(content_type: str) -> None:
     assert refusal(content_type, [HELLO]) is None
@@ -31,7 +32,7 @@ def test_history_has_the_content_type_history_perhaps_with_a_subtype(content_typ
 @pytest.mark.parametrize(
     "content_type",
     [
-        *("", "history/", "history//", "/history", "History", "HISTORY/x", "historyx", "history x"),
+        *("", "history/", "history//", "/history", "HISTORY/", "historyx", "history x"),
         *(" history", "history ", "text/plain", "application/json", "context", "histor"),
     ],
 )
@@ -69,10 +70,13 @@ def test_a_message_needs_no_role() -> None:
 @pytest.mark.parametrize(
     ("content_type", "is_history"),
     [
-        *[(kind, True) for kind in ("history", "history/x", "history/x/y", "history/ ")],
+        *[
+            (kind, True)
+            for kind in ("history", "HISTORY", "History/X", "history/x", "history/x/y", "history/ ")
+        ],
         *[
             (kind, False)
-            for kind in ("", "history/", "history//", "historic", "History", "a/history", " history")
+            for kind in ("", "history/", "history//", "historic", "HISTORY/", "a/history", " history")
         ],
     ],
 )

@@ -71,8 +71,28 @@ def test_text_that_is_not_json_is_refused(text: str) -> None:
     assert refusal(text).startswith("the body is not JSON: ")
 
 
-def test_a_refusal_says_where_the_text_is_not_json() -> None:
-    assert refusal('{"a":tru}') == "the body is not JSON: Expecting value at character 5"
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"a":tru}', "a value is missing at character 5"),
+        ("{'a':1}", "a name in double quotes is missing at character 1"),
+        ('{"a" 1}', "a colon is missing at character 5"),
+        ('{"a":1 "b":2}', "a comma or the closing bracket is missing at character 7"),
+        ('{"a":"b', "no quote ends the string that begins at character 5"),
+        ('{"a":"\n"}', "a control character must be escaped at character 6"),
+        ('{"a":"\\x"}', "a backslash escapes what it cannot at character 6"),
+        ('{"a":"\\u12"}', "four hexadecimal digits are missing at character "),
+        ("{}{}", "something follows the end at character 2"),
+    ],
+)
+def test_a_refusal_says_what_is_not_json_and_where(text: str, told: str) -> None:
+    assert refusal(text).startswith(f"the body is not JSON: {told}")
+
+
+@pytest.mark.parametrize("text", ['{"a":1,}', '{"a":[1,]}'])
+def test_a_comma_before_the_end_is_told_of_in_our_words_by_every_python(text: str) -> None:
+    told = ("a value is missing", "a name in double quotes is missing", "nothing follows the comma")
+    assert refusal(text).partition(": ")[2].partition(" at ")[0] in told
 
 
 @pytest.mark.parametrize("text", ["[]", "[{}]", "1", "-0", '"{}"', "null", "true", "1e400", ' "x" '])

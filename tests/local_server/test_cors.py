@@ -33,7 +33,11 @@ def told(headers: httpx.Headers) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://localhost:3000", "http://127.0.0.1:5173", "http://[::1]:1", "http://localhost:65535"]
+    "origin",
+    [
+        *("http://localhost:3000", "http://127.0.0.1:5173", "http://[::1]:1", "http://localhost:65535"),
+        *("http://localhost", "http://127.0.0.1", "http://[::1]"),
+    ],
 )
 def test_a_page_of_this_machine_may_call(origin: str) -> None:
     simple, preflight = ask("GET", origin), ask("OPTIONS", origin, **PREFLIGHT)
@@ -60,7 +64,8 @@ def test_a_page_of_this_machine_may_call(origin: str) -> None:
         "http://evil.example/http://localhost:3000",
         "http://localhost:3000@evil.example",
         "https://localhost:3000",
-        "http://localhost",
+        "https://localhost",
+        "http://localhost.evil.example",
         "http://localhost:",
         "http://127.0.0.2:80",
         "http://LOCALHOST:3000",

@@ -1,5 +1,7 @@
 """The local server with `--data`, on each engine that this machine has; what it says where there is none."""
 
+import contextlib
+import os
 import signal
 import subprocess
 import time
@@ -12,7 +14,14 @@ import pytest
 
 from local_server import engines
 from local_server.dynamodb_local import CACHE, VERSION
-from tests.local_server.test_server import ROOT, STARTS_WITHIN_SECONDS, Running, running, start
+from tests.local_server.test_server import (
+    ROOT,
+    STARTS_WITHIN_SECONDS,
+    STOPS_WITHIN_SECONDS,
+    Running,
+    running,
+    start,
+)
 
 ANN = {"Authorization": "Bearer ann"}
 MADE = "00000001-0000-4000-8000-000000000000"
@@ -105,6 +114,34 @@ def test_a_database_ends_with_a_server_that_is_killed(keep: Callable[[], Running
     local.process.kill()
 
     wait_until_none(tmp_path / "da ta")
+
+
+def test_a_server_whose_database_has_ended_says_so_and_stops(
+    keep: Callable[[], Running], tmp_path: Path
+) -> None:
+    local = keep()
+    for number in engines_in(tmp_path / "da ta"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+    _, errors = local.process.communicate(timeout=STOPS_WITHIN_SECONDS)
+
+    assert local.process.returncode == 1
+    assert errors == "local_server: the database has ended, so the server stops\n"
+
+
+def test_git_sees_nothing_of_a_folder_that_the_server_has_made(
+    keep: Callable[[], Running], tmp_path: Path
+) -> None:
+    keep()
+
+    assert (tmp_path / "da ta" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_folder_that_is_there_gets_no_gitignore(keep: Callable[[], Running], tmp_path: Path) -> None:
+    (tmp_path / "da ta").mkdir()
+    keep()
+
+    assert not (tmp_path / "da ta" / ".gitignore").exists()
 
 
 def test_a_folder_in_use_is_one_line_and_1(keep: Callable[[], Running], path: str, tmp_path: Path) -> None:

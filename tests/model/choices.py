@@ -114,7 +114,7 @@ class Choices:
             del message["role"]
         if self.chance(0.15):
             message = {"role": "AI", "events": [{"kind": WORDS[1]}, []]}
-        draft: Json = {"contentType": self.one_of("history", "history/x"), "content": [message]}
+        draft: Json = {"contentType": self.one_of("history", "history/x", "HISTORY"), "content": [message]}
         if channel is None and self.chance(0.7):
             opaque: list[Json] = [[], [None], [{"text": 5}], [message, message], ["text"], [[1.25]]]
             draft = {"contentType": "any/thing", "content": self.random.choice(opaque)}

@@ -1,5 +1,6 @@
 """Every error raised on purpose, with the status and code that a caller sees (contract, section 2)."""
 
+import json
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -20,9 +21,9 @@ PHRASES: Mapping[int, str] = {
 """What each status is called. Source: RFC 9110, section 15; Python's names depend on its version."""
 
 
-def brief(value: object) -> str:
-    """Return a value as a message may show it: a caller's own text comes back, but not at length."""
-    text = repr(value)
+def brief(value: str | None) -> str:
+    """Return text as a message may show it: a caller's own text comes back, but not at length."""
+    text = json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()
     return text if len(text) <= SHOWN_CHARACTERS_MAX else f"{text[:SHOWN_CHARACTERS_MAX]}…"
 
 
@@ -149,7 +150,7 @@ class UnsupportedMediaTypeError(ForkloreError):
 
 
 class IdempotencyMismatchError(ForkloreError):
-    """An Idempotency-Key that was used with another body."""
+    """An Idempotency-Key that was used with another request."""
 
     status = 422
     code = "idempotency_mismatch"

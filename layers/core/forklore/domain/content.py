@@ -19,13 +19,13 @@ def check_elements(content: Any) -> None:
 
 
 def is_history_type(content_type: str) -> bool:
-    """Tell whether a content type is `history` or `history/<subtype>`.
+    """Tell whether a content type is `history` or `history/<subtype>`, in any case, as media types are.
 
     >>> is_history_type("history/markdown"), is_history_type("history/"), is_history_type("historic")
     (True, False, False)
     """
-    kind, _, subtype = content_type.partition("/")
-    return kind == "history" and (content_type == kind or subtype.strip("/") != "")
+    kind, slash, subtype = content_type.lower().partition("/")
+    return kind == "history" and (not slash or subtype.strip("/") != "")
 
 
 def check_history(content_type: str, content: Any) -> None:

@@ -18,6 +18,19 @@ _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _INTEGER_DIGITS_MAX = 40
 _SPACE = re.compile(r"[ \t\n\r]*")
+_NOT_JSON = {
+    "Expecting value": "a value is missing",
+    "Expecting property name": "a name in double quotes is missing",
+    "Expecting ':'": "a colon is missing",
+    "Expecting ','": "a comma or the closing bracket is missing",
+    "Illegal trailing comma": "nothing follows the comma",
+    "Unterminated string": "no quote ends the string that begins",
+    "Invalid control character": "a control character must be escaped",
+    "Invalid \\u": "four hexadecimal digits are missing",
+    "Invalid \\": "a backslash escapes what it cannot",
+    "Extra data": "something follows the end",
+}
+"""How Python's messages of what is no JSON begin, and what is told instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +146,8 @@ def _held(container: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 def _where(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at character {error.pos}"
+        told = (text for begin, text in _NOT_JSON.items() if error.msg.startswith(begin))
+        return f"{next(told, 'something is wrong')} at character {error.pos}"
     return "it nests too deep"
 
 

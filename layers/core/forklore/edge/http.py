@@ -209,11 +209,16 @@ def _run(app: Resolver, event: Event, trail: Trail) -> tuple[int, str]:
         caller=caller,
         path=path,
         query=query,
-        body=read_body(event, headers) if operation.body else {},
+        body=read_body(event, headers) if operation.body or _has_body(event) else {},
         idempotency_key=headers.get("idempotency-key"),
         if_match=headers.get("if-match"),
     )
     return operation(table_for(app.lambda_context, trail.usage), asked)
+
+
+def _has_body(event: Event) -> bool:
+    """Tell whether there is a body, which may say much or nothing. Its absence has no media type."""
+    return bool((event.get("body") or "").strip(JSON_BLANKS))
 
 
 def read_query(raw: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from forklore.domain import ids, keys
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Caller
 from forklore.edge.answers import to_json
-from forklore.edge.requests import NoFields
+from forklore.edge.requests import NoFields, NoParameters
 from forklore.edge.wiring import Table
 from forklore.edge.wording import told
 from forklore.errors import NotFoundError, ValidationError, brief
@@ -106,7 +106,7 @@ class Operation:
     result: type[pydantic.BaseModel] | None
     status: int = 200
     also: tuple[int, ...] = ()
-    query: type[pydantic.BaseModel] = NoFields
+    query: type[pydantic.BaseModel] = NoParameters
     body: type[pydantic.BaseModel] | None = None
     errors: tuple[int, ...] = ()
     takes_if_match: bool = False
@@ -133,7 +133,7 @@ class Operation:
         Raises a ForkloreError for what the caller is told instead.
         """
         query = checked(self.query, asked.query)
-        body = checked(self.body, asked.body) if self.body else None
+        body = checked(self.body or NoFields, asked.body)
         call = Call(
             table=table,
             caller=asked.caller,

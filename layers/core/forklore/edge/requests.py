@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -41,21 +41,38 @@ class Request(BaseModel):
         arbitrary_types_allowed=True,
         defer_build=True,
     )
+    hints: ClassVar[Mapping[str, str]] = {}
+    """What is told of unknown names that callers may bring along."""
+    others: ClassVar[tuple[str, ...]] = ()
+    """Names that make it another model."""
+    nothing: ClassVar[str] = "this operation takes no fields in its body"
 
     @model_validator(mode="before")
     @classmethod
     def _knows_all_names(cls, values: Any) -> Any:
         """Refuse an unknown name before all else: what is missing may be there, spelled otherwise."""
         if isinstance(values, Mapping):
-            known = [field.alias or name for name, field in cls.model_fields.items()]
-            for name in values:
-                if name not in known:
-                    raise wording.unknown(name, known)
+            known = [field.alias or name for name, field in cls.model_fields.items()] + [*cls.others]
+            names = [name for name in values if name not in known]
+            if names:
+                raise wording.unknown(names, known, cls.hints, cls.nothing)
         return values
 
 
 class NoFields(Request):
     """Nothing at all."""
+
+
+class NoParameters(NoFields):
+    """Nothing beside what the path names."""
+
+    nothing = "this operation takes no other parameters"
+
+
+class MemberInPath(NoParameters):
+    """Nothing: the path names the member."""
+
+    hints: ClassVar = {"userId": "the path names the member already"}
 
 
 class UsageFields(Request):
@@ -76,7 +93,7 @@ def _usage(value: Any) -> Any:
         UsageFields.model_validate(value.value)
     except ValidationError as error:
         where, message = wording.told(error)
-        raise ValueError(f"{where}: {message}" if where else message) from None
+        raise wording.InnerError(where, message) from None
     return value
 
 
@@ -213,6 +230,8 @@ class ListTransfers(Request):
 class EntryFields(Request):
     """One entry. Without a `channel` it goes to history and its content is opaque."""
 
+    hints = wording.MESSAGE_HINTS
+
     channel: fields.ChannelName | None = None
     content_type: Annotated[str, Field(min_length=1, max_length=127)]
     content: fields.Content
@@ -247,6 +266,8 @@ class Lineage(Request):
 class AppendEntry(EntryFields, Lineage):
     """One entry to append."""
 
+    others = ("entries",)
+
     @property
     def drafts(self) -> list[EntryFields]:
         return [self]
@@ -264,6 +285,8 @@ class AppendEntries(Lineage):
 
 class SyncContext(Request):
     """The agent's whole present context, as one entry."""
+
+    hints = wording.CONTEXT_HINTS
 
     channel: fields.ContextOnly | None = None
     content_type: Annotated[str, Field(min_length=1, max_length=127)]

@@ -65,6 +65,11 @@ ATTEMPTS_MAX = 64
 """Times that an append is decided again on what others have written meanwhile."""
 PAUSES_MAX = 4
 """Pauses between these get longer up to this one, so that many writers take turns soon."""
+_IS_NOT = (
+    "the conversation exists and is not that {}: "
+    "append to a new id to make it, or leave out {} to append here"
+)
+"""What is told of an append that would make a fork or child, and of its fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +245,11 @@ class _Appending:
         if fork is not None:
             position = ForkPosition.BEFORE if fork.entry_id else ForkPosition.BLANK
             if found.fork_point != ForkPoint(fork.source_id, fork.entry_id, position):
-                raise ConflictError("the conversation exists and is not that fork; leave out forkedAt…")
+                raise ConflictError(_IS_NOT.format("fork", "forkedAt…"))
         if start is not None and found.started_by != StartedBy(
             start.parent_id, EntryId(start.entry_id) if start.entry_id else None
         ):
-            raise ConflictError("the conversation exists and is not that child; leave out startedBy…")
+            raise ConflictError(_IS_NOT.format("child", "startedBy…"))
         self._is_what_it_says = True
 
     def _learn_epoch(self, opened: Opened, client: str, own: Epoch | None) -> None:

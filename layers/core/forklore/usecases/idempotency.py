@@ -78,8 +78,8 @@ def record_entries(
 def raise_if_answered(table: Table, once: Once | None, found: Mapping[Key, Item], *, caller: Caller) -> None:
     """Raise AnsweredBefore if `found` holds this request's record and the caller may still see the answer.
 
-    Raises IdempotencyMismatchError for another body under the same key, NotFoundError when the conversation
-    is deleted, ForbiddenError when the caller is no longer a member.
+    Raises IdempotencyMismatchError for another request under the same key, NotFoundError when the
+    conversation is deleted, ForbiddenError when the caller is no longer a member.
     """
     item = found.get(once.key) if once else None
     replay = items.replay(item, now_s=table.now_s()) if item else None
@@ -91,7 +91,7 @@ def raise_if_answered(table: Table, once: Once | None, found: Mapping[Key, Item]
     if existed or shown.exists:
         shown.require(conversation_id, AccessLevel.READER)
     if replay.request_hash != once.request_hash:
-        raise IdempotencyMismatchError("this Idempotency-Key was used with another body")
+        raise IdempotencyMismatchError("this Idempotency-Key was used with another request")
     raise AnsweredBefore(replay)
 
 

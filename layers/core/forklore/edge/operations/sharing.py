@@ -150,7 +150,7 @@ def _by_path(operation: Operation) -> Operation:
         operation,
         name=f"{operation.name}ByPath",
         path=f"{operation.path}/{{userId}}",
-        query=requests.NoFields,
+        query=requests.MemberInPath,
         run=run,
     )
 
