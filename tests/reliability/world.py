@@ -313,6 +313,7 @@ def settle(store: Store, *, in_seconds: int = 0) -> None:
     """
     table = Process(store, clock=later(in_seconds)).table
     mailbox = Mailbox()
+    store.lose_messages()
     for _ in range(DRAINS_MAX):
         swept = deletion.sweep(table, mailbox.queue)
         messages = mailbox.take()
