@@ -449,6 +449,18 @@ def run_deletion(group_id: str) -> Callable[[Process], object]:
     return lambda process: deletion.run_deletion(process.table, Mailbox().queue, group_id, wait_s=0)
 
 
+def work_and_fail(process: Process) -> None:
+    """Work on a message of a kind of work that raises, and so give its lease back."""
+
+    def fail(request: Request) -> None:
+        if request.operation == "Query":
+            raise ZeroDivisionError
+
+    Wire.of(process.table).before(fail)
+    with contextlib.suppress(ZeroDivisionError):
+        Message(DEAD, 0).work(process.table, Mailbox().queue)
+
+
 def _sweep(process: Process) -> None:
     """Sweep, and rewrite the owners where the sweep has announced that, as a worker without a lease."""
     mailbox = Mailbox()
@@ -537,6 +549,7 @@ OPERATIONS: dict[str, Operation] = {
     "the worker, by a message": work(
         lambda process: Message(DEAD, 0).work(process.table, Mailbox().queue), of=dead
     ),
+    "the worker fails": work(work_and_fail, of=dead),
     "the worker, on an offered tree": work(run_deletion(GIVEN), of=dead_offered),
     "the worker, on a tree that was passed": work(run_deletion(PASSED), of=dead_passed),
     "the sweep": work(_sweep, of=passed),
