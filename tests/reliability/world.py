@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
@@ -449,16 +449,17 @@ def run_deletion(group_id: str) -> Callable[[Process], object]:
     return lambda process: deletion.run_deletion(process.table, Mailbox().queue, group_id, wait_s=0)
 
 
-def work_and_fail(process: Process) -> None:
-    """Work on a message of a kind of work that raises, and so give its lease back."""
+class _Broken(Mailbox):
+    """A queue that makes a worker fail when it announces what is left."""
 
-    def fail(request: Request) -> None:
-        if request.operation == "Query":
-            raise ZeroDivisionError
+    def send_message_batch(self, **_: object) -> dict[str, Any]:
+        raise ZeroDivisionError
 
-    Wire.of(process.table).before(fail)
-    with contextlib.suppress(ZeroDivisionError):
-        Message(DEAD, 0).work(process.table, Mailbox().queue)
+
+def _work_and_fail(process: Process) -> None:
+    """Work on a message in a way that raises, so that the lease is given back."""
+    with suppress(ZeroDivisionError):
+        Message(DEAD, 0).work(process.table, _Broken().queue, wait_s=1_000)
 
 
 def _sweep(process: Process) -> None:
@@ -549,7 +550,7 @@ OPERATIONS: dict[str, Operation] = {
     "the worker, by a message": work(
         lambda process: Message(DEAD, 0).work(process.table, Mailbox().queue), of=dead
     ),
-    "the worker fails": work(work_and_fail, of=dead),
+    "the worker fails": work(_work_and_fail, of=dead),
     "the worker, on an offered tree": work(run_deletion(GIVEN), of=dead_offered),
     "the worker, on a tree that was passed": work(run_deletion(PASSED), of=dead_passed),
     "the sweep": work(_sweep, of=passed),
