@@ -127,6 +127,8 @@ def _spelled(item: Item) -> str:
     plain = items.plain(item)
     if "path" in plain:
         plain["path"] = items.path(item)
+    if "prev" in plain:
+        plain["prev"] = items.lasts(item)
     if "ttl" in plain:
         plain["ttl"] = "ttl"
     if "nonce" in plain:
