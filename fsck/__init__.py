@@ -17,5 +17,5 @@ What must hold; a finding names the number of the rule that it breaks, where the
 13. What was sent is what is read.
 14. No caller is shown a key.
 
-Items as they lie say nothing of 2, 4, 6, 7, 12 and 14: tests do.
+Items as they lie say nothing of 2, 4, 7, 12 and 14: tests do. Of 6 they say whether an entry is missing.
 """

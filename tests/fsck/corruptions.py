@@ -568,6 +568,11 @@ CORRUPTIONS = [
         lambda m: m.put(items.job_item("create", PLAIN, created_at=NOW)),
     ),
     a(
+        "a job that is announced until no time",
+        "malformed_job",
+        lambda m: m.change(keys.job("delete", DYING), announcedUntil=text("never")),
+    ),
+    a(
         "a job of a kind nobody knows",
         "malformed_job",
         lambda m: m.put(items.job_item("dance", PLAIN, created_at=NOW)),
