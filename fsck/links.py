@@ -63,7 +63,7 @@ def _children(survey: Survey) -> Iterator[Finding]:
     for kid in filter(None, chain(listed, named)):
         kids.setdefault(kid.partition, set()).add(kid)
     for tree in survey.trees.values():
-        if tree.group is not None and tree.is_live:
+        if tree.group is not None and tree.is_live and tree.group.children is not None:
             there = len(kids.get(tree.group_id, ()))
             if tree.group.children != there:
                 detail = f"{tree.group.children}, and there are {there}"

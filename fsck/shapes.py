@@ -85,7 +85,7 @@ SHAPES = {
     Kind.MINE: _shape(),
     Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
-    Kind.JOB: _shape("createdAt:S leasedUntil:S", "announcedUntil:S"),
+    Kind.JOB: _shape("", "createdAt:S leasedUntil:S"),
 }
 
 _BY_PARTITION = {"BLOB": Kind.BLOB, "PTR": Kind.PTR, "XFER": Kind.XFER, "IDEM": Kind.IDEM, "JOB": Kind.JOB}

@@ -390,7 +390,6 @@ WATCHED = {
     "ServerErrorsAlarm": Watch("AWS/ApiGateway", "5xx", "Api", ["Sum"], AS_MANY, 5),
     "TableThrottlesAlarm": Watch("forklore", "DynamoDBThrottles", STACK, ["Sum"], AS_MANY, 10, 3),
     "OldestJobAlarm": Watch("forklore", "OldestJob", STACK, ["Maximum"], MORE, 3600),
-    "FailedJobsAlarm": Watch("forklore", "JobsFailed", STACK, ["Maximum"], MORE, 0),
     "LargestTreeAlarm": Watch("forklore", "LargestTree", STACK, ["Maximum"], MORE, 8_000_000_000),
     "ClockOffsetAlarm": Watch(
         "forklore",

@@ -79,9 +79,6 @@ class Worker:
         if not announced:
             return None
         group_id = random.choice(announced)
-        self._mailbox.messages += [
-            m for m in messages if m.kind == deletion.DELETION and m.group_id != group_id
-        ]
         self._run(self._table, self._mailbox.queue, group_id, wait_s=wait_s)
         return group_id
 

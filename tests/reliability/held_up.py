@@ -1,12 +1,11 @@
 """Requests that are held up for so long that no search comes to it, step by step (reliability, C4, C14)."""
 
-import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from forklore.domain import ids, keys
+from forklore.domain import keys
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller
@@ -14,7 +13,6 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import State
 from forklore.storage.writes import FORKS_MAX
-from forklore.usecases.deletion import DELETION, sweep
 from forklore.usecases.worker import Outcome
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
@@ -345,34 +343,6 @@ def take_one_lease(endpoint: str, rewrite: Rewrite | None = None) -> None:
         hold(outcome is Outcome.DROPPED and len(mailbox.messages) == 1, outcome, mailbox.messages)
 
 
-def fail_when_another_has_the_lease(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that a worker that fails gives back no lease but its own."""
-    with built(dead, endpoint).copy(endpoint) as store:
-        key, taken = keys.job(DELETION, DEAD), ids.timestamp(0)
-
-        def fail(request: Request) -> None:
-            if request.operation == "Query":
-                store.change(key, leasedUntil=items.text(taken))
-                raise ZeroDivisionError
-
-        process = Process(store, rewrite=rewrite)
-        Wire.of(process.table).before(fail)
-        with contextlib.suppress(ZeroDivisionError):
-            Message(DEAD, 0).work(process.table, Mailbox().queue, lease_s=LONG_S, wait_s=LONG_S)
-
-        hold(items.announced_until(store.item(key)) is None)
-
-
-def announce_what_ends(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that a job that ends while the sweep announces it does not come back."""
-    with built(dead, endpoint).copy(endpoint) as store:
-        worker = Process(store, rewrite=rewrite)
-        end = first_write(lambda: run_deletion(DEAD)(worker))
-        sweep(Process(store, end, rewrite=rewrite).table, Mailbox().queue)
-
-        hold(keys.job(DELETION, DEAD) not in store.contents())
-
-
 def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
     """Hold that of two who fork at the same time, where there is room for one, one is told so.
 
@@ -406,7 +376,5 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "fork in a tree without room": fork_without_room,
     "give a child up while it is gone on with": give_a_child_up,
     "two take one lease": take_one_lease,
-    "fail when another has the lease": fail_when_another_has_the_lease,
-    "announce what ends": announce_what_ends,
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
 }

@@ -259,7 +259,6 @@ class Service:
         """Sweep and work, unharmed, until no deletion is left; given a late clock, no creation, too."""
         while True:
             mailbox, process = Mailbox(), Process(self.store, clock=clock)
-            self.store.lose_messages()
             sweep(process.table, mailbox.queue)
             for message in mailbox.take():
                 message.work(process.table, mailbox.queue, wait_s=-1_000 if clock else 0)

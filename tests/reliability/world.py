@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
@@ -313,7 +313,6 @@ def settle(store: Store, *, in_seconds: int = 0) -> None:
     """
     table = Process(store, clock=later(in_seconds)).table
     mailbox = Mailbox()
-    store.lose_messages()
     for _ in range(DRAINS_MAX):
         swept = deletion.sweep(table, mailbox.queue)
         messages = mailbox.take()
@@ -449,19 +448,6 @@ def run_deletion(group_id: str) -> Callable[[Process], object]:
     return lambda process: deletion.run_deletion(process.table, Mailbox().queue, group_id, wait_s=0)
 
 
-class _Broken(Mailbox):
-    """A queue that makes a worker fail when it announces what is left."""
-
-    def send_message_batch(self, **_: object) -> dict[str, Any]:
-        raise ZeroDivisionError
-
-
-def _work_and_fail(process: Process) -> None:
-    """Work on a message in a way that raises, so that the lease is given back."""
-    with suppress(ZeroDivisionError):
-        Message(DEAD, 0).work(process.table, _Broken().queue, wait_s=1_000)
-
-
 def _sweep(process: Process) -> None:
     """Sweep, and rewrite the owners where the sweep has announced that, as a worker without a lease."""
     mailbox = Mailbox()
@@ -550,7 +536,6 @@ OPERATIONS: dict[str, Operation] = {
     "the worker, by a message": work(
         lambda process: Message(DEAD, 0).work(process.table, Mailbox().queue), of=dead
     ),
-    "the worker fails": work(_work_and_fail, of=dead),
     "the worker, on an offered tree": work(run_deletion(GIVEN), of=dead_offered),
     "the worker, on a tree that was passed": work(run_deletion(PASSED), of=dead_passed),
     "the sweep": work(_sweep, of=passed),

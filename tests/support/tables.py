@@ -177,13 +177,6 @@ class Store:
         """Set the tree's tombstone: the first step of its deletion, which refuses every read."""
         self.change(keys.group(group_id), state=items.text("tombstone"))
 
-    def lose_messages(self) -> None:
-        """Let every JOB need a message, as when those that were sent are lost and were waited for."""
-        for key, item in self.contents().items():
-            if key.partition == "JOB" and "announcedUntil" in item:
-                del item["announcedUntil"]
-                self.put(item)
-
     def remove_tree(self, group_id: str, *, ttl_s: int | None = None) -> None:
         """Delete a tree to the end: what remains are `gone` pointers.
 

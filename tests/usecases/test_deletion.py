@@ -24,7 +24,7 @@ from forklore.usecases import deletion, entries, sharing, transfers
 from forklore.usecases.deletion import delete_conversation, run_deletion, sweep
 from forklore.usecases.entries import Append, Start
 from tests.support.mailbox import Mailbox, Message
-from tests.support.tables import DAY_S, Request, Store, Wire, WrongClock, fresh_store
+from tests.support.tables import DAY_S, Request, Store, Wire, fresh_store
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -54,7 +54,6 @@ TREES = {ROOT, CHILD, SIBLING, GRANDCHILD, GREAT}
 DOOMED = {ROOT: ROOT, FORK: ROOT, TWIG: ROOT, CHILDS_FORK: CHILD} | {tree: tree for tree in TREES}
 """Every conversation that goes with it, and its tree."""
 ADMIN = Caller("root", sees_all=True)
-YOUNG_MS = deletion.YOUNG_SECONDS * 1000 + 500
 
 
 class Killed(BaseException):
@@ -154,29 +153,22 @@ def left(store: Store) -> dict[Key, Item]:
     return found
 
 
-def drain(store: Store, mailbox: Mailbox, *, later_ms: int = 0) -> None:
+def drain(store: Store, mailbox: Mailbox) -> None:
     """Deliver the messages to workers until none is left, as if the time to wait had passed."""
-    clock = WrongClock(later_ms) if later_ms else None
     for _ in range(100):
         messages = mailbox.take()
         if not messages:
             return
         for message in messages:
-            message.work(store.process(clock=clock), mailbox.queue)
+            message.work(store.process(), mailbox.queue)
     raise AssertionError("the messages never end")
 
 
 def delete(
-    store: Store,
-    conversation_id: str = ROOT,
-    *,
-    by: Caller = ANN,
-    mailbox: Mailbox | None = None,
-    later_ms: int = 0,
+    store: Store, conversation_id: str = ROOT, *, by: Caller = ANN, mailbox: Mailbox | None = None
 ) -> bool:
     queue = (mailbox or Mailbox()).queue
-    clock = WrongClock(later_ms) if later_ms else None
-    return delete_conversation(store.process(clock=clock), queue, caller=by, conversation_id=conversation_id)
+    return delete_conversation(store.process(), queue, caller=by, conversation_id=conversation_id)
 
 
 # What remains
@@ -448,9 +440,9 @@ def end_time_after(wire: Wire, requests: int) -> None:
 def test_deleting_a_tree_again_goes_on_until_every_head_is_closed(world: World) -> None:
     """A deletion of many resumes where it ended (F15)."""
     plant_forks(world.store, 90)
-    answers = list[bool]()
+    answers = []
     for requests in range(3, 12):
-        table = world.store.process(clock=WrongClock(YOUNG_MS if answers else 0))
+        table = world.store.process()
         end_time_after(Wire.of(table), requests)
         try:
             answers.append(delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=TWIG))
@@ -469,21 +461,7 @@ def test_only_the_owner_goes_on_closing(world: World, by: Caller) -> None:
 
     with world.store.refuses(NotFoundError):
         delete(world.store, by=by)
-    assert delete(world.store, later_ms=YOUNG_MS)
-
-
-def test_a_request_that_goes_on_is_202_until_all_that_there_was_can_be_read(world: World) -> None:
-    """It cannot know what should be there: what was closed before is there no more (D4)."""
-    answers, table = list[bool](), world.store.process()
-    end_time_after(Wire.of(table), 2)
-    assert not delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=ROOT)
-    half = copy.deepcopy(world._tables[world.store.name])
-    for later_ms in (0, YOUNG_MS - 2000, YOUNG_MS):
-        world._tables[world.store.name] = copy.deepcopy(half)
-        answers.append(delete(world.store, later_ms=later_ms))
-        assert not [k for k in world.store.contents() if k.partition == ROOT and k.sort.startswith("HEAD#")]
-
-    assert answers == [False, False, True]
+    assert delete(world.store)
 
 
 @pytest.mark.parametrize(("forks", "children", "rounds"), [(0, 0, 4), (15, 0, 4), (60, 0, 5), (2, 8, 9)])
@@ -559,7 +537,7 @@ def test_a_request_killed_anywhere_is_completed_by_the_same_request(
         )
         mailbox = Mailbox()
         try:
-            assert delete(store, TWIG, mailbox=mailbox, later_ms=YOUNG_MS), k
+            assert delete(store, TWIG, mailbox=mailbox), k
         except NotFoundError:  # it was done, and nobody was told
             sweep(store.process(), mailbox.queue)
         open_heads = [
@@ -568,9 +546,9 @@ def test_a_request_killed_anywhere_is_completed_by_the_same_request(
             if key.partition in (ROOT, CHILD, SIBLING) and key.sort.startswith("HEAD#")
         ]
         assert open_heads == [], k
-        drain(store, mailbox, later_ms=YOUNG_MS)
+        drain(store, mailbox)
         sweep(store.process(), mailbox.queue)
-        drain(store, mailbox, later_ms=YOUNG_MS)
+        drain(store, mailbox)
         assert left(store) == expected, k
         if ended:
             break
@@ -634,7 +612,6 @@ def test_workers_killed_again_and_again_still_come_to_the_end(world: World) -> N
     kills, dice = 0, random.Random(7)
     for _ in range(500):
         mailbox = Mailbox()
-        world.store.lose_messages()
         sweep(world.store.process(), mailbox.queue)
         messages = mailbox.take()
         if not messages:
@@ -920,8 +897,6 @@ def test_jobs_of_an_unknown_kind_are_left_alone(world: World) -> None:
 BAD_JOBS = {
     "its time is none": [items.key_of(keys.job("delete", conversation(1))) | {"createdAt": items.text("x")}],
     "its lease is none": [job("delete", conversation(1)) | {"leasedUntil": items.text("tomorrow")}],
-    "it names no tree": [job("delete", "none")],
-    "it has no time": [items.key_of(keys.job("delete", conversation(1)))],
     "its tree says nothing": [job("create", UNBORN), items.key_of(keys.group(UNBORN))],
     "its tree is of no known state": [
         job("create", UNBORN),
@@ -942,31 +917,7 @@ def test_a_bad_job_is_told_of_and_stops_no_other(world: World, bad: str) -> None
 
     assert {Message(conversation(80), 0), Message(OTHER, 0, kind="transfer")} <= set(mailbox.messages)
     assert Message(given_up, 0) in mailbox.messages
-    named = [item for item in BAD_JOBS[bad] if items.key(item) == keys.job("delete", conversation(1))]
-    assert len(named) == mailbox.messages.count(Message(conversation(1), 0))
-    assert "none" not in {message.group_id for message in mailbox.messages}
     assert (found.jobs, found.failed, len(errors)) == (4, 1, 1)
-
-
-@pytest.mark.parametrize("kind", ["delete", "transfer", "create"])
-def test_a_kind_that_cannot_be_read_stops_no_other_and_fails_the_sweep(world: World, kind: str) -> None:
-    plant_unborn(world.store, seconds_ago=301, group_id=UNBORN)
-    wanted = {"delete": conversation(80), "transfer": OTHER, "create": UNBORN}
-    world.store.put(job("delete", wanted["delete"]), job("transfer", wanted["transfer"]))
-    table, mailbox = world.store.process(), Mailbox()
-
-    def refuse(request: Request) -> None:
-        if request.operation == "Query" and request.body["ExpressionAttributeValues"][":first"][
-            "S"
-        ].startswith(kind):
-            raise UnavailableError("the store is busy; try again")
-
-    Wire.of(table).before(refuse)
-    with pytest.raises(UnavailableError):
-        sweep(table, mailbox.queue)
-
-    del wanted[kind]
-    assert {message.group_id for message in mailbox.messages} == set(wanted.values())
 
 
 def test_a_job_that_the_store_has_no_time_for_is_no_failure(world: World) -> None:
@@ -988,7 +939,7 @@ def test_a_sweep_tells_how_many_jobs_are_open_and_how_old_the_oldest_is(world: W
 
     assert swept() == (0, 0)
 
-    world.store.put(items.key_of(keys.job("delete", conversation(90))))  # one that says nothing
+    world.store.put(items.key_of(keys.job("delete", conversation(90))))  # as an older version wrote it
     assert swept() == (1, 0)
 
     world.store.put(job("transfer", OTHER, at=ago(900)), job("unheard", OTHER, at=ago(9000)))

@@ -109,8 +109,7 @@ def test_a_deletion_remembers_no_more_than_the_keys_of_its_children(
 ) -> None:
     Wide(table, monkeypatch, state=State.DELETING)
 
-    group = deletion._groups(table, [ROOT])[ROOT]
-    used = peak(lambda: heads.all_kids(table, group, heads.kids_now(table, ROOT)))
+    used = peak(lambda: heads.all_kids(table, deletion._groups(table, [ROOT])[ROOT]))
 
     assert used / CONVERSATIONS < BYTES_MAX
 

@@ -4,13 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from forklore.domain import ids, keys
+from forklore.domain import keys
 from forklore.errors import UnavailableError
 from forklore.storage import items
-from forklore.storage.clock import system_ms
 from forklore.storage.table import Table
-from forklore.usecases import transfers, worker
-from forklore.usecases.deletion import RETRY_SECONDS, delete_conversation, run_deletion, sweep
+from forklore.usecases import transfers
+from forklore.usecases.deletion import RETRY_SECONDS, delete_conversation, sweep
 from forklore.usecases.worker import Outcome
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Request, Store, Wire, WrongClock
@@ -58,126 +57,6 @@ def test_after_seven_sweeps_one_message_is_at_work_on_a_tree(
         long_work(message, at(store, SWEEPS_EVERY_S * 7), deleted)
 
     assert len(deleted.messages) == 1
-
-
-def test_sweeps_without_any_worker_announce_a_job_once_in_15_minutes(store: Store, deleted: Mailbox) -> None:
-    """The first of them may be lost, so there is a next one; the worker drops what it does not need."""
-    deleted.take()
-    for number in range(7):
-        sweep(at(store, SWEEPS_EVERY_S * number), deleted.queue)
-    messages = deleted.take()
-
-    assert len(messages) == len([0, 15, 30])
-    outcomes = [long_work(message, at(store, SWEEPS_EVERY_S * 7), deleted) for message in messages]
-    assert outcomes == [Outcome.LEFT, Outcome.DROPPED, Outcome.DROPPED]
-
-
-def test_a_message_that_was_not_sent_is_not_waited_for(store: Store, deleted: Mailbox) -> None:
-    deleted.take()
-    with store.unchanged():
-        sweep(store.process(), Mailbox(is_down=True).queue)
-    sweep(store.process(), deleted.queue)
-
-    assert deleted.messages == [Message(ROOT, 0)]
-
-
-def test_a_job_that_ends_while_it_is_announced_does_not_come_back(store: Store, deleted: Mailbox) -> None:
-    [message] = deleted.take()
-    sweeper = store.process()
-    Wire.of(sweeper).just_before("TransactWriteItems", lambda: message.work(store.process(), deleted.queue))
-    sweep(sweeper, deleted.queue)
-
-    assert keys.job("delete", ROOT) not in store.contents()
-
-
-@pytest.mark.parametrize("ahead_s", [-300, 300])
-def test_a_new_job_is_free_by_every_clock(store: Store, ahead_s: int) -> None:
-    """A minute after a 202 the first message must not be dropped, whoever's clock is right."""
-    say(store.process(), ROOT, "a")
-    mailbox = Mailbox()
-    delete_conversation(at(store, ahead_s), mailbox.queue, caller=ANN, conversation_id=ROOT)
-    [message] = mailbox.take()
-
-    assert long_work(message, store.process(), mailbox) is Outcome.LEFT
-
-
-@pytest.mark.parametrize(
-    ("seconds", "is_held"),
-    [(-1, False), (5, True), (1_490, True), (1_510, False), (10**9, False), (None, False)],
-)
-def test_a_lease_holds_no_longer_than_a_worker_can_live(
-    store: Store, deleted: Mailbox, seconds: int | None, is_held: bool
-) -> None:
-    """15 minutes, and 10 for clocks that differ; what is no time holds nobody up."""
-    [message] = deleted.take()
-    until = "tomorrow" if seconds is None else ids.timestamp(system_ms() + seconds * 1000)
-    store.change(keys.job("delete", ROOT), leasedUntil=items.text(until))
-
-    sweep(store.process(), deleted.queue)
-    assert len(deleted.take()) == (0 if is_held else 1)
-    assert long_work(message, store.process(), deleted) is (Outcome.DROPPED if is_held else Outcome.LEFT)
-
-
-def test_a_job_that_always_fails_is_begun_again_by_its_message(
-    store: Store, deleted: Mailbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    [message] = deleted.take()
-    monkeypatch.setattr(worker, "run_deletion", lambda *_, **__: 1 / 0)
-    for number in range(5):
-        with pytest.raises(ZeroDivisionError):
-            long_work(message, at(store, number), deleted)
-        sweep(at(store, number + 1), deleted.queue)
-
-    assert deleted.messages == [], "the message comes again by itself"
-    sweep(at(store, 1_000), deleted.queue)
-    assert deleted.messages == [Message(ROOT, 0)]
-
-
-def test_a_worker_that_fails_late_leaves_the_lease_of_the_next_one(
-    store: Store, deleted: Mailbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    [message] = deleted.take()
-    other, run = at(store, LEASE_S + 1), run_deletion
-
-    def fail(*_: object, **__: object) -> bool:
-        monkeypatch.setattr(worker, "run_deletion", run)
-        assert long_work(message, other, deleted) is Outcome.LEFT
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(worker, "run_deletion", fail)
-    with pytest.raises(ZeroDivisionError):
-        long_work(message, store.process(), deleted)
-
-    [following] = deleted.take()
-    assert items.leased_until(store.item(keys.job("delete", ROOT))) == following.lease
-
-
-@pytest.mark.parametrize("is_done", [True, False], ids=["written", "not written"])
-@pytest.mark.parametrize("is_first", [True, False], ids=["first", "following"])
-def test_a_lease_of_which_no_answer_came_is_handed_on(
-    store: Store, deleted: Mailbox, is_done: bool, is_first: bool
-) -> None:
-    """Whether it was taken or not, the message that is handed on finds it its own."""
-    [message] = deleted.take()
-    if not is_first:
-        long_work(message, store.process(), deleted)
-        [message] = deleted.take()
-    table, lost = at(store, 1), UnavailableError("no answer came")
-    wire = Wire.of(table)
-
-    def fail(request: Request, *_: object) -> None:
-        if request.operation == "TransactWriteItems":
-            raise lost
-
-    if is_done:
-        wire.after(fail)
-    else:
-        wire.before(fail)
-    assert long_work(message, table, deleted) is Outcome.LEFT
-    [handed_on] = deleted.take()
-
-    assert long_work(handed_on, at(store, 2), deleted) is Outcome.LEFT
-    assert long_work(handed_on, at(store, 3), deleted) is Outcome.DROPPED
 
 
 def test_a_message_for_what_another_one_works_on_is_dropped_and_announces_nothing(
@@ -238,7 +117,7 @@ def test_a_finished_job_is_not_begun_again_by_who_has_found_it_open(store: Store
     assert keys.job("delete", ROOT) not in store.contents()
 
 
-def test_a_job_that_does_not_say_who_holds_it_is_done_without_a_lease(store: Store, deleted: Mailbox) -> None:
+def test_a_job_of_an_older_version_is_done_without_a_lease(store: Store, deleted: Mailbox) -> None:
     job = store.item(keys.job("delete", ROOT))
     del job["leasedUntil"]
     store.put(job)

@@ -28,9 +28,6 @@ from forklore.domain.model import (
 from forklore.storage import bodies
 from forklore.storage.connection import Item
 
-FREE = "1970-01-01T00:00:00.000Z"
-"""Until when a JOB is held that nobody holds: past by every clock."""
-
 _CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()}
 
 
@@ -106,7 +103,8 @@ def _plain(value: Mapping[str, Any]) -> Any:
 class Group:
     """A fork tree.
 
-    children: how many trees that conversations of this one have started are not deleted yet.
+    children: how many trees that conversations of this one have started are not deleted yet; None of one that
+    an older version made, which did not count them.
     members_version: moves with every change of members. rewriting: the owner before, while HEADs may still
     name them. kid: where a started child stands in the list of its parent's. nonce: of the request that makes
     it. deleted_at: when it got its tombstone. unborn: it got that before it was ever live, so that its id may
@@ -118,7 +116,7 @@ class Group:
     created_at: str
     state: State = State.LIVE
     forks: int = 0
-    children: int = 0
+    children: int | None = None
     members: int = 1
     members_version: int = 1
     rewriting: str | None = None
@@ -173,7 +171,7 @@ def group(item: Item) -> Group:
         created_at=a["createdAt"],
         state=State(a["state"]),
         forks=a["forks"],
-        children=a.get("children", 0),
+        children=a.get("children"),
         members=a["members"],
         members_version=a["membersVersion"],
         rewriting=a.get("rewriting"),
@@ -369,23 +367,17 @@ def gone_item(conversation_id: str, *, ttl_s: int) -> Item:
 
 def job_item(kind: str, group_id: str, *, created_at: str) -> Item:
     """Return the mark of work in progress on a tree, which nobody holds. created_at: its beginning."""
-    return key_of(keys.job(kind, group_id)) | present({"createdAt": created_at, "leasedUntil": FREE})
+    return key_of(keys.job(kind, group_id)) | present({"createdAt": created_at, "leasedUntil": created_at})
 
 
-def job_created_at(item: Item) -> str:
-    """Return when a JOB was asked for."""
-    at: str = item["createdAt"]["S"]
-    return at
+def job_created_at(item: Item) -> str | None:
+    """Return when a JOB was asked for; None of one that an older version wrote."""
+    return item["createdAt"]["S"] if "createdAt" in item else None
 
 
 def leased_until(item: Item) -> str | None:
-    """Return until when the worker that holds a JOB does; None if the JOB does not say."""
-    return item.get("leasedUntil", {}).get("S")
-
-
-def announced_until(item: Item) -> str | None:
-    """Return until when a JOB needs no further message; None if it needs one."""
-    return item.get("announcedUntil", {}).get("S")
+    """Return until when the worker that holds a JOB does; None of one that an older version wrote."""
+    return item["leasedUntil"]["S"] if "leasedUntil" in item else None
 
 
 def nonce(item: Item) -> str | None:

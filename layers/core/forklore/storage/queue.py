@@ -41,16 +41,16 @@ class Queue:
         lease: str | None = None,
         delay_s: int = 0,
         within_s: float = ANNOUNCE_SECONDS,
-    ) -> list[str]:
-        """Send a message for each tree, to be seen in `delay_s` seconds. Return the trees it was sent for.
+    ) -> None:
+        """Send a message for each tree, to be seen in `delay_s` seconds. It may fail without a word.
 
         kind: of the work; None: a deletion. lease: which the sender has held, and the next one goes on with.
         within_s: how long new batches are sent.
         """
         more = {name: value for name, value in (("kind", kind), ("lease", lease)) if value is not None}
-        left, sent = list(group_ids), list[str]()
+        left = list(group_ids)
         if self._url is None or not left:
-            return sent
+            return
         give_up_at = time.monotonic() + within_s
         delay_s = min(max(delay_s, 0), DELAY_SECONDS_MAX)
         while left and time.monotonic() < give_up_at:
@@ -65,9 +65,6 @@ class Queue:
             ]
             try:
                 self._client = self._client or make_queue_client()
-                answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
+                self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
             except (BotoCoreError, ClientError):
-                break
-            failed = {one["Id"] for one in answer.get("Failed", [])}
-            sent += [group_id for at, group_id in enumerate(now) if str(at) not in failed]
-        return sent
+                return

@@ -630,38 +630,15 @@ class Writer:
         return self._write(name, "Put", Item=items.job_item(kind, group_id, created_at=at))
 
     def lease_job(self, key: Key, *, was: str, until: str) -> Write:
-        """Take work in progress from who held it until `was`, if it is there and theirs still.
-
-        Should its worker be killed, it needs a message again.
-        """
-        return self._hold_job(key, "SET #leasedUntil = :until REMOVE #announcedUntil", was, {":until": until})
-
-    def free_job(self, key: Key, *, was: str, announced_until: str) -> Write:
-        """Give back work in progress that is held until `was`, if it is there and held so still."""
-        sets = "SET #leasedUntil = :free, #announcedUntil = :announced"
-        return self._hold_job(key, sets, was, {":free": items.FREE, ":announced": announced_until})
-
-    def _hold_job(self, key: Key, update: str, was: str, values: Mapping[str, str]) -> Write:
+        """Take work in progress from who held it until `was`, if it is there and theirs still."""
         return self._write(
             JOB,
             "Update",
             Key=key_of(key),
-            UpdateExpression=update,
+            UpdateExpression="SET #leasedUntil = :until",
             ConditionExpression="#leasedUntil = :was",
-            ExpressionAttributeNames={"#leasedUntil": "leasedUntil", "#announcedUntil": "announcedUntil"},
-            ExpressionAttributeValues={name: text(at) for name, at in ({":was": was} | dict(values)).items()},
-        )
-
-    def announce_job(self, key: Key, *, until: str) -> Write:
-        """Note that work in progress, if it is there still, needs no further message for a while."""
-        return self._write(
-            JOB,
-            "Update",
-            Key=key_of(key),
-            UpdateExpression="SET #announcedUntil = :until",
-            ConditionExpression="attribute_exists(PK)",
-            ExpressionAttributeNames={"#announcedUntil": "announcedUntil"},
-            ExpressionAttributeValues={":until": text(until)},
+            ExpressionAttributeNames={"#leasedUntil": "leasedUntil"},
+            ExpressionAttributeValues={":until": text(until), ":was": text(was)},
         )
 
     def put_gone(self, name: str, conversation_id: str, *, now_s: int) -> Write:

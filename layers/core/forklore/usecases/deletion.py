@@ -22,12 +22,9 @@ from forklore.storage.items import Group, State
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, POINTER, TRANSFER
-from forklore.usecases import leases
 from forklore.usecases.heads import all_heads, all_kids, kids_now
 from forklore.usecases.opening import Found, find
 
-YOUNG_SECONDS = 10
-"""For so long a fork or a child that was made before the tombstone may not be readable yet, at the most."""
 WAIT_SECONDS = 35
 """How long after the tombstone nothing is removed yet: no request that read the tree before lives longer."""
 CREATION_SECONDS_MAX = 300
@@ -43,7 +40,7 @@ SWEPT_MAX = 10_000
 """Jobs looked at in one sweep."""
 ANNOUNCE_ALL_SECONDS = 15.0
 DELETION = "delete"
-JOB_KINDS = (DELETION, TRANSFER, CREATION)
+JOB_KINDS = (DELETION, CREATION, TRANSFER)
 """Every kind of JOB that a tree may have; the end of its deletion is the end of them all."""
 
 T = TypeVar("T")
@@ -59,38 +56,30 @@ def delete_conversation(
 
     True: nothing of the tree or of its direct children can be read or written any more. False: it can be
     read no more, and the worker goes on closing it.
-    A tree whose deletion stopped half way is closed further for its owner. Only the request that sets the
-    tombstone can tell what should be there to be closed, so a later one says True only when all can be read.
+    A tree whose deletion stopped half way is closed further for its owner.
     Raises NotFoundError, ForbiddenError if the caller is not the owner.
     """
-    group_id, dying = _set_tombstone(table, caller, conversation_id)
-    is_new = dying is None
+    group_id, is_new = _set_tombstone(table, caller, conversation_id)
     table.known.forget(conversation_id)
     try:
         _close(table, queue, group_id, last=conversation_id, delay_s=wait_s + 1, is_new=is_new)
-        is_known_to_be_closed = dying is None or not _is_young(table, dying)
     except UnavailableError:
         queue.announce([group_id])
         return False
     queue.announce([group_id], delay_s=wait_s + 1)
-    return is_known_to_be_closed
+    return True
 
 
-def _is_young(table: Table, group: Group) -> bool:
-    return _seconds_left(group, table.now_ms(), YOUNG_SECONDS) > 0
-
-
-def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[str, Group | None]:
+def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[str, bool]:
     """Return the id of the conversation's tree, which is refused to every reader from here on.
 
-    Beside it, the tree as it was read if it had its tombstone already; None: it was set just now.
+    Beside it, whether its tombstone was set just now.
     """
     for attempt in range(ATTEMPTS_MAX):
         table.pause(attempt)
         found = find(table, conversation_id, caller=caller)
         if found.opened is None:
-            dying = _dying_group(found, caller, conversation_id)
-            return dying.group_id, dying
+            return _dying_group(found, caller, conversation_id), False
         group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
         owner = None if caller.sees_all else caller.user_id
         at = _now(table)
@@ -103,12 +92,12 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
             )
         except Refused:  # it has another owner now, or its tombstone
             continue
-        return group_id, None
+        return group_id, True
     raise UnavailableError("the conversation keeps changing; try again")
 
 
-def _dying_group(found: Found, caller: Caller, conversation_id: str) -> Group:
-    """Return the tree, if it has its tombstone and the caller may go on closing it.
+def _dying_group(found: Found, caller: Caller, conversation_id: str) -> str:
+    """Return the id of the tree, if it has its tombstone and the caller may go on closing it.
 
     The named conversation is closed last, so its HEAD tells that closing did not come to its end.
     """
@@ -118,7 +107,7 @@ def _dying_group(found: Found, caller: Caller, conversation_id: str) -> Group:
         group_item = found.beside.get(keys.group(group_id))
         group = items.group(group_item) if group_item else None
         if group and group.state is State.DELETING and (caller.sees_all or group.owner == caller.user_id):
-            return group
+            return group_id
     raise NotFoundError(f"no conversation {brief(conversation_id)}")
 
 
@@ -143,11 +132,8 @@ def _close(
     Raises UnavailableError, too, when a fork or a child that the tree counts cannot be read yet.
     """
     looking = _look_for_heads(table, [group_id])
-    asked = [group_id] if is_new else []
-    groups, kids = table.both(lambda: _groups(table, asked), lambda: kids_now(table, group_id))
-    group = groups.get(group_id)
-    if group is not None:
-        kids = all_kids(table, group, kids)
+    group = _groups(table, [group_id]).get(group_id) if is_new else None
+    kids = all_kids(table, group) if group else kids_now(table, group_id)
     open_heads = _heads(table, looking, {group_id: group} if group else {})
     root = _Head(group_id, group_id)
     if has_pointer and root not in open_heads:
@@ -402,47 +388,29 @@ def sweep(
     """
     alone = _Alone(report)
     found: list[_Job] = []
-    stopped: list[Exception] = []
-    for kind in JOB_KINDS:
-        jobs: list[_Job] = []
-        try:
-            _read_jobs(table, kind, alone, jobs)
-        except Exception as error:  # noqa: BLE001 (raised below, after the other kinds)
-            stopped.append(error)
+    for kind in (DELETION, TRANSFER):
+        jobs = _jobs(table, kind, alone)
+        free = [job.group_id for job in jobs if job.leased_until_ms <= table.now_ms()]
+        queue.announce(free, kind=None if kind == DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)
         found += jobs
-        there = [job for job in jobs if job.group_id is not None]
-        if kind != CREATION:
-            _announce(table, queue, kind, [str(job.group_id) for job in there if job.needs_message], alone)
-            continue
-        for job in there:
-            with alone.each():
-                if _give_up_creation(table, str(job.group_id)):
-                    queue.announce([str(job.group_id)])
-    if stopped:
-        raise stopped[0]
+    creations = _jobs(table, CREATION, alone)
+    for job in creations:
+        with alone.each():
+            if _give_up_creation(table, job.group_id):
+                queue.announce([job.group_id])
+    found += creations
     since = [job.since_ms for job in found if job.since_ms is not None]
     oldest_s = max(0, table.now_s() - min(since) / 1000) if since else 0
-    return Swept(len(found), oldest_s, alone.failed)
-
-
-def _announce(table: Table, queue: Queue, kind: str, group_ids: list[str], alone: "_Alone") -> None:
-    """Announce jobs, and note of those whose message was sent that they need no further one for a while."""
-    sent = queue.announce(group_ids, kind=None if kind == DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)
-
-    def note(group_id: str) -> None:
-        with alone.each():
-            until = leases.announced_from(table.now_ms())
-            _commit_if_so(table, [table.write.announce_job(keys.job(kind, group_id), until=until)])
-
-    _all(table.side_by_side(note, sent))
+    return Swept(len(found) + alone.unreadable, oldest_s, alone.failed)
 
 
 class _Alone:
-    """Keeps what is wrong with one job from all others, and counts it."""
+    """Keeps what is wrong with one job from all others, and counts it. unreadable: jobs that say nothing."""
 
     def __init__(self, report: Callable[[Exception], object]) -> None:
         self._report = report
         self.failed = 0
+        self.unreadable = 0
 
     @contextlib.contextmanager
     def each(self) -> Iterator[None]:
@@ -457,32 +425,33 @@ class _Alone:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Work in progress on a tree. group_id: None where the JOB names none.
+    """Work in progress on a tree. since_ms: when it was asked for; None where an older version began it.
 
-    since_ms: when it was asked for; None where the JOB does not say. needs_message: whether nobody holds it,
-    and no message for it can be on its way.
+    leased_until_ms: until when a worker holds it; 0 where none does.
     """
 
-    group_id: str | None
+    group_id: str
     since_ms: int | None
-    needs_message: bool
+    leased_until_ms: int
 
 
-def _read_jobs(table: Table, kind: str, alone: _Alone, found: list[_Job]) -> None:
-    """Add to `found` the work of a kind that is in progress.
-
-    Whatever a JOB does not say, its tree is worked on as long as it names one: that is how the JOB goes.
-    """
-    wanted = ("createdAt", "leasedUntil", "announcedUntil")
-    for row in table.query(keys.jobs_range(kind), limit=SWEPT_MAX, only=wanted):
-        group_id, since_ms = keys.in_job(row["SK"]["S"])[1], None
+def _jobs(table: Table, kind: str, alone: _Alone) -> list[_Job]:
+    """Return the work of a kind that is in progress."""
+    found: list[_Job] = []
+    for row in table.query(keys.jobs_range(kind), limit=SWEPT_MAX, only=("createdAt", "leasedUntil")):
+        alone.unreadable += 1
         with alone.each():
-            if not ids.is_uuid(group_id):
-                raise ValueError("a job names no tree")
-            since_ms = ids.milliseconds(items.job_created_at(row))
-            leases.check(row)
-        needs_message = not leases.is_awaited(row, table.now_ms())
-        found.append(_Job(group_id if ids.is_uuid(group_id) else None, since_ms, needs_message))
+            since, until = items.job_created_at(row), items.leased_until(row)
+            group_id = keys.in_job(row["SK"]["S"])[1]
+            found.append(
+                _Job(
+                    group_id,
+                    None if since is None else ids.milliseconds(since),
+                    0 if until is None else ids.milliseconds(until),
+                )
+            )
+            alone.unreadable -= 1
+    return found
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:

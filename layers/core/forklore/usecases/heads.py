@@ -35,24 +35,26 @@ def all_heads(table: Table, group: Group, *, only: tuple[str, ...]) -> Iterator[
     raise UnavailableError("a fork that was made cannot be read yet; try again")
 
 
-def all_kids(table: Table, group: Group, found: list[Key]) -> list[Key]:
+def all_kids(table: Table, group: Group) -> list[Key]:
     """Return the KID of each child of a tree that has just got its tombstone.
 
-    group, found: the tree and its KIDs as they were read after the tombstone. Both are read again while the
-    KIDs are fewer: a child at the end of its own deletion loses its KID first, and is counted for a moment
-    longer. Raises UnavailableError when some stay away.
+    group: as it was read after the tombstone. It is read before the KIDs, each time: a child at the end of
+    its own deletion loses its KID first, and is counted for a moment longer.
+    Raises UnavailableError when some stay away.
     """
     own = keys.group(group.group_id)
-    for attempt in range(1, LOOKS_MAX):
-        if len(found) >= group.children:
-            return found
+    for attempt in range(LOOKS_MAX):
         table.pause(attempt)
-        item = table.get([own]).get(own)
-        if item is None:
-            return []  # another has deleted the tree to the end
-        group, found = items.group(item), kids_now(table, group.group_id)
-    if len(found) >= group.children:
-        return found
+        if attempt:
+            item = table.get([own]).get(own)
+            if item is None:
+                return []  # another has deleted the tree to the end
+            group = items.group(item)
+        if group.children == 0:
+            return []
+        kids = kids_now(table, group.group_id)
+        if len(kids) >= (group.children or 0):
+            return kids
     raise UnavailableError("a child that was started cannot be read yet; try again")
 
 

@@ -6,19 +6,16 @@ message is at work on one job, however often it is announced. That two workers d
 depends on it, and the lease of one that was killed runs out.
 """
 
-import contextlib
 from dataclasses import dataclass
 from enum import StrEnum
 
 from forklore.domain import ids, keys
-from forklore.domain.keys import Key
 from forklore.errors import UnavailableError
 from forklore.storage import items
 from forklore.storage.connection import Refused
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.storage.writes import JOB, TRANSFER
-from forklore.usecases import leases
 from forklore.usecases.deletion import DELETION, RETRY_SECONDS, WAIT_SECONDS, run_deletion
 from forklore.usecases.transfers import run_rewriting
 
@@ -28,10 +25,7 @@ KINDS = (DELETION, TRANSFER)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A tree, what is to be done to it, and the lease that the worker before has held; None of a new one.
-
-    lease: or two, with a space between, where it could not be known which of them is held.
-    """
+    """A tree, what is to be done to it, and the lease that the worker before has held; None of a new one."""
 
     group_id: str
     kind: str = DELETION
@@ -58,59 +52,41 @@ def work(
     lease_s: how long this worker can live. wait_s: how long after a tombstone nothing is removed.
     """
     group_id, kind = message.group_id, message.kind
-    key = keys.job(kind, group_id)
-    lease, handed_on = None, message.lease
     try:
-        was = _look(table, key, message)
-        if was is not None:
-            lease = ids.timestamp(table.now_ms() + lease_s * 1000)
-            handed_on = f"{was} {lease}"  # whichever it is after a write that may have been lost
-            _take(table, key, was=was, until=lease)
+        lease = _take_lease(table, message, lease_s)
     except _Held:
         return Outcome.DROPPED
     except UnavailableError:
         delay_s = RETRY_SECONDS if table.has_time() else 0
-        queue.announce([group_id], kind=kind, lease=handed_on, delay_s=delay_s)
+        queue.announce([group_id], kind=kind, lease=message.lease, delay_s=delay_s)
         return Outcome.LEFT
-    try:
-        if kind == TRANSFER:
-            is_done = run_rewriting(table, queue, group_id, lease=lease)
-        else:
-            is_done = run_deletion(table, queue, group_id, wait_s=wait_s, lease=lease)
-    except Exception:
-        if lease is not None:
-            _give_back(table, key, lease)
-        raise
+    if kind == TRANSFER:
+        is_done = run_rewriting(table, queue, group_id, lease=lease)
+    else:
+        is_done = run_deletion(table, queue, group_id, wait_s=wait_s, lease=lease)
     return Outcome.DONE if is_done else Outcome.LEFT
 
 
-def _look(table: Table, key: Key, message: Message) -> str | None:
-    """Return until when the message's job is held, by nobody any more or by the worker that has sent it.
+def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
+    """Return the lease of the message's job, taken from now on; None where there is no job to hold.
 
-    None where there is no job to hold, or it does not say. Raises _Held when another one has it.
+    Raises _Held when another one has it.
     """
+    key = keys.job(message.kind, message.group_id)
     item = table.get([key]).get(key)
     held = items.leased_until(item) if item else None
-    is_ours = held is not None and held in (message.lease or "").split()
-    if not is_ours and leases.lies_ahead(held, table.now_ms()):
+    if held is None:
+        return None
+    now_ms = table.now_ms()
+    if held != message.lease and ids.milliseconds(held) > now_ms:
         raise _Held
-    return held
-
-
-def _take(table: Table, key: Key, *, was: str, until: str) -> None:
-    """Take a job's lease. Raises _Held when another one has done so."""
+    until = ids.timestamp(now_ms + lease_s * 1000)
     try:
-        table.commit([table.write.lease_job(key, was=was, until=until)])
+        table.commit([table.write.lease_job(key, was=held, until=until)])
     except Refused as refused:
         now_held = refused.failed[JOB]
         if (
             now_held is None or items.leased_until(now_held) != until
         ):  # else by this very request's first attempt
             raise _Held from refused
-
-
-def _give_back(table: Table, key: Key, lease: str) -> None:
-    """Let the message, which comes again, find its job free; until then no other one is needed."""
-    with contextlib.suppress(Refused, UnavailableError):
-        announced_until = leases.announced_from(table.now_ms())
-        table.commit([table.write.free_job(key, was=lease, announced_until=announced_until)])
+    return until
