@@ -240,8 +240,7 @@ class Survey:
         kind, group_id = keys.in_job(key.sort)
         _require(key.partition == "JOB" and kind in (DELETION, CREATION, TRANSFER) and ids.is_uuid(group_id))
         created_at = items.job_created_at(item)
-        times = (created_at, items.leased_until(item), items.announced_until(item))
-        _require(all(at is None or is_time(at) for at in times))
+        _require(all(at is None or is_time(at) for at in (created_at, items.leased_until(item))))
         self.outside[key] = None
         self.jobs[key] = created_at
 

@@ -568,9 +568,9 @@ CORRUPTIONS = [
         lambda m: m.put(items.job_item("create", PLAIN, created_at=NOW)),
     ),
     a(
-        "a job that is announced until no time",
+        "a job that is held until no time",
         "malformed_job",
-        lambda m: m.change(keys.job("delete", DYING), announcedUntil=text("never")),
+        lambda m: m.change(keys.job("delete", DYING), leasedUntil=text("never")),
     ),
     a(
         "a job of a kind nobody knows",

@@ -138,7 +138,9 @@ def test_a_deletion_that_misses_a_child_for_good_is_no_204(store: Store, shared:
 
     assert not deletion.delete_conversation(process, mailbox.queue, caller=ANN, conversation_id=ROOT)
 
-    assert wire.operations.count("Query") == 1 + LOOKS_MAX, "the HEADs, and the children again and again"
+    # The HEADs are read beside them, by a thread that may be late.
+    of_children = [one for one in wire.requests if one.operation == "Query" and "KID#" in str(one.body)]
+    assert len(of_children) == LOOKS_MAX
     assert [message.group_id for message in mailbox.messages] == [ROOT]
 
 

@@ -365,9 +365,13 @@ def gone_item(conversation_id: str, *, ttl_s: int) -> Item:
     return key_of(keys.pointer(conversation_id)) | present({"gone": True, "ttl": ttl_s})
 
 
+FREE = ids.timestamp(0)
+"""Until when nobody holds a new JOB: long ago by every clock."""
+
+
 def job_item(kind: str, group_id: str, *, created_at: str) -> Item:
     """Return the mark of work in progress on a tree, which nobody holds. created_at: its beginning."""
-    return key_of(keys.job(kind, group_id)) | present({"createdAt": created_at, "leasedUntil": created_at})
+    return key_of(keys.job(kind, group_id)) | present({"createdAt": created_at, "leasedUntil": FREE})
 
 
 def job_created_at(item: Item) -> str | None:
