@@ -28,7 +28,7 @@ install := $(pip) install --no-deps --require-hashes
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
 sam = PATH="$(abspath $(SAM))/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 offline = AWS_DEFAULT_REGION="$(region)" $(sam)
-kept = $(shell "$(SAM)/bin/python" -m deployment.samconfig "$(STAGE)" $(1) 2>/dev/null)
+kept = $(shell "$(SAM)/bin/python" -m tools.deployment.samconfig "$(STAGE)" $(1) 2>/dev/null)
 # What is tried here runs here: it is built for this machine, and apart from what is deployed.
 machine := $(subst aarch64,arm64,$(shell uname -m))
 here := .aws-sam/here/build
@@ -36,7 +36,7 @@ runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
 pytest := $(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 reliability := tests/reliability
-random := tests/http tests/edge/test_fuzz.py tests/local_server/test_schemathesis.py
+random := tests/http tests/aws/test_fuzz.py tests/local/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
@@ -46,7 +46,7 @@ help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
 
 run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, DATA=./data keeps what is stored
-	@$(run) -m local_server $(if $(DATA),--data "$(DATA)")
+	@$(run) -m forklore.local $(if $(DATA),--data "$(DATA)")
 
 test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the next two lines
 	$(python) -m ruff format --check
@@ -61,19 +61,19 @@ test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on Dyna
 	$(python) -m pytest --numprocesses=auto --dist=worksteal $(reliability)
 
 bench: $(if $(RUNTIME_PYTHON),build-here) $(VENV)/ready $(runtime) ## measure costs and times and write them into docs/performance.md: ten minutes, for which nothing else should run
-	$(in_runtime) $(python) -m bench $(if $(RUNTIME_PYTHON),--build "$(here)") $(ARGUMENTS)
+	$(in_runtime) $(python) -m tools.bench $(if $(RUNTIME_PYTHON),--build "$(here)") $(ARGUMENTS)
 
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
-	$(python) -m gate --size gate $(ARGUMENTS)
+	$(python) -m tools.gate --size gate $(ARGUMENTS)
 
 gate-long: $(VENV)/ready ## run them at their largest figures: about two hours, in parts; started again, it goes on where it stopped
-	$(python) -m gate --size long $(ARGUMENTS)
+	$(python) -m tools.gate --size long $(ARGUMENTS)
 
 demo: $(RUN)/ready ## fork and show the conversations of FILE=… on a running local server
-	$(run) -m demo "$(FILE)"
+	$(run) -m tools.demo "$(FILE)"
 
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
-	$(python) -m local_server.openapi > docs/openapi.json
+	$(python) -m forklore.local.openapi > docs/openapi.json
 
 fix: $(VENV)/ready ## format, and mend what the linter can
 	$(python) -m ruff check --fix-only
@@ -88,7 +88,7 @@ define build-for
 	@echo "Building for $(1); this takes about half a minute, once."
 	@log=$$(mktemp) && { FORKLORE_ARCHITECTURE="$(1)" $(offline) build --build-dir "$(2)/build" --cache-dir "$(2)/cache" \
 		--parameter-overrides Architecture="$(1)" >"$$log" 2>&1 || { cat "$$log" >&2; rm -f "$$log"; exit 1; }; } && rm -f "$$log"
-	@"$(SAM)/bin/python" -m deployment.built_for "$(2)/build/template.yaml" "$(1)"
+	@"$(SAM)/bin/python" -m tools.deployment.built_for "$(2)/build/template.yaml" "$(1)"
 	@$(if $(RUNTIME_PYTHON),for part in "$(2)"/build/*Function; do $(call byte-code,$$part,/var/task) || exit 1; done && \
 		$(call byte-code,$(2)/build/CoreLayer,/opt),echo "Built without byte-code, as there is no Python 3.13:" \
 		"each cold start takes about twice as long. RUNTIME_PYTHON=… names one.")
@@ -101,8 +101,8 @@ build-here: $(SAM)/locked
 	$(call build-for,$(machine),$(patsubst %/build,%,$(here)))
 
 size: build-here $(VENV)/ready $(runtime) ## print how large each part of the deployment is, and how long each function takes to start
-	$(python) -m bench.package_sizes --build "$(here)"
-	$(in_runtime) $(python) -m bench.cold_start --build "$(here)"
+	$(python) -m tools.bench.package_sizes --build "$(here)"
+	$(in_runtime) $(python) -m tools.bench.cold_start --build "$(here)"
 
 validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormation and SAM
 	$(offline) validate --lint
@@ -110,7 +110,7 @@ validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormatio
 # checkov is started as a module: its script has no place for a folder with a space in its name.
 test-deployment: validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
 	"$(CHECKS)/bin/python" -m checkov.main --config-file .checkov.yaml
-	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions local_server deployment
+	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions tools/deployment
 	$(python) -m tests.deployment.audit "$(CHECKS)/bin/pip-audit" \
 		layers/core/requirements.txt functions/authorizer/requirements.txt
 	FORKLORE_BUILD="$(here)" $(in_runtime) $(python) -m pytest tests/deployment
@@ -122,7 +122,7 @@ deploy-emulated: build-here $(VENV)/ready $(if $(RUNTIME_PYTHON),$(EMULATOR)/loc
 		$(python) -m pytest tests/deployment/test_emulated.py
 
 sam-local: build-here $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
-	$(python) -m local_server.sam_local env.local.json
+	$(python) -m forklore.local.sam_local env.local.json
 	$(offline) local start-api --template "$(here)/template.yaml" --port "$${PORT:-3000}" --env-vars env.local.json \
 		--add-host "host.docker.internal:$${HOST_GATEWAY:-host-gateway}" --warm-containers LAZY \
 		--parameter-overrides Architecture="$(machine)" $(ARGUMENTS)

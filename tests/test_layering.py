@@ -1,4 +1,4 @@
-"""Imports point inward: functions → edge, usecases → storage → domain → errors, standard library.
+"""Imports point inward: functions → aws → api → usecases → storage → domain → errors, standard library.
 
 And importing a module does nothing but define names.
 """
@@ -24,18 +24,33 @@ ROOMS = {
     "forklore.storage": {"forklore.storage", "forklore.domain", "forklore.errors", "botocore"},
     "forklore.usecases": {"forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"},
 }
-ROOMS["forklore.edge"] = {
-    *("forklore.edge", "forklore.usecases", "forklore.domain", "forklore.errors"),
-    *("aws_lambda_powertools", "pydantic"),
+ROOMS["forklore.api"] = {
+    *("forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"),
+    "pydantic",
 }
-ROOMS["forklore.edge.wiring"] = ROOMS["forklore.edge"] | {"forklore.storage"}
-ROOMS["functions"] = {"forklore.edge", "aws_lambda_powertools"}
+ROOMS["forklore.aws"] = {
+    *("forklore.aws", "forklore.api", "forklore.usecases", "forklore.domain", "forklore.errors"),
+    "aws_lambda_powertools",
+}
+ROOMS["forklore.aws.wiring"] = ROOMS["forklore.aws"] | {"forklore.storage"}
+ROOMS["functions"] = {"forklore.aws", "forklore.api", "aws_lambda_powertools"}
 
 # What checks credentials runs in the authorizer and nowhere else; two of its modules know the libraries.
 ROOMS["forklore.credentials"] = {"forklore.credentials", "forklore.domain", "forklore.errors"}
 ROOMS["forklore.credentials.issuer_keys"] = ROOMS["forklore.credentials"] | {"jwt", "cryptography"}
 ROOMS["forklore.credentials.tokens"] = ROOMS["forklore.credentials"] | {"jwt"}
 ROOMS["functions.authorizer"] = {"forklore.credentials"}
+
+# What Lambda does not run: the check of a table, and the local server, which each need packages of their own.
+ROOMS["forklore.fsck"] = {
+    *("forklore.fsck", "forklore.storage", "forklore.domain", "forklore.errors"),
+    *("botocore", "rich"),
+}
+ROOMS["forklore.local"] = {
+    *("forklore", "forklore.local", "forklore.aws", "forklore.api", "forklore.credentials"),
+    *("forklore.domain", "forklore.errors"),
+    *("boto3", "botocore", "cryptography", "jwt", "moto", "pydantic", "uvicorn", "werkzeug", "yaml"),
+}
 
 # Of the standard library, what only one module of the credentials uses.
 NETWORK, FETCHES = {"http", "socket", "ssl", "urllib"}, "forklore.credentials.fetching"
@@ -131,7 +146,7 @@ def test_every_import_points_inward() -> None:
         ("forklore.errors", "import boto3", "boto3"),
         ("forklore.domain.keys", "from forklore.storage import items", "forklore.storage.items"),
         ("forklore.domain.keys", "from forklore import usecases", "forklore.usecases"),
-        ("forklore.domain.keys", "from ..edge import schemas", "forklore.edge.schemas"),
+        ("forklore.domain.keys", "from ..api import requests", "forklore.api.requests"),
         ("forklore.domain.keys", "import pydantic", "pydantic"),
         ("forklore.domain.keys", "import botocore.config", "botocore.config"),
         ("forklore.domain.keys", "from os import environ", "os.environ"),
@@ -146,25 +161,31 @@ def test_every_import_points_inward() -> None:
         ("forklore.domain.keys", "from datetime import datetime\ndatetime.now()", "datetime.datetime.now"),
         ("forklore.domain.keys", "import datetime as dt\ndt.date.today()", "datetime.date.today"),
         ("forklore.storage.table", "from forklore.usecases import entries", "forklore.usecases.entries"),
-        ("forklore.storage.table", "from forklore.edge import wiring", "forklore.edge.wiring"),
+        ("forklore.storage.table", "from forklore.aws import wiring", "forklore.aws.wiring"),
         ("forklore.storage.table", "import pydantic", "pydantic"),
         ("forklore.usecases.entries", "import boto3", "boto3"),
         ("forklore.usecases.entries", "from botocore import exceptions", "botocore.exceptions"),
         ("forklore.usecases.entries", "from pydantic import BaseModel", "pydantic.BaseModel"),
         ("forklore.usecases.entries", "import aws_lambda_powertools", "aws_lambda_powertools"),
-        ("forklore.usecases.entries", "from forklore.edge import schemas", "forklore.edge.schemas"),
-        ("forklore.edge.schemas", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
-        ("forklore.edge.wiring", "import boto3", "boto3"),
-        ("forklore.edge.wiring", "import functions.entries.app", "functions.entries.app"),
-        ("forklore.edge.wiring", "def late():\n    import local_server", "local_server"),
-        ("forklore.edge.wiring", "import demo", "demo"),
-        ("forklore.edge.wiring", "import tests.conftest", "tests.conftest"),
-        ("forklore.edge.http", "from forklore.credentials import roles", "forklore.credentials.roles"),
+        ("forklore.usecases.entries", "from forklore.aws import schemas", "forklore.aws.schemas"),
+        ("forklore.api.requests", "import aws_lambda_powertools", "aws_lambda_powertools"),
+        ("forklore.api.requests", "from forklore.aws import wiring", "forklore.aws.wiring"),
+        ("forklore.aws.http", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
+        ("forklore.aws.http", "from forklore.local import payload", "forklore.local.payload"),
+        ("forklore.fsck.check", "from forklore.usecases import entries", "forklore.usecases.entries"),
+        ("forklore.fsck.check", "from forklore.local import payload", "forklore.local.payload"),
+        ("forklore.local.gateway", "import functions.entries.app", "functions.entries.app"),
+        ("forklore.aws.wiring", "import boto3", "boto3"),
+        ("forklore.aws.wiring", "import functions.entries.app", "functions.entries.app"),
+        ("forklore.aws.wiring", "def late():\n    import tools.bench", "tools.bench"),
+        ("forklore.usecases.lists", "from forklore.local import cors", "forklore.local.cors"),
+        ("forklore.aws.wiring", "import tests.conftest", "tests.conftest"),
+        ("forklore.aws.http", "from forklore.credentials import roles", "forklore.credentials.roles"),
         ("forklore.credentials.roles", "import jwt", "jwt"),
         ("forklore.credentials.tokens", "from urllib.request import urlopen", "urllib.request.urlopen"),
-        ("forklore.credentials.tokens", "from forklore.edge import identity", "forklore.edge.identity"),
+        ("forklore.credentials.tokens", "from forklore.aws import identity", "forklore.aws.identity"),
         ("forklore.credentials.fetching", "import boto3", "boto3"),
-        ("functions.authorizer.app", "from forklore.edge import identity", "forklore.edge.identity"),
+        ("functions.authorizer.app", "from forklore.aws import identity", "forklore.aws.identity"),
         ("functions.entries.app", "from forklore.credentials import roles", "forklore.credentials.roles"),
         ("functions.entries.app", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
         ("functions.entries.app", "from forklore.domain import keys", "forklore.domain.keys"),
@@ -196,9 +217,10 @@ def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
         "forklore.domain.keys": "import re\nfrom forklore.domain import ids\nfrom .ids import EntryId",
         "forklore.storage.table": "import time\nimport botocore\nfrom forklore.domain.keys import position",
         "forklore.usecases.entries": "import random\nfrom forklore.storage.table import Table",
-        "forklore.edge.schemas": "import pydantic\nfrom forklore.usecases import entries",
-        "forklore.edge.wiring": "import os\nfrom forklore.storage.table import Table",
-        "functions.entries.app": "import aws_lambda_powertools\nfrom forklore.edge import wiring",
+        "forklore.api.requests": "import pydantic\nfrom forklore.usecases import entries",
+        "forklore.aws.wiring": "import os\nfrom forklore.storage.table import Table",
+        "functions.sharing.app": "import aws_lambda_powertools\nfrom forklore.aws import wiring",
+        "functions.entries.app": "from forklore.api import operations",
         "forklore.credentials.tokens": "import jwt\nfrom forklore.domain import users",
         "forklore.credentials.fetching": "import http.client\nimport socket\nimport ssl",
         "functions.authorizer.app": "from forklore.credentials import tokens",
@@ -230,6 +252,7 @@ if threading.active_count() > 1:
     raise RuntimeError("an import started a thread")
 """
 FOREIGN = "boto3 jwt pydantic aws_lambda_powertools.event_handler"
+FOREIGN += " moto.moto_server.werkzeug_app moto.dynamodb.responses uvicorn"
 # Makes importing these fail, as if they were not installed.
 BARE = """
 import sys
@@ -286,12 +309,14 @@ def test_what_is_pure_needs_nothing_but_the_standard_library() -> None:
     ],
 )
 def test_an_import_that_does_something_is_noticed(tmp_path: Path, source: str, said: str) -> None:
-    write(tmp_path, "forklore.edge.wiring", source)
+    write(tmp_path, "forklore.__init__", "")
+    write(tmp_path, "forklore.aws.wiring", source)
 
-    assert said in import_all(tmp_path, ["forklore.edge.wiring"], foreign="boto3")
+    assert said in import_all(tmp_path, ["forklore.aws.wiring"], foreign="boto3")
 
 
 def test_a_domain_that_needs_boto3_is_noticed(tmp_path: Path) -> None:
+    write(tmp_path, "forklore.__init__", "")
     write(tmp_path, "forklore.domain.keys", "import boto3")
 
     assert "ModuleNotFoundError" in import_all(tmp_path, ["forklore.domain.keys"], script=BARE + IMPORT_ALL)

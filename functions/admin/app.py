@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from forklore.edge.http import resolver_for
-from forklore.edge.operations.admin import OPERATIONS
+from forklore.api.operations.admin import OPERATIONS
+from forklore.aws.http import resolver_for
 
 app = resolver_for(OPERATIONS)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from forklore.edge import direct
+from forklore.aws import direct
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from typing import Any
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from forklore.edge import jobs
-from forklore.edge.wiring import Settings
+from forklore.aws import jobs
+from forklore.aws.wiring import Settings
 
 
 def handler(event: dict[str, Any], context: Any) -> Any:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from forklore.edge.http import resolver_for
-from forklore.edge.operations.sharing import BY_PATH, OPERATIONS
+from forklore.api.operations.sharing import BY_PATH, OPERATIONS
+from forklore.aws.http import resolver_for
 
 app = resolver_for((*OPERATIONS, *BY_PATH))
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from forklore.edge import jobs
+from forklore.aws import jobs
 
 
 def handler(event: dict[str, Any], context: Any) -> None:  # noqa: ARG001 (the schedule has nothing to say)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from forklore.edge import operations
-from tests.edge.gateway import Answer, Gateway, table_on_moto
+from forklore.api import operations
+from tests.aws.gateway import Answer, Gateway, table_on_moto
 from tests.reliability.figures import Measure
 
 TABLE = Path(__file__).with_name("table.txt")

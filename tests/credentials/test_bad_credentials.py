@@ -9,10 +9,10 @@ import pytest
 
 from forklore.storage.connection import Connection
 from functions.authorizer.app import handler
+from tests.aws.gateway import Answer, Gateway, table_on_moto
+from tests.aws.world import CONVERSATIONS
 from tests.credentials.issuer import USER, Issuer
 from tests.credentials.vectors import BAD, GOOD, Headers, Vector, bearer
-from tests.edge.gateway import Answer, Gateway, table_on_moto
-from tests.edge.world import CONVERSATIONS
 from tests.reliability.figures import Measure
 
 COUNT_MIN = 60

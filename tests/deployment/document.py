@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from local_server import template
+from forklore.local import template
 
 PROJECT = Path(__file__).parents[2]
 FUNCTION = "AWS::Serverless::Function"

@@ -49,8 +49,15 @@ def test_the_layer_holds_what_its_lock_pins_and_no_boto3(build: Path) -> None:
     assert bytes_of(layer) < 20 * MB
 
 
-def test_the_layer_holds_forklore_as_it_stands_here(build: Path) -> None:
-    assert contents(build / "CoreLayer/python/forklore") == contents(PROJECT / "layers/core/forklore")
+def test_the_layer_holds_the_rooms_that_lambda_runs_as_they_stand_here(build: Path) -> None:
+    source, built = PROJECT / "layers/core/forklore", build / "CoreLayer/python/forklore"
+    rooms = {"domain", "storage", "usecases", "api", "aws", "credentials"}
+
+    assert {path.name for path in built.iterdir()} - {"__pycache__"} == {"__init__.py", "errors.py", *rooms}
+    for room in rooms:
+        assert contents(built / room) == contents(source / room), room
+    for file in ("__init__.py", "errors.py"):
+        assert (built / file).read_bytes() == (source / file).read_bytes()
 
 
 def test_the_authorizer_alone_holds_more_than_its_file(build: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from deployment.built_for import narrow
+from tools.deployment.built_for import narrow
 
 BUILT = """
 AWSTemplateFormatVersion: '2010-09-09'

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from botocore.exceptions import ClientError
 
-from local_server.token import AUDIENCE, ISSUER, development_key, key_set, make_token
+from forklore.local.token import AUDIENCE, ISSUER, development_key, key_set, make_token
 from tests.deployment.document import of_type, read_document
 from tests.support.emulator import EMULATOR, SAM, STACK, Emulator, Response, emulator
 from tests.support.runtime import PROCESSORS

@@ -42,7 +42,7 @@ def test_what_is_tried_is_built_for_this_machine_in_a_folder_of_its_own(target: 
     text = dry_run(target, f"ARCHITECTURE={OTHER}")
 
     assert builds(text) == [(MACHINE, HERE)]
-    assert HERE in text.split("deployment.built_for")[1].partition("\n")[2]
+    assert HERE in text.split("tools.deployment.built_for")[1].partition("\n")[2]
     assert DEPLOYED not in text
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-from forklore.edge import operations
-from forklore.edge.operation import Operation
-from local_server import token
-from tests.edge.gateway import Answer
+from forklore.api import operations
+from forklore.api.operation import Operation
+from forklore.local import token
+from tests.aws.gateway import Answer
 from tests.functions.story import AUTHORIZER, DIRECT, SAMPLE_OTHER, STORY, read_event, tell
 from tests.support.deployed import Deployed, deployed
 from tests.support.runtime import RUNTIME, RuntimeMissing

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deployment.samconfig import FILE, read_parameters
+from tools.deployment.samconfig import FILE, read_parameters
 
 TWO = r"""
 version = 0.1

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from forklore.edge import telemetry
-from forklore.edge.operations import admin, conversations, entries, sharing
-from forklore.edge.wiring import Usage
+from forklore.api.operations import admin, conversations, entries, sharing
+from forklore.aws import telemetry
+from forklore.aws.wiring import Usage
 from forklore.storage.table import GROUP_GIGABYTES_MAX
 from tests.deployment.document import (
     FUNCTION,

@@ -8,9 +8,9 @@ from forklore.domain.ancestry import Segment
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.keys import Key, Listed
 from forklore.domain.model import Channel
+from forklore.fsck.shapes import Kind
 from forklore.storage import items
 from forklore.storage.items import binary, number, text
-from fsck.shapes import Kind
 from tests.fsck.made import Made, record_item
 from tests.fsck.world import (
     APPENDED_FORK,

@@ -8,11 +8,11 @@ from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Channel
+from forklore.fsck.check import check
+from forklore.fsck.shapes import Kind, kind_of
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import binary, number
-from fsck.check import check
-from fsck.shapes import Kind, kind_of
 from tests.fsck.world import ROOT, World
 
 Contents = dict[Key, Item]

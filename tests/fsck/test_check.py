@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from forklore.domain.keys import Key, SortRange
+from forklore.fsck.again import by_tree, look_again
+from forklore.fsck.check import check
+from forklore.fsck.finding import Finding
+from forklore.fsck.shapes import Kind, kind_of
+from forklore.fsck.source import Source
 from forklore.storage import items
-from fsck.again import by_tree, look_again
-from fsck.check import check
-from fsck.finding import Finding
-from fsck.shapes import Kind, kind_of
-from fsck.source import Source
 from tests.fsck import world
 from tests.fsck.corruptions import CORRUPTIONS, Corruption
 from tests.fsck.made import Contents, Made, record_item

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from forklore.domain import ids, keys
+from forklore.fsck.command import run
+from forklore.fsck.report import Report
+from forklore.fsck.source import Source
 from forklore.storage import items
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection, make_client
-from fsck.command import run
-from fsck.report import Report
-from fsck.source import Source
 from tests.fsck import world
 from tests.fsck.world import DYING, FORK, ROOT, say
 from tests.reliability.service import Process
@@ -27,7 +27,7 @@ READS = {"DescribeTable", "Scan", "Query", "BatchGetItem"}
 def fsck(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command without a terminal."""
     return subprocess.run(
-        [sys.executable, "-m", "fsck", *arguments],
+        [sys.executable, "-m", "forklore.fsck", *arguments],
         cwd=PROJECT,
         env=os.environ | {"PYTHONPATH": f"{PROJECT}:{PROJECT / 'layers/core'}"} | environment,
         capture_output=True,

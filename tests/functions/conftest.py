@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from local_server.template import read_template
-from tests.edge.direct import Direct
-from tests.edge.gateway import PROJECT, Answer, Gateway, table_on_moto
+from forklore.local.template import read_template
+from tests.aws.direct import Direct
+from tests.aws.gateway import PROJECT, Answer, Gateway, table_on_moto
 from tests.functions.story import tell
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.edge.gateway import PROJECT, Answer
+from tests.aws.gateway import PROJECT, Answer
 
 EVENTS = PROJECT / "events"
 

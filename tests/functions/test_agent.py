@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import yaml
 
-from local_server.template import _CloudFormationLoader, read_template
-from tests.edge.direct import AGENT, Direct
-from tests.edge.gateway import PROJECT, Gateway
+from forklore.local.template import _CloudFormationLoader, read_template
+from tests.aws.direct import AGENT, Direct
+from tests.aws.gateway import PROJECT, Gateway
 from tests.functions.story import DIRECT, read_event
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from forklore.credentials.authorizer import open_authorizer
+from forklore.local.token import AUDIENCE, ISSUER, main
 from functions.authorizer.app import handler
-from local_server.token import AUDIENCE, ISSUER, main
-from tests.edge.gateway import PROJECT
+from tests.aws.gateway import PROJECT
 from tests.functions.story import AUTHORIZER, read_event
 
 PACKAGE = PROJECT / "functions" / "authorizer"

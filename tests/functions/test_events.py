@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from forklore.edge import operations
-from tests.edge.gateway import Answer, Gateway
+from forklore.api import operations
+from tests.aws.gateway import Answer, Gateway
 from tests.functions.story import AUTHORIZER, DIRECT, EVENTS, JOBS, STORY, read_event
 
 BY_NAME = {operation.name: operation for operation in operations.ROUTES}

@@ -9,17 +9,17 @@ from unittest import mock
 import boto3
 import pytest
 
+from forklore.aws.jobs import SweepFailed
+from forklore.aws.wiring import open_queue, open_table
 from forklore.domain import ids, keys
-from forklore.edge.jobs import SweepFailed
-from forklore.edge.wiring import open_queue, open_table
 from forklore.errors import UnavailableError
+from forklore.local.background import open_queues
+from forklore.local.invocation import HandlerError, LambdaContext, invoke, load_handler
+from forklore.local.template import Function, read_template
 from forklore.storage import items
 from forklore.storage.clock import system_ms
 from forklore.usecases import transfers
-from local_server.background import open_queues
-from local_server.invocation import HandlerError, LambdaContext, invoke, load_handler
-from local_server.template import Function, read_template
-from tests.edge.gateway import PROJECT, Gateway
+from tests.aws.gateway import PROJECT, Gateway
 from tests.functions.story import read_event
 from tests.support.lines import Lines, faults, metrics_of
 

@@ -27,11 +27,11 @@ def loaded(function: str) -> set[str]:
 def test_a_function_of_the_http_api_loads_its_own_operations(function: str) -> None:
     modules = loaded(function)
 
-    assert {name for name in OPERATIONS if f"forklore.edge.operations.{name}" in modules} == {function}
+    assert {name for name in OPERATIONS if f"forklore.api.operations.{name}" in modules} == {function}
 
 
 def test_the_agents_function_loads_all_operations_before_it_is_asked() -> None:
-    assert {f"forklore.edge.operations.{name}" for name in OPERATIONS} <= loaded("agent")
+    assert {f"forklore.api.operations.{name}" for name in OPERATIONS} <= loaded("agent")
 
 
 @pytest.mark.parametrize("function", ["delete_group", "sweep"])
@@ -39,7 +39,7 @@ def test_what_no_request_calls_needs_no_models_of_requests(function: str) -> Non
     modules = loaded(function)
 
     assert "forklore.usecases.deletion" in modules
-    assert not modules & {"forklore.edge.requests", "forklore.edge.operation"}
+    assert not modules & {"forklore.api.requests", "forklore.api.operation"}
 
 
 @pytest.mark.parametrize("function", ["conversations", "agent", "delete_group"])

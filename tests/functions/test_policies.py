@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
+from forklore.api import operations
+from forklore.aws.wiring import open_table
 from forklore.domain import ids, keys
-from forklore.edge import operations
-from forklore.edge.wiring import open_table
 from forklore.errors import UnavailableError
+from forklore.local.invocation import invoke, load_handler
 from forklore.storage.connection import Connection
 from forklore.usecases import deletion
-from local_server.invocation import invoke, load_handler
+from tests.aws.direct import Direct
+from tests.aws.gateway import Gateway, table_on_moto
 from tests.deployment.document import read_document, statements_by_function
-from tests.edge.direct import Direct
-from tests.edge.gateway import Gateway, table_on_moto
 from tests.functions.story import read_event
 
 VERBS = {

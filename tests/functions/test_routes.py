@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from forklore.edge import operations
-from local_server.template import Function, read_template
-from tests.edge.gateway import PROJECT, Answer, Gateway
+from forklore.api import operations
+from forklore.local.template import Function, read_template
+from tests.aws.gateway import PROJECT, Answer, Gateway
 from tests.functions.story import read_event
 
 FUNCTIONS = [one for one in read_template(PROJECT / "template.yaml").functions if one.routes]

@@ -15,8 +15,8 @@ from urllib.parse import quote
 import httpx
 import pydantic
 
-from forklore.edge import operations, results
-from forklore.edge.operation import Operation
+from forklore.api import operations, results
+from forklore.api.operation import Operation
 from forklore.errors import PHRASES
 from tests.model.asking import Caller
 

@@ -2,7 +2,7 @@
 
 FORKLORE_TEST_KEYS (`client=key,…` for the clients planner and coder) and FORKLORE_TEST_TOKENS (`user=token,…`
 for two users or more) say how to call it; without them it must know what the local server is given here.
-`python -m local_server.token ann bob` prints such tokens, of an issuer for development.
+`python -m forklore.local.token ann bob` prints such tokens, of an issuer for development.
 """
 
 import os
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from forklore.local.template import read_template
 from forklore.storage.table import Table
-from local_server.template import read_template
 from tests.http.client import Service
 from tests.support.machine_clock import MachineClock
 from tests.support.processes import API_KEYS, local_servers

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from local_server.embedded import open_database
-from local_server.template import Template, read_template
-from tests.edge.gateway import opened_anew
+from forklore.local.embedded import open_database
+from forklore.local.template import Template, read_template
+from tests.aws.gateway import opened_anew
 from tests.support.tables import Store
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"

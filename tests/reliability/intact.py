@@ -2,12 +2,12 @@
 
 import time
 
+from forklore.fsck.check import findings
+from forklore.fsck.finding import Finding
+from forklore.fsck.source import Source
+from forklore.fsck.survey import Survey
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection
-from fsck.check import findings
-from fsck.finding import Finding
-from fsck.source import Source
-from fsck.survey import Survey
 from tests.reliability.violation import hold
 from tests.support.tables import Store
 

@@ -10,13 +10,14 @@ from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
+from forklore.api import operations
+from forklore.api.operation import Asked, Service
+from forklore.api.requests import KEPT_AS_TEXT
+from forklore.aws.answering import answer
 from forklore.domain.jsontext import read_object
 from forklore.domain.model import Caller
-from forklore.edge import operations
-from forklore.edge.answering import answer
-from forklore.edge.operation import Asked
-from forklore.edge.requests import KEPT_AS_TEXT
 from forklore.storage.clock import Clock
+from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from tests.reliability.faults import Choose, Faults, Rewrite
 from tests.support.tables import Store, fresh_store
@@ -96,7 +97,9 @@ class Process:
         }
         body = read_object(json.dumps(given, default=_number), kept=KEPT_AS_TEXT)
         asked = Asked(caller, path, query, body, idempotency_key, f'"{if_match}"' if if_match else None)
-        answered = answer(lambda: operation(self.table, asked), "a request")
+        answered = answer(
+            lambda: operation(Service(self.table, Queue(None, None), delete_wait_s=0), asked), "a request"
+        )
         shown = json.loads(answered.text, parse_float=Decimal) if answered.text else None
         self.last = Answer(answered.status, shown)
         return self.last

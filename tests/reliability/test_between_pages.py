@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forklore.domain.model import Caller
-from tests.edge.world import SAID, conversation_id
+from tests.aws.world import SAID, conversation_id
 from tests.reliability.service import Answer, Process
 from tests.support.tables import Store
 

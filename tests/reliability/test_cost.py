@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from bench import units
-from bench.cost import Row, rows_of
-from bench.growth import unexplained
-from bench.limits import MISSED, limits_of
-from bench.shapes import BASE, Shape
 from forklore.storage.connection import Item, make_client
 from tests.reliability.service import new_store
+from tools.bench import units
+from tools.bench.cost import Row, rows_of
+from tools.bench.growth import unexplained
+from tools.bench.limits import MISSED, limits_of
+from tools.bench.shapes import BASE, Shape
 
 FULL = Shape(entries=200, forks=1)
 """Long enough for a full page of every kind."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from tests.edge.gateway import Answer, Gateway
-from tests.edge.test_fuzz import exact
-from tests.edge.world import CONVERSATIONS, conversation_id, path_of
+from tests.aws.gateway import Answer, Gateway
+from tests.aws.test_fuzz import exact
+from tests.aws.world import CONVERSATIONS, conversation_id, path_of
 from tests.reliability.figures import Measure
 from tests.reliability.functions import functions_on
 from tests.reliability.intact import assert_intact

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from forklore.edge import operations
-from tests.edge.direct import Direct
-from tests.edge.gateway import AGENTS, Answer, Gateway
-from tests.edge.story import NOTHING, Ask, Step
-from tests.edge.test_both_ways import by_http, directly
-from tests.edge.world import NOTED, PLAIN, SAID
+from forklore.api import operations
+from tests.aws.direct import Direct
+from tests.aws.gateway import AGENTS, Answer, Gateway
+from tests.aws.story import NOTHING, Ask, Step
+from tests.aws.test_both_ways import by_http, directly
+from tests.aws.world import NOTED, PLAIN, SAID
 from tests.reliability.figures import Measure
 from tests.reliability.functions import functions_on
 from tests.support.tables import Store

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from forklore.domain.model import Caller
-from tests.edge.direct import Direct
-from tests.edge.world import NOTED, PLAIN, SAID, conversation_id
+from tests.aws.direct import Direct
+from tests.aws.world import NOTED, PLAIN, SAID, conversation_id
 from tests.reliability.functions import functions_on
 from tests.reliability.intact import assert_intact
 from tests.reliability.service import Process

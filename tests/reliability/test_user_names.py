@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.edge.gateway import Gateway
-from tests.edge.world import CONVERSATIONS, conversation_id, path_of
+from tests.aws.gateway import Gateway
+from tests.aws.world import CONVERSATIONS, conversation_id, path_of
 from tests.reliability.functions import functions_on
 from tests.reliability.intact import assert_intact
 from tests.support.tables import Store

@@ -11,9 +11,9 @@ from typing import Any
 import boto3
 from moto.server import ThreadedMotoServer
 
-from local_server.payload import API_ID, read_answer
-from local_server.template import read_template
-from tests.edge.gateway import PROJECT, Answer
+from forklore.local.payload import API_ID, read_answer
+from forklore.local.template import read_template
+from tests.aws.gateway import PROJECT, Answer
 from tests.support.runtime import Built, Functions
 
 AGENT = "AgentFunction"

@@ -1,7 +1,7 @@
 """Starts a DynamoDB on this machine for tests, in a process of its own; each is empty and keeps nothing.
 
 DynamoDB Local is Amazon's own and the better stand-in, but it needs Java and Maven. dynoxide is a DynamoDB on
-SQLite. moto needs only Python: `local_server.dynamodb`.
+SQLite. moto needs only Python: `forklore.local.dynamodb`.
 """
 
 import os
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from local_server import dynamodb_local as amazons
-from local_server import engines
-from local_server.engine import EngineMissingError, served
-from local_server.listening import ServerDidNotStartError, on_free_port
+from forklore.local import dynamodb_local as amazons
+from forklore.local import engines
+from forklore.local.engine import EngineMissingError, served
+from forklore.local.listening import ServerDidNotStartError, on_free_port
 
 REQUIRED = "FORKLORE_REQUIRE_DYNAMODB_LOCAL"
 """The variable that lets tests fail, rather than be skipped or use moto, where there is no DynamoDB Local."""
@@ -62,7 +62,7 @@ def moto_server() -> Iterator[str]:
 
     Raises ServerDidNotStartError.
     """
-    command = [sys.executable, "-m", "local_server.dynamodb", "--port"]
+    command = [sys.executable, "-m", "forklore.local.dynamodb", "--port"]
     with on_free_port(partial(served, command)) as endpoint:
         yield endpoint
 

@@ -23,7 +23,7 @@ def embedded_server(**variables: str) -> Iterator[str]:
     variables: of its environment.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "local_server", "--port", "0"],
+        [sys.executable, "-m", "forklore.local", "--port", "0"],
         cwd=ROOT,
         env=environment(HOST="127.0.0.1", PORT="0", PYTHONUNBUFFERED="1", **variables),
         stdout=subprocess.PIPE,

@@ -18,7 +18,7 @@ from typing import Any
 import boto3
 import yaml
 
-from local_server.listening import on_free_port
+from forklore.local.listening import on_free_port
 from tests.support.listening import end_session, wait_until_it_listens
 
 EMULATOR, SAM = "FORKLORE_EMULATOR", "FORKLORE_SAM"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from local_server.log import JsonLines
+from forklore.local.log import JsonLines
 
 UNITS = {"Count", "Milliseconds", "Seconds", "Bytes"}
 """Those of CloudWatch's units that are used here (CloudWatch API reference, MetricDatum)."""

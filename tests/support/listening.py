@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 
-from local_server.listening import ServerDidNotStartError, ServerEndedError
+from forklore.local.listening import ServerDidNotStartError, ServerEndedError
 
 STOP_SECONDS_MAX = 10.0
 

@@ -27,11 +27,11 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation
 from forklore.errors import ForkloreError
+from forklore.local import embedded, template
 from forklore.storage import items
 from forklore.storage.clock import Clock, system_ms
 from forklore.storage.connection import CONNECTIONS_MAX, Connection, Deadline, Item, make_client
 from forklore.storage.table import Table
-from local_server import embedded, template
 
 NAME = "forklore"
 DEFINITION = template.read_template(Path(__file__).parents[2] / "template.yaml").table

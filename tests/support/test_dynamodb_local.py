@@ -8,7 +8,7 @@ from shutil import which
 
 import pytest
 
-from local_server.dynamodb_local import fetch
+from forklore.local.dynamodb_local import fetch
 from tests.support.dynamodb_local import CHOSEN, REQUIRED, any_dynamodb, dynamodb_local_or_skip
 
 ENDS = (pytest.fail.Exception, pytest.skip.Exception)

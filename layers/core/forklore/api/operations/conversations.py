@@ -1,0 +1,232 @@
+"""Create, fork, read, list, change and delete conversations; health."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forklore.api import answers, cursors, requests, results
+from forklore.api.operation import Answer, Call, Operation
+from forklore.domain.ids import EntryId
+from forklore.domain.model import ForkPosition
+from forklore.usecases import children, conversations, deletion, forks, lists
+from forklore.usecases.opening import Shown
+
+
+def check_health(_call: Call) -> Mapping[str, Any]:
+    """Tell that the service answers. It asks nothing of the table."""
+    return {"status": "ok"}
+
+
+def create_conversation(call: Call) -> Mapping[str, Any]:
+    """Create a conversation without entries."""
+    body: requests.CreateConversation = call.body
+    call.require_own(body.user_id)
+    shown = conversations.create_conversation(
+        call.table,
+        caller=call.caller,
+        request=conversations.NewConversation(
+            conversation_id=body.id,
+            title=body.title,
+            tags=body.tags or {},
+            metadata=body.metadata.text if body.metadata else "{}",
+            agent_id=body.agent_id,
+        ),
+        once=call.once(answers.conversation),
+    )
+    return answers.conversation(shown)
+
+
+def get_conversation(call: Call) -> Mapping[str, Any]:
+    """Show a conversation."""
+    return answers.conversation(
+        conversations.get_conversation(call.table, caller=call.caller, conversation_id=call.conversation_id)
+    )
+
+
+def update_conversation(call: Call) -> Mapping[str, Any]:
+    """Replace a conversation's title, tags or metadata."""
+    body: requests.UpdateConversation = call.body
+    call.require_own(body.user_id)
+    shown = conversations.update_conversation(
+        call.table,
+        caller=call.caller,
+        conversation_id=call.conversation_id,
+        change=conversations.Change(
+            has_title="title" in body.model_fields_set,
+            title=body.title,
+            tags=body.tags,
+            metadata=body.metadata.text if body.metadata else None,
+        ),
+    )
+    return answers.conversation(shown)
+
+
+def delete_conversation(call: Call) -> Answer:
+    """Delete the conversation's whole fork tree, and every tree started from it."""
+    is_closed = deletion.delete_conversation(
+        call.table,
+        call.service.queue,
+        caller=call.caller,
+        conversation_id=call.conversation_id,
+        wait_s=call.service.delete_wait_s,
+    )
+    return Answer(204 if is_closed else 202, None)
+
+
+def list_conversations(call: Call) -> Mapping[str, Any]:
+    """List the caller's conversations, tree by tree, the newest root first."""
+    query: requests.ListConversations = call.query
+    resource = json.dumps(["conversations", call.caller.user_id, query.mode, query.ancestry, query.query])
+    page = lists.list_conversations(
+        call.table,
+        caller=call.caller,
+        request=lists.ListRequest(
+            mode=query.mode,
+            ancestry=query.ancestry,
+            query=query.query,
+            after=cursors.to_place(resource, query.after_cursor),
+            limit=query.limit,
+        ),
+    )
+    return {
+        "data": [answers.conversation(shown) for shown in page.conversations],
+        "afterCursor": cursors.of_place(resource, page.resume),
+    }
+
+
+def fork_conversation(call: Call) -> Mapping[str, Any]:
+    """Fork a conversation before or after an entry, or at its head. Nothing is copied."""
+    body: requests.ForkConversation = call.body
+    call.require_own(body.user_id)
+    at_head = body.at_entry_id is None
+    shown = forks.fork_conversation(
+        call.table,
+        caller=call.caller,
+        request=forks.ForkRequest(
+            source_id=call.conversation_id,
+            fork_id=body.id,
+            anchor=None if body.at_entry_id is None else EntryId(body.at_entry_id),
+            position=ForkPosition.AFTER if at_head else ForkPosition(body.position or "before"),
+            title=body.title,
+            tags=body.tags or {},
+            metadata=body.metadata.text if body.metadata else "{}",
+            agent_id=body.agent_id,
+            reset_metrics=body.reset_metrics is not False,
+            if_match=None if call.if_match is None else EntryId(call.if_match),
+        ),
+        once=call.once(answers.conversation),
+    )
+    return answers.conversation(shown)
+
+
+def list_forks(call: Call) -> Mapping[str, Any]:
+    """List every conversation of the fork tree, the root and the asked one included, oldest first."""
+    query: requests.ListPage = call.query
+    conversation_id = call.conversation_id
+    resource = f"forks/{conversation_id}"
+    page = forks.list_forks(
+        call.table,
+        caller=call.caller,
+        conversation_id=conversation_id,
+        after=lambda: cursors.to_listed_or_id(resource, query.after_cursor),
+        limit=query.limit,
+    )
+    return {
+        "data": [answers.fork(conversation) for conversation in page.conversations],
+        "afterCursor": cursors.of_listed(resource, page.resume),
+    }
+
+
+def list_children(
+    call: Call, *, show: Callable[[Shown], dict[str, Any]] = answers.conversation
+) -> Mapping[str, Any]:
+    """List the conversations that this one has started, oldest first, as far as you may see them."""
+    query: requests.ListPage = call.query
+    conversation_id = call.conversation_id
+    resource = f"children/{conversation_id}"
+    page = children.list_children(
+        call.table,
+        caller=call.caller,
+        conversation_id=conversation_id,
+        after=lambda: cursors.to_listed_or_id(resource, query.after_cursor),
+        limit=query.limit,
+    )
+    return {
+        "data": [show(child) for child in page.children],
+        "afterCursor": cursors.of_listed(resource, page.resume),
+    }
+
+
+_ROOT = "/v1/conversations"
+_ONE = f"{_ROOT}/{{conversationId}}"
+
+OPERATIONS = (
+    Operation("checkHealth", "GET", "/v1/health", check_health, results.Health, is_public=True),
+    Operation(
+        "createConversation",
+        "POST",
+        _ROOT,
+        create_conversation,
+        results.Conversation,
+        status=201,
+        body=requests.CreateConversation,
+        errors=(403, 404, 409),
+    ),
+    Operation(
+        "listConversations",
+        "GET",
+        _ROOT,
+        list_conversations,
+        results.ConversationPage,
+        query=requests.ListConversations,
+    ),
+    Operation("getConversation", "GET", _ONE, get_conversation, results.Conversation, errors=(403, 404)),
+    Operation(
+        "updateConversation",
+        "PATCH",
+        _ONE,
+        update_conversation,
+        results.Conversation,
+        body=requests.UpdateConversation,
+        errors=(403, 404),
+    ),
+    Operation(
+        "deleteConversation",
+        "DELETE",
+        _ONE,
+        delete_conversation,
+        None,
+        status=204,
+        also=(202,),
+        errors=(403, 404),
+    ),
+    Operation(
+        "forkConversation",
+        "POST",
+        f"{_ONE}/fork",
+        fork_conversation,
+        results.Conversation,
+        status=201,
+        body=requests.ForkConversation,
+        errors=(403, 404, 409),
+        takes_if_match=True,
+    ),
+    Operation(
+        "listForks",
+        "GET",
+        f"{_ONE}/forks",
+        list_forks,
+        results.ForkPage,
+        query=requests.ListPage,
+        errors=(403, 404),
+    ),
+    Operation(
+        "listChildren",
+        "GET",
+        f"{_ONE}/children",
+        list_children,
+        results.ConversationPage,
+        query=requests.ListPage,
+        errors=(403, 404),
+    ),
+)

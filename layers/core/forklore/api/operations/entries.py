@@ -1,0 +1,161 @@
+"""Append entries, and page through what a conversation sees."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from forklore.api import answers, requests, results
+from forklore.api.operation import Call, Operation
+from forklore.domain import content, ids
+from forklore.domain.ids import EntryId
+from forklore.domain.model import Channel
+from forklore.errors import ValidationError
+from forklore.usecases import context, entries
+from forklore.usecases.drafts import Draft
+
+
+def append_entry(call: Call) -> Mapping[str, Any]:
+    """Append one entry, or several at once; a conversation that does not exist is created."""
+    body = call.body.root
+    conversation_id = _id_that_may_be_new(call)
+    fork = None
+    if body.forked_at_conversation_id is not None:
+        entry_id = body.forked_at_entry_id
+        fork = entries.Fork(body.forked_at_conversation_id, None if entry_id is None else EntryId(entry_id))
+    start = None
+    if body.started_by_conversation_id is not None:
+        start = entries.Start(body.started_by_conversation_id, body.started_by_entry_id)
+    is_batch = isinstance(body, requests.AppendEntries)
+    appended = entries.append_entries(
+        call.table,
+        caller=call.caller,
+        request=entries.Append(
+            conversation_id=conversation_id,
+            drafts=[_draft(call, fields) for fields in body.drafts],
+            fork=fork,
+            start=start,
+            if_match=None if call.if_match is None else EntryId(call.if_match),
+            once=call.once(lambda _answer: {}),
+        ),
+    )
+    shown = [answers.entry(entry) for entry in appended]
+    return {"data": shown} if is_batch else shown[0]
+
+
+def _draft(call: Call, fields: requests.EntryFields) -> Draft:
+    call.require_own(fields.user_id)
+    channel = fields.channel or Channel.HISTORY
+    says_history = fields.channel is None and content.is_history_type(fields.content_type)
+    if fields.channel is Channel.HISTORY or says_history:
+        content.check_history(fields.content_type, fields.content.value)
+    else:
+        content.check_elements(fields.content.value)
+    if fields.epoch is not None and channel is not Channel.CONTEXT:
+        raise ValidationError("epoch is for the context channel only", field="epoch")
+    return Draft(
+        channel=channel,
+        content_type=fields.content_type,
+        content=fields.content,
+        agent_id=fields.agent_id,
+        epoch=fields.epoch,
+        usage=requests.usage_of(fields.usage),
+        usage_json=fields.usage.text if fields.usage else None,
+    )
+
+
+def list_entries(call: Call) -> Mapping[str, Any]:
+    """List what a conversation shows, oldest first; with `allForks` every entry of its fork tree."""
+    query: requests.ListEntries | requests.AdminListEntries = call.query
+    page = entries.list_entries(
+        call.table,
+        caller=call.caller,
+        request=entries.Listing(
+            conversation_id=call.conversation_id,
+            cut=entries.Cut(_position(query.after_cursor), _position(query.before_cursor), query.tail),
+            limit=query.limit,
+            channel=query.channel,
+            epoch=query.epoch or "latest",
+            up_to=_position(query.up_to_entry_id),
+            all_forks=query.all_forks or query.forks is not None,
+        ),
+    )
+    return {
+        "data": [answers.entry(entry) for entry in page.entries],
+        "afterCursor": page.after,
+        "beforeCursor": page.before,
+    }
+
+
+def sync_context(call: Call) -> Mapping[str, Any]:
+    """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch is written."""
+    body: requests.SyncContext = call.body
+    conversation_id = _id_that_may_be_new(call)
+    call.require_own(body.user_id)
+    content.check_elements(body.content.value)
+    synced = context.sync_context(
+        call.table,
+        caller=call.caller,
+        conversation_id=conversation_id,
+        draft=Draft(
+            channel=Channel.CONTEXT,
+            content_type=body.content_type,
+            content=body.content,
+            agent_id=body.agent_id,
+            usage=requests.usage_of(body.usage),
+            usage_json=body.usage.text if body.usage else None,
+        ),
+        once=call.once(lambda _answer: {}),
+    )
+    return answers.synced(synced)
+
+
+def _id_that_may_be_new(call: Call) -> str:
+    """Return the conversation that the path names and the request may create."""
+    conversation_id = call.path["conversationId"]
+    if not ids.is_uuid(conversation_id):
+        raise ValidationError("the conversation's id must be a lower-case UUID", field="conversationId")
+    return conversation_id
+
+
+def _position(cursor: str | None) -> EntryId | None:
+    """Return the position that a cursor names; for what can be no entry's id, one that no entry has.
+
+    It is refused in its turn: after a conversation that does not exist, and a caller who is no member.
+    """
+    if cursor is None:
+        return None
+    return EntryId(cursor) if ids.is_entry_id(cursor) else ids.LAST
+
+
+_ENTRIES = "/v1/conversations/{conversationId}/entries"
+
+OPERATIONS = (
+    Operation(
+        "appendEntry",
+        "POST",
+        _ENTRIES,
+        append_entry,
+        results.Appended,
+        status=201,
+        body=requests.Append,
+        errors=(403, 404, 409, 413),
+        takes_if_match=True,
+    ),
+    Operation(
+        "syncContext",
+        "POST",
+        f"{_ENTRIES}/sync",
+        sync_context,
+        results.Synced,
+        body=requests.SyncContext,
+        errors=(403, 404, 409, 413),
+    ),
+    Operation(
+        "listEntries",
+        "GET",
+        _ENTRIES,
+        list_entries,
+        results.EntryPage,
+        query=requests.ListEntries,
+        errors=(403, 404),
+    ),
+)

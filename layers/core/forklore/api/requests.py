@@ -1,0 +1,374 @@
+"""What requests may hold: query parameters and bodies, field by field. Unknown fields are errors."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    RootModel,
+    Tag,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from forklore.api import fields, wording
+from forklore.domain.jsontext import JsonText
+from forklore.domain.model import Channel, Usage
+from forklore.usecases.lists import Ancestry, Mode
+from forklore.usecases.transfers import Role
+
+KEPT_AS_TEXT = frozenset({"content", "metadata", "usage"})
+"""Body fields that come back token by token, and so are kept as the text that was sent."""
+
+BATCH_ENTRIES_MAX = 50
+
+
+class Request(BaseModel):
+    """Fields in camelCase; strict; nothing unknown."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        arbitrary_types_allowed=True,
+        defer_build=True,
+    )
+    hints: ClassVar[Mapping[str, str]] = {}
+    """What is told of unknown names that callers may bring along."""
+    others: ClassVar[tuple[str, ...]] = ()
+    """Names that make it another model."""
+    nothing: ClassVar[str] = "this operation takes no fields in its body"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_all_names(cls, values: Any) -> Any:
+        """Refuse an unknown name before all else: what is missing may be there, spelled otherwise."""
+        if isinstance(values, Mapping):
+            known = [field.alias or name for name, field in cls.model_fields.items()] + [*cls.others]
+            names = [name for name in values if name not in known]
+            if names:
+                raise wording.unknown(names, known, cls.hints, cls.nothing)
+        return values
+
+
+class NoFields(Request):
+    """Nothing at all."""
+
+
+class NoParameters(NoFields):
+    """Nothing beside what the path names."""
+
+    nothing = "this operation takes no other parameters"
+
+
+class MemberInPath(NoParameters):
+    """Nothing: the path names the member."""
+
+    hints: ClassVar = {"userId": "the path names the member already"}
+
+
+class UsageFields(Request):
+    """What a model call used."""
+
+    input_tokens: fields.Tokens = 0
+    output_tokens: fields.Tokens = 0
+    cached_input_tokens: fields.Tokens = 0
+    cost_usd: fields.Cost = Decimal(0)
+
+
+def _usage(value: Any) -> Any:
+    if not isinstance(value, JsonText):
+        raise ValueError("must be a JSON object")
+    if len(value.text.encode()) > fields.USAGE_BYTES_MAX:
+        raise ValueError(f"must be at most {fields.USAGE_BYTES_MAX} bytes of JSON")
+    try:
+        UsageFields.model_validate(value.value)
+    except ValidationError as error:
+        where, message = wording.told(error)
+        raise wording.InnerError(where, message) from None
+    return value
+
+
+_USAGE_SCHEMA = WithJsonSchema(
+    {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            **{
+                name: {"type": "integer", "minimum": 0, "maximum": fields.INTEGER_MAX}
+                for name in ("inputTokens", "outputTokens", "cachedInputTokens")
+            },
+            "costUsd": fields.COST_SCHEMA,
+        },
+    }
+)
+
+
+def usage_of(text: JsonText | None) -> Usage:
+    """Return what the usage adds to the metrics."""
+    if text is None:
+        return Usage()
+    used = UsageFields.model_validate(text.value)
+    return Usage(
+        used.input_tokens,
+        used.output_tokens,
+        used.cached_input_tokens,
+        int(used.cost_usd.scaleb(fields.COST_DECIMALS_MAX)),
+    )
+
+
+class CreateConversation(Request):
+    """A conversation without entries; without an `id`, one is made."""
+
+    id: fields.NewId | None = None
+    user_id: str | None = None
+    title: fields.Title | None = None
+    tags: fields.Tags | None = None
+    metadata: fields.Metadata | None = None
+    agent_id: fields.AgentId | None = None
+
+
+class UpdateConversation(Request):
+    """What to replace; `title: null` clears it."""
+
+    title: fields.Title | None = None
+    user_id: str | None = None
+    tags: fields.Tags | None = None
+    metadata: fields.Metadata | None = None
+
+
+class ListConversations(Request):
+    """Which of the caller's conversations to list."""
+
+    mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
+    ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
+    query: Annotated[str, Field(max_length=500)] | None = None
+    limit: fields.Limit200 = 20
+    after_cursor: fields.Cursor | None = None
+
+
+class ForkConversation(Request):
+    """A fork before or after a history entry; without `atEntryId` at the head."""
+
+    id: fields.NewId | None = None
+    user_id: str | None = None
+    title: fields.Title | None = None
+    tags: fields.Tags | None = None
+    metadata: fields.Metadata | None = None
+    agent_id: fields.AgentId | None = None
+    at_entry_id: fields.NamedId | None = None
+    position: Literal["before", "after"] | None = None
+    reset_metrics: bool | None = None
+
+    @model_validator(mode="after")
+    def _position_needs_entry(self) -> "ForkConversation":
+        if self.position is not None and self.at_entry_id is None:
+            raise ValueError("position needs atEntryId; without one the fork is at the head")
+        return self
+
+
+class ListPage(Request):
+    """A page of a list, oldest first."""
+
+    limit: fields.Limit200 = 20
+    after_cursor: fields.Cursor | None = None
+
+
+class ListMembers(Request):
+    """A page of the members, oldest first."""
+
+    limit: fields.Limit200 = 50
+    after_cursor: fields.Cursor | None = None
+
+
+class OneMember(Request):
+    """Which member."""
+
+    user_id: Annotated[str, fields.USER_ID_SCHEMA]
+
+
+Grantable = Literal["manager", "writer", "reader"]
+
+
+class ShareConversation(Request):
+    """A user, and what they may do."""
+
+    user_id: fields.UserId
+    access_level: Grantable
+
+
+class UpdateMembership(Request):
+    """What the member may do from now on."""
+
+    access_level: Grantable
+
+
+class RequestTransfer(Request):
+    """Whose fork tree to offer, named by any of its conversations, and to whom."""
+
+    conversation_id: fields.NamedId
+    new_owner_user_id: fields.UserId
+    user_id: str | None = None
+
+
+class ListTransfers(Request):
+    """Which of the caller's pending transfers to list."""
+
+    role: Annotated[Role, fields.one_of(Role)] = Role.ALL
+    limit: fields.Limit200 = 50
+    after_cursor: fields.Cursor | None = None
+
+
+class EntryFields(Request):
+    """One entry. Without a `channel` it goes to history and its content is opaque."""
+
+    hints = wording.MESSAGE_HINTS
+
+    channel: fields.ChannelName | None = None
+    content_type: Annotated[str, Field(min_length=1, max_length=127)]
+    content: fields.Content
+    user_id: str | None = None
+    agent_id: fields.AgentId | None = None
+    epoch: fields.Epoch | None = None
+    usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
+
+
+class Lineage(Request):
+    """What an append to a new id makes: a child, or a fork: `forkedAtEntryId` is the first not inherited.
+
+    A conversation that exists must be just that already.
+    """
+
+    forked_at_conversation_id: fields.NamedId | None = None
+    forked_at_entry_id: fields.NamedId | None = None
+    started_by_conversation_id: fields.NamedId | None = None
+    started_by_entry_id: fields.NamedId | None = None
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> "Lineage":
+        if self.forked_at_entry_id is not None and self.forked_at_conversation_id is None:
+            raise ValueError("forkedAtEntryId needs forkedAtConversationId")
+        if self.started_by_entry_id is not None and self.started_by_conversation_id is None:
+            raise ValueError("startedByEntryId needs startedByConversationId")
+        if self.forked_at_conversation_id is not None and self.started_by_conversation_id is not None:
+            raise ValueError("forkedAt… and startedBy… exclude each other")
+        return self
+
+
+class AppendEntry(EntryFields, Lineage):
+    """One entry to append."""
+
+    others = ("entries",)
+
+    @property
+    def drafts(self) -> list[EntryFields]:
+        return [self]
+
+
+class AppendEntries(Lineage):
+    """Entries to append, all or none, in order."""
+
+    entries: Annotated[list[EntryFields], Field(min_length=1, max_length=BATCH_ENTRIES_MAX)]
+
+    @property
+    def drafts(self) -> list[EntryFields]:
+        return self.entries
+
+
+class SyncContext(Request):
+    """The agent's whole present context, as one entry."""
+
+    hints = wording.CONTEXT_HINTS
+
+    channel: fields.ContextOnly | None = None
+    content_type: Annotated[str, Field(min_length=1, max_length=127)]
+    content: fields.Content
+    user_id: str | None = None
+    agent_id: fields.AgentId | None = None
+    usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
+
+
+def _shape(body: Any) -> str:
+    return "batch" if isinstance(body, Mapping) and "entries" in body else "one"
+
+
+class Append(RootModel[AppendEntry | AppendEntries]):
+    """One entry, or several at once."""
+
+    root: Annotated[
+        Annotated[AppendEntry, Tag("one")] | Annotated[AppendEntries, Tag("batch")], Discriminator(_shape)
+    ]
+
+
+class EntriesPage(Request):
+    """Which entries to list. At most one of afterCursor, beforeCursor and tail."""
+
+    channel: fields.ChannelName | None = None
+    limit: fields.Limit1000 = 50
+    after_cursor: fields.Cursor | None = None
+    before_cursor: fields.Cursor | None = None
+    tail: fields.Truth = False
+    up_to_entry_id: fields.Cursor | None = None
+    all_forks: fields.Truth = False
+    forks: Literal["all"] | None = None
+
+    @model_validator(mode="after")
+    def _one_cut(self) -> "EntriesPage":
+        if (self.after_cursor is not None) + (self.before_cursor is not None) + self.tail > 1:
+            raise ValueError("afterCursor, beforeCursor and tail exclude each other")
+        return self
+
+
+class ListEntries(EntriesPage):
+    """Which entries to list. At most one of afterCursor, beforeCursor and tail."""
+
+    epoch: fields.EpochChoice | None = None
+
+    @model_validator(mode="after")
+    def _epoch_of_context(self) -> "ListEntries":
+        if self.epoch is not None and self.channel is not Channel.CONTEXT:
+            raise ValueError("epoch goes with channel=context only")
+        return self
+
+
+# Administration
+
+
+class Justified(Request):
+    """Why an auditor or admin asks; a deployment can require it."""
+
+    justification: Annotated[str, Field(max_length=1000)] | None = None
+
+
+class AdminListConversations(Justified):
+    """Which conversations to list; without `userId` those of every tree."""
+
+    user_id: fields.UserId | None = None
+    mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
+    ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
+    limit: fields.Limit200 = 20
+    after_cursor: fields.Cursor | None = None
+
+
+class AdminListPage(ListPage, Justified):
+    """A page of a list, oldest first."""
+
+
+class AdminListMembers(ListMembers, Justified):
+    """A page of the members, oldest first."""
+
+
+class AdminListEntries(EntriesPage, Justified):
+    """Which entries to list, of all clients and epochs. At most one of afterCursor, beforeCursor and tail."""
+
+    @property
+    def epoch(self) -> Literal["all"]:
+        return "all"

@@ -1,0 +1,190 @@
+"""What answers hold, field by field: the schemas of the documentation, against which tests hold answers."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic.alias_generators import to_camel
+
+from forklore.api.fields import UUID_PATTERN
+
+
+class Result(BaseModel):
+    """Members in camelCase, nothing unknown."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", defer_build=True)
+
+
+Time = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+Id = Field(pattern=UUID_PATTERN)
+Cursor = Field(description="The position to go on from; null where the list ends.")
+
+
+class Health(Result):
+    """The service answers."""
+
+    status: Literal["ok"]
+
+
+class Metrics(Result):
+    """Sums over the appends, on top of what a fork started with."""
+
+    entries: int
+    input_tokens: int
+    output_tokens: int
+    cached_input_tokens: int
+    cost_usd: float
+
+
+class Conversation(Result):
+    """A conversation as its member sees it."""
+
+    id: str = Id
+    title: str | None
+    owner_user_id: str
+    access_level: Literal["owner", "manager", "writer", "reader"]
+    agent_id: str = Field(default="")
+    tags: dict[str, str]
+    metadata: dict[str, Any]
+    created_at: str = Time
+    updated_at: str = Time
+    last_message_preview: str = Field(default="", max_length=100)
+    forked_at_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    forked_at_entry_id: str = Field(default="", pattern=UUID_PATTERN)
+    forked_at_position: Literal["before", "after", "blank"] = Field(default="before")
+    started_by_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    started_by_entry_id: str = Field(default="", pattern=UUID_PATTERN)
+    metrics: Metrics
+
+
+class ConversationPage(Result):
+    """Conversations in the list's order."""
+
+    data: list[Conversation]
+    after_cursor: str | None = Cursor
+
+
+class AdminConversation(Conversation):
+    """A conversation as an auditor sees it. `clientId`: the client that its context is bound to."""
+
+    client_id: str = Field(default="")
+
+
+class AdminConversationPage(Result):
+    """Conversations in the list's order."""
+
+    data: list[AdminConversation]
+    after_cursor: str | None = Cursor
+
+
+class Fork(Result):
+    """A conversation of a fork tree."""
+
+    conversation_id: str = Id
+    title: str | None
+    forked_at_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    forked_at_entry_id: str = Field(default="", pattern=UUID_PATTERN)
+    forked_at_position: Literal["before", "after", "blank"] = Field(default="before")
+    created_at: str = Time
+
+
+class ForkPage(Result):
+    """The conversations of a fork tree, oldest first."""
+
+    data: list[Fork]
+    after_cursor: str | None = Cursor
+
+
+class Entry(Result):
+    """What was appended."""
+
+    id: str = Id
+    conversation_id: str = Id
+    user_id: str
+    client_id: str = Field(default="")
+    agent_id: str = Field(default="")
+    channel: Literal["history", "context"]
+    epoch: int = Field(default=1, ge=1)
+    content_type: str
+    content: list[Any]
+    usage: dict[str, Any] = Field(default_factory=dict)
+    created_at: str = Time
+
+
+class Entries(Result):
+    """Entries appended together, in order."""
+
+    data: list[Entry]
+
+
+class Appended(RootModel[Entry | Entries]):
+    """The entry, or with `entries` in the request `data` with all of them."""
+
+
+class Synced(Result):
+    """What a sync did. `epoch` is null when there is no context, `entry` when nothing was written."""
+
+    epoch: int | None
+    no_op: bool
+    epoch_incremented: bool
+    entry: Entry | None
+
+
+class EntryPage(Result):
+    """Entries, oldest first."""
+
+    data: list[Entry]
+    after_cursor: str | None = Cursor
+    before_cursor: str | None = Cursor
+
+
+class Membership(Result):
+    """What a user may do in a fork tree."""
+
+    conversation_id: str = Id
+    user_id: str
+    access_level: Literal["owner", "manager", "writer", "reader"]
+    created_at: str = Time
+
+
+class MembershipPage(Result):
+    """The members of a fork tree, oldest first."""
+
+    data: list[Membership]
+    after_cursor: str | None = Cursor
+
+
+class Transfer(Result):
+    """An ownership that is offered."""
+
+    id: str = Id
+    conversation_id: str = Id
+    from_user_id: str
+    to_user_id: str
+    created_at: str = Time
+
+
+class TransferPage(Result):
+    """Pending transfers, oldest first."""
+
+    data: list[Transfer]
+    after_cursor: str | None = Cursor
+
+
+class ErrorDetails(BaseModel):
+    """What exactly is wrong. Some errors add members of their own, such as `lastEntryId`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    message: str
+    field: str = ""
+
+
+class Error(BaseModel):
+    """The one shape of every error."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
+
+    code: str
+    error: str
+    request_id: str
+    details: ErrorDetails = Field(default_factory=lambda: ErrorDetails(message=""))

@@ -1,0 +1,67 @@
+"""The audit log: one line for each request of administration, also for one that is refused.
+
+The one line that names users. It holds no content and no titles, and nothing a caller wrote but ids, user ids
+and the justification, in which whatever cannot be printed is spelled out.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forklore.api.operation import Operation
+from forklore.aws.telemetry import printable
+from forklore.aws.wiring import Usage
+from forklore.domain import ids
+from forklore.domain.model import Caller
+from forklore.domain.users import is_user_id
+
+JUSTIFICATION_CHARACTERS_MAX = 1000
+_log = logging.getLogger("forklore.audit")
+
+
+@dataclass(slots=True)
+class Trail:
+    """What is known of a request so far, for the lines at its end.
+
+    caller None: credentials missing or bad. usage: what it has asked of DynamoDB.
+    """
+
+    operation: Operation
+    caller: Caller | None = None
+    path: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+
+    def log(self, status: int, request_id: str) -> None:
+        """Log the request with its answer's status, if it is one of administration."""
+        if self.operation.role is None:
+            return
+        caller = self.caller or Caller("")
+        conversation_id, user_id = self.path.get("conversationId"), self.query.get("userId")
+        fields = {
+            "time": ids.timestamp(time.time_ns() // 1_000_000),
+            "xRequestId": request_id,
+            "what": self.operation.name,
+            "who": _shown(caller.user_id or None),
+            "clientId": _shown(caller.client_id),
+            "roles": sorted(map(printable, caller.roles)),
+            "conversationId": conversation_id if _is_id(conversation_id) else None,
+            "userId": _shown(user_id) if is_user_id(user_id) else None,
+            "justification": _shown(_justification(self.query.get("justification"))),
+            "status": status,
+        }
+        _log.warning("audit", extra=fields)  # logged at ApplicationLogLevel WARN, too
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and ids.is_uuid(value)
+
+
+def _justification(value: object) -> str | None:
+    return value if isinstance(value, str) and len(value) <= JUSTIFICATION_CHARACTERS_MAX else None
+
+
+def _shown(text: str | None) -> str | None:
+    return None if text is None else printable(text)

@@ -1,0 +1,165 @@
+"""What a deployment shows of itself: a line of the log for each event, most with metrics in it.
+
+Lambda's JSON log format puts a record's `extra` fields at the top level of its line, and CloudWatch takes the
+metrics out of a line that has an `_aws` member (CloudWatch user guide, "Embedded metric format
+specification"). Nothing that a caller wrote stands in a line, but an X-Request-Id. The dimension `status` is
+text because the format asks for it.
+"""
+
+import logging
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from http import HTTPMethod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from forklore.aws.wiring import Usage, stack_name
+from forklore.errors import ForkloreError
+
+if TYPE_CHECKING:
+    from forklore.api.operation import Operation  # the functions that no request calls load no pydantic
+
+NAMESPACE = "forklore"
+NO_OPERATION = "none"
+"""What stands for the operation, route and method of a request that asks for none there is."""
+BY_STACK = (("stack",),)
+BY_STATUS = (("stack", "operation", "status"), ("stack",))
+_log = logging.getLogger("forklore")
+
+
+class Metric(NamedTuple):
+    """One figure of a line. unit: a word of CloudWatch's."""
+
+    name: str
+    unit: str
+    value: float
+
+
+Group = tuple[Sequence[Sequence[str]], Sequence[Metric]]
+"""Metrics, with the sets of dimensions that they are counted under."""
+
+
+class Stopwatch:
+    """The time since it was made."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+
+    @property
+    def ms(self) -> float:
+        return round((time.perf_counter() - self._started) * 1000, 1)
+
+
+def log_request(
+    operation: "Operation | None",
+    *,
+    via: str,
+    status: int,
+    error: ForkloreError | None,
+    request_id: str,
+    watch: Stopwatch,
+    usage: Usage,
+    method: str = NO_OPERATION,
+) -> None:
+    """Log a request that was answered. operation: None for one that asks for none that there is.
+
+    via: `http` or `direct`. method: where there is no operation; any but HTTP's own is the caller's text.
+    """
+    known = method if method in HTTPMethod.__members__ else NO_OPERATION
+    fields = {
+        "via": via,
+        "operation": operation.name if operation else NO_OPERATION,
+        "route": operation.path if operation else NO_OPERATION,
+        "method": operation.method if operation else known,
+        "status": str(status),
+        "code": error.code if error else None,
+        "xRequestId": request_id,
+        "ms": watch.ms,
+    }
+    counted = [Metric("Requests", "Count", 1)]
+    _log_metrics("request", fields, [(BY_STATUS, counted), (BY_STACK, of_dynamodb(usage))])
+
+
+def log_job(*, status: str, kind: str, watch: Stopwatch, usage: Usage) -> None:
+    """Log a message of the queue. kind: of its work.
+
+    status: `done`, `left` when another message goes on, `dropped` when another one is at work, or `failed`.
+    """
+    fields = {"status": status, "kind": kind, "ms": watch.ms}
+    _log_metrics("job", fields, [(BY_STACK, of_dynamodb(usage))])
+
+
+def log_sweep(*, jobs: int, failed: int, oldest_s: float, watch: Stopwatch, usage: Usage) -> None:
+    """Log a sweep. jobs: how many it found open. failed: how many of them something was wrong with.
+
+    oldest_s: how long ago the oldest was asked for.
+    What it asked of DynamoDB is no metric: a deployment that nobody uses would pay for six metrics, not two.
+    """
+    found = [Metric("JobsOpen", "Count", jobs), Metric("OldestJob", "Seconds", round(oldest_s, 1))]
+    if failed:
+        found.append(Metric("JobsFailed", "Count", failed))
+    asked = {metric.name: metric.value for metric in of_dynamodb(usage)}
+    _log_metrics("sweep", {"ms": watch.ms, **asked}, [(BY_STACK, found)])
+
+
+def log_failure(event: str, error: Exception, **fields: str) -> None:
+    """Log where something failed, not on what: messages of exceptions may hold content."""
+    frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
+    _log.error(event, extra={**fields, "type": type(error).__name__, "frames": frames})
+
+
+def printable(text: str) -> str:
+    """Return the text with what cannot be printed spelled out, so that no reader of the log is steered by it.
+
+    >>> printable("line\\nfeed é")
+    'line\\\\u000afeed é'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
+def of_dynamodb(usage: Usage) -> list[Metric]:
+    """Return what the calls of a request come to; of what is rare, only what has happened."""
+    metrics = [
+        Metric("DynamoDBCalls", "Count", usage.calls),
+        Metric("ReadUnits", "Count", usage.read_units),
+        Metric("WriteUnits", "Count", usage.write_units),
+    ]
+    rare = [
+        Metric("DynamoDBRetries", "Count", usage.retries),
+        Metric("DynamoDBConflicts", "Count", usage.conflicts),
+        Metric("DynamoDBThrottles", "Count", usage.throttles),
+        Metric("HeadsAhead", "Count", usage.heads_ahead),
+    ]
+    metrics += [metric for metric in rare if metric.value]
+    if usage.clock_offset_ms is not None:
+        metrics.append(Metric("ClockOffset", "Milliseconds", usage.clock_offset_ms))
+    if usage.largest_tree_bytes is not None:
+        metrics.append(Metric("LargestTree", "Bytes", usage.largest_tree_bytes))
+    return metrics
+
+
+def embedded(groups: Sequence[Group], *, timestamp_ms: int) -> dict[str, Any]:
+    """Return the members that make metrics of a line: their values, and `_aws`, which describes them.
+
+    groups: a dimension names a member of the line.
+    """
+    described = [
+        {
+            "Namespace": NAMESPACE,
+            "Dimensions": [list(names) for names in dimensions],
+            "Metrics": [{"Name": metric.name, "Unit": metric.unit} for metric in metrics],
+        }
+        for dimensions, metrics in groups
+        if metrics
+    ]
+    values = {metric.name: metric.value for _, metrics in groups for metric in metrics}
+    return {"_aws": {"Timestamp": timestamp_ms, "CloudWatchMetrics": described}, **values}
+
+
+def _log_metrics(event: str, fields: Mapping[str, Any], groups: Sequence[Group]) -> None:
+    if not _log.isEnabledFor(logging.INFO):
+        return
+    made = embedded(groups, timestamp_ms=time.time_ns() // 1_000_000)
+    _log.info(event, extra={"stack": stack_name(), **fields, **made})

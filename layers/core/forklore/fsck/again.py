@@ -1,0 +1,89 @@
+"""Suspects looked at again: a scan is no snapshot, and may show a tree in the middle of a write.
+
+Every write to a tree moves one of its items that are no entries: an append its HEAD, a share its GROUP. So
+what was read between two readings of those that are equal is the tree as it stood.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+
+from forklore.domain import ids, keys
+from forklore.domain.keys import Key, SortRange
+from forklore.fsck.check import findings
+from forklore.fsck.finding import Finding
+from forklore.fsck.outside import implied
+from forklore.fsck.source import Source
+from forklore.fsck.survey import DELETION, Survey
+from forklore.storage.connection import Item
+
+LOOKS_MAX = 6
+FIRST_PAUSE_S = 0.25
+
+
+class Moving(Exception):
+    """A tree that was written to whenever it was looked at."""
+
+
+def by_tree(suspects: Iterable[Finding]) -> list[tuple[str, list[Finding]]]:
+    """Return the suspects of one tree after another, each with the tree's id; those of none under ''."""
+    in_order = sorted(suspects, key=_tree_of)
+    return [(group_id, list(some)) for group_id, some in groupby(in_order, key=_tree_of)]
+
+
+def _tree_of(finding: Finding) -> str:
+    return finding.group_id or ""
+
+
+def look_again(
+    source: Source,
+    group_id: str,
+    suspects: Sequence[Finding],
+    *,
+    now_s: int,
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[Finding]:
+    """Return those of a tree's suspects that are found while it stands still. Raises Moving."""
+    of = {(suspect.kind, suspect.key) for suspect in suspects}
+    for look in range(LOOKS_MAX):
+        sleep(FIRST_PAUSE_S * 2**look if look else 0)
+        found, stood_still = _look(source, group_id, suspects, now_s)
+        confirmed = [finding for finding in found if (finding.kind, finding.key) in of]
+        if not confirmed or stood_still:
+            return confirmed
+    raise Moving
+
+
+def _look(
+    source: Source, group_id: str, suspects: Sequence[Finding], now_s: int
+) -> tuple[list[Finding], bool]:
+    """Return what does not agree with the tree as it is read now, and whether it stood still meanwhile."""
+    places = {suspect.key for suspect in suspects}
+    trees = {name for name in (group_id, *(key.partition for key in places)) if ids.is_uuid(name)}
+    before = _all_but_entries(source, trees)
+    parents = {item["parent"]["S"] for item in before.values() if "parent" in item} - trees
+    trees |= parents
+    before |= _all_but_entries(source, parents)
+    beside: dict[Key, Item] = {}
+    for tree in trees:
+        beside |= source.range(keys.entries_range(tree))
+    # What lies outside is read last: a deletion removes it first.
+    for partition in {key.partition for key in places if key.partition.startswith("BLOB#")}:
+        beside |= source.range(SortRange(partition, "0", ":"))
+    survey = Survey(now_s=now_s)
+    survey.take_all(before.values())
+    spoken_of = {one.key for tree in survey.trees.values() for one in implied(tree, survey)}
+    beside |= source.get(key for key in places | spoken_of if key not in before)
+    stood_still = _all_but_entries(source, trees) == before
+    if any(suspect.kind == "wrong_children" for suspect in suspects):
+        jobs = source.range(keys.jobs_range(DELETION))  # a child that is being deleted may have no KID
+        beside |= source.get(keys.group(keys.in_job(job.sort)[1]) for job in jobs)
+    whole = Survey(now_s=now_s)
+    whole.take_all((before | beside).values())
+    return findings(whole), stood_still
+
+
+def _all_but_entries(source: Source, trees: Iterable[str]) -> dict[Key, Item]:
+    return {
+        key: item for tree in sorted(trees) for key, item in source.range(keys.others_range(tree)).items()
+    }

@@ -1,0 +1,46 @@
+"""All checks of all that lies in a table, as a function of its items."""
+
+from collections.abc import Iterable, Iterator
+
+from forklore.domain import keys
+from forklore.fsck import contexts, conversations, groups, links, outside
+from forklore.fsck.facts import Tree
+from forklore.fsck.finding import Finding
+from forklore.fsck.survey import Survey
+from forklore.storage.connection import Item
+
+
+def check(items: Iterable[Item], *, now_s: int) -> list[Finding]:
+    """Return what does not agree among a table's items, which may come in any order, by key.
+
+    now_s: the time, by which what has expired is known.
+    """
+    survey = Survey(now_s=now_s)
+    survey.take_all(items)
+    return findings(survey)
+
+
+def findings(survey: Survey) -> list[Finding]:
+    """Return what does not agree among all that was surveyed."""
+    survey.finish()
+    found = list(survey.findings)
+    for tree in survey.trees.values():
+        found += _of_tree(tree, survey)
+    found += outside.check(survey)
+    found += links.check(survey)
+    return sorted(found, key=lambda one: (one.key, one.kind))
+
+
+def _of_tree(tree: Tree, survey: Survey) -> Iterator[Finding]:
+    if tree.group is None:
+        key = keys.group(tree.group_id)
+        if key not in survey.unreadable:
+            yield Finding(key, "missing_group", "its partition is not empty", 10, tree.group_id)
+        return
+    found = [*groups.check(tree), *conversations.check(tree), *contexts.check(tree)]
+    yield from (one for one in found if not _is_unreadable(one, survey))
+
+
+def _is_unreadable(finding: Finding, survey: Survey) -> bool:
+    """Tell whether what seems to be missing is there, and says nothing: that was found already."""
+    return finding.kind.startswith("missing_") and finding.key in survey.unreadable

@@ -1,0 +1,260 @@
+"""Conversations of a tree: each with its HEAD, its place in the list, its entries, and its path.
+
+A path is valid if it is the path of the conversation that its last segment names, with that segment added:
+by induction its stops ascend, its ranges are disjoint, it is acyclic and inside the tree. So only the last
+segment is looked at, and a chain of a thousand forks costs a thousand looks.
+"""
+
+import uuid
+from bisect import bisect_left
+from collections.abc import Iterator
+from heapq import merge
+
+from forklore.domain import ancestry, ids, keys
+from forklore.domain.ancestry import SEGMENT_BYTES
+from forklore.domain.ids import FIRST, LAST
+from forklore.domain.model import ForkPoint, ForkPosition, Head, Metrics
+from forklore.errors import BrokenAncestryError
+from forklore.fsck.facts import Conv, Own, Tree
+from forklore.fsck.finding import Finding
+from forklore.storage import items
+from forklore.storage.items import State
+
+
+def check(tree: Tree) -> Iterator[Finding]:
+    """Yield what does not agree among the conversations of a tree that has a GROUP item."""
+    assert tree.group is not None
+    for conversation_id, conversation in tree.conversations.items():
+        yield from _listing(tree, conversation_id, conversation)
+        yield from _path(tree, conversation_id, conversation)
+        head = tree.heads.get(conversation_id)
+        if tree.keeps_entries:
+            yield from _chain(tree, conversation_id)
+        if head is not None:
+            yield from _head(tree, conversation_id, conversation, head)
+        elif not tree.is_dying:
+            key = keys.head(tree.group_id, conversation_id)
+            yield Finding(key, "missing_head", "the conversation has none", 3, tree.group_id)
+    yield from _strays(tree)
+
+
+def _listing(tree: Tree, conversation_id: str, conversation: Conv) -> Iterator[Finding]:
+    place = keys.Listed(conversation.created_at, conversation_id)
+    if tree.keeps_rest and place not in tree.listed:
+        key = keys.tree(tree.group_id, *place)
+        yield Finding(key, "missing_tree", "the conversation is not listed", None, tree.group_id)
+    if tree.group is not None and tree.group.state is State.CREATING:
+        key = keys.conversation(tree.group_id, conversation_id)
+        yield Finding(key, "early_conv", "the tree is still being made", None, tree.group_id)
+
+
+def _strays(tree: Tree) -> Iterator[Finding]:
+    """Yield what belongs to conversations that the tree does not have."""
+    known, group_id = tree.conversations, tree.group_id
+    for conversation_id in tree.heads.keys() - known.keys():
+        key = keys.head(group_id, conversation_id)
+        yield Finding(key, "orphan_head", "there is no such conversation", 1, group_id)
+    if not tree.keeps_rest:
+        return
+    for conversation_id in tree.paths.keys() - known.keys():
+        key = keys.path(group_id, conversation_id)
+        yield Finding(key, "orphan_path", "there is no such conversation", 1, group_id)
+    for conversation_id, own in tree.own.items():
+        if conversation_id not in known:
+            key = keys.entry(group_id, ids.EntryId(own.first or FIRST))
+            detail = f"{len(own)} entries of {conversation_id}, which the tree does not have"
+            yield Finding(key, "orphan_entry", detail, 1, group_id)
+    for place in tree.listed:
+        conversation = known.get(place.conversation_id)
+        if conversation is None or conversation.created_at != place.created_at:
+            key = keys.tree(group_id, *place)
+            yield Finding(key, "orphan_tree", "there is no such conversation", None, group_id)
+
+
+# HEAD
+
+
+def _head(tree: Tree, conversation_id: str, conversation: Conv, head: Head) -> Iterator[Finding]:
+    group, own = tree.group, tree.own_of(conversation_id)
+    assert group is not None
+
+    def wrong(kind: str, detail: str, invariant: int | None = 3) -> Finding:
+        return Finding(keys.head(tree.group_id, conversation_id), kind, detail, invariant, tree.group_id)
+
+    if head.owner not in (group.owner, group.rewriting):
+        yield wrong("wrong_head_owner", "it names neither the tree's owner nor the one before", 9)
+    if head.last != (own.last or head.floor):
+        yield wrong("wrong_head_last", f"{head.last}, and the last own entry is {own.last}")
+    if head.first != own.first:
+        yield wrong("wrong_head_first", f"{head.first}, and the first own entry is {own.first}")
+    if (head.history, head.context) != (len(own.history), len(own.context)):
+        counted = f"{len(own.history)} history and {len(own.context)} context entries"
+        yield wrong("wrong_head_counts", f"{head.history} and {head.context} of {counted}")
+    for name, beyond, most in _beyond_own(tree, conversation, head, own):
+        if not 0 <= beyond <= most:
+            yield wrong("wrong_metrics", f"{name}: {beyond} beyond the own, of {most} at most")
+    if own.first is not None and own.first <= head.floor:
+        yield wrong("entry_below_floor", f"{own.first} is not after {head.floor}")
+    packed = tree.paths.get(conversation_id, b"")
+    floor = _stop(packed) if packed else FIRST
+    if head.floor != floor:
+        yield wrong("wrong_floor", f"{head.floor}, and the path ends before {floor}", 5)
+    last_history = own.history[-1] if own.history else _last_history(tree, packed)
+    if head.last_history != last_history:
+        yield wrong("wrong_last_history", f"{head.last_history}, and the view ends with {last_history}")
+    last_context = own.context[-1].entry_id if own.context else _last_context(tree, packed)
+    if head.lasts.context != last_context:
+        yield wrong("wrong_last_context", f"{head.lasts.context}, and the view ends with {last_context}")
+    if head.untitled and conversation.has_title:
+        yield wrong("wrong_untitled", "the conversation has a title", None)
+
+
+def _beyond_own(tree: Tree, conversation: Conv, head: Head, own: Own) -> Iterator[tuple[str, int, int]]:
+    """Yield of each sum in HEAD how much is not the own entries', and how much that can be: its source's."""
+    sums = items.counters(head.metrics)
+    of_own = items.counters(Metrics(head.own_entries, own.usage))
+    most = dict.fromkeys(sums, 0)
+    if conversation.fork_point is not None:
+        source = tree.heads.get(conversation.fork_point.conversation_id)
+        most = items.counters(source.metrics) if source else sums
+    for name, of_all in sums.items():
+        yield name, of_all - of_own[name], most[name]
+
+
+def _chain(tree: Tree, conversation_id: str) -> Iterator[Finding]:
+    """Yield the first entry that does not name what was shown last before it."""
+    own, packed = tree.own_of(conversation_id), tree.paths.get(conversation_id, b"")
+    shown = _last_history(tree, packed), _last_context(tree, packed)
+    contexts = [(thought.entry_id, False) for thought in own.context]
+    for entry_id, is_history in merge(((entry_id, True) for entry_id in own.history), contexts):
+        if own.after[entry_id] != shown:
+            key = keys.entry(tree.group_id, ids.EntryId(entry_id))
+            yield Finding(
+                key, "wrong_prev", "what was shown before it is not what it names", 6, tree.group_id
+            )
+            return
+        shown = (entry_id, shown[1]) if is_history else (shown[0], entry_id)
+
+
+# Paths
+
+
+def _path(tree: Tree, conversation_id: str, conversation: Conv) -> Iterator[Finding]:
+    if not tree.keeps_entries:  # what a fork point names is gone, perhaps
+        return
+    packed = tree.paths.get(conversation_id, b"")
+    fault = _fault_of_fork(tree, conversation_id, conversation, packed)
+    if fault is not None:
+        kind, detail = fault
+        yield Finding(keys.path(tree.group_id, conversation_id), kind, detail, 5, tree.group_id)
+
+
+def _fault_of_fork(
+    tree: Tree, conversation_id: str, conversation: Conv, packed: bytes
+) -> tuple[str, str] | None:
+    """Return what is wrong with where a conversation comes from, as a kind and in words; None: nothing."""
+    point = conversation.fork_point
+    if (conversation_id == tree.group_id) != (point is None):
+        return "wrong_fork_point", "the root is no fork, and all others are"
+    if point is None or (point.position is ForkPosition.BLANK):
+        return ("orphan_path", "it inherits nothing") if packed else None
+    source = tree.conversations.get(point.conversation_id)
+    if source is None or source.created_at >= conversation.created_at:
+        return "wrong_fork_point", "it forks no older conversation of its tree"
+    source_path = tree.paths.get(point.conversation_id, b"")
+    if not packed:
+        own_first = tree.own_of(point.conversation_id).first
+        is_first = point.position is ForkPosition.BEFORE and point.entry_id == own_first and not source_path
+        return None if is_first else ("missing_path", "it shows something of others")
+    if packed != source_path:  # which has faults of its own, if any
+        fault = _fault_of_last(tree, packed) or _widened(packed, source_path, point.conversation_id)
+        if fault is not None:
+            return fault
+    return _misplaced(tree, point, packed, source_path)
+
+
+def _fault_of_last(tree: Tree, packed: bytes) -> tuple[str, str] | None:
+    """Return what is wrong with a path beyond that of its last segment's conversation."""
+    last_id, before = _conversation(packed), packed[:-SEGMENT_BYTES]
+    if last_id not in tree.conversations:
+        return "path_leaves_tree", f"there is no {last_id}"
+    if before != tree.paths.get(last_id, b""):
+        try:
+            ancestry.unpack(packed)
+        except BrokenAncestryError as error:
+            return "broken_path", str(error)
+        return "broken_path", f"it does not hold the path of {last_id}"
+    stop = _stop(packed)
+    if not ids.is_entry_id(stop) or (before and stop <= _stop(before)):
+        return "broken_path", f"the stop {stop} is not after the one before"
+    return None
+
+
+def _widened(packed: bytes, source_path: bytes, source_id: str) -> tuple[str, str] | None:
+    """Return how a path shows more than its source does, or something else; None: it does not."""
+    last_id, at = _conversation(packed), len(packed) - SEGMENT_BYTES
+    if last_id == source_id:
+        return None
+    segment = source_path[at : at + SEGMENT_BYTES]
+    if not segment or _conversation(segment) != last_id:
+        return "path_widened", f"the source shows nothing of {last_id}"
+    if _stop(packed) > _stop(segment):
+        return "path_widened", f"the source shows {last_id} before {_stop(segment)}"
+    return None
+
+
+def _misplaced(tree: Tree, point: ForkPoint, packed: bytes, source_path: bytes) -> tuple[str, str] | None:
+    """Return how a path ends elsewhere than at the fork point; None: it does not."""
+    if point.position is ForkPosition.AFTER:
+        last = _last_history(tree, packed)
+        return None if last == point.entry_id else ("wrong_fork_point", f"the path ends with {last}")
+    if point.entry_id == tree.own_of(point.conversation_id).first:
+        ends = packed == source_path
+    else:
+        owner = tree.own_of(_conversation(packed))
+        ends = _stop(packed) == point.entry_id and owner.has_history(point.entry_id)
+    return None if ends else ("wrong_fork_point", f"the path does not end before {point.entry_id}")
+
+
+def _last_history(tree: Tree, packed: bytes) -> str | None:
+    """Return the last history entry that a path shows."""
+    for conversation_id, stop in segments_backward(packed):
+        history = tree.own_of(conversation_id).history
+        at = bisect_left(history, stop)
+        if at:
+            return history[at - 1]
+    return None
+
+
+def _last_context(tree: Tree, packed: bytes) -> str | None:
+    """Return the last context entry that a path shows, of whatever client."""
+    for conversation_id, stop in segments_backward(packed):
+        context = tree.own_of(conversation_id).context
+        at = bisect_left(context, stop, key=lambda thought: thought.entry_id)
+        if at:
+            return context[at - 1].entry_id
+    return None
+
+
+def segments_backward(packed: bytes) -> Iterator[tuple[str, str]]:
+    """Yield a path's segments, the nearest first: conversation, stop."""
+    for end in range(len(packed), SEGMENT_BYTES - 1, -SEGMENT_BYTES):
+        segment = packed[end - SEGMENT_BYTES : end]
+        yield _conversation(segment), _stop(segment)
+
+
+def is_shown(tree: Tree, conversation_id: str, entry_id: str) -> bool:
+    """Tell whether a conversation shows an entry of its tree."""
+    own = tree.paths.get(conversation_id, b"")
+    view = [(conversation_id, str(LAST)), *segments_backward(own)]
+    return any(entry_id < stop and tree.own_of(owner).holds(entry_id) for owner, stop in view)
+
+
+def _conversation(segments: bytes) -> str:
+    """Return the conversation of the last segment."""
+    return str(uuid.UUID(bytes=segments[-SEGMENT_BYTES : -SEGMENT_BYTES // 2]))
+
+
+def _stop(segments: bytes) -> str:
+    """Return the stop of the last segment."""
+    return str(uuid.UUID(bytes=segments[-SEGMENT_BYTES // 2 :]))

@@ -1,0 +1,52 @@
+"""A tree's own item: its state, owner, members, counts, and its place in the list of all trees."""
+
+from collections.abc import Iterator
+
+from forklore.domain import keys
+from forklore.domain.access import AccessLevel
+from forklore.fsck.facts import Tree, is_time
+from forklore.fsck.finding import Finding
+from forklore.storage.items import Group, State
+
+
+def check(tree: Tree) -> Iterator[Finding]:
+    """Yield what GROUP says that the tree does not."""
+    group = tree.group
+    assert group is not None
+
+    def wrong(kind: str, detail: str, invariant: int | None = None) -> Finding:
+        return Finding(keys.group(tree.group_id), kind, detail, invariant, tree.group_id)
+
+    if not _is_state(group):
+        yield wrong("wrong_state", f"{group.state}, with what belongs to another state")
+    listing = (None, None) if tree.is_dying else keys.all_trees(tree.group_id, group.created_at)
+    if tree.listing != listing:
+        yield wrong("wrong_g1", "its place in the list of all trees is another")
+    if tree.keeps_members:
+        owners = [member.user_id for member in tree.members.values() if member.level is AccessLevel.OWNER]
+        if owners != [group.owner]:
+            yield wrong("wrong_owner", f"{len(owners)} members are owners; or GROUP names another", 9)
+        if len(tree.members) != group.members:
+            yield wrong("wrong_members", f"{group.members}, and there are {len(tree.members)}", 9)
+        if group.rewriting is not None and group.rewriting not in tree.members:
+            yield wrong("wrong_rewriting", "the owner before is no member", 9)
+    if tree.keeps_rest:
+        root = tree.conversations.get(tree.group_id)
+        if root is None:
+            key = keys.conversation(tree.group_id, tree.group_id)
+            yield Finding(key, "missing_conv", "the tree has no root", 1, tree.group_id)
+        elif root.created_at != group.created_at:
+            yield wrong("wrong_created_at", "the root was made at another time")
+        if root is not None and group.forks != len(tree.conversations) - 1:
+            yield wrong("wrong_forks", f"{group.forks}, and there are {len(tree.conversations) - 1}")
+
+
+def _is_state(group: Group) -> bool:
+    match group.state:
+        case State.DELETING:
+            return group.deleted_at is not None and is_time(group.deleted_at)
+        case State.CREATING:
+            is_made = group.nonce is not None and group.rewriting is None
+            return is_made and group.deleted_at is None and not group.unborn
+        case _:
+            return group.deleted_at is None and not group.unborn

@@ -1,0 +1,99 @@
+"""What one item says of others that lie elsewhere: children, transfers, records of answered requests."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from forklore.domain import ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key, Listed
+from forklore.fsck.conversations import is_shown
+from forklore.fsck.facts import Recorded, Tree
+from forklore.fsck.finding import Finding
+from forklore.fsck.shapes import Kind, kind_of
+from forklore.fsck.survey import Survey
+
+
+def check(survey: Survey) -> Iterator[Finding]:
+    """Yield what speaks of something that is not so."""
+    for tree in survey.trees.values():
+        if tree.group is not None and tree.keeps_rest:
+            yield from _origin(tree, survey)
+            yield from _transfer(tree)
+    yield from _children(survey)
+    for record in survey.records:
+        yield from _record(record, survey.trees.get(record.group_id))
+
+
+def _origin(tree: Tree, survey: Survey) -> Iterator[Finding]:
+    """Yield what is wrong with what a started child says of the conversation that started it."""
+    group, root = tree.group, tree.conversations.get(tree.group_id)
+    assert group is not None
+    if root is None:
+        return
+
+    def wrong(detail: str) -> Finding:
+        key = keys.conversation(tree.group_id, tree.group_id)
+        return Finding(key, "wrong_started_by", detail, 10, tree.group_id)
+
+    started_by = root.started_by
+    if (started_by is None) != (group.kid is None):
+        yield wrong("GROUP and CONV do not agree whether it is a child")
+    elif started_by is not None and group.kid is not None:
+        place = Listed(group.created_at, tree.group_id)
+        if keys.kid(group.kid.partition, started_by.conversation_id, place) != group.kid:
+            yield wrong("GROUP and CONV name two parents")
+            return
+        parent = survey.trees.get(group.kid.partition)
+        if parent is None or not parent.keeps_entries:
+            return
+        if started_by.conversation_id not in parent.conversations:
+            yield wrong("its parent's tree has no such conversation")
+        elif started_by.entry_id and not is_shown(parent, started_by.conversation_id, started_by.entry_id):
+            yield wrong("its parent does not show the entry")
+
+
+def _children(survey: Survey) -> Iterator[Finding]:
+    """Yield the live trees that count other children than there are.
+
+    A child is counted from its first entry on until its own item goes, which its KID leaves just before.
+    """
+    kids: dict[str, set[Key]] = {}
+    listed = (key for key in survey.outside if kind_of(key) is Kind.KID)
+    named = (tree.group.kid for tree in survey.trees.values() if tree.group and not tree.is_unborn)
+    for kid in filter(None, chain(listed, named)):
+        kids.setdefault(kid.partition, set()).add(kid)
+    for tree in survey.trees.values():
+        if tree.group is not None and tree.is_live and tree.group.children is not None:
+            there = len(kids.get(tree.group_id, ()))
+            if tree.group.children != there:
+                detail = f"{tree.group.children}, and there are {there}"
+                yield Finding(keys.group(tree.group_id), "wrong_children", detail, 10, tree.group_id)
+
+
+def _transfer(tree: Tree) -> Iterator[Finding]:
+    transfer, group = tree.transfer, tree.group
+    if transfer is None or group is None or not tree.keeps_members:
+        return
+    recipient = tree.members.get(transfer.to_user_id)
+    is_so = (
+        transfer.group_id == tree.group_id
+        and transfer.from_user_id == group.owner
+        and recipient is not None
+        and recipient.level is not AccessLevel.OWNER
+        and transfer.conversation_id in tree.conversations
+    )
+    if not is_so:
+        key = keys.transfer_of_group(tree.group_id)
+        yield Finding(key, "wrong_xfer", "it is not from the owner to another member", 9, tree.group_id)
+
+
+def _record(record: Recorded, tree: Tree | None) -> Iterator[Finding]:
+    """Yield what a record says of a tree that is alive, and is not so."""
+    if tree is None or not tree.is_live:
+        if tree is None and record.entry_ids and not ids.is_uuid(record.group_id):
+            yield Finding(record.key, "wrong_idem", "it names entries of no tree", 11)
+        return
+    own = tree.own_of(record.conversation_id)
+    if record.conversation_id not in tree.conversations or not all(map(own.holds, record.entry_ids)):
+        detail = "it names what its tree does not have"
+        yield Finding(record.key, "wrong_idem", detail, 11, tree.group_id)

@@ -1,0 +1,163 @@
+"""What lies outside of a tree's partition, compared both ways with what the partition implies.
+
+Read alone, a tree says exactly which pointers, list rows, chunks, jobs, transfers and rows in another tree's
+list of children there must be. What it implies and is not there is missing; what is there and nothing
+implies is an orphan.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from forklore.domain import ids, keys
+from forklore.domain.ids import EntryId
+from forklore.domain.keys import Key
+from forklore.domain.model import Transfer
+from forklore.fsck.facts import Tree
+from forklore.fsck.finding import Finding
+from forklore.fsck.shapes import Kind, kind_of
+from forklore.fsck.survey import DELETION, GONE, Survey
+from forklore.storage import items
+from forklore.storage.items import State
+from forklore.storage.writes import CREATION, GONE_SECONDS, TRANSFER
+
+ANY: Final = object()
+_ABSENT: Final = object()
+_INVARIANTS = {
+    Kind.PTR: 1,
+    Kind.BLOB: 13,
+    Kind.MINE: 9,
+    Kind.XFER: 9,
+    Kind.JOB: 10,
+    Kind.KID: 10,
+}
+
+
+class Implied(NamedTuple):
+    """An item that a tree speaks of. says: what it must say. needed: False where it may be gone already."""
+
+    key: Key
+    says: object = None
+    needed: bool = True
+
+
+def check(survey: Survey) -> Iterator[Finding]:
+    """Yield what is missing, what says something else, and what belongs to nothing."""
+    spoken_of: set[Key] = set()
+    for tree in survey.trees.values():
+        for key, says, needed in implied(tree, survey):
+            spoken_of.add(key)
+            said = survey.outside.get(key, _ABSENT)
+            if said is _ABSENT and needed and key not in survey.unreadable:
+                yield _finding("missing", key, "the tree says that there is one", tree.group_id)
+            elif said is not _ABSENT and says is not ANY and said != says:
+                yield _finding("wrong", key, "it says something else than the tree", tree.group_id)
+    for key, said in survey.outside.items():
+        if key not in spoken_of and said is not GONE:
+            yield _finding("orphan", key, "no tree speaks of it", _tree_of(key, said))
+    yield from _chunks(survey)
+
+
+def _finding(how: str, key: Key, detail: str, group_id: str | None) -> Finding:
+    kind = kind_of(key)
+    assert kind is not None
+    return Finding(key, f"{how}_{kind}", detail, _INVARIANTS[kind], group_id)
+
+
+def _tree_of(key: Key, said: object) -> str | None:
+    """Return the tree that an item outside would belong to."""
+    match kind_of(key), said:
+        case Kind.PTR, str():
+            return said
+        case Kind.JOB, _:
+            return keys.in_job(key.sort)[1]
+        case ((Kind.MINE | Kind.KID), _):
+            return keys.listed(key.sort).conversation_id
+        case Kind.XFER, Transfer():
+            return said.group_id
+    return None
+
+
+def implied(tree: Tree, survey: Survey) -> Iterator[Implied]:
+    """Yield all that a tree's partition says of what lies outside of it, its chunks aside."""
+    yield from _pointers(tree, survey.now_s)
+    yield from _list_rows(tree)
+    yield from _transfers(tree)
+    yield from _jobs(tree)
+    yield from _kid(tree, survey)
+
+
+def _pointers(tree: Tree, now_s: int) -> Iterator[Implied]:
+    group = tree.group
+    if group is not None and group.state is State.CREATING:
+        yield Implied(keys.pointer(tree.group_id), tree.group_id)
+    rests = group is not None and group.deleted_at is not None and _rests(group.deleted_at, now_s)
+    for conversation_id in tree.conversations:
+        key = keys.pointer(conversation_id)
+        if tree.is_dying and conversation_id not in tree.heads:
+            yield Implied(key, GONE if rests else ANY, rests)
+        else:
+            yield Implied(key, tree.group_id, group is not None)
+
+
+def _rests(deleted_at: str, now_s: int) -> bool:
+    """Tell whether ids of what was deleted then may not be used again yet."""
+    return ids.milliseconds(deleted_at) // 1000 + GONE_SECONDS > now_s
+
+
+def _list_rows(tree: Tree) -> Iterator[Implied]:
+    group = tree.group
+    if group is None:
+        return
+    needed = tree.keeps_members or group.state is State.CREATING
+    for user_id in tree.members:
+        key = keys.mine(user_id, group.created_at, tree.group_id, is_child=group.is_child)
+        yield Implied(key, needed=needed)
+
+
+def _transfers(tree: Tree) -> Iterator[Implied]:
+    if tree.transfer is not None:
+        for key in items.transfer_keys(tree.transfer)[1:]:
+            yield Implied(key, tree.transfer, tree.keeps_transfer)
+
+
+def _jobs(tree: Tree) -> Iterator[Implied]:
+    group = tree.group
+    if group is None:
+        return
+    match group.state:
+        case State.CREATING:
+            yield Implied(keys.job(CREATION, tree.group_id))
+        case State.DELETING:
+            yield Implied(keys.job(DELETION, tree.group_id))
+    if group.rewriting is not None:
+        yield Implied(keys.job(TRANSFER, tree.group_id), needed=tree.is_live)
+
+
+def _kid(tree: Tree, survey: Survey) -> Iterator[Implied]:
+    group = tree.group
+    if group is None or group.kid is None or tree.is_unborn:
+        return
+    parent = survey.trees.get(group.kid.partition)
+    root = tree.conversations.get(tree.group_id)
+    started_by = root.started_by if root else None
+    # A parent's deletion sets the tombstones of its children, and only then forgets them. A child's own
+    # deletion removes it when nothing else is left.
+    needed = tree.is_live or (parent is not None and parent.is_live and not tree.is_erased)
+    yield Implied(group.kid, started_by.entry_id if started_by else ANY, needed)
+
+
+def _chunks(survey: Survey) -> Iterator[Finding]:
+    left = dict(survey.chunks.counts)
+    for tree in survey.trees.values():
+        for entry_id, expected in tree.chunked.items():
+            key = keys.blob(tree.group_id, EntryId(entry_id), 0)
+            found = left.pop(key.partition, 0)
+            if found > expected:
+                yield _finding("orphan", key, f"{found} chunks of {expected}", tree.group_id)
+            elif found < expected and tree.keeps_entries:
+                yield _finding("missing", key, f"{found} chunks of {expected}", tree.group_id)
+            elif found == expected and key.partition in survey.chunks.broken:
+                yield Finding(key, "unreadable_body", "no JSON array", 13, tree.group_id)
+    for partition, found in left.items():
+        detail = f"{found} chunks of no entry"
+        yield _finding("orphan", Key(partition, "0000"), detail, partition.split("#")[1])

@@ -1,0 +1,302 @@
+"""Items as they come, in any order, to facts about trees and about what lies outside of them."""
+
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Any, Final
+from urllib.parse import unquote
+
+from forklore.domain import ids, jsontext, keys
+from forklore.domain.ancestry import SEGMENT_BYTES
+from forklore.domain.ids import EntryId
+from forklore.domain.keys import CHANNEL_LETTERS, Key
+from forklore.domain.model import Channel, Usage
+from forklore.errors import ForkloreError
+from forklore.fsck.chunks import Chunks, is_content
+from forklore.fsck.facts import Conv, Ctx, Own, Recorded, Thought, Tree, is_time
+from forklore.fsck.finding import Finding
+from forklore.fsck.shapes import SHAPES, Kind, kind_of
+from forklore.storage import bodies, items
+from forklore.storage.connection import Item
+from forklore.storage.writes import CREATION, GONE_SECONDS, IDEMPOTENCY_SECONDS, TRANSFER
+
+DELETION = "delete"
+COST_DECIMALS = 9
+CLOCK_SECONDS_MAX = 24 * 3600
+"""How far a `ttl` may lie beyond what clocks that agree would write."""
+
+GONE: Final = "gone"
+"""What a pointer says whose id may not be used again."""
+
+_CHANNELS = {letter: channel for channel, letter in CHANNEL_LETTERS.items()}
+_RECORD = re.compile(r"IDEM#[0-9a-f]{64}")
+_UNREADABLE = (
+    AttributeError,
+    ArithmeticError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AssertionError,
+    zlib.error,
+    ForkloreError,
+)
+
+
+class Survey:
+    """What a table holds.
+
+    outside: what lies outside of trees, or speaks of another tree, by key: a pointer's tree or GONE, a
+    transfer, what a child was started by; None for the others. jobs: since when work is in progress.
+    unreadable: items that are there, but say nothing.
+    """
+
+    def __init__(self, *, now_s: int) -> None:
+        self.now_s = now_s
+        self.trees: dict[str, Tree] = {}
+        self.outside: dict[Key, object] = {}
+        self.jobs: dict[Key, str | None] = {}
+        self.records: list[Recorded] = []
+        self.chunks = Chunks()
+        self.findings: list[Finding] = []
+        self.unreadable: set[Key] = set()
+        self.items = 0
+
+    @property
+    def conversations(self) -> int:
+        return sum(len(tree.conversations) for tree in self.trees.values())
+
+    @property
+    def entries(self) -> int:
+        return sum(len(own) for tree in self.trees.values() for own in tree.own.values())
+
+    def take_all(self, some: Iterable[Item]) -> None:
+        for item in some:
+            self.take(item)
+
+    def take(self, item: Item) -> None:
+        """Note what an item says; a finding where it says nothing."""
+        self.items += 1
+        key = items.key(item)
+        kind = kind_of(key)
+        if kind is None:
+            self.find(key, "unknown_item", "forklore writes no such item")
+            return
+        for name in SHAPES[kind].unknown(item):
+            self.find(key, "unknown_attribute", name)
+        malformed = SHAPES[kind].malformed(item)
+        if not malformed:
+            try:
+                _TAKE[kind](self, key, item)
+            except _UNREADABLE as error:
+                malformed = [type(error).__name__]
+        if malformed:
+            self.unreadable.add(key)
+            self.find(key, f"malformed_{kind}", ", ".join(malformed))
+
+    def finish(self) -> None:
+        """Bring into order what came in none."""
+        self.chunks.finish()
+        for tree in self.trees.values():
+            for own in tree.own.values():
+                own.sort()
+
+    def find(self, key: Key, kind: str, detail: str, invariant: int | None = None) -> None:
+        group_id = key.partition if ids.is_uuid(key.partition) else None
+        self.findings.append(Finding(key, kind, detail, invariant, group_id))
+
+    def _tree(self, key: Key) -> Tree:
+        tree = self.trees.get(key.partition)
+        if tree is None:
+            tree = self.trees[key.partition] = Tree(key.partition)
+        return tree
+
+    # One method for each kind
+
+    def _group(self, key: Key, item: Item) -> None:
+        tree = self._tree(key)
+        _require(key.sort == "GROUP" and is_time(item["createdAt"]["S"]))
+        tree.group = items.group(item)
+        tree.listing = item.get("G1", {}).get("S"), item.get("G1S", {}).get("S")
+
+    def _conversation(self, key: Key, item: Item) -> None:
+        tree, conversation = self._tree(key), items.conversation(item)
+        _require(is_time(conversation.created_at))
+        tree.conversations[_conversation_in(key, 2)] = Conv(
+            conversation.created_at,
+            conversation.client_id,
+            conversation.fork_point,
+            conversation.started_by,
+            has_title=conversation.title is not None,
+        )
+
+    def _path(self, key: Key, item: Item) -> None:
+        packed = bytes(item["path"]["B"])
+        _require(bool(packed) and len(packed) % SEGMENT_BYTES == 0)
+        self._tree(key).paths[_conversation_in(key, 2)] = packed
+
+    def _head(self, key: Key, item: Item) -> None:
+        head = items.head(item)
+        _require(is_time(head.changed_at))
+        _require(ids.is_entry_id(head.last) and ids.is_entry_id(head.floor))
+        self._tree(key).heads[_conversation_in(key, 2)] = head
+
+    def _context(self, key: Key, item: Item) -> None:
+        client = key.sort.split("#")[2]
+        _require_escaped(client)
+        a = items.plain(item)
+        ctx = Ctx(a["epoch"], a["first"], a["last"], a["count"])
+        self._tree(key).contexts[_conversation_in(key, 3), client] = ctx
+
+    def _listed(self, key: Key, _item: Item) -> None:
+        _, created_at, conversation_id = key.sort.split("#")
+        _require(is_time(created_at) and ids.is_uuid(conversation_id))
+        self._tree(key).listed.add(keys.listed(key.sort))
+
+    def _member(self, key: Key, item: Item) -> None:
+        member = items.member(item)
+        _require(is_time(member.created_at) and keys.member(key.partition, member.user_id) == key)
+        self._tree(key).members[member.user_id] = member
+
+    def _entry(self, key: Key, item: Item) -> None:
+        entry_id = EntryId(sys.intern(keys.entry_id_of(key.sort)))
+        _require(ids.is_entry_id(entry_id) and keys.position(entry_id) == key.sort)
+        conversation_id, letter, _ = item["L1"]["S"].split("#", 2)
+        channel = _CHANNELS[letter]
+        if keys.by_conversation(conversation_id, channel, entry_id) != item["L1"]["S"]:
+            self.find(key, "wrong_l1", "the index names another position", 3)
+        epoch, client = item.get("epoch", {}).get("N"), item.get("clientId", {}).get("S")
+        tree = self._tree(key)
+        own = tree.own.setdefault(conversation_id, Own())
+        named = items.lasts(item)
+        own.after[entry_id] = _interned(named.history), _interned(named.context)
+        if "usage" in item:
+            own.usage += _usage(item["usage"]["S"])
+        if channel is Channel.HISTORY:
+            own.history.append(entry_id)
+        else:
+            own.context.append(Thought(entry_id, client, int(epoch) if epoch else None))
+        if (channel is Channel.CONTEXT) != (epoch is not None) or (epoch is not None and client is None):
+            self.find(key, "wrong_epoch", "context has a client and an epoch, history has no epoch", 8)
+        if "chunks" in item:
+            tree.chunked[entry_id] = items.chunks(item)
+        if ("chunks" in item) == ("body" in item):
+            self.find(key, "unreadable_body", "a body lies in the entry or in chunks", 13)
+        elif "body" in item and not is_content(bytes(item["body"]["B"])):
+            self.find(key, "unreadable_body", "no JSON array", 13)
+
+    def _kid(self, key: Key, item: Item) -> None:
+        _, parent_id, created_at, child_id = key.sort.split("#")
+        _require(ids.is_uuid(parent_id) and is_time(created_at) and ids.is_uuid(child_id))
+        self.outside[key] = item.get("startedByEntryId", {}).get("S")
+
+    def _blob(self, key: Key, item: Item) -> None:
+        _, group_id, entry_id = key.partition.split("#")
+        _require(ids.is_uuid(group_id) and ids.is_entry_id(entry_id))
+        self.chunks.take(key, bytes(item["data"]["B"]))
+
+    def _pointer(self, key: Key, item: Item) -> None:
+        conversation_id = _conversation_of(key.partition)
+        _require(key == keys.pointer(conversation_id))
+        if "gone" in item:
+            ttl_s = int(item["ttl"]["N"])
+            _require("group" not in item)
+            self._require_ttl(key, ttl_s, GONE_SECONDS)
+            if ttl_s >= self.now_s:
+                self.outside[key] = GONE
+        else:
+            _require("ttl" not in item and "nonce" in item)
+            self.outside[key] = item["group"]["S"]
+
+    def _mine(self, key: Key, _item: Item) -> None:
+        place, is_child = keys.in_mine(key.sort)
+        _require(is_time(place.created_at) and ids.is_uuid(place.conversation_id))
+        _require(key.sort == keys.mine("", *place, is_child=is_child).sort)
+        _require_escaped(key.partition.removeprefix("USER#"))
+        self.outside[key] = None
+
+    def _transfer(self, key: Key, item: Item) -> None:
+        transfer = items.transfer(item)
+        _require(ids.created_at(EntryId(transfer.transfer_id)) == transfer.created_at)
+        if ids.is_uuid(key.partition):
+            _require(key.sort == "XFER")
+            self._tree(key).transfer = transfer
+        else:
+            self.outside[key] = transfer
+
+    def _record(self, key: Key, item: Item) -> None:
+        _require(_RECORD.fullmatch(key.partition) is not None and key.sort == "IDEM")
+        bodies.decode(bytes(item["body"]["B"]))
+        replay = items.replay(item, now_s=self.now_s)
+        self._require_ttl(key, int(item["ttl"]["N"]), IDEMPOTENCY_SECONDS)
+        if replay is not None:
+            _require(all(map(ids.is_entry_id, replay.entry_ids)))
+            entry_ids = tuple(map(EntryId, replay.entry_ids))
+            self.records.append(Recorded(key, replay.group_id, replay.conversation_id, entry_ids))
+
+    def _job(self, key: Key, item: Item) -> None:
+        kind, group_id = keys.in_job(key.sort)
+        _require(key.partition == "JOB" and kind in (DELETION, CREATION, TRANSFER) and ids.is_uuid(group_id))
+        created_at = items.job_created_at(item)
+        _require(all(at is None or is_time(at) for at in (created_at, items.leased_until(item))))
+        self.outside[key] = None
+        self.jobs[key] = created_at
+
+    def _require_ttl(self, key: Key, ttl_s: int, seconds: int) -> None:
+        if ttl_s > self.now_s + seconds + CLOCK_SECONDS_MAX:
+            self.find(key, "wrong_ttl", f"it would stay {ttl_s - self.now_s} more seconds")
+
+
+def _usage(text: str) -> Usage:
+    """Return what an entry's usage adds to the sums of its conversation. Raises ValueError for none."""
+    told = jsontext.read_value(text)
+    tokens = [int(told.get(name, 0)) for name in ("inputTokens", "outputTokens", "cachedInputTokens")]
+    cost = Decimal(told.get("costUsd", 0)).scaleb(COST_DECIMALS)
+    return Usage(tokens[0], tokens[1], tokens[2], int(cost))
+
+
+def _interned(entry_id: str | None) -> str | None:
+    """Return an id; one text for all items that name it."""
+    return sys.intern(entry_id) if entry_id else None
+
+
+def _require(is_so: bool) -> None:
+    if not is_so:
+        raise ValueError
+
+
+def _require_escaped(text: str) -> None:
+    _require(bool(text) and keys.escape(unquote(text)) == text)
+
+
+def _conversation_of(partition: str) -> str:
+    conversation_id = partition.split("#")[1]
+    _require(ids.is_uuid(conversation_id))
+    return conversation_id
+
+
+def _conversation_in(key: Key, parts: int) -> str:
+    """Return the conversation that a sort key of so many parts names."""
+    _require(len(key.sort.split("#")) == parts)
+    return _conversation_of(key.sort)
+
+
+_TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
+    Kind.GROUP: Survey._group,
+    Kind.CONV: Survey._conversation,
+    Kind.PATH: Survey._path,
+    Kind.HEAD: Survey._head,
+    Kind.CTX: Survey._context,
+    Kind.TREE: Survey._listed,
+    Kind.MEM: Survey._member,
+    Kind.ENTRY: Survey._entry,
+    Kind.KID: Survey._kid,
+    Kind.BLOB: Survey._blob,
+    Kind.PTR: Survey._pointer,
+    Kind.MINE: Survey._mine,
+    Kind.XFER: Survey._transfer,
+    Kind.IDEM: Survey._record,
+    Kind.JOB: Survey._job,
+}

@@ -1,0 +1,94 @@
+"""DynamoDB Local, Amazon's own emulator: where it is, and how it is started.
+
+It needs Java 17 or newer, and Maven the first time: it is fetched once into `.cache/dynamodb-local`.
+It listens on all addresses of the machine: it has no option for that.
+"""
+
+import fcntl
+import subprocess  # nosec B404 # our own engines
+import tempfile
+from pathlib import Path
+from shutil import which
+
+from forklore.local.engine import EngineMissingError, gist
+
+VERSION = "2.6.1"
+CACHE = Path(__file__).parents[4] / ".cache" / "dynamodb-local"
+FETCH_SECONDS_MAX = 300.0
+
+COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+POM = f"""\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>forklore</groupId>
+  <artifactId>dynamodb-local</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>com.amazonaws</groupId>
+      <artifactId>DynamoDBLocal</artifactId>
+      <version>{VERSION}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+def command(folder: Path | None) -> list[str]:
+    """Return the command that starts it, less the port. folder: where it keeps its data; None: nowhere.
+
+    Raises EngineMissingError if there is no Java, or it cannot be fetched.
+    """
+    java = which("java")
+    if java is None:
+        raise EngineMissingError("DynamoDB Local needs java on the PATH, 17 or newer, and Maven")
+    jars = fetch()
+    stored = ["-inMemory"] if folder is None else ["-dbPath", str(folder)]
+    return [
+        *(java, f"-Djava.library.path={jars}", "-cp", f"{jars}/*"),
+        *("com.amazonaws.services.dynamodbv2.local.main.ServerRunner", *stored),
+        *("-sharedDb", "-disableTelemetry", "-port"),
+    ]
+
+
+def fetch(cache: Path = CACHE) -> Path:
+    """Return the folder of DynamoDB Local's jars and native libraries; Maven fills it the first time.
+
+    Of several processes one lets Maven run, and the others wait: Maven's own folder is not made for more.
+    Raises EngineMissingError.
+    """
+    jars = cache / VERSION
+    if jars.is_dir():
+        return jars
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not jars.is_dir():
+            _run_maven(jars)
+    return jars
+
+
+def _run_maven(jars: Path) -> None:
+    """Fill a folder, which is there at the end only. Raises EngineMissingError."""
+    maven = which("mvn")
+    if maven is None:
+        raise EngineMissingError("DynamoDB Local is not fetched yet, and that needs mvn on the PATH")
+    with tempfile.TemporaryDirectory(dir=jars.parent) as folder:
+        Path(folder, "pom.xml").write_text(POM)
+        command = [maven, "--quiet", "--batch-mode", "-Dstyle.color=never", COPY_DEPENDENCIES]
+        with Path(folder, "output").open("w+") as output:
+            try:
+                run = subprocess.run(  # nosec B603 # Maven
+                    [*command, "-DoutputDirectory=jars"],
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    timeout=FETCH_SECONDS_MAX,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired as error:
+                raise EngineMissingError(f"fetching DynamoDB Local: {error}") from error
+            if run.returncode != 0:
+                raise EngineMissingError(f"Maven cannot fetch DynamoDB Local {VERSION}: {gist(output)}")
+        Path(folder, "jars").rename(jars)

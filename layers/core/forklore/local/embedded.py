@@ -1,0 +1,93 @@
+"""The services behind the handlers: moto in this process, but a DynamoDB at FORKLORE_DYNAMODB_ENDPOINT.
+
+Never AWS: what the developer's environment says of accounts and profiles is overwritten first.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import boto3
+import moto
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from moto.core.models import MockAWS
+from moto.dynamodb.responses import DynamoHandler
+
+from forklore.local.moto_speed import speed_up_moto
+from forklore.local.payload import API_ID
+
+ENDPOINT = "FORKLORE_DYNAMODB_ENDPOINT"
+TABLE = "FORKLORE_TABLE"
+API = "FORKLORE_API"
+REACHABLE_WITHIN_SECONDS = 5.0
+
+
+class DatabaseError(Exception):
+    """The DynamoDB at the endpoint does not answer, or not as one; the text is a line for people."""
+
+
+def open_database(table: Mapping[str, Any], *, faster: bool = True) -> MockAWS | None:
+    """Set the environment that the handlers read, start the database, make the table if it is missing.
+
+    table: the arguments of create_table, less the name. faster: False for moto as it comes.
+    Returns the moto that was started, None with an endpoint.
+    Raises DatabaseError, after REACHABLE_WITHIN_SECONDS if nothing answers.
+    """
+    _set_environment()
+    started = None if ENDPOINT in os.environ else start_moto(faster=faster)
+    deadline = time.monotonic() + REACHABLE_WITHIN_SECONDS
+    while True:
+        try:
+            _create_table(os.environ[TABLE], table)
+            return started
+        except (BotoCoreError, ClientError, ValueError) as error:
+            if time.monotonic() > deadline or not isinstance(error, BotoCoreError):
+                raise DatabaseError(f"no usable DynamoDB at {os.environ.get(ENDPOINT)}: {error}") from error
+        time.sleep(0.2)
+
+
+def start_moto(*, faster: bool = True) -> MockAWS:
+    """Return moto, started in this process with one DynamoDB call at a time; `.stop()` ends it."""
+    lock_moto()
+    if faster:
+        speed_up_moto()
+    mock = moto.mock_aws()
+    mock.start()
+    return mock
+
+
+def lock_moto() -> None:
+    """Let moto's DynamoDB run one call at a time: its transactions are not safe under threads."""
+    call_action, lock = DynamoHandler.call_action, threading.Lock()
+
+    def one_at_a_time(self: DynamoHandler) -> Any:
+        with lock:
+            return call_action(self)
+
+    if getattr(call_action, "__name__", "") != one_at_a_time.__name__:
+        DynamoHandler.call_action = one_at_a_time  # type: ignore[method-assign]
+
+
+def _set_environment() -> None:
+    """Set what boto3 and the handlers read: the table, the API, a region, credentials of no account."""
+    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN"):
+        os.environ.pop(name, None)
+    if not os.environ.get(ENDPOINT):
+        os.environ.pop(ENDPOINT, None)
+    os.environ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "true"
+    os.environ.update(AWS_ACCESS_KEY_ID="local", AWS_SECRET_ACCESS_KEY="local")  # nosec B106 # none
+    os.environ.setdefault(TABLE, "forklore")
+    os.environ[API] = API_ID
+    os.environ["AWS_REGION"] = os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
+
+
+def _create_table(name: str, table: Mapping[str, Any]) -> None:
+    config = Config(connect_timeout=1, read_timeout=5, retries={"total_max_attempts": 1})
+    client = boto3.client("dynamodb", endpoint_url=os.environ.get(ENDPOINT), config=config)
+    with contextlib.suppress(client.exceptions.ResourceInUseException):  # it is there already
+        client.create_table(TableName=name, **table)
+    client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 10})

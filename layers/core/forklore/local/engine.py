@@ -1,0 +1,102 @@
+"""A DynamoDB in a process of its own, which ends with the process that started it, however that ends."""
+
+import re
+import subprocess  # nosec B404 # our own engines
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from forklore.local.listening import ServerDidNotStartError, ServerEndedError
+
+PROJECT = Path(__file__).parents[4]
+START_SECONDS_MAX = 180.0
+STOP_SECONDS_MAX = 15.0
+
+
+class EngineMissingError(Exception):
+    """An engine cannot run here; the message is one line and says why."""
+
+
+@contextmanager
+def served(
+    command: Sequence[str],
+    port: int,
+    *,
+    on_end: Callable[[], None] | None = None,
+    held: Sequence[int] = (),
+) -> Iterator[str]:
+    """Yield the address at which `command`, followed by the port, answers ListTables.
+
+    on_end: called, in a thread of its own, if it ends before the context does.
+    held: file descriptors that stay open as long as it runs.
+    Raises ServerDidNotStartError, with what it printed.
+    """
+    endpoint = f"http://127.0.0.1:{port}"
+    is_left = threading.Event()
+    with tempfile.TemporaryFile("w+") as output:
+        guard = subprocess.Popen(  # nosec B603 # an engine
+            [sys.executable, "-m", "forklore.local.guard", *command, str(port)],
+            cwd=PROJECT,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            pass_fds=held,
+            start_new_session=True,  # Ctrl+C is for the server, whose last requests still need this
+        )
+        try:
+            deadline = time.monotonic() + START_SECONDS_MAX
+            while not _lists_tables(endpoint):
+                if guard.poll() is not None:
+                    raise ServerEndedError(gist(output))
+                if time.monotonic() > deadline:
+                    raise ServerDidNotStartError(gist(output))
+                time.sleep(0.1)
+            if on_end is not None:
+                threading.Thread(target=_watch, args=[guard, is_left, on_end], daemon=True).start()
+            yield endpoint
+        finally:
+            is_left.set()
+            assert guard.stdin
+            guard.stdin.close()
+            guard.wait(STOP_SECONDS_MAX)
+
+
+def _watch(guard: subprocess.Popen[bytes], is_left: threading.Event, on_end: Callable[[], None]) -> None:
+    guard.wait()
+    if not is_left.is_set():
+        on_end()
+
+
+def _lists_tables(endpoint: str) -> bool:
+    client = boto3.client(
+        "dynamodb",
+        endpoint_url=endpoint,
+        region_name="us-east-1",
+        aws_access_key_id="local",
+        aws_secret_access_key="local",  # nosec B106 # none
+        config=Config(connect_timeout=1, read_timeout=5, retries={"total_max_attempts": 1}),
+    )
+    try:
+        client.list_tables()
+    except (BotoCoreError, ClientError):
+        return False
+    finally:
+        client.close()
+    return True
+
+
+def gist(output: IO[str]) -> str:
+    """Return the first line that tells of an error, else the last one."""
+    output.seek(0)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", output.read())
+    lines = [line.strip() for line in plain.splitlines() if line.strip()] or ["it printed nothing"]
+    return next((line for line in lines if "error" in line.lower()), lines[-1])

@@ -1,0 +1,97 @@
+"""Who is calling, on a developer's machine: the bearer token is the user id. Never deployed.
+
+The answer has the shape of the deployed authorizer's context and refuses nobody: the edge writes the 401. API
+keys and roles are the deployed authorizer's own; only that keys are set here in clear.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypedDict
+
+from forklore.credentials import roles
+from forklore.credentials.api_keys import client_of, hash_of
+from forklore.credentials.headers import bearer_token
+from forklore.credentials.lists import read_list
+from forklore.domain.users import is_user_id
+from forklore.errors import UnauthorizedError
+from forklore.local.asgi import Headers, Response, header_text
+
+UNAUTHORIZED_HINT = (
+    "; on this local server the token is the user id, such as 'Authorization: Bearer alice', and X-API-Key, "
+    "if there is one, is a key of FORKLORE_API_KEYS, by default 'local-key'"
+)
+DEFAULT_API_KEYS = "local=local-key"
+
+
+def hinted(response: Response) -> Response:
+    """Return an answer as it is; a 401 of forklore's with a word on what credentials look like here."""
+    if response.status != HTTPStatus.UNAUTHORIZED:
+        return response
+    try:
+        error = json.loads(response.body)
+        error["details"]["message"] += UNAUTHORIZED_HINT
+    except (ValueError, KeyError, TypeError):  # another project's
+        return response
+    return Response(response.status, response.headers, json.dumps(error, ensure_ascii=False).encode())
+
+
+class Identity(TypedDict):
+    """The authorizer's context. Unless the credentials are good as a whole: None, None and no roles."""
+
+    userId: str | None
+    clientId: str | None
+    roles: list[str]
+
+
+@dataclass(frozen=True)
+class LocalAuthorizer:
+    """The configured callers: client ids by the hash of their key, user-id patterns by role."""
+
+    clients: Mapping[str, str]
+    patterns: roles.Patterns
+
+    def __call__(self, headers: Headers) -> Identity:
+        """Return who the caller is. A key without a user, or an unknown key, is nobody."""
+        tokens = [value for name, value in headers if name.lower() == b"authorization"]
+        keys = [value for name, value in headers if name.lower() == b"x-api-key"]
+        try:
+            user_id = _user_id(header_text(tokens[0])) if len(tokens) == 1 else None
+            client_id = client_of(header_text(b",".join(keys)) if keys else None, self.clients)
+        except UnauthorizedError:
+            user_id = client_id = None
+        if user_id is None:
+            return Identity(userId=None, clientId=None, roles=[])
+        named = roles.with_implied(roles.roles_of_user(user_id, self.patterns))
+        return Identity(userId=user_id, clientId=client_id, roles=sorted(named))
+
+
+def read_authorizer(environ: Mapping[str, str]) -> LocalAuthorizer:
+    """Return the authorizer that FORKLORE_API_KEYS, _ADMINS, _AUDITORS and _INDEXERS describe.
+
+    Raises ValueError as `clients_by_hash` does.
+    """
+    return LocalAuthorizer(clients_by_hash(environ), roles.read_patterns(environ))
+
+
+def clients_by_hash(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the client ids that FORKLORE_API_KEYS names, by the hash of their key.
+
+    Raises ValueError, without the key, if it is not `client=key,client=key`, and for a key that comes twice.
+    """
+    clients: dict[str, str] = {}
+    for number, pair in enumerate(read_list(environ.get("FORKLORE_API_KEYS", DEFAULT_API_KEYS)), 1):
+        client_id, _, key = pair.partition("=")  # a key may hold `=`, a client here may not
+        if not is_user_id(client_id) or not key:
+            raise ValueError(f"FORKLORE_API_KEYS: pair {number} is not client=key")
+        if hash_of(key) in clients:
+            raise ValueError(f"FORKLORE_API_KEYS: pair {number} has the key of another one")
+        clients[hash_of(key)] = client_id
+    return clients
+
+
+def _user_id(authorization: str) -> str | None:
+    """Return the user id in `Bearer <user id>`, None for one that is not valid. Raises UnauthorizedError."""
+    user_id = bearer_token(authorization).strip(" \t")
+    return user_id if is_user_id(user_id) else None

@@ -1,0 +1,86 @@
+"""The API reference in a browser: `/docs` is Swagger UI, `/openapi.json` what it shows; `/` leads there.
+
+Nothing comes from a CDN.
+These paths are the local server's own: API Gateway does not have them, so they stand before the gateway.
+"""
+
+import asyncio
+import importlib.resources
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forklore.local.asgi import App, Receive, Response, Scope, Send, send_response
+
+FILES = {  # of the package flask-swagger-ui, used for the files alone
+    "swagger-ui.css": "text/css; charset=utf-8",
+    "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+    "favicon-32x32.png": "image/png",
+}
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>forklore: API reference</title>
+<link rel="icon" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<div id="swagger-ui"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script>
+// An error among an operation's responses is one line, until it is clicked.
+const foldedErrors = () => ({
+  wrapComponents: {
+    response: (Response, {React}) => function Folded(props) {
+      const [open, setOpen] = React.useState(!/^[45]/.test(props.code))
+      if (open) return React.createElement(Response, props)
+      const line = React.createElement("button", {className: "btn", onClick: () => setOpen(true)}, "show")
+      return React.createElement("tr", {className: "response"},
+        React.createElement("td", {className: "response-col_status"}, props.code),
+        React.createElement("td", {}, props.response.get("description").replaceAll("`", "") + " ", line))
+    }
+  }
+})
+const ui = SwaggerUIBundle({
+  url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true, validatorUrl: null,
+  plugins: [foldedErrors],
+  onComplete: () => ui.preauthorizeApiKey("user", "alice")  // a user id is a token here
+})
+</script>
+</html>
+"""
+
+Document = Callable[[], Mapping[str, Any]]
+
+
+def with_reference(app: App, document: Document) -> App:
+    """Return `app` with the reference before it.
+
+    document: makes the OpenAPI document.
+    """
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        asked = scope["method"] in ("GET", "HEAD")
+        response = await asyncio.to_thread(_find, scope["path"], document) if asked else None
+        if response is None:
+            await app(scope, receive, send)
+        else:
+            await send_response(send, response)
+
+    return serve
+
+
+def _find(path: str, document: Document) -> Response | None:
+    """Return the answer for one of the reference's own paths, None for any other."""
+    if path == "/":
+        line = b"This is forklore. The API reference is at /docs\n"
+        return Response(307, [("location", "/docs"), ("content-type", "text/plain; charset=utf-8")], line)
+    if path in ("/docs", "/docs/"):
+        return Response(200, [("content-type", "text/html; charset=utf-8")], PAGE.encode())
+    if path == "/openapi.json":
+        text = json.dumps(document(), ensure_ascii=False)
+        return Response(200, [("content-type", "application/json")], text.encode())
+    folder, _, name = path.rpartition("/")
+    if folder != "/docs" or name not in FILES:
+        return None
+    file = importlib.resources.files("flask_swagger_ui") / "dist" / name
+    return Response(200, [("content-type", FILES[name])], file.read_bytes())

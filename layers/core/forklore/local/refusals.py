@@ -1,0 +1,69 @@
+"""Which errors an operation can answer: the codes that each status carries, and what else is told with it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from forklore import errors
+from forklore.api.operation import Operation
+from forklore.errors import ForkloreError
+
+ALWAYS = frozenset({400, 405, 500, 503})
+"""Statuses that every route can answer."""
+WITH_FORKS = frozenset({"appendEntry", "forkConversation"})
+ONLY: Mapping[type[ForkloreError], frozenset[str]] = {
+    errors.BadRequestError: frozenset({"requestTransfer"}),
+    errors.TransferPendingError: frozenset({"requestTransfer"}),
+    errors.MemberLimitError: frozenset({"shareConversation"}),
+    errors.ForkTooDeepError: WITH_FORKS,
+    errors.ForkLimitError: WITH_FORKS,
+    errors.GroupFullError: WITH_FORKS | {"syncContext"},
+}
+"""Errors that are a few operations' own, by the operations' names."""
+HEADERS: Mapping[int, tuple[str, str]] = {
+    401: ("WWW-Authenticate", "`Bearer`"),
+    405: ("Allow", "The methods of the path."),
+    503: ("Retry-After", "Seconds after which to try again, with the same Idempotency-Key."),
+}
+"""What else an error has in its headers, by status."""
+MEMBERS: Mapping[str, Any] = {
+    "lastEntryId": {"type": ["string", "null"], "description": "The view's last history entry."},
+    "latestEpoch": {"type": "integer", "minimum": 1, "description": "The client's latest epoch in the view."},
+    "existingTransferId": {"type": "string", "description": "The pending transfer."},
+    "allow": {"type": "string", "description": "The methods of the path."},
+}
+"""Members of `details` that some errors have."""
+
+
+def every_error() -> list[type[ForkloreError]]:
+    """Return every error that a caller can be told, by status, then code; one for each code."""
+    found = {kind.code: kind for kind in sorted(_kinds(ForkloreError), key=lambda kind: kind.__name__)}
+    return sorted(found.values(), key=lambda kind: (kind.status, kind.code))
+
+
+def _kinds(kind: type[ForkloreError]) -> Iterator[type[ForkloreError]]:
+    yield kind
+    for more in kind.__subclasses__():
+        yield from _kinds(more)
+
+
+def statuses_of(operation: Operation) -> list[int]:
+    """Return the statuses of all errors that the operation can answer, ascending."""
+    found = {*ALWAYS, *operation.errors}
+    if not operation.is_public:
+        found.add(401)
+    if operation.body is not None:
+        found |= {413, 415}
+    if operation.takes_idempotency_key:
+        found.add(422)
+    return sorted(found)
+
+
+def codes_of(operation: Operation, status: int) -> list[str]:
+    """Return the codes that an error of that status can carry."""
+    return sorted(kind.code for kind in every_error() if kind.status == status and _can(operation, kind))
+
+
+def _can(operation: Operation, kind: type[ForkloreError]) -> bool:
+    if kind is errors.InvalidCursorError:
+        return "after_cursor" in operation.query.model_fields
+    return operation.name in ONLY.get(kind, {operation.name})

@@ -1,0 +1,86 @@
+"""Which route of the HTTP API a request takes. Pure.
+
+Sources: API Gateway developer guide, "Create routes for HTTP APIs in API Gateway"; for encoded characters in
+paths, captures of live HTTP APIs that others have published (github.com/hotsock/voker, pull request 8).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from forklore.local.template import ANY, Function, Route
+
+_BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True)
+class Match:
+    """The function and route that a request takes. path, path_parameters: as the function gets them."""
+
+    function: Function
+    route: Route
+    path: str
+    path_parameters: dict[str, str]
+
+
+class BadPathError(ValueError):
+    """A path that the service refuses before it looks for a route; the text holds nothing of it."""
+
+
+def decoded(raw_path: str) -> str:
+    """Return a path as the service reads it: `%2F` and `%252F` are `/`, and `%3F` ends it.
+
+    Raises BadPathError for a per cent sign, perhaps an encoded one, that no two hexadecimal digits follow.
+    """
+    once = unquote(_checked(raw_path)).partition("?")[0]
+    return unquote(_checked(once))
+
+
+def _checked(path: str) -> str:
+    if _BAD_ESCAPE.search(path):
+        raise BadPathError("a per cent sign that escapes nothing")
+    return path
+
+
+def find_route(functions: Iterable[Function], *, method: str, raw_path: str) -> Match | None:
+    """Return the most specific match, or None if nothing fits and there is no `$default` route.
+
+    raw_path: as sent, still percent-encoded. Raises BadPathError as `decoded` does.
+
+    A full match wins over a greedy one, a literal segment over a parameter, a method over ANY, and
+    anything over `$default`. HEAD and OPTIONS are methods like any other. A final slash is a segment.
+    """
+    path = decoded(raw_path)
+    matches = [
+        Match(function, route, path, parameters)
+        for function in functions
+        for route in function.routes
+        if route.method in (method, ANY) and (parameters := _path_parameters(route.path, path)) is not None
+    ]
+    return min(matches, key=lambda match: _specificity(match.route), default=None)
+
+
+def _specificity(route: Route) -> tuple[int, list[bool], bool]:
+    if not route.path:
+        return 2, [], True
+    parameters = [segment.startswith("{") for segment in route.path.split("/")]
+    return int(route.path.endswith("+}")), parameters, route.method == ANY
+
+
+def _path_parameters(rule: str, path: str) -> dict[str, str] | None:
+    """Return the values of the parameters in `rule`, None if `path` does not fit; `$default` fits all."""
+    if not rule:
+        return {}
+    wanted, given = rule.split("/"), path.split("/")
+    parameters = {}
+    if wanted[-1].endswith("+}"):
+        given[len(wanted) - 1 :] = ["/".join(given[len(wanted) - 1 :])]
+    if len(wanted) != len(given):
+        return None
+    for segment, value in zip(wanted, given, strict=True):
+        if segment.startswith("{") and value:
+            parameters[segment.strip("{+}")] = value
+        elif segment != value:
+            return None
+    return parameters

@@ -1,0 +1,66 @@
+"""`python -m forklore.local.sam_local FILE`: what `sam local` needs to know, and the table that it uses.
+
+Its containers run the deployed authorizer, which is told of the development issuer (`forklore.local.token`).
+They reach the DynamoDB Local at FORKLORE_DYNAMODB_ENDPOINT by another name than this machine does. API keys
+and roles are set as for the local server, by FORKLORE_API_KEYS, _ADMINS, _AUDITORS and _INDEXERS.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from forklore.credentials import roles
+from forklore.local.embedded import ENDPOINT, TABLE, DatabaseError, open_database
+from forklore.local.identity import clients_by_hash
+from forklore.local.payload import API_ID
+from forklore.local.template import read_template
+from forklore.local.token import AUDIENCE, ISSUER, development_key, key_set
+
+TEMPLATE = Path(__file__).parents[4] / "template.yaml"
+DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
+
+
+def main(file: str) -> int:
+    """Make the table and write the settings to `file`; return 1 for no DynamoDB and for a wrong setting."""
+    os.environ.setdefault(ENDPOINT, DEFAULT_ENDPOINT)
+    try:
+        open_database(read_template(TEMPLATE).table)
+        told = settings(key_set(development_key()), os.environ)
+    except DatabaseError as error:
+        print(f"{error}\nStart DynamoDB Local, or name another with {ENDPOINT}.", file=sys.stderr)
+        return 1
+    except ValueError as error:
+        print(f"sam_local: {error}", file=sys.stderr)
+        return 1
+    Path(file).write_text(json.dumps(told, indent=2), encoding="utf-8")
+    return 0
+
+
+def settings(keys: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the file that `sam local --env-vars` reads. keys: the issuer's.
+
+    Raises ValueError, without the key, for API keys that are not `client=key,client=key`.
+    """
+    hashes = [f"{client_id}={hashed}" for hashed, client_id in clients_by_hash(environ).items()]
+    port = urlsplit(environ[ENDPOINT]).port or 80
+    return {
+        "Parameters": {
+            "FORKLORE_API": API_ID,
+            "FORKLORE_TABLE": environ[TABLE],
+            "FORKLORE_QUEUE": "",
+            "FORKLORE_DYNAMODB_ENDPOINT": f"http://host.docker.internal:{port}",
+            "FORKLORE_ISSUER": ISSUER,
+            "FORKLORE_AUDIENCE": AUDIENCE,
+            "FORKLORE_ISSUER_KEYS": json.dumps(keys),
+            "FORKLORE_API_KEY_HASHES": ",".join(hashes),
+            **{name: environ.get(name, "") for name in roles.SETTINGS.values()},
+        }
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,4 +1,0 @@
-"""The local stand-in for API Gateway and Lambda: `python -m local_server` serves template.yaml's routes.
-
-For development and tests. Nothing here is deployed, and nothing that is deployed imports it.
-"""

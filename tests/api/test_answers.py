@@ -1,0 +1,210 @@
+"""What callers get back: values as JSON text, content as it came, costs without a rounding."""
+
+import json
+import re
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forklore.api import answers, results
+from forklore.domain.access import AccessLevel
+from forklore.domain.ids import EntryId
+from forklore.domain.jsontext import JsonText
+from forklore.domain.model import (
+    Channel,
+    Conversation,
+    Entry,
+    ForkPoint,
+    ForkPosition,
+    Head,
+    Metrics,
+    StartedBy,
+    Usage,
+)
+from forklore.usecases.opening import Shown
+from tests.aws.world import conversation_id
+from tests.domain.builders import examples
+
+ORDINARY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+ROOT, FORK = conversation_id(1), conversation_id(2)
+ENTRY = EntryId("019ca8ad-fa20-7000-8000-000000000005")
+AT = "2026-03-01T09:15:00.000Z"
+
+
+@given(value=ORDINARY)
+@examples(300)
+def test_ordinary_values_are_written_as_json_dumps_writes_them(value: Any) -> None:
+    text = answers.to_json(value)
+
+    assert json.loads(text) == value
+    assert json.dumps(json.loads(text)) == json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{}, [], [[]], {"a": {}}, "", None, True, 0, -1, 1.5, 'é \u2028 "\\\n', {"a b": [1, None, "x"]}, (1, 2)],
+)
+def test_they_are_written_without_blanks_and_in_their_own_letters(value: Any) -> None:
+    assert answers.to_json(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("text", ["1.0", "-0", "1e400", ' { "a" :\n[ ] } ', '"\\u00e9"', "no JSON"])
+def test_text_that_was_sent_is_copied_as_it_is(text: str) -> None:
+    kept = JsonText(text, "what it means is not looked at")
+
+    assert answers.to_json(kept) == text
+    assert answers.to_json({"a": [kept, {"b": kept}]}) == f'{{"a":[{text},{{"b":{text}}}]}}'
+
+
+def shown(conversation: Conversation | None = None, **head: Any) -> Shown:
+    plain = Conversation(conversation_id=ROOT, group_id="the-tree", created_at=AT, client_id="planner")
+    return Shown(conversation or plain, Head(owner="ann", changed_at=AT, **head), AccessLevel.WRITER, "ann")
+
+
+@given(nano=st.one_of(st.integers(0, 10**12), st.integers(0, 10**30)))
+@examples(300)
+def test_a_cost_is_written_exactly_in_plain_digits(nano: int) -> None:
+    metrics = Metrics(usage=Usage(cost_nano_usd=nano))
+    text = answers.to_json(answers.conversation(shown(metrics=metrics)))
+    [cost] = re.findall(r'"costUsd":([^}]*)}', text)
+
+    assert JSON_NUMBER.fullmatch(cost)
+    assert "e" not in cost.lower()
+    assert Fraction(cost) * 10**9 == nano
+
+
+@pytest.mark.parametrize(
+    ("nano", "cost"),
+    [
+        (0, "0"),
+        (1, "0.000000001"),
+        (10**9, "1"),
+        (10**10, "10"),
+        (100_000_000, "0.1"),
+        (10**18 + 1, "1000000000.000000001"),
+    ],
+)
+def test_a_cost_shows_as_many_digits_as_it_needs(nano: int, cost: str) -> None:
+    answer = answers.conversation(shown(metrics=Metrics(usage=Usage(cost_nano_usd=nano))))
+
+    assert answers.to_json(answer["metrics"]["costUsd"]) == cost
+
+
+def test_a_conversation_shows_what_it_has_and_no_tree_and_no_client() -> None:
+    assert answers.to_json(answers.conversation(shown())) == (
+        f'{{"id":"{ROOT}","title":null,"ownerUserId":"ann","accessLevel":"writer","tags":{{}},"metadata":{{}},'
+        f'"createdAt":"{AT}","updatedAt":"{AT}","metrics":{{"entries":0,"inputTokens":0,"outputTokens":0,'
+        '"cachedInputTokens":0,"costUsd":0}}'
+    )
+
+
+def test_a_conversation_shows_all_that_it_can_have() -> None:
+    conversation = Conversation(
+        conversation_id=FORK,
+        group_id="the-tree",
+        created_at=AT,
+        title="é",
+        tags={"a": "b"},
+        metadata='{"n": 1.0}',
+        agent_id="helper",
+        client_id="planner",
+        fork_point=ForkPoint(ROOT, ENTRY, ForkPosition.BEFORE),
+        started_by=StartedBy(ROOT, ENTRY),
+    )
+    metrics = Metrics(3, Usage(1, 2, 3, 1_500_000_000))
+    text = answers.to_json(answers.conversation(shown(conversation, preview="hello", metrics=metrics)))
+
+    results.Conversation.model_validate_json(text, strict=True)
+    assert "the-tree" not in text
+    assert "planner" not in text
+    assert '"metadata":{"n": 1.0},' in text
+    assert json.loads(text) == {
+        "id": FORK,
+        "title": "é",
+        "ownerUserId": "ann",
+        "accessLevel": "writer",
+        "agentId": "helper",
+        "tags": {"a": "b"},
+        "metadata": {"n": 1.0},
+        "createdAt": AT,
+        "updatedAt": AT,
+        "lastMessagePreview": "hello",
+        "forkedAtConversationId": ROOT,
+        "forkedAtEntryId": ENTRY,
+        "forkedAtPosition": "before",
+        "startedByConversationId": ROOT,
+        "startedByEntryId": ENTRY,
+        "metrics": {
+            "entries": 3,
+            "inputTokens": 1,
+            "outputTokens": 2,
+            "cachedInputTokens": 3,
+            "costUsd": 1.5,
+        },
+    }
+
+
+def test_a_fork_without_an_entry_shows_none() -> None:
+    blank = Conversation(
+        conversation_id=FORK,
+        group_id=ROOT,
+        created_at=AT,
+        fork_point=ForkPoint(ROOT, None, ForkPosition.BLANK),
+    )
+
+    assert answers.fork(blank) == {
+        "conversationId": FORK,
+        "title": None,
+        "forkedAtConversationId": ROOT,
+        "forkedAtPosition": "blank",
+        "createdAt": AT,
+    }
+
+
+def entry(**more: Any) -> Entry:
+    return Entry(
+        entry_id=ENTRY,
+        conversation_id=ROOT,
+        user_id="ann",
+        channel=Channel.HISTORY,
+        content_type="text/plain",
+        content='[ "a" ]',
+        **more,
+    )
+
+
+def test_an_entry_leaves_out_what_it_has_not() -> None:
+    assert answers.to_json(answers.entry(entry())) == (
+        f'{{"id":"{ENTRY}","conversationId":"{ROOT}","userId":"ann","channel":"history",'
+        f'"contentType":"text/plain","content":[ "a" ],"createdAt":"{AT}"}}'
+    )
+
+
+def test_an_entry_shows_all_that_it_can_have() -> None:
+    text = answers.to_json(
+        answers.entry(entry(client_id="planner", agent_id="helper", epoch=7, usage_json='{"costUsd":1.50}'))
+    )
+
+    results.Entry.model_validate_json(text, strict=True)
+    assert '"usage":{"costUsd":1.50}' in text
+    assert json.loads(text) == {
+        "id": ENTRY,
+        "conversationId": ROOT,
+        "userId": "ann",
+        "clientId": "planner",
+        "agentId": "helper",
+        "channel": "history",
+        "epoch": 7,
+        "contentType": "text/plain",
+        "content": ["a"],
+        "usage": {"costUsd": 1.5},
+        "createdAt": AT,
+    }

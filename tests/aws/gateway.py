@@ -1,0 +1,185 @@
+"""Requests as API Gateway hands them to the functions: the template's routes and the local authorizer."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from moto.dynamodb.models import dynamodb_backends
+
+from forklore.aws.wiring import open_queue, open_table
+from forklore.local.asgi import Scope
+from forklore.local.embedded import open_database
+from forklore.local.identity import read_authorizer
+from forklore.local.invocation import LambdaContext, invoke, load_handler
+from forklore.local.payload import build_event, read_answer
+from forklore.local.routing import find_route
+from forklore.local.template import Function, Template, read_template
+
+PROJECT = Path(__file__).parents[2]
+AGENTS = {"local": "local-key", "planner": "key-of-planner", "coder": "key-of-coder"}
+"""The clients that the local authorizer knows here, each with its API key."""
+
+Pairs = Iterable[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the gateway sends back. headers: names in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def code(self) -> str | None:
+        """The error's code; None for an answer that is no error."""
+        code: str | None = self.json.get("code")
+        return code
+
+
+def credentials(user: str | None, agent: str | None = None) -> list[tuple[str, str]]:
+    """Return the headers of a user, perhaps by an agent; nothing for nobody."""
+    bearer = [("Authorization", f"Bearer {user}")] if user is not None else []
+    return bearer + ([("X-API-Key", AGENTS[agent])] if agent else [])
+
+
+class Gateway:
+    """Sends requests to the handlers that `template` names, one at a time, in this thread."""
+
+    def __init__(self, template: Template, **roles: str) -> None:
+        """roles: user ids by the authorizer's own setting, such as FORKLORE_ADMINS."""
+        self.template = template
+        self._functions = template.functions
+        self._handlers = {function.name: load_handler(function) for function in template.functions}
+        keys = ",".join(f"{client}={key}" for client, key in AGENTS.items())
+        self._authorize = read_authorizer({"FORKLORE_API_KEYS": keys, **roles})
+
+    def event(
+        self, method: str, path: str, *, query: str = "", body: bytes = b"", headers: Pairs = ()
+    ) -> tuple[Function, dict[str, Any]]:
+        """Return the event of a request, and the function it goes to. path, query: percent-encoded."""
+        pairs = [(name.lower().encode(), value.encode()) for name, value in headers]
+        scope: Scope = {
+            "method": method,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": pairs,
+            "client": ("127.0.0.1", 50_000),
+            "server": ("localhost", 8080),
+            "scheme": "http",
+            "http_version": "1.1",
+        }
+        match = find_route(self._functions, method=method, raw_path=path)
+        assert match is not None, "the template has a $default route"
+        authorizer = self._authorize(scope["headers"])
+        return match.function, build_event(
+            scope, body, match=match, authorizer=authorizer, request_id="JKJaXmPLvHcESHA="
+        )
+
+    def invoke(self, function: Function, event: dict[str, Any]) -> Answer:
+        """Return the function's answer to an event."""
+        response = read_answer(invoke(function, self._handlers[function.name], event))
+        return Answer(response.status, dict(response.headers), response.body.decode())
+
+    def handle(
+        self, function: Function, event: dict[str, Any], context: LambdaContext | None = None
+    ) -> Answer:
+        """Return the function's answer to an event as it is, which JSON perhaps could not carry."""
+        response = read_answer(self._handlers[function.name](event, context or LambdaContext(function)))
+        return Answer(response.status, dict(response.headers), response.body.decode())
+
+    def raw(self, function: Function, event: Any) -> Any:
+        """Return what the function answers to Lambda, whatever the event is."""
+        return invoke(function, self._handlers[function.name], event)
+
+    def deliver(self, event: dict[str, Any]) -> Answer:
+        """Return the answer to an event of the function whose route it names."""
+        key = event["routeKey"]
+        [function] = [f for f in self._functions if key in [route.key for route in f.routes]]
+        return self.invoke(function, event)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        user: str | None = "ann",
+        agent: str | None = None,
+        query: str = "",
+        body: Any = None,
+        headers: Pairs = (),
+    ) -> Answer:
+        """Send a request. body: bytes or text as they are, anything else as JSON, None for no body."""
+        function, event = self.event(
+            method,
+            path,
+            query=query,
+            body=_bytes(body),
+            headers=[*credentials(user, agent), *_typed(headers, body)],
+        )
+        return self.invoke(function, event)
+
+
+def _typed(headers: Pairs, body: Any) -> Pairs:
+    """Return the headers with a content type, where there is a body and none is given."""
+    given = list(headers)
+    if body is None or any(name.lower() == "content-type" for name, _ in given):
+        return given
+    return [("Content-Type", "application/json"), *given]
+
+
+def _bytes(body: Any) -> bytes:
+    match body:
+        case None:
+            return b""
+        case bytes():
+            return body
+        case str():
+            return body.encode()
+        case _:
+            return json.dumps(body).encode()
+
+
+@contextmanager
+def opened_anew() -> Iterator[None]:
+    """Let the handlers of this process open their table and queue anew, by the environment as it is now."""
+    for opened in (open_table, open_queue):
+        opened.cache_clear()
+    try:
+        yield
+    finally:
+        for opened in (open_table, open_queue):
+            opened.cache_clear()
+
+
+@contextmanager
+def table_on_moto() -> Iterator[Template]:
+    """Give the handlers of this process an empty table of their own; yields the template that defines it."""
+    template = read_template(PROJECT / "template.yaml")
+    with mock.patch.dict(os.environ):
+        for name in list(os.environ):
+            if name.startswith(("AWS_", "FORKLORE_")):
+                del os.environ[name]
+        started = open_database(template.table)
+        assert started is not None, "moto, as no endpoint is set"
+        try:
+            with opened_anew():
+                yield template
+        finally:
+            started.stop()
+
+
+def stored() -> list[str]:
+    """Return every item of the table as text, in a fixed order; from moto's own hands, which is fast."""
+    [backend] = [held["us-east-1"] for held in dynamodb_backends.values() if "us-east-1" in held]
+    table = backend.tables[os.environ["FORKLORE_TABLE"]]
+    return sorted(repr(item.to_json()) for item in table.all_items())

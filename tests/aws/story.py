@@ -1,0 +1,179 @@
+"""A story that asks every operation at least once, well and badly, to be told by every way of asking."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.aws.world import NOTED, PLAIN, SAID, conversation_id
+
+ROOT, FORK, CHILD, FRESH = (conversation_id(number) for number in (1, 2, 3, 9))
+NOTHING = "00000000-0000-7000-8000-000000000001"
+"""An entry's id that names no entry."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request. Where `<name>` stands in it, there is the id of the answer that was kept as that."""
+
+    operation: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+    user: str = "ann"
+    agent: str | None = None
+    keep: str | None = None
+
+    @property
+    def roles(self) -> list[str]:
+        return {"aude": ["auditor"], "adam": ["admin", "auditor"]}.get(self.user, [])
+
+
+def at(conversation: str, **more: Any) -> dict[str, Any]:
+    return {"conversationId": conversation, **more}
+
+
+STORY = [
+    Step("checkHealth"),
+    Step("checkHealth", {"deep": True}),
+    Step("createConversation", {"id": ROOT, "title": "of Ann", "tags": {"a": "b"}, "idempotencyKey": "k"}),
+    Step("createConversation", {"id": ROOT, "title": "of Ann", "tags": {"a": "b"}, "idempotencyKey": "k"}),
+    Step("createConversation", {"id": ROOT, "title": "of Eve", "idempotencyKey": "k"}),
+    Step("createConversation", {"id": ROOT}),
+    Step("createConversation", {"title": 5}),
+    Step("createConversation", {"metadata": {"exact": 1.5}, "idempotencyKey": ""}),
+    Step("appendEntry", at(ROOT, **SAID), keep="first"),
+    Step("appendEntry", at(ROOT, **PLAIN, usage={"inputTokens": 3, "costUsd": 0.25}), keep="second"),
+    Step("appendEntry", at(ROOT, entries=[PLAIN, {**PLAIN, "userId": "ann"}])),
+    Step("appendEntry", at(ROOT, **NOTED, epoch=5), agent="planner", keep="noted"),
+    Step("appendEntry", at(ROOT, **NOTED)),
+    Step("appendEntry", at(ROOT, **PLAIN, ifMatch=NOTHING)),
+    Step("appendEntry", at(ROOT, **PLAIN, ifMatch="*")),
+    Step("appendEntry", at(ROOT, **PLAIN, userId="bob")),
+    Step("appendEntry", at("x", **PLAIN)),
+    Step("appendEntry", at(CHILD, **PLAIN, startedByConversationId=ROOT, startedByEntryId="<first>")),
+    Step("appendEntry", at(ROOT, contentType="x")),
+    Step("syncContext", at(ROOT, contentType="c", content=["a", 1.0]), agent="planner"),
+    Step("syncContext", at(ROOT, contentType="c", content=["a", 1]), agent="planner"),
+    Step("syncContext", at(ROOT, contentType="c", content=["a"])),
+    Step("syncContext", at(ROOT), agent="planner"),
+    Step("listEntries", at(ROOT)),
+    Step("listEntries", at(ROOT, limit=2, tail=True)),
+    Step("listEntries", at(ROOT, limit=2, afterCursor="<first>")),
+    Step("listEntries", at(ROOT, channel="CONTEXT", epoch="all"), agent="planner"),
+    Step("listEntries", at(ROOT, channel="context", epoch=5), agent="planner"),
+    Step("listEntries", at(ROOT, channel="context")),
+    Step("listEntries", at(ROOT, afterCursor=NOTHING)),
+    Step("listEntries", at(ROOT, limit=0)),
+    Step("listEntries", at(ROOT, limit=2, tail=True, afterCursor="<first>")),
+    Step("listEntries", at(ROOT, allForks=True, limit=1)),
+    Step("listEntries", at(FRESH)),
+    Step("listEntries", at(ROOT), user="eve"),
+    Step("forkConversation", at(ROOT, id=FORK, atEntryId="<second>", position="after", ifMatch="<second>")),
+    Step("forkConversation", at(ROOT, id=FORK, atEntryId="<second>", position="after")),
+    Step("forkConversation", at(ROOT, id=FORK)),
+    Step("forkConversation", at(ROOT, atEntryId=NOTHING)),
+    Step("forkConversation", at(ROOT), user="eve"),
+    Step("listForks", at(ROOT, limit=1)),
+    Step("listForks", at(FORK)),
+    Step("listForks", at(FORK, afterCursor="x")),
+    Step("listChildren", at(ROOT)),
+    Step("listChildren", at(CHILD)),
+    Step("listChildren", at(FRESH)),
+    Step("updateConversation", at(FORK, title="two", metadata={"n": 1.50})),
+    Step("updateConversation", at(FORK, title=None)),
+    Step("updateConversation", at(FORK, name="x")),
+    Step("getConversation", at(FORK)),
+    Step("getConversation", at("not an id")),
+    Step("getConversation", at(FORK), user="eve"),
+    Step("listConversations"),
+    Step("listConversations", {"mode": "all", "ancestry": "all", "limit": 1}),
+    Step("listConversations", {"mode": "none"}),
+    Step("listConversations", {"query": "OF", "afterCursor": "x"}),
+    Step("shareConversation", at(ROOT, userId="bob", accessLevel="reader")),
+    Step("shareConversation", at(ROOT, userId="bob", accessLevel="reader")),
+    Step("shareConversation", at(ROOT, userId="", accessLevel="reader")),
+    Step("shareConversation", at(ROOT, userId="cy", accessLevel="owner")),
+    Step("updateMembership", at(ROOT, userId="bob", accessLevel="manager")),
+    Step("updateMembership", at(ROOT, userId="eve", accessLevel="reader")),
+    Step("updateMembership", at(ROOT, userId="ann", accessLevel="reader")),
+    Step("listMemberships", at(ROOT), user="bob"),
+    Step("listMemberships", at(ROOT, limit=1)),
+    Step("requestTransfer", {"conversationId": FORK, "newOwnerUserId": "eve"}),
+    Step("requestTransfer", {"conversationId": FORK, "newOwnerUserId": "bob"}, keep="transfer"),
+    Step("requestTransfer", {"conversationId": FORK, "newOwnerUserId": "bob"}),
+    Step("listTransfers", {"role": "recipient"}, user="bob"),
+    Step("listTransfers", {"role": "none"}),
+    Step("getTransfer", {"transferId": "<transfer>"}),
+    Step("getTransfer", {"transferId": "<transfer>"}, user="eve"),
+    Step("acceptTransfer", {"transferId": "<transfer>"}),
+    Step("deleteTransfer", {"transferId": "<transfer>"}),
+    Step("deleteTransfer", {"transferId": "<transfer>"}),
+    Step("requestTransfer", {"conversationId": ROOT, "newOwnerUserId": "bob"}, keep="again"),
+    Step("acceptTransfer", {"transferId": "<again>"}, user="bob"),
+    Step("adminListConversations", user="aude"),
+    Step("adminListConversations", {"userId": "bob", "mode": "all", "limit": 1}, user="aude"),
+    Step("adminListConversations", {"query": "x"}, user="aude"),
+    Step("adminListConversations", {"afterCursor": "x"}, user="aude"),
+    Step("adminListConversations"),
+    Step("adminGetConversation", at(ROOT, justification="a ticket"), user="aude"),
+    Step("adminGetConversation", at(ROOT, justification="x" * 1001), user="aude"),
+    Step("adminGetConversation", at(FRESH), user="aude"),
+    Step("adminGetConversation", at(FRESH)),
+    Step("adminListEntries", at(ROOT), user="aude"),
+    Step("adminListEntries", at(ROOT, channel="context", tail=True, limit=1), user="aude"),
+    Step("adminListEntries", at(ROOT, epoch="all"), user="aude"),
+    Step("adminListMemberships", at(ROOT), user="aude"),
+    Step("adminListForks", at(FORK, limit=1), user="aude"),
+    Step("adminListForks", at(FORK, limit=0), user="bob"),
+    Step("adminListChildren", at(ROOT), user="aude"),
+    Step("adminDeleteConversation", at(CHILD), user="aude"),
+    Step("adminDeleteConversation", at(CHILD), user="adam"),
+    Step("adminDeleteConversation", at(CHILD), user="adam"),
+    Step("removeMembership", at(ROOT, userId="bob")),
+    Step("removeMembership", at(ROOT, userId="ann")),
+    Step("removeMembership", at(ROOT, userId="ann")),
+    Step("deleteConversation", at(FORK)),
+    Step("deleteConversation", at(FORK), user="bob"),
+    Step("deleteConversation", at(FORK), user="bob"),
+    Step("deleteConversation", at("x")),
+]
+
+Ask = Callable[[Step], tuple[int, Any]]
+"""Answers a step: the status and the body, None without one."""
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+def tell(ask: Ask) -> list[tuple[Step, int, Any]]:
+    """Return what every step was answered, with ids that were made numbered and times left out."""
+    kept: dict[str, str] = {}
+    numbers: dict[str, str] = {}
+    told = []
+    for step in STORY:
+        given = {name: _filled(held, kept) for name, held in step.given.items()}
+        status, body = ask(Step(step.operation, given, step.user, step.agent))
+        if step.keep:
+            kept[step.keep] = body["id"]
+        told.append((step, status, _still(body, numbers)))
+    return told
+
+
+def _filled(held: Any, kept: Mapping[str, str]) -> Any:
+    return kept[held[1:-1]] if isinstance(held, str) and held.startswith("<") else held
+
+
+def _still(body: Any, numbers: dict[str, str]) -> Any:
+    match body:
+        case dict():
+            return {
+                name: "a cursor" if name == "afterCursor" and held else _still(held, numbers)
+                for name, held in body.items()
+                if name != "requestId"
+            }
+        case list():
+            return [_still(held, numbers) for held in body]
+        case str():
+            numbered = _UUID.sub(lambda match: numbers.setdefault(match[0], f"id {len(numbers)}"), body)
+            return _TIME.sub("a time", numbered)
+        case _:
+            return body

@@ -1,0 +1,311 @@
+"""C15: canaries in everything that a caller can send, by every way of asking: none may come out in a line."""
+
+import json
+import logging
+import re
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from forklore.api import operations
+from forklore.api.operation import Operation
+from tests.aws.direct import Direct
+from tests.aws.gateway import AGENTS, Gateway, table_on_moto
+from tests.aws.story import STORY, Ask, Step, tell
+from tests.aws.test_both_ways import by_http, directly
+from tests.aws.world import conversation_id
+from tests.functions.story import read_event
+from tests.reliability.figures import Measure
+from tests.support.lines import Lines, faults, reading_lines
+
+CANARY = "canary-9c41"
+NASTY = f'{CANARY}\n\r\x1b[31m\x00\x85\u2028\u202e{{"level":"ERROR"}}'
+"""A canary with what could begin a line of its own, or turn a terminal's colours."""
+AUDITED = ("who", "clientId", "userId", "justification", "conversationId")
+"""What the audit line takes over from a request, so that it can be held to account."""
+FIXED = frozenset({"role", "channel", "accessLevel", "position", "mode", "ancestry", "epoch", "ifMatch"})
+"""Fields whose good values are words of ours."""
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def leaks(lines: Lines) -> list[str]:
+    """Return the lines that hold a canary, a key, or an id where none belongs, or that are no single line."""
+    found = []
+    for text in lines.texts:
+        line = json.loads(text)
+        if line["message"] == "audit":
+            assert line["logger"] == "forklore.audit"
+            for name in AUDITED:
+                line.pop(name, None)
+        line.pop("xRequestId", None)
+        rest = json.dumps(line, ensure_ascii=False)
+        secrets = [CANARY, *AGENTS.values()]
+        if any(secret in rest for secret in secrets) or UUID.search(rest) or not text.isprintable():
+            found.append(text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("message", "extra", "is_leak"),
+    [
+        ("request", {"status": "200"}, False),
+        ("request", {"xRequestId": conversation_id(1)}, False),
+        ("request", {"route": conversation_id(1)}, True),
+        ("request", {"who": CANARY}, True),
+        ("request", {"key": "key-of-planner"}, True),
+        ("request", {CANARY: 1}, True),
+        (f"said {CANARY}", {}, True),
+        ("request", {"text": "\u2028"}, True),
+        ("audit", {"who": CANARY, "justification": CANARY}, False),
+        ("audit", {"what": CANARY}, True),
+    ],
+)
+def test_these_tests_would_notice_it(
+    lines: Lines, message: str, extra: Mapping[str, Any], is_leak: bool
+) -> None:
+    logging.getLogger("forklore.audit").warning(message, extra=extra)
+
+    assert len(leaks(lines)) == is_leak
+
+
+def sown(value: Any, name: str = "") -> Any:
+    """Return a value with a canary in every text and name that is free."""
+    match value:
+        case dict():
+            inner = name in ("tags", "metadata")
+            return {
+                (f"{key} {CANARY}" if inner else key): sown(held, "" if inner else key)
+                for key, held in value.items()
+            }
+        case list():
+            return [sown(held, name) for held in value]
+        case str() if name in FIXED or UUID.fullmatch(value) or (name, value) == ("contentType", "history"):
+            return value
+        case str():
+            return f"{value} {CANARY}"
+        case _:
+            return value
+
+
+def sowing(ask: Ask) -> Ask:
+    """Return what sends each step with canaries, its user's and its members' names among them."""
+    return lambda step: ask(Step(step.operation, sown(step.given), f"{step.user} {CANARY}", step.agent))
+
+
+def directly_by(direct: Direct) -> Ask:
+    """Return what sends a step directly, with the roles that its user's first name has."""
+
+    def ask(step: Step) -> tuple[int, Any]:
+        roles = Step(step.operation, user=step.user.removesuffix(f" {CANARY}")).roles
+        caller = {"userId": step.user, "clientId": step.agent and f"{step.agent} {CANARY}", "roles": roles}
+        answer = direct.send({"operation": step.operation, "caller": caller, "input": step.given})
+        return answer["status"], answer["body"]
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, tuple[list[tuple[Step, int, Any]], Lines]]:
+    """The story as it is and with canaries, by both ways of asking: what was answered, what was logged."""
+    found = {}
+    for name in ("http", "direct", "sown http", "sown direct"):
+        with table_on_moto() as template, reading_lines() as lines, pytest.MonkeyPatch.context() as patched:
+            patched.setenv("FORKLORE_DIRECT_ROLES", "allowed")
+            gateway, direct = (
+                Gateway(template, FORKLORE_ADMINS="adam*", FORKLORE_AUDITORS="aude*"),
+                Direct(template),
+            )
+            asks = {
+                "http": by_http(gateway),
+                "direct": directly(direct),
+                "sown http": sowing(by_http(gateway)),
+                "sown direct": sowing(directly_by(direct)),
+            }
+            found[name] = tell(asks[name]), lines
+    return found
+
+
+@pytest.mark.parametrize("way", ["http", "direct", "sown http", "sown direct"])
+def test_each_request_of_every_operation_is_one_line_that_cloudwatch_takes(told: Any, way: str) -> None:
+    answers, lines = told[way]
+    found = lines.named("request")
+    now_ms = time.time_ns() // 1_000_000
+
+    assert len(found) == len(STORY)
+    assert [(one["operation"], one["status"]) for one in found] == [
+        (step.operation, str(status)) for step, status, _ in answers
+    ]
+    assert [faults(one, now_ms=now_ms) for one in found] == [[]] * len(STORY)
+    assert {one["via"] for one in found} == {way.rsplit(maxsplit=1)[-1]}
+    assert {one["message"] for one in lines.all} == {"request", "audit"}
+
+
+@pytest.mark.parametrize("way", ["sown http", "sown direct"])
+def test_no_canary_of_a_good_or_a_bad_request_of_any_operation_is_logged(
+    told: Any, way: str, measure: Measure
+) -> None:
+    """C15: in content, titles, tags, keys, user ids and all else that is sent (F35)."""
+    answers, lines = told[way]
+    measure.count(requests=len(answers), lines=len(lines.texts))
+
+    good = {step.operation for step, status, _ in answers if status < 400}
+    assert good == {operation.name for operation in operations.ALL}
+    assert CANARY in json.dumps([body for _, _, body in answers])
+    assert leaks(lines) == []
+    assert any(CANARY in line["who"] for line in lines.named("audit"))
+
+
+def test_plain_requests_leave_no_ids_and_keys_either(told: Any) -> None:
+    for way in ("http", "direct"):
+        assert leaks(told[way][1]) == []
+
+
+# Canaries where they cannot be right
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Gateway]:
+    with table_on_moto() as template:
+        yield Gateway(template, FORKLORE_AUDITORS="aude")
+
+
+def members(operation: Operation) -> list[str]:
+    """Return the names of what an operation may be given, its own and a few of others."""
+    models = [operation.query, *([operation.body] if operation.body else [])]
+    schemas = [model.model_json_schema() for model in models]
+    every = [part for schema in schemas for part in (schema, *schema.get("$defs", {}).values())]
+    names = {name for schema in every for name in schema.get("properties", {})}
+    return sorted(
+        {*operation.path_names, *names, "entries", "idempotencyKey", "ifMatch", "contentJson", CANARY}
+    )
+
+
+@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("user", ["ann", "aude"])
+def test_no_canary_in_any_member_of_a_direct_invocation_is_logged(
+    gateway: Gateway,
+    lines: Lines,
+    operation: Operation,
+    user: str,
+    monkeypatch: pytest.MonkeyPatch,
+    measure: Measure,
+) -> None:
+    """C15 (F35)."""
+    monkeypatch.setenv("FORKLORE_DIRECT_ROLES", "allowed")
+    direct = Direct(gateway.template)
+    path = dict.fromkeys(operation.path_names, conversation_id(8))
+    roles = ["auditor"] if user == "aude" else []
+    for name in members(operation):
+        for junk in (NASTY, [NASTY], {NASTY: NASTY}, f"{CANARY}\ud800"):
+            given = {"contentType": "x", "content": [], **path, name: junk}
+            event = {"operation": operation.name, "caller": {"userId": user, "roles": roles}, "input": given}
+            assert direct.send({**event, "async": True})["status"] != 500, (name, junk)
+
+    assert leaks(lines) == []
+    assert len(lines.named("request")) == 4 * len(members(operation))
+    measure.count(requests=4 * len(members(operation)))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        json.dumps(NASTY),
+        [NASTY],
+        {NASTY: NASTY},
+        {"operation": NASTY},
+        {"operation": "checkHealth", NASTY: NASTY},
+        {"operation": "listConversations", "caller": NASTY},
+        {"operation": "listConversations", "caller": {"userId": NASTY}},
+        {"operation": "listConversations", "caller": {"userId": "ann", "clientId": NASTY}},
+        {"operation": "listConversations", "caller": {"userId": "ann", "roles": [NASTY]}},
+        {"operation": "adminListConversations", "caller": {"userId": NASTY, "roles": ["auditor"]}},
+        {"operation": "listConversations", "caller": {"userId": "ann"}, "input": NASTY},
+        {"detail-type": NASTY, "source": NASTY, "detail": {"operation": NASTY}},
+        {"detail-type": NASTY, "source": NASTY, NASTY: NASTY},
+        {"detail-type": NASTY, "source": "a", "detail": NASTY},
+    ],
+)
+def test_no_canary_in_the_frame_of_a_direct_invocation_is_logged(
+    gateway: Gateway, lines: Lines, event: Any
+) -> None:
+    Direct(gateway.template).send(event)
+
+    assert len(lines.named("request")) == 1
+    assert leaks(lines) == []
+
+
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
+def test_no_canary_in_any_part_of_an_http_request_is_logged(
+    gateway: Gateway, lines: Lines, operation: Operation, measure: Measure
+) -> None:
+    """C15: in paths, queries, bodies and headers, tokens and keys among them (F35)."""
+    path = operation.path.replace("{", "").replace("}", "").replace("conversationId", conversation_id(8))
+    wild = re.sub(r"\{\w+\}", CANARY, operation.path)
+    asks: list[dict[str, Any]] = [
+        *({"query": f"{name}={CANARY}%0a%1b%e2%80%a8"} for name in members(operation)),
+        *({"body": {name: NASTY}} for name in members(operation)),
+        {"body": CANARY.encode()},
+        {"body": f'{{"title":"{CANARY}","title":"{CANARY}\\ud800"}}'},
+        {"query": f"{CANARY}=%ff"},
+        {"headers": [("If-Match", CANARY)]},
+        {"headers": [("Idempotency-Key", f"{CANARY} \t{CANARY}")]},
+        {"headers": [("Idempotency-Key", f"key {CANARY}")]},
+        {"headers": [("Content-Type", f"text/{CANARY}")], "body": b"{}"},
+        {"headers": [("Cookie", CANARY), (f"X-{CANARY}", CANARY), ("User-Agent", CANARY)]},
+        {"headers": [("X-Request-Id", f"{CANARY} {CANARY}")]},
+        {"headers": [("X-API-Key", CANARY)]},
+        {"user": None, "headers": [("Authorization", f"Basic {CANARY}")]},
+        {"user": None, "headers": [("Authorization", f"Bearer {CANARY}\x01")]},
+    ]
+    for at in (path, wild):
+        for ask in asks:
+            assert gateway.send(operation.method, at, **ask).status != 500, ask
+
+    assert leaks(lines) == []
+    assert len(lines.named("request")) == 2 * len(asks)
+    measure.count(requests=2 * len(asks))
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        (CANARY.upper(), "/v1/conversations"),
+        ("GET", f"/{CANARY}"),
+        ("GET", f"/v1/{CANARY}%0a"),
+        (CANARY, "/"),
+    ],
+)
+def test_no_canary_of_a_request_that_no_route_takes_is_logged(
+    gateway: Gateway, lines: Lines, method: str, path: str
+) -> None:
+    assert gateway.send(method, path, query=CANARY, body=CANARY).status in (404, 405)
+    assert leaks(lines) == []
+    assert CANARY.upper() not in "".join(lines.texts)
+
+
+@pytest.mark.parametrize(
+    "event", [{CANARY: CANARY}, {"version": CANARY}, {"version": "2.0", "routeKey": NASTY}]
+)
+def test_no_canary_of_another_event_is_logged(gateway: Gateway, lines: Lines, event: Any) -> None:
+    function, _ = gateway.event("GET", "/v1/conversations")
+    gateway.raw(function, event)
+
+    assert len(lines.named("request")) == 1
+    assert leaks(lines) == []
+
+
+@pytest.mark.parametrize(
+    "body", [NASTY, json.dumps({"groupId": NASTY}), json.dumps({NASTY: NASTY}), json.dumps([NASTY])]
+)
+def test_no_canary_of_a_message_is_logged(gateway: Gateway, lines: Lines, body: str) -> None:
+    [worker] = [one for one in gateway.template.functions if one.polls]
+    [record] = read_event("deleteGroup")["Records"]
+    record |= {"body": body, "messageAttributes": {CANARY: CANARY}}
+
+    answer = gateway.raw(worker, {"Records": [record]})
+
+    assert len(answer["batchItemFailures"]) == 1
+    assert [line["message"] for line in lines.all] == ["failed", "job"]
+    assert leaks(lines) == []

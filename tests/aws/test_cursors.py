@@ -1,0 +1,311 @@
+"""Cursors of lists: what they hold, what else is refused, and walks over whole lists."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forklore.api import cursors, operations
+from forklore.api.operation import Operation
+from forklore.domain.keys import Listed
+from forklore.errors import InvalidCursorError
+from forklore.usecases.lists import Place
+from tests.aws.gateway import Answer, Gateway, table_on_moto
+from tests.aws.world import (
+    FOREIGN,
+    PLAIN,
+    ROOT,
+    SAID,
+    Ask,
+    World,
+    append,
+    children,
+    conversation_id,
+    conversations,
+    create,
+    fork,
+    forks,
+    offer,
+    share,
+)
+from tests.domain.builders import examples
+
+RESOURCE = "forks/of-one"
+EARLIER = Listed("2026-01-01T00:00:00.000Z", conversation_id(1))
+LATER = Listed("2026-01-02T00:00:00.000Z", conversation_id(2))
+PLACES = [Place(EARLIER), Place(LATER, EARLIER)]
+
+
+def test_the_end_of_a_list_has_no_cursor() -> None:
+    assert cursors.of_listed(RESOURCE, None) is None
+    assert cursors.of_place(RESOURCE, None) is None
+    assert cursors.to_listed(RESOURCE, None) is None
+    assert cursors.to_place(RESOURCE, None) is None
+
+
+def test_a_cursor_names_the_place_that_it_was_made_of() -> None:
+    assert cursors.to_listed(RESOURCE, cursors.of_listed(RESOURCE, EARLIER)) == EARLIER
+    assert [cursors.to_place(RESOURCE, cursors.of_place(RESOURCE, place)) for place in PLACES] == PLACES
+
+
+def test_a_cursor_can_stand_in_a_query_string_as_it_is() -> None:
+    for number in range(300):
+        cursor = cursors.of_listed(f"resource {number}", EARLIER)
+        assert cursor
+        assert cursor.replace("-", "").replace("_", "").isalnum()
+        assert cursor.isascii()
+
+
+def test_a_cursor_of_another_resource_is_refused() -> None:
+    """F34."""
+    with pytest.raises(InvalidCursorError):
+        cursors.to_listed("forks/of-another", cursors.of_listed(RESOURCE, EARLIER))
+    with pytest.raises(InvalidCursorError):
+        cursors.to_place("another", cursors.of_place(RESOURCE, PLACES[1]))
+
+
+def forged(text: str, resource: str = RESOURCE) -> str:
+    """Return a cursor of `resource` that holds `text` in place of its position."""
+    made = cursors.of_listed(resource, EARLIER)
+    assert made is not None
+    digest = base64.urlsafe_b64decode(made + "=" * (-len(made) % 4)).removesuffix(EARLIER.sort.encode())
+    return base64.urlsafe_b64encode(digest + text.encode()).decode().rstrip("=")
+
+
+def test_the_forger_of_these_tests_can_make_a_good_one() -> None:
+    assert cursors.to_listed(RESOURCE, forged(LATER.sort)) == LATER
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "#",
+        "/",
+        EARLIER.created_at,
+        EARLIER.conversation_id,
+        EARLIER.sort + "\n",
+        EARLIER.sort + "/",
+        "/" + EARLIER.sort,
+        f"{EARLIER.sort}/{LATER.sort}/{LATER.sort}",
+        EARLIER.sort[:-1] + "A",
+        EARLIER.sort.replace(".000", ""),
+        EARLIER.sort.replace("2026", "\u0662026"),
+        EARLIER.sort.replace("#", "#" * 2),
+        "x" * 5000,
+    ],
+)
+def test_a_cursor_that_holds_no_position_is_refused(text: str) -> None:
+    with pytest.raises(InvalidCursorError):
+        cursors.to_listed(RESOURCE, forged(text))
+    with pytest.raises(InvalidCursorError):
+        cursors.to_place(RESOURCE, forged(text))
+
+
+def test_a_list_without_levels_takes_no_cursor_of_two() -> None:
+    with pytest.raises(InvalidCursorError):
+        cursors.to_listed(RESOURCE, cursors.of_place(RESOURCE, PLACES[1]))
+
+
+@given(text=st.one_of(st.text(), st.from_regex(r"[A-Za-z0-9_=+/-]{1,80}", fullmatch=True)))
+@examples(400)
+def test_random_text_is_refused_and_never_anything_worse(text: str) -> None:
+    with pytest.raises(InvalidCursorError):
+        cursors.to_place(RESOURCE, text)
+
+
+@given(data=st.data())
+@examples(400)
+def test_a_cursor_with_a_changed_character_is_refused_or_names_a_place(data: st.DataObject) -> None:
+    cursor = cursors.of_place(RESOURCE, PLACES[1]) or ""
+    at = data.draw(st.integers(0, len(cursor) - 1))
+    changed = cursor[:at] + data.draw(st.characters()) + cursor[at + 1 :]
+    try:
+        place = cursors.to_place(RESOURCE, changed)
+    except InvalidCursorError:
+        return
+    assert isinstance(place, Place)
+    assert cursors.to_place(RESOURCE, cursors.of_place(RESOURCE, place)) == place
+
+
+@pytest.fixture(scope="module")
+def forest(open_world: World) -> World:
+    """Three trees of Flora's: of four, one and two conversations, the last with two children."""
+    for root, others in ((10, (11, 12, 13)), (20, ()), (30, (31,))):
+        open_world.send(create({"id": conversation_id(root), "title": f"tree {root}"}, user="flora"))
+        for number in others:
+            body = {"id": conversation_id(number), "title": f"tree {number}"}
+            open_world.send(fork(body, of=conversation_id(root), user="flora"))
+    for number in (40, 41):
+        body = {**PLAIN, "startedByConversationId": conversation_id(30)}
+        open_world.send(append(body, to=conversation_id(number), user="flora"))
+    return open_world
+
+
+def walk(world: World, resource: Any, filters: str, limit: int) -> list[int]:
+    """Return the last digits of the ids in a whole list, page by page."""
+    seen: list[int] = []
+    cursor = ""
+    for _ in range(20):
+        page = world.send(resource(f"limit={limit}{filters}{cursor}", user="flora")).json
+        assert set(page) == {"data", "afterCursor"}
+        assert len(page["data"]) <= limit
+        seen += [int((one.get("id") or one["conversationId"])[-2:]) for one in page["data"]]
+        if page["afterCursor"] is None:
+            return seen
+        cursor = f"&afterCursor={page['afterCursor']}"
+    raise AssertionError("the list has no end")
+
+
+def forks_of_10(query: str, **more: Any) -> Ask:
+    return forks(query, of=conversation_id(10), **more)
+
+
+PAGED = [
+    operation
+    for operation in operations.ALL
+    if "afterCursor" in operation.query_names and "beforeCursor" not in operation.query_names
+]
+"""The lists whose cursors are places of theirs; a cursor of entries is an entry, whatever the filters."""
+NO_FILTERS = {"limit", "afterCursor", "justification"}
+FILTERS = {
+    "mode": "all",
+    "ancestry": "all",
+    "query": "o",
+    "userId": "ann",
+    "role": "sender",
+}
+"""Another value than the default for each field that chooses what is listed."""
+
+
+@pytest.fixture(scope="module")
+def listed() -> Iterator[World]:
+    """A world in which every list has two pages, whatever the filters."""
+    with table_on_moto() as template:
+        world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
+        for number in (71, 72):
+            child = {**SAID, "startedByConversationId": ROOT}
+            world.send(append(child, to=conversation_id(number)))
+            own = conversation_id(number + 10)
+            world.send(create({"id": own, "title": "one of Ann"}))
+            world.send(share({"userId": "will", "accessLevel": "reader"}, of=own))
+            assert world.send(offer({"conversationId": own, "newOwnerUserId": "will"})).status == 201
+        yield world
+
+
+def ask_page(world: World, operation: Operation, query: dict[str, str]) -> Answer:
+    path = operation.path.replace("{conversationId}", ROOT)
+    user = "aude" if operation.role else "ann"
+    return world.send(Ask("GET", path, query=urlencode({"limit": "1", **query}), user=user))
+
+
+@pytest.mark.parametrize("operation", PAGED, ids=lambda operation: operation.name)
+def test_a_cursor_fits_only_the_filters_that_it_was_made_with(listed: World, operation: Operation) -> None:
+    """Every field of the query that is no part of paging is a part of the cursor's list."""
+    filters = sorted(operation.query_names - NO_FILTERS)
+    for plain in ({}, {name: FILTERS[name] for name in filters}):
+        cursor = ask_page(listed, operation, plain).json["afterCursor"]
+        assert cursor, "the list has a second page"
+        assert ask_page(listed, operation, {**plain, "afterCursor": cursor}).status == 200
+        for name in filters:
+            other = {**plain, name: FILTERS[name]} if not plain else {n: plain[n] for n in plain if n != name}
+            refused = ask_page(listed, operation, {**other, "afterCursor": cursor})
+            assert (refused.status, refused.code) == (400, "invalid_cursor"), name
+
+
+def test_every_list_with_such_cursors_and_every_filter_is_looked_at() -> None:
+    assert {one.name for one in PAGED} >= {"listConversations", "listTransfers", "adminListConversations"}
+    assert set(FILTERS) == {name for one in PAGED for name in one.query_names} - NO_FILTERS
+
+
+def children_of_30(query: str, **more: Any) -> Ask:
+    return children(query, of=conversation_id(30), **more)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 200])
+@pytest.mark.parametrize(
+    ("resource", "filters", "whole"),
+    [
+        (conversations, "&mode=all", [31, 30, 20, 13, 12, 11, 10]),
+        (conversations, "&mode=roots", [30, 20, 10]),
+        (conversations, "", [31, 20, 13]),
+        (conversations, "&mode=all&query=TREE+1", [13, 12, 11, 10]),
+        (conversations, "&ancestry=children", [41, 40]),
+        (forks_of_10, "", [10, 11, 12, 13]),
+    ],
+    ids=["all", "roots", "latest forks", "by title", "children", "forks"],
+)
+def test_a_walk_over_pages_of_any_size_is_the_whole_list_in_order(
+    forest: World, resource: Any, filters: str, whole: list[int], limit: int
+) -> None:
+    assert walk(forest, resource, filters, limit) == whole
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("resource", "filters", "whole"),
+    [
+        (conversations, "&mode=all", [31, 30, 20, 13, 12, 11, 10]),
+        (conversations, "&mode=roots", [30, 20, 10]),
+        (conversations, "", [31, 20, 13]),
+        (conversations, "&ancestry=all", [41, 40, 31, 20, 13]),
+        (forks_of_10, "", [10, 11, 12, 13]),
+        (children_of_30, "", [40, 41]),
+    ],
+    ids=["all", "roots", "latest forks", "with children", "forks", "children"],
+)
+def test_a_list_goes_on_after_the_id_of_a_conversation_that_it_has_shown(
+    forest: World, resource: Any, filters: str, whole: list[int], limit: int
+) -> None:
+    for at, number in enumerate(whole):
+        query = f"limit={limit}{filters}&afterCursor={conversation_id(number)}"
+        page = forest.send(resource(query, user="flora")).json
+        assert [int((one.get("id") or one["conversationId"])[-2:]) for one in page["data"]] == whole[
+            at + 1 : at + 1 + limit
+        ]
+        assert (page["afterCursor"] is None) == (at + 1 + limit >= len(whole))
+
+
+@pytest.mark.parametrize("resource", [conversations, forks_of_10, children_of_30])
+def test_the_id_of_what_the_list_cannot_have_shown_is_no_cursor(forest: World, resource: Any) -> None:
+    """One body for all: of another's, of none, and of the tree next to it (F34)."""
+    others = [FOREIGN, conversation_id(999), conversation_id(10).upper().replace("0000-4", "000A-4")]
+    others += [conversation_id(20)] if resource is not conversations else []
+    others += [conversation_id(30)] if resource is children_of_30 else []
+    answers = [forest.send(resource(f"afterCursor={other}", user="flora")) for other in others]
+
+    bodies = {json.dumps(answer.json | {"requestId": ""}, sort_keys=True) for answer in answers}
+    assert {answer.status for answer in answers} == {400}
+    assert len(bodies) == 1
+    assert "invalid_cursor" in bodies.pop()
+
+
+def test_the_size_of_pages_may_change_on_the_way(forest: World) -> None:
+    first = forest.send(conversations("mode=all&limit=2", user="flora")).json
+    rest = forest.send(conversations(f"mode=all&limit=50&afterCursor={first['afterCursor']}", user="flora"))
+
+    assert [int(one["id"][-2:]) for one in rest.json["data"]] == [20, 13, 12, 11, 10]
+
+
+@pytest.mark.parametrize(
+    "position",
+    [
+        "0000-00-00T00:00:00.000Z#00000000-0000-0000-0000-000000000000",
+        "9999-99-99T99:99:99.999Z#ffffffff-ffff-ffff-ffff-ffffffffffff",
+        f"2026-01-01T00:00:00.000Z#{conversation_id(999)}",
+    ],
+)
+def test_a_forged_position_shows_nothing_but_a_part_of_the_same_list(forest: World, position: str) -> None:
+    """F34."""
+    cursor = forged(position, resource=f"forks/{conversation_id(10)}")
+    page = forest.send(forks_of_10(f"afterCursor={cursor}", user="flora"))
+    stranger = forest.send(forks_of_10(f"afterCursor={cursor}", user="ann"))
+
+    assert page.status == 200
+    assert {int(one["conversationId"][-2:]) for one in page.json["data"]} <= {10, 11, 12, 13}
+    assert stranger.status == 403

@@ -1,0 +1,497 @@
+"""Random requests on every route: never a 500, one shape of errors, and what is accepted comes back equal."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forklore.api import operations
+from forklore.api.operation import Operation
+from forklore.api.results import Error
+from forklore.domain.epochs import is_same
+from tests.aws.gateway import Answer, Gateway, table_on_moto
+from tests.aws.world import (
+    FOREIGN,
+    FORK,
+    FRESH,
+    ROOT,
+    SAID,
+    Ask,
+    World,
+    append,
+    children,
+    conversation_id,
+    end_transfer,
+    entries,
+    memberships,
+    offer,
+    share,
+    show,
+    show_transfer,
+    transfers,
+)
+from tests.domain.builders import examples
+
+CASES = 250
+"""Random requests for each route; the same ones in every run."""
+REFUSALS = {400, 401, 403, 404, 405, 409, 413, 415, 422}
+
+# JSON as text, so that numbers and strings come in every spelling
+
+ODD = [
+    *("1e400", "-0", "-0.0", "1.0", "1E+2", "9007199254740993", "1e999999999", "NaN", "-Infinity", "01"),
+    *(r'"\ud800"', r'"\ud83d\ude00"', r'"\u0000"', r'"\/"', "+1", "tru", "nul", "{", "]", '"', ""),
+]
+NUMBERS = st.integers().map(str) | st.from_regex(
+    r"-?(0|[1-9]\d{0,20})(\.\d{1,12})?([eE][+-]?\d{1,3})?", fullmatch=True
+)
+STRINGS = st.builds(json.dumps, st.text(max_size=30), ensure_ascii=st.booleans())
+GAPS = st.sampled_from(["", "", " ", "\n", "\t \r"])
+GOOD_LEAVES = st.sampled_from(["null", "true", "false"]) | NUMBERS | STRINGS
+
+
+def _array(parts: list[str], gap: str) -> str:
+    return f"[{gap}" + f"{gap},{gap}".join(parts) + f"{gap}]"
+
+
+def _object(members: list[tuple[str, str]], gap: str) -> str:
+    return f"{{{gap}" + f"{gap},{gap}".join(f"{json.dumps(n)}{gap}:{gap}{v}" for n, v in members) + f"{gap}}}"
+
+
+def _nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    members = st.lists(st.tuples(st.text(max_size=6), inner), max_size=4, unique_by=lambda member: member[0])
+    return st.builds(_array, st.lists(inner, max_size=4), GAPS) | st.builds(_object, members, GAPS)
+
+
+VALUES = st.recursive(GOOD_LEAVES, _nested, max_leaves=8)
+ARRAYS = st.builds(_array, st.lists(VALUES, max_size=3), GAPS)
+OBJECTS = st.builds(
+    _object,
+    st.lists(st.tuples(st.text(max_size=6), VALUES), max_size=3, unique_by=lambda member: member[0]),
+    GAPS,
+)
+JUNK = VALUES | st.sampled_from(ODD)
+
+
+def as_text(*values: Any) -> st.SearchStrategy[str]:
+    return st.sampled_from([json.dumps(value) for value in values])
+
+
+# Near-valid bodies, field by field
+
+Fields = Mapping[str, st.SearchStrategy[str]]
+
+IDS = st.uuids().map(lambda made: f'"{made}"')
+NAMES = st.text(max_size=20).map(json.dumps)
+NAMES_OR_NONE = as_text("helper", None)
+TAGS = st.builds(
+    _object,
+    st.lists(
+        st.tuples(st.from_regex(r"[a-zA-Z0-9_.-]{1,12}", fullmatch=True), NAMES),
+        max_size=3,
+        unique_by=lambda member: member[0],
+    ),
+    GAPS,
+)
+TOKENS = st.integers(0, 2**53).map(str) | as_text(1.0)
+COSTS = st.decimals(0, 10**9, places=9).map(str) | as_text(0, 0.5)
+USAGE = st.builds(
+    lambda members, gap: _object(list(members.items()), gap),
+    st.fixed_dictionaries({}, optional={"inputTokens": TOKENS, "outputTokens": TOKENS, "costUsd": COSTS}),
+    GAPS,
+)
+DESCRIPTION = {"title": NAMES | as_text(None), "tags": TAGS, "metadata": OBJECTS}
+MADE = {"id": IDS, **DESCRIPTION, "agentId": as_text("helper", None)}
+SAYS = {"contentType": as_text("history", "history/x"), "content": as_text(SAID["content"])}
+PART = {
+    "contentType": NAMES.filter(lambda name: name != '""'),
+    "content": ARRAYS,
+    "agentId": NAMES_OR_NONE,
+    "usage": USAGE,
+}
+ENTRIES: list[Fields] = [
+    {**PART, "userId": as_text("ann", "ann", None, "bob")},
+    {**PART, **SAYS, "channel": as_text("history", "History", None)},
+    {**PART, "channel": as_text("context", "CONTEXT"), "epoch": as_text(5, 6, 6.0, 1, None)},
+]
+FORKS: Fields = {
+    **PART,
+    "forkedAtConversationId": as_text(ROOT, ROOT, FRESH),
+    "forkedAtEntryId": as_text("<first>", "<second>", "<noted>"),
+}
+STARTS: Fields = {
+    **PART,
+    **SAYS,
+    "startedByConversationId": as_text(ROOT, ROOT, FORK, FRESH),
+    "startedByEntryId": as_text("<first>", "<second>", "<noted>", "<of fork>", None),
+}
+PEOPLE = ["will", "rita", "bob", "a b", "a/b", "a#b", "a%b", "é", "😀" * 63, "x" * 256, " ", "\x00"]
+GIVEN = as_text(*["manager", "writer", "reader"] * 4, "owner", "Reader")
+BODIES: dict[str, list[Fields]] = {
+    "createConversation": [MADE],
+    "updateConversation": [DESCRIPTION],
+    "forkConversation": [
+        {
+            **MADE,
+            "atEntryId": as_text("<first>", "<second>", "<noted>", "<of fork>"),
+            "position": as_text("before", "after"),
+            "resetMetrics": as_text(True, False),
+        }
+    ],
+    "appendEntry": [*ENTRIES, FORKS, STARTS],
+    "syncContext": [{**PART, "channel": as_text("context", "Context", None)}],
+    "shareConversation": [{"userId": as_text(*["<guest>"] * 30, *PEOPLE), "accessLevel": GIVEN}],
+    "updateMembership": [{"accessLevel": GIVEN}],
+    "updateMembershipByPath": [{"accessLevel": GIVEN}],
+    "acceptTransfer": [{}],
+    "requestTransfer": [
+        {
+            "conversationId": as_text(*[ROOT, FORK] * 4, FRESH, FOREIGN),
+            "newOwnerUserId": as_text(*["will", "rita"] * 4, "ann", "bob"),
+        }
+    ],
+}
+NEEDED = {
+    *("contentType", "content", "channel", "forkedAtConversationId", "startedByConversationId"),
+    *("accessLevel", "conversationId", "newOwnerUserId"),
+}
+ENDS = {"deleteConversation", "adminDeleteConversation"}
+"""Operations after whose success little is left to ask for."""
+FIELDS = sorted({name for kinds in BODIES.values() for fields in kinds for name in fields})
+
+
+def seldom(draw: st.DrawFn, one_in: int) -> bool:
+    return draw(st.integers(1, one_in)) == one_in
+
+
+@st.composite
+def near_valid(draw: st.DrawFn, fields: Fields) -> str:
+    """Return the text of a body that is valid but for what one or two changes may do to it."""
+    needed = NEEDED | ({"userId"} if "accessLevel" in fields else set())
+    chosen = [name for name in fields if name in needed or seldom(draw, 2)]
+    members = [(name, draw(fields[name])) for name in chosen]
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
+        name = draw(st.sampled_from(FIELDS) | st.text(max_size=8))
+        members = [member for member in members if member[0] != name or seldom(draw, 9)]
+        if not seldom(draw, 4):
+            members.append((name, draw(JUNK)))
+    return _object(members, draw(GAPS))
+
+
+ANYTHING: st.SearchStrategy[str | bytes | None] = st.one_of(st.none(), JUNK, OBJECTS, st.binary(max_size=40))
+
+
+@st.composite
+def body_of(draw: st.DrawFn, operation: Operation) -> str | bytes | None:
+    kinds = BODIES[operation.name]
+    if kinds == [{}] and not seldom(draw, 3):
+        return None
+    if seldom(draw, 16):
+        return draw(ANYTHING)
+    if operation.name == "appendEntry" and seldom(draw, 4):
+        parts = draw(st.lists(st.sampled_from(ENTRIES).flatmap(near_valid), min_size=1, max_size=3))
+        return f'{{"entries":{_array(parts, "")}}}'
+    text: str = draw(st.sampled_from(kinds).flatmap(near_valid))
+    if seldom(draw, 12):
+        at = draw(st.integers(0, len(text)))
+        put: str = draw(st.sampled_from([*'{}[]",:\\0 ', "\x00", "\u00a0", ""]))
+        return text[:at] + put + text[at + 1 :]
+    return text
+
+
+# Near-valid queries, headers and paths
+
+PARAMETERS = {
+    "limit": ["1", "50", "200", "7", "0", "-1", "1e2", "05", "201"],
+    "afterCursor": [
+        "<first>",
+        "<noted>",
+        "<conversations>",
+        "<forks>",
+        "<children>",
+        "<foreign>",
+        "",
+        "AAAA",
+    ],
+    "beforeCursor": ["<second>", "<second>", "<of fork>", ROOT],
+    "tail": ["true", "false", "TRUE"],
+    "upToEntryId": ["<second>", "<noted>", "<foreign>"],
+    "channel": ["history", "Context", "thoughts"],
+    "epoch": ["latest", "all", "1", "5", "0"],
+    "allForks": ["true", "false"],
+    "forks": ["all", "none"],
+    "mode": ["all", "roots", "latest-fork", "ALL"],
+    "ancestry": ["all", "roots", "children"],
+    "query": ["Ann", "", "\x00", "é"],
+    "userId": ["ann", "bob", "nobody", "a#b", " "],
+    "justification": ["a ticket", "", "é\n", "x" * 1000, "x" * 1001],
+    "role": ["sender", "recipient", "all", "Sender"],
+}
+ODD_QUERIES = ["%ff", "&", "=", "a;b", "%zz", "+", "limit=1&limit=1"]
+
+
+MEMBERS = [*["will", "rita"] * 6, "ann", "bob", "", " ", "x" * 2000, "a/b", "\x00", "é"]
+OF_MEMBERS = {f"{verb}Membership{form}" for verb in ("update", "remove") for form in ("", "ByPath")}
+
+
+@st.composite
+def query_of(draw: st.DrawFn, operation: Operation) -> str:
+    known = [field.alias or "" for field in operation.query.model_fields.values()]
+    names = draw(st.lists(st.sampled_from(known), max_size=3, unique=True)) if known else []
+    if seldom(draw, 8):
+        names.append(draw(st.sampled_from(sorted(PARAMETERS)) | st.text(max_size=5)))
+    pairs = []
+    if operation.name in OF_MEMBERS and "userId" in known:
+        member = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(MEMBERS))
+        pairs.append(f"userId={quote(member)}")
+        names = [name for name in names if name != "userId" or seldom(draw, 9)]
+    for name in names:
+        value = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(PARAMETERS.get(name, ["x"])))
+        pairs.append(f"{quote(name)}={value if value.startswith('<') else quote(value)}")
+    return "&".join([*pairs, *([draw(st.sampled_from(ODD_QUERIES))] if seldom(draw, 12) else [])])
+
+
+Headers = list[tuple[str, str]]
+CONTENT_TYPES = ["application/json;charset=utf-8", "text/plain", ""]
+MATCHES = ['"<second>"', f'"{ROOT}"', "*"]
+HEADERS: st.SearchStrategy[Headers] = st.lists(
+    st.one_of(
+        st.tuples(st.just("Idempotency-Key"), st.text(max_size=4)),
+        st.tuples(
+            st.just("If-Match"), st.sampled_from(['"<second>"', f'"{ROOT}"', "*"]) | st.text(max_size=3)
+        ),
+        st.tuples(st.just("X-Request-Id"), st.text(max_size=4)),
+        st.tuples(st.just("Content-Type"), st.sampled_from(CONTENT_TYPES)),
+    ),
+    min_size=1,
+    max_size=2,
+    unique_by=lambda header: header[0],
+)
+CALLERS: list[tuple[str | None, str | None]] = [
+    *[("ann", None), ("ann", "planner")] * 5,
+    *[("ann", "coder"), ("bob", None), (None, None)],
+]
+
+
+TRANSFERS = ["<transfer>"] * 9 + [ROOT, FRESH, "x", "<first>", "a/b"]
+
+
+@st.composite
+def path_of(draw: st.DrawFn, operation: Operation) -> str:
+    made = ROOT
+    if operation.name == "appendEntry" and seldom(draw, 2):
+        made = str(draw(st.uuids()))
+    elif seldom(draw, 8):
+        made = draw(st.just(FRESH) | st.text(max_size=8))
+    elif operation.name in OF_MEMBERS:
+        made = draw(st.sampled_from([ROOT, ROOT, FORK]))
+    member = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(MEMBERS))
+    transfer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(TRANSFERS))
+    path = (
+        operation.path.replace("{conversationId}", quote(made, safe=""))
+        .replace("{userId}", quote(member, safe=""))
+        .replace("{transferId}", quote(transfer, safe="<>"))
+    )
+    return path.replace("%25", "x")  # an encoded per cent sign is for the gateway to refuse
+
+
+MOSTLY = {
+    "acceptTransfer": ["<heir>"] * 4 + ["<owner>", "rita"],
+    "deleteTransfer": ["<owner>", "<heir>", "rita"],
+    "getTransfer": ["<owner>", "<heir>", "rita"],
+    "removeMembership": ["ann", "ann", "will", "rita"],
+    "removeMembershipByPath": ["ann", "ann", "will", "rita"],
+}
+"""Who sends the requests of an operation, where it is not Ann alone."""
+
+
+@st.composite
+def request_of(draw: st.DrawFn, operation: Operation) -> Ask:
+    user, agent = draw(st.sampled_from(CALLERS))
+    if operation.name == "syncContext" and not seldom(draw, 6):
+        agent = "planner"
+    elif operation.role and user == "ann":
+        user = draw(st.sampled_from(["adam", "adam", "adam", "adam", "aude", "ann"]))
+    elif operation.name in MOSTLY and user == "ann":
+        user = draw(st.sampled_from(MOSTLY[operation.name]))
+    return Ask(
+        operation.method,
+        draw(path_of(operation)),
+        body=draw(body_of(operation)) if operation.body else None,
+        query=draw(query_of(operation))
+        if operation.query_names or not operation.body or seldom(draw, 9)
+        else "",
+        headers=draw(HEADERS) if seldom(draw, 4) else [],
+        user=user,
+        agent=agent,
+    )
+
+
+# What must hold
+
+
+def exact(text: str) -> Any:
+    """Return JSON as values in which a number is its spelling."""
+    spelled: Callable[[str], Any] = lambda digits: ("number", digits)  # noqa: E731 (typed)
+    return json.loads(text, parse_int=spelled, parse_float=spelled)
+
+
+def assert_kept(sent: Mapping[str, Any], shown: Mapping[str, Any], *names: str) -> None:
+    for name in names:
+        if sent.get(name) is not None:
+            assert shown[name] == sent[name], (name, sent, shown)
+
+
+def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
+    """Read what a request has made or changed, and compare it with what was sent."""
+    sent, made = exact(world.named(ask.body) or "{}"), exact(answer.text)
+    if "/memberships" in ask.path:
+        assert made in members_of(world, ask)
+        assert_kept(sent, made, "userId", "accessLevel")
+        return
+    if "/ownership-transfers" in ask.path:
+        assert exact(world.send(show_transfer(made["id"], user=ask.user)).text) == made
+        assert_kept(sent, made, "conversationId")
+        assert made["toUserId"] == sent["newOwnerUserId"]
+        return
+    if "/entries" not in ask.path:
+        shown = exact(world.send(show(made["id"], user=ask.user)).text)
+        assert shown == made
+        assert_kept(sent, shown, "id", "title", "tags", "metadata", "agentId")
+        return
+    if ask.path.endswith("/sync"):
+        assert_is_the_context(world, ask, made)
+        return
+    one_by_one = made.get("data", [made])
+    conversation, last = one_by_one[-1]["conversationId"], one_by_one[-1]["id"]
+    query = f"upToEntryId={last}&tail=true&limit={len(one_by_one)}"
+    listed = exact(world.send(entries(query, of=conversation, user=ask.user, agent=ask.agent)).text)
+    assert listed["data"] == one_by_one
+    for part, shown in zip(sent.get("entries", [sent]), one_by_one, strict=True):
+        assert_kept(part, shown, "content", "contentType", "agentId", "usage")
+
+
+def members_of(world: World, ask: Ask) -> list[Any]:
+    """Return every membership of the conversation that the request named."""
+    conversation, found, query = ask.path.split("/")[3], [], "limit=200"
+    while True:
+        page = world.send(memberships(query, of=conversation, user=ask.user)).json
+        found += page["data"]
+        if page["afterCursor"] is None:
+            return found
+        query = f"limit=200&afterCursor={page['afterCursor']}"
+
+
+def assert_is_the_context(world: World, ask: Ask, synced: Mapping[str, Any]) -> None:
+    """Read the latest epoch after a sync: it equals what was sent, and ends with the entry made."""
+    conversation = ask.path.split("/")[3]
+    query = "channel=context&limit=1000"
+    sent = json.loads(world.named(ask.body) or "", parse_float=Decimal)["content"]
+    if synced["epoch"] is None:  # perhaps there is not even a conversation
+        assert sent == []
+        return
+    listed = world.send(entries(query, of=conversation, user=ask.user, agent=ask.agent)).text
+    shown = json.loads(listed, parse_float=Decimal)["data"]
+    assert is_same([element for entry in shown for element in entry["content"]], sent)
+    if synced["entry"] is not None:
+        assert exact(listed)["data"][-1] == synced["entry"]
+
+
+def let_members_be(world: World) -> None:
+    """Let Will be a writer and Rita a reader, and Ann the owner, whatever came before."""
+    for user, level in (("will", "writer"), ("rita", "reader")):
+        world.send(share({"userId": user, "accessLevel": level}))
+
+
+def let_somebody_new_come(world: World) -> None:
+    number = int(world.made.get("guest", "0").partition(" ")[0])
+    world.made["guest"] = f"{number + 1} #/%é 😀"
+
+
+def let_none_be_pending(world: World) -> None:
+    for transfer in world.send(transfers()).json["data"]:
+        assert world.send(end_transfer(transfer["id"])).status == 204
+
+
+def let_one_be_pending(world: World) -> None:
+    """Let the owner, Ann or Will, offer that to the other."""
+    if not world.send(transfers()).json["data"]:
+        owner = world.send(show(ROOT)).json["ownerUserId"]
+        heir = "will" if owner == "ann" else "ann"
+        made = world.send(offer({"conversationId": ROOT, "newOwnerUserId": heir}, user=owner)).json["id"]
+        world.made |= {"owner": owner, "heir": heir, "transfer": made}
+
+
+PREPARED: Mapping[str, Callable[[World], None]] = {
+    "shareConversation": let_somebody_new_come,
+    "removeMembership": let_members_be,
+    "removeMembershipByPath": let_members_be,
+    "requestTransfer": let_none_be_pending,
+    "getTransfer": let_one_be_pending,
+    "deleteTransfer": let_one_be_pending,
+    "acceptTransfer": let_one_be_pending,
+}
+"""What must be there before each request of an operation, as the one before may have ended it."""
+
+
+def check(world: World, operation: Operation, ask: Ask) -> int:
+    if operation.name in PREPARED:
+        PREPARED[operation.name](world)
+    answer = world.send(ask)
+    if answer.status == operation.status:
+        if operation.result is None:
+            assert answer.text == ""
+        else:
+            operation.result.model_validate_json(answer.text)
+        if operation.body and operation.result:
+            assert_comes_back(world, ask, answer)
+    else:
+        assert answer.status in REFUSALS, (ask, answer.text)
+        error = Error.model_validate_json(answer.text, strict=True)
+        assert error.request_id == answer.headers["x-request-id"]
+    return answer.status
+
+
+@pytest.fixture
+def fresh_world() -> Iterator[World]:
+    """The world on a table of its own, which the requests of one route fill."""
+    with table_on_moto() as template:
+        world = World(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude"))
+        for number in (7, 8):
+            world.send(append({**SAID, "startedByConversationId": ROOT}, to=conversation_id(number)))
+        world.made["children"] = world.send(children("limit=1")).json["afterCursor"]
+        yield world
+
+
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
+def test_random_requests_are_refused_properly_or_done_exactly(
+    fresh_world: World, operation: Operation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    statuses: Counter[int] = Counter()
+
+    @given(ask=request_of(operation))
+    @examples(CASES)
+    def run(ask: Ask) -> None:
+        statuses[check(fresh_world, operation, ask)] += 1
+
+    run()
+    with capsys.disabled():
+        counts = dict(sorted(statuses.items()))
+        sys.stdout.write(f"\nfuzz {operation.name}: {statuses.total()} requests, {counts} ")
+    assert statuses.total() >= CASES
+    least = 1 if operation.name in ENDS else CASES // 20
+    assert statuses[operation.status] >= least, "too few are accepted for this to say much"
+    assert statuses.keys() - {operation.status}, "none is refused"
+
+
+@pytest.mark.parametrize("text", ["1", "1.0", '"1"', "[1]", '{"a":1}'])
+def test_values_that_differ_in_spelling_are_told_apart_here(text: str) -> None:
+    assert exact(text) == exact(text)
+    assert all(exact(text) != exact(other) for other in ("1e0", "1.00", '"1.0"', "[1.0]", '{"a":"1"}'))

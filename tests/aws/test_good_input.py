@@ -1,0 +1,287 @@
+"""Requests that are just within the bounds, and what they sent as it comes back: token by token."""
+
+import base64
+import time
+
+import pytest
+
+from tests.aws.gateway import Gateway
+from tests.aws.world import (
+    FORK,
+    JSON,
+    NOTED,
+    PLAIN,
+    ROOT,
+    SAID,
+    USED_KEY,
+    Ask,
+    World,
+    append,
+    change,
+    conversation_id,
+    conversations,
+    create,
+    entries,
+    fork,
+    forks,
+    metadata,
+    nested,
+    path_of,
+    show,
+    tags,
+    with_content,
+    with_message,
+    with_usage,
+)
+
+ENOUGH = {
+    "title: 500 characters": create({"title": "x" * 500}),
+    "title: 500 characters of four bytes": create({"title": "\N{GRINNING FACE}" * 500}),
+    "title: empty": create({"title": ""}),
+    "tags: 50": create({"tags": tags(50)}),
+    "tags: a key of 64 characters": create({"tags": {"k" * 64: "v"}}),
+    "tags: every character of a key": create({"tags": {"aZ09_.-": ""}}),
+    "tags: a value of 256 characters": create({"tags": {"k": "\N{GRINNING FACE}" * 256}}),
+    "metadata: 16 KB": create(metadata(16 * 1024)),
+    "metadata: 16 KB in characters of two bytes": create(metadata(16 * 1024, "é")),
+    "agent: 255 characters": create({"agentId": "a" * 255}),
+    "an id of version 4": create({"id": "6b0d9e5a-93f2-4b7c-8d31-0f5a2c7e4b19"}),
+    "an id of no version": create({"id": "ffffffff-ffff-ffff-ffff-ffffffffffff"}),
+    "an id of zeros": create({"id": "00000000-0000-0000-0000-000000000000"}),
+    "no body": Ask("POST", "/v1/conversations"),
+    "an empty body": create(""),
+    "white space": create(" \t\r\n"),
+    "an empty object": create("{}"),
+    "white space around": create(' \n{ "title" : "x" } \r\t'),
+    "no body of a fork": Ask("POST", path_of(ROOT) + "/fork"),
+    "content: no elements": append(with_content([])),
+    "content: 1,000 elements": append(with_content([0] * 1000)),
+    "content: opaque": append(with_content([None, True, 1, "x", {"role": 1}, [[]]])),
+    "content: opaque without a channel": append({**PLAIN, "channel": None, "content": [1, 2]}),
+    "content type: 127 characters": append({**PLAIN, "contentType": "x" * 127}),
+    "64 levels": append(nested(64)),
+    "user: one's own": append({**PLAIN, "userId": "ann"}),
+    "several: 1": append({"entries": [PLAIN]}),
+    "several: 50": append({"entries": [PLAIN] * 50}),
+    "several: mixed": append({"entries": [SAID, NOTED, PLAIN]}, agent="planner"),
+    "history: a subtype": append({**SAID, "contentType": "history/markdown"}),
+    "history: in upper case": append({**SAID, "channel": "HISTORY"}),
+    "history: in mixed case": append({**SAID, "channel": "hIsToRy"}),
+    "history: events": append(with_message(events=[])),
+    "history: attachments": append(
+        with_message(attachments=[{"attachmentId": "1"}, {"href": "https://x.example", "contentType": "a/b"}])
+    ),
+    "history: members of one's own": append(with_message(text="x", rating=5)),
+    "history: the other roles": append({**SAID, "content": [{"role": "SYSTEM", "text": ""}]}),
+    "context: in upper case": append({**NOTED, "channel": "CONTEXT"}, agent="planner"),
+    "context: an epoch": append({**NOTED, "epoch": 5}, agent="planner"),
+    "usage: none": append({**PLAIN, "usage": {}}),
+    "usage: the largest": append(
+        with_usage(
+            f'{{"inputTokens":{2**53},"outputTokens":0,"cachedInputTokens":{2**53}.0,"costUsd":1000000000}}'
+        )
+    ),
+    "usage: nine decimals": append(with_usage('{"costUsd":999999999.999999999}')),
+    "usage: an exponent": append(with_usage('{"costUsd":1e-9,"inputTokens":9e15}')),
+    "usage: minus nothing": append(with_usage('{"costUsd":-0.0,"inputTokens":-0}')),
+    "If-Match: the last": append(PLAIN, to=FORK, headers=[("If-Match", '"<of fork>"')]),
+    "Idempotency-Key: 255 characters": create({}, headers=[("Idempotency-Key", "k" * 255)]),
+    "Idempotency-Key: printable": create({}, headers=[("Idempotency-Key", "a b!~\"'")]),
+    "Idempotency-Key: again": create(
+        {"id": ROOT, "title": "of Ann"}, headers=[("Idempotency-Key", USED_KEY)]
+    ),
+    "type: with UTF-8": create("{}", headers=[("Content-Type", "application/json; charset=utf-8")]),
+    "type: in upper case": create("{}", headers=[("Content-Type", "Application/JSON;CHARSET=UTF-8")]),
+    "type: with a blank": create("{}", headers=[("Content-Type", "application/json ;charset=utf-8")]),
+    "fork: after": fork({"atEntryId": "<first>", "position": "after"}),
+    "limit: 1": conversations("limit=1"),
+    "limit: 200": conversations("limit=200"),
+    "limit: 200 forks": forks("limit=200"),
+    "limit: 1,000": entries("limit=1000"),
+    "no parameters, but signs of them": conversations("&&"),
+    "query: nothing": conversations("query="),
+    "query: a NUL": conversations("query=%00"),
+    "mode: roots": conversations("mode=roots&ancestry=children&query=x&limit=7"),
+    "tail": entries("tail=true"),
+    "no tail": entries("tail=false&afterCursor=<first>"),
+    "all forks": entries("allForks=true&afterCursor=<of fork>"),
+    "forks: all": entries("forks=all"),
+    "up to": entries("upToEntryId=<second>&afterCursor=<first>"),
+    "a cursor of context": entries("afterCursor=<noted>"),
+    "channel: in upper case": entries("channel=HISTORY"),
+    "context: all epochs": entries("channel=Context&epoch=all", agent="planner"),
+    "context: the latest epoch": entries("channel=CONTEXT&epoch=latest", agent="planner"),
+    "context: an epoch of it": entries(f"channel=context&epoch={2**53}", agent="planner"),
+    "an id with encoded letters": show("%30" + ROOT[1:]),
+    "an encoded letter": Ask("GET", "/v1/%63onversations"),
+    "an encoded slash": Ask("GET", path_of(ROOT) + "%2Fentries"),
+    "a letter encoded twice": Ask("GET", "/v1/%2563onversations"),
+    "an encoded slash, to fork": Ask("POST", path_of(ROOT) + "%2Ffork", {}),
+    "health, by nobody": Ask("GET", "/v1/health", user=None),
+    "health, by anybody": Ask("GET", "/v1/health", user=None, headers=[("Authorization", "Basic x")]),
+    "context: the type of history": append({**NOTED, "contentType": "history"}, agent="planner"),
+    "another type that begins alike": append({"contentType": "history/", "content": ["hi"]}),
+    "history by its type alone": append({"contentType": "history", "content": [{"text": "hi"}]}),
+    "a role in lower case": append(with_message(role="user", text="hi")),
+    "a fork as what it is": append(
+        {**PLAIN, "forkedAtConversationId": ROOT, "forkedAtEntryId": "<second>"}, to=FORK
+    ),
+}
+
+
+@pytest.mark.parametrize("ask", ENOUGH.values(), ids=ENOUGH)
+def test_what_is_just_within_the_bounds_is_accepted(open_world: World, ask: Ask) -> None:
+    answer = open_world.send(ask)
+
+    assert answer.status == (201 if ask.method == "POST" else 200), answer.text
+    assert answer.headers["content-type"] == JSON
+
+
+OPTIONAL = {
+    "create: the id": create({"id": None}),
+    "create: the title": create({"title": None}),
+    "create: the tags": create({"tags": None}),
+    "create: the metadata": create({"metadata": None}),
+    "create: the agent": create({"agentId": None}),
+    "change: the title": change({"title": None}),
+    "change: the tags": change({"tags": None}),
+    "change: the metadata": change({"metadata": None}),
+    "fork: the id": fork({"id": None}),
+    "fork: the entry": fork({"atEntryId": None}),
+    "fork: the tags": fork({"tags": None}),
+    "fork: the position": fork({"position": None}),
+    "fork: the metrics": fork({"resetMetrics": None}),
+    "fork: the user": fork({"userId": "ann"}),
+    "create: the user": create({"userId": "ann"}),
+    "change: the user": change({"userId": "ann"}),
+    "append: the channel": append({**PLAIN, "channel": None}),
+    "append: the user": append({**PLAIN, "userId": None}),
+    "append: the agent": append({**PLAIN, "agentId": None}),
+    "append: the epoch": append({**PLAIN, "epoch": None}),
+    "append: the usage": append({**PLAIN, "usage": None}),
+    "append: the fork": append({**PLAIN, "forkedAtConversationId": None}),
+    "append: one of several": append({"entries": [{**PLAIN, "usage": None, "agentId": None}]}),
+}
+
+
+@pytest.mark.parametrize("ask", OPTIONAL.values(), ids=OPTIONAL)
+def test_an_optional_field_may_be_null(open_world: World, ask: Ask) -> None:
+    answer = open_world.send(ask)
+
+    assert answer.status == (200 if ask.method == "PATCH" else 201), answer.text
+
+
+def test_a_body_in_base64_is_read_as_any_other(open_world: World, gateway: Gateway) -> None:
+    function, event = gateway.event("POST", "/v1/conversations", headers=[("Authorization", "Bearer ann")])
+    body = base64.b64encode('{"title":"é"}'.encode()).decode()
+    answer = gateway.invoke(function, event | {"body": body, "isBase64Encoded": True})
+
+    assert (answer.status, answer.json["title"]) == (201, "é")
+
+
+# What is accepted comes back token by token
+
+NUMBERS = (
+    "0, -0, -0.0, 0.0, 1.0, 1.00, 1E5, 1e+5, 1e-5, 10e0, 0e0, 1e400, 1e999999999, -1e-999999999, "
+    "9007199254740993, -9223372036854775809, 0.100000000000000000000000000001, "
+    "3.14159265358979323846264338327950288419716939937510"
+)
+LONG_NUMBERS = "7" * 5000 + ", 1." + "3" * 5000
+TEXTS = [
+    r'"é \u00e9 \u00E9 e\u0301 é"',
+    r'"\ud83d\ude00 😀 \uD83D\uDE00"',
+    r'"\u0000 \u001f \u007f \u0080 \u2028 \ufeff \ufffe \uffff"',
+    '"\u2028 \ufeff \uffff \U0010ffff"',
+    r'"\/ / \" \\ \b \f \n \r \t \\ud800"',
+    r'"</script> <!-- ]]> ${x} {{x}} %s"',
+]
+SHAPES = [
+    '{ "b" : 1 ,\t"a":[ ],\r\n"":{ } }',
+    r'{"\u0061":1,"A":2}',
+    '{"\u00e1":"precomposed","a\u0301":"combined"}',
+    '{"content":[1.0],"metadata":{"usage":1.10},"entries":[{"content":1e1}]}',
+    "[null,true,false,[[[]]],{}]",
+]
+TOKENS = [f"[{NUMBERS}, {LONG_NUMBERS}]", f"[{','.join(TEXTS)}]", *SHAPES]
+
+
+@pytest.mark.parametrize("tokens", TOKENS, ids=range(len(TOKENS)))
+def test_content_comes_back_token_by_token(open_world: World, tokens: str) -> None:
+    """Characters (F24) and numbers (F25) of every kind."""
+    body = f'{{"contentType": "x", "content" : [ {tokens}, 1.0 ] , "agentId":"a"}}'
+    made = open_world.send(append(body))
+    batch = open_world.send(append(f'{{"entries": [{body}, {body}]}}'))
+    listed = open_world.send(entries("tail=true&limit=3"))
+    content = f'"content":[ {tokens}, 1.0 ],'
+
+    assert made.status == 201, made.text
+    assert content in made.text
+    assert batch.text.count(content) == 2
+    assert listed.text.count(content) == 3
+
+
+@pytest.mark.parametrize("tokens", TOKENS, ids=range(len(TOKENS)))
+def test_metadata_comes_back_token_by_token(open_world: World, tokens: str) -> None:
+    text = f'{{ "kept" : {tokens} , "one":1.0}}'
+    conversation = conversation_id(100 + TOKENS.index(tokens))
+    made = open_world.send(create(f'{{"id":"{conversation}","metadata":{text}}}'))
+    forked = open_world.send(fork(f'{{"title":"of it", "metadata" :\n{text} }}', of=conversation))
+    changed = open_world.send(change(f'{{"metadata": {text}\t}}', of=conversation))
+    shown = [open_world.send(show(conversation)), open_world.send(conversations("mode=all&limit=2"))]
+
+    assert made.status == 201, made.text
+    for answer in (made, forked, changed, *shown):
+        assert f'"metadata":{text},' in answer.text
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        '{ "inputTokens" : 1.0 , "costUsd":1.50 }',
+        '{"costUsd":1e-9,"outputTokens":1E3}',
+        '{"cachedInputTokens":-0,"costUsd":-0.0}',
+        '{"costUsd":0e999999999}',
+        "{ }",
+    ],
+)
+def test_usage_comes_back_token_by_token(open_world: World, usage: str) -> None:
+    made = open_world.send(append(with_usage(usage)))
+    listed = open_world.send(entries("tail=true&limit=1"))
+
+    assert f'"usage":{usage},' in made.text
+    assert f'"usage":{usage},' in listed.text
+
+
+def test_a_replay_shows_the_same_tokens(open_world: World) -> None:
+    body = '{"contentType":"x","content":[1.0, "\\u00e9", -0],"usage":{"costUsd":1.50}}'
+    once = [("Idempotency-Key", "replayed")]
+    made, again = (open_world.send(append(body, headers=once)) for _ in range(2))
+
+    assert '"content":[1.0, "\\u00e9", -0]' in made.text
+    assert (again.status, again.text) == (made.status, made.text)
+
+
+HUGE = ["1e999999999", "-1e999999999", "1e-999999999", "0e999999999", "1e999999999999999999", "9" * 100_000]
+
+
+@pytest.mark.parametrize("number", HUGE, ids=[number[:20] for number in HUGE])
+def test_a_number_of_any_size_is_judged_at_once(open_world: World, number: str) -> None:
+    bodies = [
+        f'{{"contentType":"x","content":[{number}]}}',
+        f'{{"channel":"context","contentType":"x","content":[],"epoch":{number}}}',
+        *(
+            with_usage(f'{{"{name}":{number}}}')
+            for name in ("inputTokens", "outputTokens", "cachedInputTokens", "costUsd")
+        ),
+    ]
+    started = time.process_time()
+    statuses = [
+        open_world.send(
+            append(body, agent="planner", headers=[("Idempotency-Key", f"{number[:99]} {at}")])
+        ).status
+        for at, body in enumerate(bodies)
+    ]
+    statuses.append(open_world.send(create(f'{{"title":{number}}}')).status)
+
+    assert time.process_time() - started < 2
+    assert set(statuses) <= {201, 400}

@@ -1,0 +1,232 @@
+"""What reaches a log: a line for each request and for a bug, that says where it is; never what was sent."""
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import pytest
+
+from forklore.api import requests, results
+from forklore.api.operation import Call, Operation
+from forklore.aws.http import resolver_for
+from forklore.aws.wiring import open_table
+from forklore.domain.jsontext import JsonText
+from forklore.errors import BrokenAncestryError, ForkloreError
+from forklore.local.invocation import LambdaContext
+from tests.aws.gateway import Answer, Gateway
+from tests.aws.world import (
+    CONVERSATIONS,
+    ROOT,
+    Ask,
+    World,
+    append,
+    change,
+    conversations,
+    create,
+    entries,
+    fork,
+    forks,
+    show,
+)
+from tests.support.lines import Lines
+
+CANARY = "canary-7f3a"
+"""What stands wherever a caller can put text: no log may hold it."""
+USER = f"user {CANARY}"
+CONTENT: Mapping[str, Any] = {
+    "contentType": f"history/{CANARY}",
+    "content": [{"role": "USER", "text": f"said {CANARY}", CANARY: CANARY}],
+    "agentId": f"agent {CANARY}",
+}
+DESCRIBED: Mapping[str, Any] = {
+    "title": f"title {CANARY}",
+    "tags": {CANARY: CANARY},
+    "metadata": {CANARY: CANARY},
+    "agentId": CANARY,
+}
+CHANGED = {name: held for name, held in DESCRIBED.items() if name != "agentId"}
+HEADERS = [("X-Secret", CANARY), ("Cookie", f"session={CANARY}")]
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What has been logged and printed since a test began."""
+
+    _log: pytest.LogCaptureFixture
+    _streams: pytest.CaptureFixture[str]
+
+    @property
+    def records(self) -> list[logging.LogRecord]:
+        return self._log.records
+
+    @property
+    def text(self) -> str:
+        """Everything in every form: messages, arguments, tracebacks, what was printed."""
+        forms = logging.Formatter("%(name)s %(message)s %(pathname)s %(exc_text)s %(stack_info)s")
+        return "\n".join(
+            [*(f"{forms.format(one)} {one.__dict__}" for one in self.records), *self._streams.readouterr()]
+        )
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[Logged]:
+    """What is logged and printed, forklore's own log down to DEBUG."""
+    with caplog.at_level(logging.DEBUG, logger="forklore"):
+        yield Logged(caplog, capfd)
+
+
+def as_canary(ask: Ask) -> Ask:
+    """Return the request as a user who is a canary, too, sends it, and under a key of its own."""
+    once = [("Idempotency-Key", f"key {CANARY} {ask.path} {str(ask.body)[:99]}")]
+    return replace(ask, headers=[*HEADERS, *once, *ask.headers], user=USER)
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        lambda log: log.debug("with %s", CANARY),
+        lambda log: log.info("a field", extra={"title": CANARY}),
+        lambda log: log.error("a traceback", exc_info=ValueError(CANARY)),
+        lambda _log: sys.stdout.write(CANARY),
+        lambda _log: os.write(2, CANARY.encode()),
+    ],
+    ids=["an argument", "a field", "a traceback", "standard output", "standard error"],
+)
+def test_these_tests_would_notice_it(logged: Logged, leak: Callable[[logging.Logger], None]) -> None:
+    leak(logging.getLogger("forklore.edge"))
+
+    assert CANARY in logged.text
+
+
+REFUSED = [
+    create({**DESCRIBED, CANARY: 1}),
+    create({**DESCRIBED, "title": CANARY * 100}),
+    create(f'{{"title":"{CANARY}"'),
+    create(f'{{"title":"{CANARY}","title":"{CANARY}"}}'),
+    create(f'{{"title":"{CANARY}\\ud800"}}'),
+    create({"id": CANARY}),
+    create(DESCRIBED, headers=[("Content-Type", f"text/{CANARY}")]),
+    change(DESCRIBED),
+    append(CONTENT),
+    append({**CONTENT, "channel": CANARY}),
+    append({**CONTENT, "userId": CANARY}),
+    append({**CONTENT, "content": [CANARY] * 1001}),
+    append({**CONTENT, "channel": "history", "content": [{"role": CANARY}]}),
+    append(CONTENT, headers=[("If-Match", CANARY)]),
+    append(CONTENT, to=CANARY),
+    fork({**DESCRIBED, "position": CANARY}),
+    fork({"atEntryId": "00000000-0000-7000-8000-000000000001"}),
+    show(CANARY),
+    conversations(f"afterCursor={CANARY}"),
+    conversations(f"{CANARY}={CANARY}"),
+    conversations(f"mode={CANARY}"),
+    entries(f"afterCursor={CANARY}"),
+    forks(f"limit={CANARY}"),
+    Ask("GET", f"/{CANARY}"),
+    Ask("BREW", f"/v1/conversations?{CANARY}"),
+]
+
+
+def test_nothing_that_is_sent_reaches_a_log(open_world: World, logged: Logged) -> None:
+    """C15 (F35)."""
+    made = open_world.send(as_canary(create(DESCRIBED))).json["id"]
+    for ask in (
+        append({**CONTENT, "channel": "history"}, to=made),
+        append({"entries": [CONTENT] * 2}, to=made),
+        fork(DESCRIBED, of=made),
+        change(CHANGED, of=made),
+        show(made),
+        conversations(f"query={CANARY}"),
+        entries(of=made),
+        forks(of=made),
+    ):
+        assert open_world.send(as_canary(ask)).status in (200, 201), ask
+    for ask in REFUSED:
+        assert 400 <= open_world.send(as_canary(ask)).status < 500, ask
+    for headers in (
+        [("Authorization", f"Basic {CANARY}")],
+        [("Authorization", f"Bearer {CANARY}\x01")],
+        [("Authorization", "Bearer ann"), ("X-API-Key", CANARY)],
+    ):
+        assert open_world.send(Ask("GET", CONVERSATIONS, user=None, headers=headers)).status == 401
+
+    assert CANARY not in logged.text
+    assert {record.getMessage() for record in logged.records} == {"request"}
+
+
+def failing_with(bug: Exception) -> Callable[[Call], NoReturn]:
+    """Return a use case that fails with `bug`, caused by another one that holds content, too."""
+
+    def fail(_call: Call) -> NoReturn:
+        bug.add_note(f"content {CANARY}")
+        raise bug from KeyError(f"content {CANARY}")
+
+    return fail
+
+
+BUGS = [
+    ValueError(f"could not read {CANARY}"),
+    KeyError(CANARY),
+    RuntimeError(JsonText(CANARY, CANARY)),
+    UnicodeEncodeError("utf-8", f"{CANARY}\ud800", 0, 1, CANARY),
+    RecursionError(f"{CANARY}\n{CANARY}"),
+    AssertionError(CANARY),
+    BrokenAncestryError(f"{CANARY} has no parent"),
+]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: type(bug).__name__)
+def test_a_bug_is_500_and_one_line_of_json_that_says_where_it_is(
+    gateway: Gateway, logged: Logged, lines: Lines, bug: Exception
+) -> None:
+    """F35."""
+    failing = Operation(
+        "fail", "POST", CONVERSATIONS, failing_with(bug), results.Health, body=requests.CreateConversation
+    )
+    function, event = gateway.event(
+        "POST",
+        CONVERSATIONS,
+        body=json.dumps(DESCRIBED).encode(),
+        headers=[("Authorization", f"Bearer {USER}"), ("X-Request-Id", "of-the-bug"), *HEADERS],
+    )
+    answer = resolver_for([failing]).resolve(event, LambdaContext(function))
+    error = results.Error.model_validate_json(answer["body"], strict=True)
+    line, request = lines.all
+
+    assert (answer["statusCode"], error.code, error.request_id) == (500, "internal_error", "of-the-bug")
+    assert line.keys() == {"timestamp", "level", "logger", "message", "xRequestId", "type", "frames"}
+    assert (line["message"], line["level"]) == ("bug", "ERROR")
+    assert (line["xRequestId"], line["type"]) == ("of-the-bug", type(bug).__name__)
+    assert line["frames"][-1].endswith(" fail")
+    assert (request["message"], request["operation"], request["status"]) == ("request", "fail", "500")
+    assert not any("\n" in text for text in lines.texts)
+    assert CANARY not in logged.text
+    assert CANARY not in answer["body"] or isinstance(bug, ForkloreError)
+
+
+@pytest.mark.parametrize("ask", [create(DESCRIBED), append(CONTENT), conversations(f"query={CANARY}")])
+def test_a_table_that_is_gone_is_a_bug_without_content_in_the_log(
+    gateway: Gateway, logged: Logged, lines: Lines, monkeypatch: pytest.MonkeyPatch, ask: Ask
+) -> None:
+    monkeypatch.setenv("FORKLORE_TABLE", "gone")
+    open_table.cache_clear()
+    try:
+        answer = _send(gateway, as_canary(ask))
+    finally:
+        open_table.cache_clear()
+    [bug] = lines.named("bug")
+
+    assert answer.status == 500
+    assert bug["xRequestId"] == answer.json["requestId"]
+    assert CANARY not in logged.text
+    assert ROOT not in logged.text
+
+
+def _send(gateway: Gateway, ask: Ask) -> Answer:
+    return gateway.send(
+        ask.method, ask.path, query=ask.query, body=ask.body, headers=ask.headers, user=ask.user
+    )

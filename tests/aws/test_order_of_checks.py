@@ -1,0 +1,188 @@
+"""Requests that are wrong in two ways: credentials, form, existence, membership, level, then the rest."""
+
+import pytest
+
+from forklore.api import operations
+from forklore.api.operation import Asked, Service
+from forklore.aws.wiring import open_queue, open_table
+from forklore.domain.model import Caller
+from forklore.errors import NotFoundError
+from tests.aws.errors import CONFLICT, FORBIDDEN, NOT_FOUND, UNAUTHORIZED, WRONG_TYPE, assert_refused, bad
+from tests.aws.world import (
+    FORK,
+    FRESH,
+    NOTED,
+    PLAIN,
+    ROOT,
+    SAID,
+    Ask,
+    World,
+    append,
+    change,
+    conversations,
+    create,
+    entries,
+    fork,
+    forks,
+    show,
+)
+
+SURELY_WRONG = '"00000000-0000-7000-8000-000000000001"'
+"""An If-Match that names no entry."""
+
+
+WRONG_MATCH = [("If-Match", SURELY_WRONG)]
+BROKEN = {"contentType": "x"}
+STRANGER = {"user": "bob"}
+READER = {"user": "rita"}
+WRITER = {"user": "will"}
+
+TWO_THINGS_WRONG = [
+    # credentials before all
+    bad("nobody, a bad field", create({"name": "x"}, user=None), UNAUTHORIZED),
+    bad("nobody, a bad limit", conversations("limit=0", user=None), UNAUTHORIZED),
+    bad("nobody, a bad cursor", entries("afterCursor=x", user=None), UNAUTHORIZED),
+    bad("nobody, a bad body", create("[", user=None), UNAUTHORIZED),
+    bad(
+        "nobody, a bad type", create("{}", headers=[("Content-Type", "text/plain")], user=None), UNAUTHORIZED
+    ),
+    bad("nobody, an unknown conversation", show(FRESH, user=None), UNAUTHORIZED),
+    bad("nobody, no id", show("x", user=None), UNAUTHORIZED),
+    bad("nobody, a quote in an id", show("a%22b", user=None), UNAUTHORIZED),
+    bad("nobody, no id to append to", append(PLAIN, to="x", user=None), UNAUTHORIZED),
+    bad(
+        "nobody, a bad key of a retry",
+        append(PLAIN, headers=[("Idempotency-Key", "")], user=None),
+        UNAUTHORIZED,
+    ),
+    bad("a key without a user, no conversation", show(FRESH, user=None, agent="planner"), UNAUTHORIZED),
+    # form before existence
+    bad("a bad limit of nothing", entries("limit=0", of=FRESH)),
+    bad("a bad field of nothing", change({"name": "x"}, of=FRESH)),
+    bad("an unknown parameter of nothing", show(FRESH, query="x=1")),
+    bad("a bad body for no id", change("[", of="x")),
+    bad("a bad type for nothing", fork("{}", of=FRESH, headers=[("Content-Type", "text/plain")]), WRONG_TYPE),
+    bad("a bad If-Match for nothing", append(PLAIN, to=FRESH, headers=[("If-Match", "*")])),
+    bad("a bad history for nothing", append({**SAID, "content": []}, to=FRESH)),
+    bad("another's userId for nothing", append({**PLAIN, "userId": "bob"}, to=FRESH)),
+    # form before membership and level
+    bad("a stranger's bad limit", entries("limit=0", **STRANGER)),
+    bad("a stranger's bad field", change({"name": "x"}, **STRANGER)),
+    bad("a stranger's bad entry", append(BROKEN, **STRANGER)),
+    bad("a stranger's bad history", append({**SAID, "content": []}, **STRANGER)),
+    bad("a stranger's bad userId", append({**PLAIN, "userId": "ann"}, **STRANGER)),
+    bad("a stranger's bad key of a retry", append(PLAIN, headers=[("Idempotency-Key", "")], **STRANGER)),
+    bad("a reader's bad field", change({"name": "x"}, **READER)),
+    bad("a reader's bad fork", fork({"position": "blank"}, **READER)),
+    # existence before membership and everything after it
+    bad("a foreign cursor of nothing", entries("afterCursor=<foreign>", of=FRESH), NOT_FOUND),
+    bad("a cursor that is none of nothing", entries("afterCursor=x", of=FRESH), NOT_FOUND),
+    bad("context of nothing", entries("channel=context", of=FRESH), NOT_FOUND),
+    bad("a stranger's nothing", show(FRESH, **STRANGER), NOT_FOUND),
+    bad("an unknown entry of nothing", fork({"atEntryId": FRESH}, of=FRESH), NOT_FOUND),
+    bad("an id in use for a fork of nothing", fork({"id": FORK}, of=FRESH), NOT_FOUND),
+    bad("a wrong If-Match of a fork of nothing", fork({}, of=FRESH, headers=WRONG_MATCH), NOT_FOUND),
+    # membership before everything after it
+    bad("a stranger's bad cursor", entries("afterCursor=<foreign>", **STRANGER), FORBIDDEN),
+    bad("a stranger's cursor that is none", entries("upToEntryId=x", **STRANGER), FORBIDDEN),
+    bad("a stranger's cursor of forks", forks("afterCursor=<forks>", **STRANGER), FORBIDDEN),
+    bad("a stranger's entry", entries("afterCursor=<first>", **STRANGER), FORBIDDEN),
+    bad("a stranger's fork at nothing", fork({"atEntryId": "<foreign>"}, **STRANGER), FORBIDDEN),
+    bad("a stranger's fork with an id in use", fork({"id": FORK}, **STRANGER), FORBIDDEN),
+    bad("a stranger's fork with a wrong If-Match", fork({}, headers=WRONG_MATCH, **STRANGER), FORBIDDEN),
+    # level before everything after it
+    bad("a reader's fork at nothing", fork({"atEntryId": "<foreign>"}, **READER), FORBIDDEN),
+    bad("a reader's fork with an id in use", fork({"id": FORK}, **READER), FORBIDDEN),
+    # then the rest
+    bad("a writer's wrong If-Match", append(PLAIN, headers=WRONG_MATCH, **WRITER), CONFLICT),
+    bad("a writer's fork at nothing", fork({"atEntryId": "<foreign>"}, **WRITER), NOT_FOUND),
+    bad("a writer's epoch that is over", append({**NOTED, "epoch": 4}, agent="planner", **WRITER), CONFLICT),
+]
+
+
+THE_REST_OF_AN_APPEND = [
+    bad("a stranger's wrong If-Match", append(PLAIN, headers=WRONG_MATCH, **STRANGER), FORBIDDEN),
+    bad(
+        "a stranger's epoch that is over",
+        append({**NOTED, "epoch": 4}, agent="planner", **STRANGER),
+        FORBIDDEN,
+    ),
+    bad("a reader's wrong If-Match", append(PLAIN, headers=WRONG_MATCH, **READER), FORBIDDEN),
+    bad(
+        "a reader's epoch that is over",
+        append({**NOTED, "epoch": 4}, agent="planner", **READER),
+        FORBIDDEN,
+    ),
+]
+
+
+@pytest.fixture
+def cold() -> None:
+    """A process that has only just begun."""
+    open_table.cache_clear()
+
+
+@pytest.fixture
+def warm(open_world: World) -> None:
+    """A process that has lately worked on the conversation."""
+    open_world.send(append({**NOTED, "epoch": 5}, agent="planner"))
+
+
+@pytest.mark.parametrize(("ask", "expected"), [*TWO_THINGS_WRONG, *THE_REST_OF_AN_APPEND])
+def test_of_two_things_wrong_the_first_in_the_order_of_checks_is_told(
+    cold: None, world: World, ask: Ask, expected: tuple[int, str]
+) -> None:
+    assert_refused(world.send(ask), expected)
+
+
+@pytest.mark.parametrize(("ask", "expected"), THE_REST_OF_AN_APPEND)
+def test_the_order_of_checks_holds_for_what_the_process_remembers(
+    warm: None, world: World, ask: Ask, expected: tuple[int, str]
+) -> None:
+    answer = world.send(ask)
+
+    assert_refused(answer, expected)
+    assert set(answer.json["details"]) == {"message"}
+
+
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [
+        bad("a conversation that is nowhere", forks("afterCursor=<forks>", of=FRESH), NOT_FOUND),
+        bad("a stranger's", forks("afterCursor=<forks of fork>", **STRANGER), FORBIDDEN),
+    ],
+)
+def test_which_list_a_cursor_is_of_is_judged_after_existence_and_membership(
+    world: World, ask: Ask, expected: tuple[int, str]
+) -> None:
+    assert_refused(world.send(ask), expected)
+
+
+def test_a_stranger_is_not_told_that_a_tree_is_full(warm: None, world: World) -> None:
+    known = open_table().known
+    known.mark_full(ROOT)
+    try:
+        assert_refused(world.send(append(PLAIN, **STRANGER)), FORBIDDEN)
+    finally:
+        open_table.cache_clear()
+
+
+def test_a_reader_may_read_and_nothing_else(world: World) -> None:
+    reads = [world.send(ask).status for ask in (show(ROOT, **READER), entries(**READER), forks(**READER))]
+    writes = [append(PLAIN, **READER), change({"title": "x"}, **READER), fork({}, **READER)]
+
+    assert reads == [200, 200, 200]
+    for ask in writes:
+        assert_refused(world.send(ask), FORBIDDEN)
+
+
+@pytest.mark.parametrize("name", ["updateMembership", "removeMembership"])
+@pytest.mark.parametrize("user", ["x" * 256, "x" * 5_000, "😀" * 64, "", " ", "\x00", "\ud800"])
+def test_what_can_be_no_user_is_no_member(world: World, name: str, user: str) -> None:
+    """It would fit no key of DynamoDB, which the emulator does not mind."""
+    [operation] = [one for one in operations.ALL if one.name == name]
+    path, query, body = {"conversationId": ROOT}, {"userId": user}, {"accessLevel": "reader"}
+    service = Service(open_table(), open_queue())
+
+    with pytest.raises(NotFoundError):
+        operation(service, Asked(Caller("ann"), path, query, body if operation.body else {}))

@@ -1,0 +1,153 @@
+"""Requests of different users at the same time, in threads of one process, as the local server runs them."""
+
+import json
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
+
+from forklore.api import operations, results
+from forklore.api.operation import Call, Operation
+from forklore.aws import http
+from forklore.local.invocation import LambdaContext
+from forklore.local.template import Function
+from tests.aws.gateway import Gateway
+from tests.aws.world import CONVERSATIONS
+
+THREADS = 16
+WAIT_SECONDS = 10
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(THREADS) as threads:
+        yield threads
+
+
+class Meeting:
+    """A place where every thread waits for all others, the first time that it comes there."""
+
+    def __init__(self) -> None:
+        self._barrier = threading.Barrier(THREADS, timeout=WAIT_SECONDS)
+        self._thread = threading.local()
+
+    def wait(self) -> None:
+        if not hasattr(self._thread, "has_met"):
+            self._thread.has_met = True
+            self._barrier.wait()
+
+
+class RequestContext(dict[str, Any]):
+    """The part of an event that a resolver reads first: there the requests meet, each already taken in."""
+
+    def __init__(self, held: Mapping[str, Any], entrance: Meeting) -> None:
+        super().__init__(held)
+        self._entrance = entrance
+
+    def __getitem__(self, name: str) -> Any:
+        self._entrance.wait()
+        return super().__getitem__(name)
+
+
+def ask_all(gateway: Gateway, pool: ThreadPoolExecutor) -> list[tuple[str, Any]]:
+    """Send one request each of many users to one resolver, all at once; return who was told what.
+
+    They meet when they have come in, and again in the use case, which tells who it takes its caller for.
+    """
+    entrance, inside = Meeting(), Meeting()
+
+    def tell(call: Call) -> Mapping[str, Any]:
+        inside.wait()
+        return {"caller": call.caller.user_id, "client": call.caller.client_id, "path": dict(call.path)}
+
+    app = http.resolver_for([Operation("tell", "GET", CONVERSATIONS, tell, results.Health)])
+
+    def ask(number: int) -> tuple[str, Any]:
+        headers = [("Authorization", f"Bearer user-{number}"), ("X-Request-Id", f"user-{number}")]
+        function, event = gateway.event("GET", CONVERSATIONS, headers=headers)
+        event["requestContext"] = RequestContext(event["requestContext"], entrance)
+        answer = app.resolve(event, LambdaContext(function))
+        return answer["headers"]["X-Request-Id"], json.loads(answer["body"])
+
+    return list(pool.map(ask, range(THREADS)))
+
+
+EVERYBODY: list[tuple[str, Any]] = [
+    (f"user-{number}", {"caller": f"user-{number}", "client": None, "path": {}}) for number in range(THREADS)
+]
+
+
+def test_requests_that_come_in_at_the_same_time_keep_their_own_callers(
+    gateway: Gateway, pool: ThreadPoolExecutor
+) -> None:
+    assert ask_all(gateway, pool) == EVERYBODY
+
+
+def test_powertools_own_resolver_would_mix_them_up(
+    gateway: Gateway, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "Resolver", APIGatewayHttpResolver)
+
+    assert len({body["caller"] for _, body in ask_all(gateway, pool)}) < THREADS
+
+
+def test_many_users_at_one_handler_see_only_their_own(gateway: Gateway, pool: ThreadPoolExecutor) -> None:
+    start = threading.Barrier(THREADS, timeout=WAIT_SECONDS)
+
+    def live(number: int) -> tuple[set[str], list[str]]:
+        user, agent = f"user-{number}", "planner" if number % 2 else None
+        start.wait()
+        made = [
+            gateway.send("POST", CONVERSATIONS, body={"title": f"of {user}"}, user=user, agent=agent).json
+            for _ in range(4)
+        ]
+        listed = gateway.send("GET", CONVERSATIONS, user=user).json["data"]
+        assert [one["id"] for one in listed] == [one["id"] for one in made[::-1]]
+        return {one["ownerUserId"] for one in made}, [one["title"] for one in listed]
+
+    assert list(pool.map(live, range(THREADS))) == [
+        ({f"user-{number}"}, [f"of user-{number}"] * 4) for number in range(THREADS)
+    ]
+
+
+@contextmanager
+def two_at_once_in(step: str) -> Iterator[None]:
+    """Hold a thread in the step of that name, as Powertools logs it, until a second one is there, too."""
+    log = logging.getLogger("aws_lambda_powertools.event_handler.api_gateway")
+    barrier, level = threading.Barrier(2), log.level
+
+    def meet(record: logging.LogRecord) -> bool:
+        if record.getMessage().startswith(step):
+            with suppress(threading.BrokenBarrierError):  # only one thread comes this way
+                barrier.wait(0.5)
+        return False
+
+    log.addFilter(meet)
+    log.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeFilter(meet)
+
+
+def answers_of(app: Any, function: Function, event: dict[str, Any], pool: ThreadPoolExecutor) -> list[int]:
+    answers = pool.map(lambda _: app.resolve(event, LambdaContext(function)), range(2))
+    return [answer["statusCode"] for answer in answers]
+
+
+def test_the_first_two_requests_of_a_route_may_come_at_the_same_time(
+    gateway: Gateway, pool: ThreadPoolExecutor
+) -> None:
+    app = http.resolver_for(operations.ROUTES)
+    function, event = gateway.event("GET", "/v1/health")
+    with two_at_once_in("Building middleware stack"):
+        first = answers_of(app, function, event, pool)
+
+    assert first == [200, 200]
+    assert answers_of(app, function, event, pool) == [200, 200]

@@ -1,0 +1,101 @@
+"""Bounds of requests and answers in bytes: Lambda carries about 6 MB each way, DynamoDB 400 KB an item."""
+
+import time
+
+import pytest
+
+from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.usecases.drafts import ENTRY_BYTES_MAX
+from tests.aws.errors import VALIDATION, assert_refused
+from tests.aws.world import (
+    World,
+    append,
+    conversation_id,
+    conversations,
+    create,
+    entries,
+    with_content,
+    with_usage,
+)
+
+TOO_LARGE = (413, "payload_too_large")
+SMALL_VALUES, CPU_SECONDS_MAX = 200_000, 10
+
+
+def text_of(size: int) -> list[str]:
+    """Return content of `size` bytes as it stands, escaped, inside Lambda's answer."""
+    return ["x" * (size - len(r"[\"\"]"))]
+
+
+def test_an_entry_of_the_largest_size_is_accepted_and_comes_back(open_world: World) -> None:
+    content = text_of(ENTRY_BYTES_MAX)
+    made = open_world.send(append(with_content(content), to=conversation_id(90)))
+
+    assert made.status == 201, made.text[:500]
+    assert open_world.send(entries(of=conversation_id(90))).json["data"] == [made.json]
+
+
+@pytest.mark.parametrize(
+    ("letter", "size"),
+    [("x", 1), ("\\\\", 4), ("é", 6), ("\N{GRINNING FACE}", 12)],
+    ids=["a byte more", "backslashes", "characters of two bytes", "characters of four bytes"],
+)
+def test_an_entry_beyond_it_is_413_and_changes_nothing(world: World, letter: str, size: int) -> None:
+    """F20."""
+    body = '{"contentType":"x","content":["' + letter * (ENTRY_BYTES_MAX // size) + '"]}'
+
+    assert_refused(world.send(append(body)), TOO_LARGE)
+
+
+def test_a_batch_that_no_answer_could_hold_is_413_and_changes_nothing(world: World) -> None:
+    """F20."""
+    quarter = with_content(text_of(PAGE_BYTES_MAX // 4 + 1))
+
+    assert_refused(world.send(append({"entries": [quarter] * 4})), TOO_LARGE)
+
+
+def test_a_page_of_entries_is_cut_before_it_outgrows_an_answer(open_world: World) -> None:
+    """At 5 MB, as escaped (F20)."""
+    to = conversation_id(91)
+    content = text_of(ENTRY_BYTES_MAX // 2)
+    made = [open_world.send(append(with_content(content), to=to)).json["id"] for _ in range(7)]
+    seen: list[list[str]] = []
+    query: str | None = ""
+    while query is not None:
+        answer = open_world.send(entries(query, of=to)).json
+        seen.append([one["id"] for one in answer["data"]])
+        query = f"afterCursor={answer['afterCursor']}" if answer["afterCursor"] else None
+
+    assert [one for page in seen for one in page] == made
+    assert len(seen) > 1
+    assert all(seen), "a page without entries"
+
+
+def test_a_page_of_conversations_is_cut_before_it_outgrows_an_answer(open_world: World) -> None:
+    tags = {f"key{n}": "\\" * 256 for n in range(50)}
+    made = [open_world.send(create({"tags": tags}, user="zoe")).json["id"] for _ in range(130)]
+    seen: list[str] = []
+    query: str | None = "limit=200"
+    while query is not None:
+        page = open_world.send(conversations(query, user="zoe")).json
+        seen += [one["id"] for one in page["data"]]
+        query = f"limit=200&afterCursor={page['afterCursor']}" if page["afterCursor"] else None
+
+    assert seen == made[::-1]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    ['{"inputTokens":1.' + "0" * 300_000 + "}", "{" + " " * 300_000 + "}"],
+    ids=["of digits", "of blanks"],
+)
+def test_usage_of_300_kb_is_refused(world: World, usage: str) -> None:
+    assert_refused(world.send(append(with_usage(usage))), VALIDATION)
+
+
+def test_hundreds_of_thousands_of_small_values_are_read_in_time(open_world: World) -> None:
+    started = time.process_time()
+    made = open_world.send(append('{"contentType":"x","content":[[' + "[]," * SMALL_VALUES + "[]]]}"))
+
+    assert made.status == 201, made.text[:500]
+    assert time.process_time() - started < CPU_SECONDS_MAX

@@ -1,0 +1,381 @@
+"""The line of each request: its fields, and the metrics that CloudWatch takes out of it."""
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from forklore.aws import telemetry
+from forklore.aws.direct import AgainError
+from forklore.aws.telemetry import Metric, embedded, of_dynamodb, printable
+from forklore.aws.wiring import Usage, open_table
+from forklore.local.invocation import LambdaContext
+from tests.aws.direct import Direct
+from tests.aws.gateway import Gateway
+from tests.aws.world import CONVERSATIONS, FRESH, PLAIN, ROOT, Ask, World, append, create, entries, show
+from tests.support.lines import Lines, faults, metrics_of
+
+FIELDS = {
+    *("timestamp", "level", "logger", "message", "_aws", "stack", "via", "operation", "route", "method"),
+    *("status", "xRequestId", "ms", "Requests", "DynamoDBCalls", "ReadUnits", "WriteUnits"),
+}
+BY_STACK, BY_STATUS = ("stack",), ("stack", "operation", "status")
+ENTRIES = f"{CONVERSATIONS}/{{conversationId}}/entries"
+ANN = {"userId": "ann"}
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def only(lines: Lines) -> dict[str, Any]:
+    """Return the one line of a request, which is the last that it writes."""
+    [line] = lines.named("request")
+    assert lines.all[-1] == line
+    assert faults(line, now_ms=now_ms()) == []
+    return line
+
+
+def about(line: Mapping[str, Any]) -> tuple[str, str, str, str, str, str | None]:
+    """Return how a request came, what it asked for and what it was answered."""
+    via, operation, method, route = (line[name] for name in ("via", "operation", "method", "route"))
+    return via, operation, method, route, line["status"], line.get("code")
+
+
+def test_an_append_is_one_line_with_what_it_cost(open_world: World, lines: Lines) -> None:
+    answer = open_world.send(append(PLAIN))
+    line = only(lines)
+    metrics = metrics_of(line)
+
+    assert len(lines.texts) == 1
+    assert line.keys() == FIELDS | {"ClockOffset"}
+    assert about(line) == ("http", "appendEntry", "POST", ENTRIES, "201", None)
+    assert line["xRequestId"] == answer.headers["x-request-id"]
+    assert (line["level"], line["stack"]) == ("INFO", "forklore")
+    assert 0 < line["ms"] < 60_000
+    assert metrics["Requests"] == (1, {BY_STACK, BY_STATUS})
+    assert metrics["DynamoDBCalls"] == (1, {BY_STACK})
+    assert abs(metrics["ClockOffset"][0]) < 10_000
+    assert {one for _, sets in metrics.values() for one in sets} == {BY_STACK, BY_STATUS}
+    assert [group["Namespace"] for group in line["_aws"]["CloudWatchMetrics"]] == ["forklore"] * 2
+
+
+def test_a_page_has_read_and_not_written(world: World, lines: Lines) -> None:
+    assert world.send(entries()).status == 200
+    line = only(lines)
+
+    assert line["DynamoDBCalls"] >= 2
+    assert line["ReadUnits"] > 0
+    assert line["WriteUnits"] == 0
+
+
+def test_the_units_that_dynamodb_names_are_summed(open_world: World, lines: Lines) -> None:
+    table = open_table()
+    real, asked = table.connection.client.transact_write_items, []
+
+    def transact(**parameters: Any) -> Any:
+        asked.append(parameters["ReturnConsumedCapacity"])
+        answer = real(**parameters)
+        answer["ConsumedCapacity"] = [{"CapacityUnits": 7.5, "WriteCapacityUnits": 5.5}]
+        sizes = [{"ItemCollectionKey": {"PK": {"S": ROOT}}, "SizeEstimateRangeGB": [2.0, 3.0]}]
+        answer["ItemCollectionMetrics"] = {table.connection.table_name: sizes}
+        return answer
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(table.connection.client, "transact_write_items", transact)
+        open_world.send(append(PLAIN))
+
+    line = only(lines)
+    assert asked == ["TOTAL"]
+    assert line["WriteUnits"] == 5.5
+    assert metrics_of(line)["LargestTree"] == (2 << 30, {BY_STACK})
+
+
+REFUSED: list[tuple[Ask, tuple[Any, ...]]] = [
+    (create({"title": 5}), ("http", "createConversation", "POST", CONVERSATIONS, "400", "validation_error")),
+    (append(PLAIN, user=None), ("http", "appendEntry", "POST", ENTRIES, "401", "unauthorized")),
+    (append(PLAIN, user="eve"), ("http", "appendEntry", "POST", ENTRIES, "403", "forbidden")),
+    (
+        show(FRESH),
+        ("http", "getConversation", "GET", f"{CONVERSATIONS}/{{conversationId}}", "404", "not_found"),
+    ),
+    (Ask("GET", "/nowhere"), ("http", "none", "GET", "none", "404", "not_found")),
+    (Ask("BREW", "/nowhere"), ("http", "none", "none", "none", "404", "not_found")),
+    (Ask("PUT", CONVERSATIONS), ("http", "none", "PUT", "none", "405", "method_not_allowed")),
+]
+
+
+@pytest.mark.parametrize(("ask", "expected"), REFUSED)
+def test_a_refused_request_is_one_line_too(
+    world: World, lines: Lines, ask: Ask, expected: tuple[Any, ...]
+) -> None:
+    answer = world.send(ask)
+    line = only(lines)
+
+    assert len(lines.texts) == 1
+    assert about(line) == expected
+    assert line["xRequestId"] == answer.json["requestId"]
+    assert line.keys() - {"ClockOffset"} == FIELDS | {"code"}
+    assert ("ClockOffset" in line) == (line["DynamoDBCalls"] > 0)
+
+
+def test_an_event_of_another_api_is_a_line(gateway: Gateway, lines: Lines) -> None:
+    function, _ = gateway.event("GET", CONVERSATIONS)
+    answer = gateway.raw(function, {"version": "1.0"})
+    line = only(lines)
+
+    assert about(line) == ("http", "none", "none", "none", "400", "validation_error")
+    assert line["xRequestId"] == answer["headers"]["X-Request-Id"]
+
+
+def test_a_request_without_time_is_a_line(gateway: Gateway, world: World, lines: Lines) -> None:
+    function, event = gateway.event("POST", CONVERSATIONS, headers=[("Authorization", "Bearer ann")])
+    gateway.invoke(replace(function, timeout_seconds=3), event)
+
+    assert about(only(lines))[4:] == ("503", "unavailable")
+    assert only(lines)["DynamoDBCalls"] == 0
+
+
+def test_a_bug_is_a_line_of_its_own_before_the_requests(
+    world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(open_table()), "get", lambda *_: 1 / 0)
+    answer = world.send(show(ROOT))
+    bug, request = lines.all
+
+    assert (bug["message"], bug["level"], bug["type"]) == ("bug", "ERROR", "ZeroDivisionError")
+    assert bug.keys() == {"timestamp", "level", "logger", "message", "xRequestId", "type", "frames"}
+    assert bug["xRequestId"] == request["xRequestId"] == answer.json["requestId"]
+    assert about(only(lines))[4:] == ("500", "internal_error")
+
+
+def test_retries_conflicts_and_throttles_are_there_when_there_were_any(
+    open_world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = open_table().connection
+    monkeypatch.setattr(connection, "_sleep", lambda _seconds: None)
+    real = connection.client.transact_write_items
+    error = connection.client.exceptions.ClientError
+    reasons = [[{"Code": "TransactionConflict"}], [{"Code": "ThrottlingError"}, {"Code": "None"}]]
+
+    def busy(**parameters: Any) -> Any:
+        if reasons:
+            answer = {
+                "Error": {"Code": "TransactionCanceledException"},
+                "CancellationReasons": reasons.pop(),
+            }
+            raise error(answer, "TransactWriteItems")
+        return real(**parameters)
+
+    monkeypatch.setattr(connection.client, "transact_write_items", busy)
+    assert open_world.send(append(PLAIN)).status == 201
+    metrics = metrics_of(only(lines))
+    rare = {name: metrics[name][0] for name in metrics if name.startswith("DynamoDB")}
+
+    assert rare == {"DynamoDBCalls": 3, "DynamoDBRetries": 2, "DynamoDBConflicts": 1, "DynamoDBThrottles": 1}
+    assert all(metrics[name][1] == {BY_STACK} for name in rare)
+
+
+def test_the_line_has_lambdas_own_id_where_the_caller_sends_none(
+    gateway: Gateway, world: World, lines: Lines
+) -> None:
+    function, event = gateway.event("GET", "/v1/health")
+    context = LambdaContext(function)
+    context.aws_request_id = "of-lambda"
+    answers = [gateway.handle(function, event, context)]
+    event["headers"]["x-request-id"] = "of-the-caller"
+    answers.append(gateway.handle(function, event, context))
+
+    assert [answer.headers["x-request-id"] for answer in answers] == ["of-lambda", "of-the-caller"]
+    assert [line["xRequestId"] for line in lines.named("request")] == ["of-lambda", "of-the-caller"]
+
+
+@pytest.mark.parametrize("odd", ["", "a b", "a\nb"])
+def test_an_id_of_lambdas_that_is_no_id_is_replaced(gateway: Gateway, lines: Lines, odd: Any) -> None:
+    function, event = gateway.event("GET", "/v1/health")
+    context = LambdaContext(function)
+    context.aws_request_id = odd
+
+    assert (
+        gateway.handle(function, event, context).headers["x-request-id"] == only(lines)["xRequestId"] != odd
+    )
+
+
+def test_metrics_are_counted_under_the_stacks_name(
+    world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORKLORE_STACK", "staging")
+    world.send(show(ROOT))
+
+    assert only(lines)["stack"] == "staging"
+
+
+@pytest.fixture
+def direct(gateway: Gateway, open_world: World) -> Direct:
+    return Direct(gateway.template)
+
+
+def test_a_direct_invocation_is_the_same_line(direct: Direct, lines: Lines) -> None:
+    answer = direct.ask("appendEntry", {"conversationId": ROOT, **PLAIN})
+    line = only(lines)
+
+    assert answer["status"] == 201
+    assert about(line) == ("direct", "appendEntry", "POST", ENTRIES, "201", None)
+    assert line.keys() == FIELDS | {"ClockOffset"}
+    assert line["DynamoDBCalls"] >= 1
+
+
+def test_a_direct_invocation_of_nothing_is_a_line(direct: Direct, lines: Lines) -> None:
+    answer = direct.send({"operation": "brew", "caller": ANN})
+    line = only(lines)
+
+    assert about(line) == ("direct", "none", "none", "none", "400", "validation_error")
+    assert line["xRequestId"] == answer["body"]["requestId"]
+    assert line["DynamoDBCalls"] == 0
+
+
+def test_an_asynchronous_request_that_is_refused_is_a_warning_beside_its_line(
+    direct: Direct, lines: Lines
+) -> None:
+    direct.send(
+        {"operation": "getConversation", "caller": ANN, "input": {"conversationId": FRESH}, "async": True}
+    )
+    request, warning = lines.all
+
+    assert about(request)[1:5:3] == ("getConversation", "404")
+    assert (warning["message"], warning["level"]) == ("refused", "WARNING")
+    assert warning["xRequestId"] == request["xRequestId"]
+
+
+def test_an_asynchronous_request_that_comes_again_is_a_line_each_time(
+    direct: Direct, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("forklore.local.invocation.LambdaContext.get_remaining_time_in_millis", lambda _: 2)
+    for _ in range(2):
+        with suppress(AgainError):
+            direct.send({"operation": "checkHealth", "input": {"deep": True}, "async": True})
+
+    assert [line["status"] for line in lines.named("request")] == ["503", "503"]
+
+
+def test_requests_at_the_same_time_count_their_own_calls(gateway: Gateway, lines: Lines) -> None:
+    """Each way of asking makes as many calls as it does alone."""
+    made = gateway.send("POST", CONVERSATIONS, body={}, user="ann").json["id"]
+    asks: list[tuple[str, str, Any]] = [
+        ("POST", CONVERSATIONS, {}),
+        ("GET", f"{CONVERSATIONS}/{made}/forks", None),
+        ("GET", "/v1/health", None),
+    ]
+    for method, path, body in asks:
+        gateway.send(method, path, body=body)
+    alone = {line["operation"]: line["DynamoDBCalls"] for line in lines.named("request")[1:]}
+    lines.texts.clear()
+    start = threading.Barrier(9, timeout=10)
+
+    def send(number: int) -> None:
+        method, path, body = asks[number % 3]
+        start.wait()
+        for _ in range(5):
+            gateway.send(method, path, body=body)
+
+    with ThreadPoolExecutor(9) as threads:
+        list(threads.map(send, range(9)))
+
+    found = [(line["operation"], line["DynamoDBCalls"]) for line in lines.named("request")]
+    assert len(set(alone.values())) == 3
+    assert sorted(found) == sorted([*alone.items()] * 15)
+
+
+def test_a_deployment_that_shows_no_lines_makes_none(
+    world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telemetry, "embedded", lambda *_, **__: pytest.fail("made for nobody"))
+    logging.getLogger("forklore").setLevel(logging.WARNING)
+    try:
+        assert world.send(show(ROOT)).status == 200
+    finally:
+        logging.getLogger("forklore").setLevel(logging.NOTSET)
+
+    assert lines.texts == []
+
+
+# Plain values
+
+
+def test_what_is_rare_is_a_metric_only_when_it_happened() -> None:
+    usage = Usage()
+    assert {metric.name: metric.value for metric in of_dynamodb(usage)} == {
+        "DynamoDBCalls": 0,
+        "ReadUnits": 0,
+        "WriteUnits": 0,
+    }
+
+    usage.retries, usage.conflicts, usage.throttles, usage.heads_ahead = 1, 2, 3, 1
+    usage.clock_offset_ms, usage.largest_tree_bytes = -700, 0
+    assert {metric.name: metric.value for metric in of_dynamodb(usage)}.items() >= {
+        "DynamoDBRetries": 1,
+        "DynamoDBConflicts": 2,
+        "DynamoDBThrottles": 3,
+        "HeadsAhead": 1,
+        "ClockOffset": -700,
+        "LargestTree": 0,
+    }.items()
+
+
+def test_a_group_without_metrics_is_not_described() -> None:
+    made = embedded([((("stack",),), []), ((("stack",),), [Metric("A", "Count", 2)])], timestamp_ms=5)
+
+    assert made == {
+        "_aws": {
+            "Timestamp": 5,
+            "CloudWatchMetrics": [
+                {
+                    "Namespace": "forklore",
+                    "Dimensions": [["stack"]],
+                    "Metrics": [{"Name": "A", "Unit": "Count"}],
+                }
+            ],
+        },
+        "A": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"A": "2"},
+        {"A": None},
+        {"A": True},
+        {"stack": 5},
+        {"stack": ""},
+        {"stack": None},
+    ],
+)
+def test_a_line_that_cloudwatch_would_not_take_is_noticed(wrong: dict[str, Any]) -> None:
+    made = embedded([((("stack",),), [Metric("A", "Count", 2)])], timestamp_ms=now_ms())
+
+    assert faults({"stack": "s", **made}, now_ms=now_ms()) == []
+    assert faults({"stack": "s", **made, **wrong}, now_ms=now_ms()) != []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain é 世界 🙂", "plain é 世界 🙂"),
+        ("a\nb\r\t\x00\x1b[31m", "a\\u000ab\\u000d\\u0009\\u0000\\u001b[31m"),
+        ("\x85\u2028\u2029\u202e\ufeff", "\\u0085\\u2028\\u2029\\u202e\\ufeff"),
+        ("\ud800", "\\ud800"),
+        ("", ""),
+    ],
+)
+def test_what_cannot_be_printed_is_spelled_out(text: str, shown: str) -> None:
+    """Control characters are escaped (F35)."""
+    assert printable(text) == shown
+    assert printable(text).isprintable()
+    printable(text).encode()

@@ -1,0 +1,44 @@
+"""How long a request may take: what is left of the function's time, less what the answer needs."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from forklore.api.operation import Service
+from forklore.aws.answering import service_for
+from forklore.aws.wiring import Settings, Usage
+from forklore.errors import UnavailableError
+from tests.aws.gateway import Gateway
+
+
+def ask_for_service(left_s: float) -> Service:
+    """Return what answers a request to a function that has so many seconds left."""
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: left_s * 1000)
+    return service_for(context, Usage(), Settings("t"))
+
+
+@pytest.mark.usefixtures("gateway")
+@pytest.mark.parametrize(
+    ("left_s", "allowed_s"), [(29.0, 20.0), (23.5, 20.0), (23.0, 20.0), (10.0, 7.0), (3.5, 0.5)]
+)
+def test_a_request_has_20_seconds_or_what_is_left_less_3(
+    monkeypatch: pytest.MonkeyPatch, gateway: Gateway, left_s: float, allowed_s: float
+) -> None:
+    """The whole of its attempts and pauses (F04); nothing is begun after that (F22)."""
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    table = ask_for_service(left_s).table
+
+    monkeypatch.setattr(time, "monotonic", lambda: now + allowed_s - 0.01)
+    assert table.has_time()
+    monkeypatch.setattr(time, "monotonic", lambda: now + allowed_s + 0.01)
+    assert not table.has_time()
+
+
+@pytest.mark.usefixtures("gateway")
+@pytest.mark.parametrize("left_s", [3.0, 1.0, 0.0])
+def test_with_3_seconds_left_nothing_is_begun(left_s: float) -> None:
+    """503 at once (F22)."""
+    with pytest.raises(UnavailableError):
+        ask_for_service(left_s)

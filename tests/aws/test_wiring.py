@@ -1,0 +1,35 @@
+import pytest
+
+from forklore.aws.wiring import Settings
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in ("FORKLORE_DYNAMODB_ENDPOINT", "FORKLORE_QUEUE", "FORKLORE_DELETE_WAIT_SECONDS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FORKLORE_TABLE", "t")
+    return monkeypatch
+
+
+def test_a_table_is_all_that_must_be_set(environment: pytest.MonkeyPatch) -> None:
+    assert Settings.from_environment() == Settings("t", None, None, 35)
+
+    environment.delenv("FORKLORE_TABLE")
+    with pytest.raises(RuntimeError, match="FORKLORE_TABLE"):
+        Settings.from_environment()
+
+
+def test_what_is_set_is_read(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("FORKLORE_QUEUE", "https://sqs/jobs")
+    environment.setenv("FORKLORE_DELETE_WAIT_SECONDS", "2")
+
+    assert Settings.from_environment() == Settings("t", None, "https://sqs/jobs", 2)
+
+
+@pytest.mark.parametrize("wait", ["-1", "1.5", "900", "soon", "²"])
+def test_a_wait_that_cannot_be_is_refused(environment: pytest.MonkeyPatch, wait: str) -> None:
+    """F36."""
+    environment.setenv("FORKLORE_DELETE_WAIT_SECONDS", wait)
+
+    with pytest.raises(RuntimeError, match="FORKLORE_DELETE_WAIT_SECONDS"):
+        Settings.from_environment()

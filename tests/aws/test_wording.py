@@ -1,0 +1,261 @@
+"""What callers are told: which names there are, how others are spelled here, and no word of Python."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from forklore.api import operations
+from forklore.api.operation import Operation
+from tests.aws.direct import Direct
+from tests.aws.gateway import Gateway, Pairs
+from tests.aws.test_direct import JUNK
+from tests.aws.world import (
+    CONVERSATIONS,
+    FOREIGN,
+    FRESH,
+    PLAIN,
+    ROOT,
+    SAID,
+    TRANSFERS,
+    USED_KEY,
+    Ask,
+    World,
+    append,
+    create,
+    entries,
+    path_of,
+    tags,
+)
+
+PYTHON = re.compile(
+    r"(?i:input should|validation error|value error|pydantic|python|instance|extra inputs|field required"
+    r"|\b(str|dict|dictionary|list|tuple|int|integer|float|bool|boolean)\b)"
+    r"|\b(None|True|False|NoneType|Mapping)\b|[a-z]_[a-z]"
+)
+"""Words that a caller of an API of JSON has no use for."""
+MESSAGE = '"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hi"}]'
+HI = {"role": "user", "content": "hi"}
+
+
+@pytest.fixture(scope="module")
+def direct(gateway: Gateway, open_world: World) -> Direct:
+    return Direct(gateway.template)
+
+
+def told(world: World, ask: Ask, status: int = 400) -> tuple[str, str | None]:
+    answer = world.send(ask)
+    assert answer.status == status, answer.text
+    return answer.json["details"]["message"], answer.json["details"].get("field")
+
+
+def members(operation: Operation) -> list[str]:
+    models = [operation.query, *([operation.body] if operation.body else [])]
+    schemas = [model.model_json_schema() for model in models]
+    every = [part for schema in schemas for part in (schema, *schema.get("$defs", {}).values())]
+    return sorted({*operation.path_names, *(name for one in every for name in one.get("properties", {}))})
+
+
+@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+def test_what_is_told_of_junk_in_any_field_is_in_the_words_of_json(
+    direct: Direct, operation: Operation
+) -> None:
+    path = dict.fromkeys(operation.path_names, ROOT)
+    good = {"contentType": "x", "content": [], "accessLevel": "reader", "userId": "x", "atEntryId": "x"}
+    junk: list[Any] = [*JUNK, "x" * 1001, -1, 10**30, {"a" * 70: "b"}, {"a": "b" * 300}, [[]] * 1001]
+    found = []
+    for name in [*members(operation), "surplus"]:
+        for value in junk:
+            known = {key: held for key, held in good.items() if key in members(operation)}
+            answer = direct.ask(operation.name, {**path, **known, name: value}, agent="planner")
+            if answer["status"] == 400:
+                found.append(answer["body"]["details"]["message"])
+        for text in ({"usage": {name: "x"}}, {"entries": [{name: 5}]}, {"usage": {"inputTokens": value}}):
+            answer = direct.ask(operation.name, {**path, **text}, agent="planner")
+            if answer["status"] == 400:
+                found.append(answer["body"]["details"]["message"])
+
+    assert found
+    shown = {re.sub(r"""'[^']*'|"(?:[^"\\]|\\.)*["…]""", "", message) for message in found}
+    assert not [message for message in shown if PYTHON.search(message)]
+    assert all(message for message in shown)
+
+
+def test_an_unknown_name_is_told_which_there_are(world: World) -> None:
+    message, field = told(world, append({**PLAIN, "canary": 1}))
+    assert field == "canary"
+    assert message.startswith('"canary" is unknown; known here: ')
+    assert {"channel", "contentType", "content", "usage", "forkedAtEntryId", "entries"} <= set(
+        re.findall(r"\w+", message)
+    )
+    message, field = told(world, Ask("GET", CONVERSATIONS, query="canary=1"))
+    assert (message, field) == (
+        '"canary" is unknown; known here: mode, ancestry, query, limit, afterCursor',
+        "canary",
+    )
+    message, field = told(world, Ask("GET", path_of(ROOT), query="canary=1"))
+    assert (message, field) == ('"canary" is unknown; this operation takes no other parameters', "canary")
+    message, field = told(world, Ask("POST", f"{TRANSFERS}/x/accept", {"canary": 1}))
+    assert (message, field) == ('"canary" is unknown; this operation takes no fields in its body', "canary")
+    message, field = told(world, Ask("DELETE", f"{path_of(ROOT)}/memberships/bob", query="userId=bob"))
+    assert (message, field) == ("the path names the member already", "userId")
+    assert told(world, append({**PLAIN, "usage": {"tokens": 1}})) == (
+        '"tokens" is unknown; known here: inputTokens, outputTokens, cachedInputTokens, costUsd',
+        "usage.tokens",
+    )
+
+
+def test_what_is_wrong_in_usage_names_its_member_once(world: World) -> None:
+    told_of = told(world, append({**PLAIN, "usage": {"inputTokens": "1"}}))
+    assert told_of == ("must be a whole number", "usage.inputTokens")
+
+
+def test_a_name_comes_back_as_json_spells_it(world: World) -> None:
+    message, _ = told(world, append({**PLAIN, 'it\'s "é"\n': 1}))
+    assert message.startswith('"it\'s \\"é\\"\\n" is unknown; ')
+
+
+def test_what_holds_too_few_or_too_many_is_told_of_what(world: World) -> None:
+    assert told(world, append({"entries": []}))[0] == "the number of its elements must be at least 1"
+    assert (
+        told(world, append({"entries": [PLAIN] * 51}))[0] == "the number of its elements must be at most 50"
+    )
+    assert told(world, create({"tags": tags(51)}))[0] == "the number of its members must be at most 50"
+
+
+def test_a_wrong_name_in_tags_is_all_of_the_path(world: World) -> None:
+    assert told(world, create({"tags": {"a b": "x"}}))[1] == "tags.a b"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *("{'a': 1}", '{"a": tru}', '{"a" 1}', '{"a": 1 "b": 2}', '{"a": "b', '{"a": "\n"}', '{"a": "\\x"}'),
+        *('{"a": "\\u12"}', "{}{}", "\ufeff{}", '{"a": 1,}', '{"a": [1,]}', "{", '{"a": None}'),
+    ],
+)
+def test_a_body_that_is_no_json_is_told_so_in_our_words(world: World, body: str) -> None:
+    message, _ = told(world, create(body))
+
+    assert message.startswith("the body is not JSON: ")
+    assert not re.search(r"Expecting|Unterminated|Invalid|Extra data|Illegal|BOM|at at|: at", message)
+
+
+@pytest.mark.parametrize("method", ["DELETE", "GET"])
+def test_a_body_where_none_is_taken_is_refused(world: World, method: str) -> None:
+    """A DELETE of one member, whose body names another, could be meant for either."""
+    of_member = f"{path_of(ROOT)}/memberships", "userId=bob" if method == "DELETE" else ""
+    for path, query in (of_member, (path_of(ROOT), "")):
+        told_of = told(world, Ask(method, path, {"userId": "zoe"}, query=query))
+        assert told_of == ('"userId" is unknown; this operation takes no fields in its body', "userId")
+
+
+@pytest.mark.parametrize("body", ["", " \r\n", "{}", " { } "])
+@pytest.mark.parametrize("headers", [(), (("Content-Type", "application/json"),)])
+def test_a_body_that_says_nothing_may_come_with_any_request(world: World, body: str, headers: Pairs) -> None:
+    """Clients of HTTP send one with every request, or the media type alone."""
+    assert world.send(Ask("GET", path_of(ROOT), body, headers=headers)).status == 200
+    assert world.send(Ask("DELETE", path_of(FRESH), body, headers=headers)).status == 404
+
+
+def test_a_media_type_without_a_body_is_no_matter_where_none_is_taken(world: World) -> None:
+    ask = Ask("DELETE", path_of(FRESH), "", headers=[("Content-Type", "text/plain")])
+    assert world.send(ask).status == 404
+
+
+def test_a_conflict_of_lineage_advises_what_makes_the_fork_or_child(world: World) -> None:
+    for lineage, kind in (("forkedAt", "fork"), ("startedBy", "child")):
+        message, _ = told(world, append({**PLAIN, f"{lineage}ConversationId": FOREIGN}), 409)
+        assert message == (
+            f"the conversation exists and is not that {kind}: append to a new id to make it, "
+            f"or leave out {lineage}… to append here"
+        )
+
+
+def test_a_key_used_before_is_told_of_another_request(world: World) -> None:
+    ask = create({"title": "another"}, headers=[("Idempotency-Key", USED_KEY)])
+    assert told(world, ask, 422)[0] == "this Idempotency-Key was used with another request"
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "spelled"),
+    [
+        ({"content_type": "x", "content": []}, "content_type", "contentType"),
+        ({**PLAIN, "agent_id": "x"}, "agent_id", "agentId"),
+        ({**PLAIN, "ContentType": "x"}, "ContentType", "contentType"),
+        ({**PLAIN, "forked-at-entry-id": "x"}, "forked-at-entry-id", "forkedAtEntryId"),
+        ({"entries": [{"content_type": "x", "content": []}]}, "entries.0.content_type", "contentType"),
+    ],
+)
+def test_another_spelling_of_a_name_is_told_how_it_is_spelled(
+    world: World, given: Any, field: str, spelled: str
+) -> None:
+    assert told(world, append(given)) == (f"is spelled {spelled}", field)
+
+
+@pytest.mark.parametrize("query", ["after_cursor=x", "up_to_entry_id=x", "AllForks=true"])
+def test_another_spelling_of_a_parameter_is_told_too(world: World, query: str) -> None:
+    assert told(world, entries(query))[0].startswith("is spelled ")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        HI,
+        {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+        {"role": "user", "text": "hi"},
+        {"messages": [HI]},
+        {"messages": [HI], "model": "m"},
+        {"model": "gpt-4o", "messages": [HI]},
+        {"model": "gpt-4o", "agent_id": "x", "messages": [HI]},
+        {"messages": []},
+        {"entries": [HI]},
+        {"entries": [{**SAID, **HI}]},
+    ],
+)
+def test_messages_of_other_apis_are_told_what_a_message_is_here(world: World, given: Any) -> None:
+    message, _ = told(world, append(given))
+
+    assert MESSAGE in message
+    assert message.count("{") == message.count("}"), "the example is whole"
+
+
+def test_another_spelling_is_told_before_a_name_that_nobody_knows(world: World) -> None:
+    assert told(world, append({"model": "m", "agent_id": "x"})) == ("is spelled agentId", "agent_id")
+    assert told(world, append({"model": "m", "stream": True}))[1] == "model"
+
+
+def test_the_examples_in_messages_are_good_requests(open_world: World) -> None:
+    for given in (HI, {"messages": [HI]}):
+        message = open_world.send(append(given)).json["details"]["message"]
+        assert open_world.send(append(json.loads(message.partition(": ")[2]))).status == 201
+    others: list[Any] = [HI, {"model": "m", "messages": [HI]}, {"entries": [SAID]}]
+    for given in others:
+        sync = Ask("POST", f"{path_of(ROOT)}/entries/sync", given, agent="planner")
+        message, _ = told(open_world, sync)
+        told_of = json.loads(message.partition(": ")[2])
+        assert open_world.send(replace(sync, body=told_of)).status in (200, 201)
+
+
+def test_a_message_that_says_its_text_as_content_is_told_of_text(world: World) -> None:
+    message, field = told(world, append({**SAID, "content": [{"role": "user", "content": "hi"}]}))
+
+    assert field == "content[0]"
+    assert '[{"role": "USER", "text": "hi"}]' in message
+
+
+@pytest.mark.parametrize("method", ["PATCH", "PUT", "DELETE"])
+@pytest.mark.parametrize(("rest", "status"), [("", 405), ("/<first>", 404), ("/x", 404)])
+def test_changing_an_entry_is_told_that_forks_are_for_that(
+    world: World, method: str, rest: str, status: int
+) -> None:
+    message, _ = told(world, Ask(method, f"{path_of(ROOT)}/entries{rest}", {}), status)
+
+    assert "append-only" in message
+    assert "fork" in message
+
+
+def test_reading_one_entry_is_just_no_route(world: World) -> None:
+    assert told(world, Ask("GET", f"{path_of(ROOT)}/entries/<first>"), 404)[0] == "no such route"

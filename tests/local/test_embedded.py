@@ -1,0 +1,99 @@
+import os
+import threading
+import time
+from collections.abc import Iterator
+from unittest import mock
+
+import boto3
+import pytest
+from moto.dynamodb.responses import DynamoHandler
+
+from forklore.local import embedded
+
+TABLE = {
+    "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [{"AttributeName": "PK", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}],
+}
+
+
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    with mock.patch.dict(os.environ):
+        for name in list(os.environ):
+            if name.startswith(("AWS_", "FORKLORE_")):
+                del os.environ[name]
+        yield
+
+
+def test_motos_dynamodb_runs_one_call_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    running: list[int] = []
+    seen: list[int] = []
+
+    def call_action(_: DynamoHandler) -> None:
+        running.append(1)
+        seen.append(len(running))
+        time.sleep(0.01)
+        running.pop()
+
+    monkeypatch.setattr(DynamoHandler, "call_action", call_action)
+    embedded.lock_moto()
+    threads = [threading.Thread(target=DynamoHandler.call_action, args=(None,)) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert seen == [1] * 5
+
+
+def test_the_lock_is_put_on_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DynamoHandler, "call_action", DynamoHandler.call_action)
+    embedded.lock_moto()
+    locked = DynamoHandler.call_action
+    embedded.lock_moto()
+
+    assert DynamoHandler.call_action is locked
+
+
+def test_the_embedded_store_has_the_table_and_the_developers_accounts_are_out_of_reach() -> None:
+    os.environ |= {
+        "AWS_PROFILE": "production",
+        "AWS_ACCESS_KEY_ID": "a real one",
+        "AWS_SESSION_TOKEN": "a real one",
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+        "FORKLORE_DYNAMODB_ENDPOINT": "",
+    }
+    started = embedded.open_database(TABLE)
+    try:
+        assert boto3.client("dynamodb").list_tables()["TableNames"] == ["forklore"]
+        assert {"AWS_PROFILE", "AWS_SESSION_TOKEN", "FORKLORE_DYNAMODB_ENDPOINT"}.isdisjoint(os.environ)
+        assert os.environ["FORKLORE_TABLE"] == "forklore"
+        assert os.environ["AWS_DEFAULT_REGION"] == os.environ["AWS_REGION"] == "us-east-1"
+        assert "real" not in os.environ["AWS_ACCESS_KEY_ID"]
+    finally:
+        assert started
+        started.stop()
+
+
+def test_a_table_name_and_a_region_of_ones_own_are_kept() -> None:
+    os.environ |= {"FORKLORE_TABLE": "mine", "AWS_DEFAULT_REGION": "eu-central-1"}
+    started = embedded.open_database(TABLE)
+    try:
+        client = boto3.client("dynamodb")
+        assert client.meta.region_name == "eu-central-1"
+        assert client.list_tables()["TableNames"] == ["mine"]
+    finally:
+        assert started
+        started.stop()
+
+
+def test_an_endpoint_that_does_not_answer_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "REACHABLE_WITHIN_SECONDS", 0.5)
+    os.environ["FORKLORE_DYNAMODB_ENDPOINT"] = "http://127.0.0.1:9"
+    started = time.monotonic()
+
+    with pytest.raises(embedded.DatabaseError, match=r"\Ano usable DynamoDB at http://127.0.0.1:9: .*\Z"):
+        embedded.open_database(TABLE)
+
+    assert time.monotonic() - started > 0.5

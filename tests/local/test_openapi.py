@@ -1,0 +1,211 @@
+"""The OpenAPI document: whole, true to the operations, and the one that is kept in the repository."""
+
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from forklore import errors
+from forklore.api import operations, results
+from forklore.api.operation import Operation, checked
+from forklore.api.requests import KEPT_AS_TEXT
+from forklore.aws.http import read_query
+from forklore.domain.jsontext import read_object
+from forklore.local import examples, openapi, refusals
+from tests.aws.gateway import PROJECT
+
+DOCUMENT = json.loads(openapi.text())
+SAMPLES = {operation.name: operation for operation in operations.ROUTES}
+BY_GATEWAY = {"413", "429", "500", "503"}
+
+
+def described(operation: Operation) -> Any:
+    return DOCUMENT["paths"][operation.path][operation.method.lower()]
+
+
+def resolved(part: Any) -> Any:
+    """Return what a reference refers to, or the part itself."""
+    if "$ref" not in part:
+        return part
+    found = DOCUMENT
+    for name in part["$ref"].removeprefix("#/").split("/"):
+        found = found[name]
+    return found
+
+
+def responses() -> Iterator[tuple[Operation, str, Any]]:
+    for operation in operations.ROUTES:
+        for status, response in described(operation)["responses"].items():
+            yield operation, status, resolved(response)
+
+
+def codes_in(response: Any) -> set[str]:
+    """Return the codes that a response's schema lets through."""
+    [schema] = [content["schema"] for content in response["content"].values()]
+    own = [choice for choice in schema.get("anyOf", [schema]) if "properties" in choice]
+    return {code for choice in own for code in choice["properties"]["code"]["enum"]}
+
+
+def test_the_document_in_the_repository_is_up_to_date() -> None:
+    assert (PROJECT / "docs" / "openapi.json").read_text() == openapi.text(), "run: make openapi"
+
+
+def test_every_operation_is_described_at_its_route_and_nothing_else() -> None:
+    found = {
+        (path, method.upper(), one["operationId"])
+        for path, methods in DOCUMENT["paths"].items()
+        for method, one in methods.items()
+    }
+
+    assert found == {(one.path, one.method, one.name) for one in operations.ROUTES}
+
+
+def test_every_reference_leads_somewhere_and_everything_is_referred_to() -> None:
+    text = json.dumps(DOCUMENT)
+    wanted = set(re.findall(r'"#/components/(\w+)/([\w.-]+)"', text))
+    there = {(kind, name) for kind in ("schemas", "responses") for name in DOCUMENT["components"][kind]}
+
+    assert there - wanted == {("responses", name) for _, name in there - wanted if name.startswith("Gateway")}
+    assert wanted <= there
+
+
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
+def test_every_status_of_an_operation_is_there(operation: Operation) -> None:
+    own = {operation.status, *operation.also, *operation.errors}
+    always = {400, 405, 500, 503, *([] if operation.is_public else [401])}
+    with_body = {413, 415} if operation.body else set()
+    with_key = {422} if operation.method == "POST" else set()
+    wanted = {str(status) for status in own | always | with_body | with_key} | BY_GATEWAY
+
+    assert set(described(operation)["responses"]) == wanted
+
+
+def test_every_error_is_one_that_some_operation_can_answer_and_the_other_way_round() -> None:
+    kinds = [
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, errors.ForkloreError)
+    ]
+    answered = {
+        (int(status), code)
+        for _, status, response in responses()
+        if int(status) >= 400 and status != "429" and "headers" in response
+        for code in codes_in(response)
+    }
+
+    assert answered == {(kind.status, kind.code) for kind in kinds}
+    assert set(DOCUMENT["components"]["schemas"]["Error"]["properties"]["code"]["enum"]) == {
+        kind.code for kind in kinds
+    }
+
+
+@pytest.mark.parametrize("kind", refusals.ONLY, ids=lambda kind: kind.__name__)
+def test_an_error_of_a_few_operations_names_operations_that_there_are(kind: Any) -> None:
+    names = refusals.ONLY[kind]
+
+    assert names <= set(SAMPLES)
+    assert all(kind.status in refusals.statuses_of(SAMPLES[name]) for name in names)
+
+
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
+def test_parameters_are_those_that_the_operation_takes(operation: Operation) -> None:
+    found = {(one["in"], one["name"]): one for one in described(operation)["parameters"]}
+    wanted = {
+        *(("path", name) for name in operation.path_names),
+        *(("query", field.alias) for field in operation.query.model_fields.values()),
+        *([("header", "Idempotency-Key")] if operation.method == "POST" else []),
+        *([("header", "If-Match")] if operation.takes_if_match else []),
+    }
+
+    assert set(found) == wanted
+    required = {field.alias for field in operation.query.model_fields.values() if field.is_required()}
+    assert all(
+        one["required"] == (where == "path" or (where == "query" and name in required))
+        for (where, name), one in found.items()
+    )
+    assert ("requestBody" in described(operation)) == (operation.body is not None)
+
+
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
+def test_credentials_are_a_users_or_an_agents(operation: Operation) -> None:
+    security = described(operation)["security"]
+
+    assert security == ([] if operation.is_public else [{"user": []}, {"user": [], "client": []}])
+    assert set(DOCUMENT["components"]["securitySchemes"]) == {"user", "client"}
+
+
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
+def test_the_example_of_a_request_is_one_that_the_operation_takes(operation: Operation) -> None:
+    one = described(operation)
+    event = examples.event_of(operation.name)
+    query = read_query(event["rawQueryString"])
+
+    checked(operation.query, query)
+    for parameter in one["parameters"]:
+        if "example" in parameter and "pattern" in parameter["schema"]:
+            assert re.search(parameter["schema"]["pattern"], parameter["example"])
+    if operation.body is not None:
+        example = one["requestBody"]["content"]["application/json"]["example"]
+        checked(operation.body, read_object(json.dumps(example), kept=KEPT_AS_TEXT))
+
+
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
+def test_a_body_is_required_where_an_empty_one_is_refused(operation: Operation) -> None:
+    if operation.body is None:
+        return
+    required = described(operation)["requestBody"]["required"]
+    try:
+        checked(operation.body, {})
+    except errors.ValidationError:
+        assert required
+    else:
+        assert not required
+
+
+def test_every_example_of_an_answer_fits_its_schema() -> None:
+    for operation, status, response in responses():
+        models: list[type[BaseModel]] = [operation.result or results.Error]
+        found = [
+            held
+            for content in response.get("content", {}).values()
+            for held in [
+                *([content["example"]] if "example" in content else []),
+                *(example["value"] for example in content.get("examples", {}).values()),
+            ]
+        ]
+        if int(status) >= 400:
+            models = [results.Error]
+        has_body = int(status) >= 400 or operation.result is not None
+        assert bool(found) == has_body, (operation.name, status)
+        for held in found:
+            if set(held) == {"message"}:
+                continue
+            models[0].model_validate_json(json.dumps(held), strict=True)
+        if int(status) >= 400 and "examples" in str(response):
+            assert {held["code"] for held in found} == codes_in(response)
+
+
+def test_every_model_of_an_answer_has_an_example_that_is_used() -> None:
+    assert set(examples.ANSWERS) == {one.result for one in operations.ROUTES if one.result is not None}
+
+
+def test_objects_say_whether_there_may_be_more() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    closed = {name for name, schema in schemas.items() if schema.get("additionalProperties") is False}
+    objects = {name for name, schema in schemas.items() if schema.get("type") == "object"}
+
+    assert objects - closed == {"ErrorDetails", "GatewayError"}
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [("history", True), ("HISTORY", True), ("Context", True), ("x", False), ("historycontext", False)],
+)
+def test_a_channel_fits_its_schema_in_any_case(text: str, fits: bool) -> None:
+    [channel] = [p for p in described(SAMPLES["listEntries"])["parameters"] if p["name"] == "channel"]
+
+    assert bool(re.search(channel["schema"]["pattern"], text)) == fits

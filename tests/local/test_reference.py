@@ -1,0 +1,76 @@
+import asyncio
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import httpx
+import pytest
+
+from forklore.local.asgi import Receive, Response, Scope, Send, send_response
+from forklore.local.reference import with_reference
+
+
+async def behind(_scope: Scope, _receive: Receive, send: Send) -> None:
+    await send_response(send, Response(418, [], b"behind"))
+
+
+def ask(
+    path: str, *, method: str = "GET", document: Mapping[str, Any] = MappingProxyType({})
+) -> httpx.Response:
+    async def send() -> httpx.Response:
+        transport = httpx.ASGITransport(with_reference(behind, lambda: document))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.request(method, path)
+
+    return asyncio.run(send())
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/"])
+def test_the_page_loads_nothing_that_this_server_does_not_have(path: str) -> None:
+    page = ask(path)
+
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert 'url: "/openapi.json"' in page.text
+    links = re.findall(r'(?:src|href)="([^"]*)"', page.text)
+    assert len(links) == 3
+    for link in links:
+        assert ask(link).status_code == 200, link
+
+
+def test_the_bundled_swagger_ui_is_one_that_reads_openapi_3_1() -> None:
+    script = ask("/docs/swagger-ui-bundle.js")
+
+    assert script.headers["content-type"].startswith("text/javascript")
+    found = re.search(r'PACKAGE_VERSION:"(\d+)\.', script.text)
+    assert found
+    assert int(found[1]) >= 5
+
+
+def test_the_address_that_is_printed_leads_to_the_page() -> None:
+    response = ask("/")
+
+    assert (response.status_code, response.headers["location"]) == (307, "/docs")
+    assert "/docs" in response.text
+    assert ask("/", method="POST").status_code == 418
+
+
+def test_the_document_is_the_one_given() -> None:
+    response = ask("/openapi.json", document={"openapi": "3.1.0", "title": "é"})
+
+    assert (response.status_code, response.json()) == (200, {"openapi": "3.1.0", "title": "é"})
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/conversations"),
+        ("GET", "/docs/../__init__.py"),
+        ("GET", "/docs/%2e%2e/__init__.py"),
+        ("GET", "/docs/swagger-ui.js"),
+        ("GET", "/swagger-ui.css"),
+        ("POST", "/docs"),
+    ],
+)
+def test_everything_else_goes_to_the_gateway(method: str, path: str) -> None:
+    assert ask(path, method=method).status_code == 418

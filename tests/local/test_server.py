@@ -1,0 +1,295 @@
+"""The real server in a process of its own, on a free port of 127.0.0.1."""
+
+import http.client
+import json
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import httpx
+import pytest
+
+from tests.local.project import write_project
+
+ROOT = Path(__file__).parents[2]
+STARTS_WITHIN_SECONDS = 30
+STOPS_WITHIN_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server, the address it printed and everything it printed before it was ready."""
+
+    process: subprocess.Popen[str]
+    url: str
+    banner: str
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        """Send the signal and return the exit code and the standard error."""
+        self.process.send_signal(number)
+        _, errors = self.process.communicate(timeout=STOPS_WITHIN_SECONDS)
+        return self.process.returncode, errors
+
+
+def start(*arguments: str, module: str = "forklore.local", **environ: str) -> subprocess.Popen[str]:
+    known = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        cwd=ROOT,
+        env=known | environ,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+@contextmanager
+def running(*arguments: str, last_line: str, **options: str) -> Iterator[Running]:
+    """Start a server, wait until it has printed `last_line` and end it, whatever happens."""
+    process = start(*arguments, **options)
+    try:
+        assert process.stdout
+        banner = ""
+        while last_line not in banner:
+            line = process.stdout.readline()
+            assert line, process.communicate(timeout=STARTS_WITHIN_SECONDS)
+            banner += line
+        url = next(word for word in banner.split() if word.startswith("http://127.0.0.1:"))
+        yield Running(process, url, banner)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@contextmanager
+def server(folder: Path, *arguments: str, **environ: str) -> Iterator[Running]:
+    template = folder / "template.yaml"
+    if not template.exists():
+        write_project(folder)
+    options = {"PORT": "0"} | environ
+    with running("--template", str(template), *arguments, last_line="Ctrl+C", **options) as started:
+        yield started
+
+
+def test_the_line_to_try_works_as_printed(tmp_path: Path) -> None:
+    with server(tmp_path) as local:
+        [line] = [line for line in local.banner.splitlines() if "curl" in line]
+        words = shlex.split(line)
+        url = words[words.index("POST") + 1]
+        headers = [word.split(": ", 1) for word in words if ": " in word]
+        response = httpx.post(url, headers=dict(headers), content=words[words.index("-d") + 1])
+
+        event = response.json()
+        assert event["routeKey"] == "POST /v1/conversations"
+        assert json.loads(event["body"]) == {"title": "Hello"}
+        assert event["requestContext"]["authorizer"]["lambda"]["userId"] == "alice"
+        assert f"{local.url}/docs" in local.banner
+        assert "make run DATA=./data" in local.banner
+        assert httpx.get(f"{local.url}/docs").status_code == 200
+        assert local.stop() == (0, "")
+
+
+def test_over_the_wire_an_event_has_what_api_gateway_gives(tmp_path: Path) -> None:
+    with server(tmp_path) as local:
+        request = (
+            b"PUT /echo/a%40b%20c?x=1&x=2+3 HTTP/1.1\r\nHost: localhost\r\nX-Twice: 1\r\nx-tWICE: 2\r\n"
+            b"Authorization: Bearer zo\xc3\xab\r\nCookie: a=b; c=d\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n"
+        )
+        event = json.loads(exchange(local.url, request).partition(b"\r\n\r\n")[2])
+
+        assert event["rawQueryString"] == "x=1&x=2+3"
+        assert event["pathParameters"] == {"name": "a@b c"}
+        assert event["headers"]["x-twice"] == "1,2"
+        assert event["headers"]["content-length"] == "2"
+        assert event["cookies"] == ["a=b", "c=d"]
+        assert event["body"] == "{}"
+        assert event["requestContext"]["http"]["sourceIp"] == "127.0.0.1"
+        assert event["requestContext"]["authorizer"]["lambda"]["userId"] == "zoë"
+
+
+def exchange(url: str, request: bytes) -> bytes:
+    """Send the bytes and return all that comes back until the server closes."""
+    with socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), timeout=10) as connection:
+        connection.sendall(request)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def test_a_page_on_another_port_of_this_machine_may_call(tmp_path: Path) -> None:
+    with server(tmp_path) as local:
+        page = {"Origin": "http://localhost:3000"}
+        answer = httpx.get(f"{local.url}/echo/a", headers=page)
+        assert answer.headers["access-control-allow-origin"] == page["Origin"]
+        other = httpx.get(f"{local.url}/echo/a", headers={"Origin": "http://evil.example"})
+        assert "access-control-allow-origin" not in other.headers
+
+
+def test_head_has_the_headers_of_the_answer_and_no_body(tmp_path: Path) -> None:
+    with server(tmp_path) as local:
+        head = exchange(local.url, b"HEAD /echo/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+        assert head.startswith(b"HTTP/1.1 200 ")
+        assert b"content-type: application/json" in head
+        assert head.endswith(b"\r\n\r\n")
+
+
+def test_a_connection_goes_on_after_a_413(tmp_path: Path) -> None:
+    with server(tmp_path) as local:
+        connection = http.client.HTTPConnection(local.url.removeprefix("http://"), timeout=10)
+        connection.request("POST", "/v1/conversations", body=b"x" * (12 * 1024 * 1024))
+        response = connection.getresponse()
+        assert (response.status, response.read()) == (413, b'{"message":"Request Entity Too Large"}')
+        connection.request("GET", "/echo/a")
+        assert connection.getresponse().status == 200
+        connection.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_with_0_even_with_a_connection_open(tmp_path: Path, number: int) -> None:
+    with server(tmp_path) as local, httpx.Client() as client:
+        assert client.get(f"{local.url}/echo/a").status_code == 200
+
+        assert local.stop(number) == (0, "")
+
+
+def test_a_handler_that_hangs_does_not_keep_it(tmp_path: Path) -> None:
+    with server(tmp_path) as local:
+        response = httpx.post(f"{local.url}/v1/conversations", content="sleep", timeout=10)
+        assert response.status_code == 500  # its function's timeout; the thread sleeps on
+        started = time.monotonic()
+        code, errors = local.stop()
+
+        assert (code, time.monotonic() - started < 5) == (0, True)
+        assert errors == "Echo (POST /v1/conversations) did not answer in time\n"
+
+
+def test_an_idle_connection_is_kept_for_longer_than_clients_keep_it(tmp_path: Path) -> None:
+    """httpx gives one up after 5 s: a server that did so, too, would reset what is just being sent."""
+    with server(tmp_path) as local:
+        connection = http.client.HTTPConnection(local.url.removeprefix("http://"), timeout=10)
+        for pause in (5.5, 0):
+            connection.request("GET", "/echo/a")
+            response = connection.getresponse()
+            assert (response.status, bool(response.read())) == (200, True)
+            time.sleep(pause)
+        connection.close()
+
+
+def test_a_line_per_request_only_when_asked_for_and_without_content(tmp_path: Path) -> None:
+    with server(tmp_path, "--verbose") as local:
+        httpx.get(f"{local.url}/echo/secret?secret", headers={"Authorization": "Bearer secret"})
+        _, errors = local.stop()
+
+        assert errors.startswith("GET (ANY /echo/{name}) 200 ")
+        assert "secret" not in errors
+
+
+def test_a_functions_own_warnings_are_shown_with_their_fields(tmp_path: Path) -> None:
+    with server(tmp_path) as local:
+        for what in ("info", "warn"):
+            httpx.get(f"{local.url}/odd/{what}")
+        _, errors = local.stop()
+
+        [line] = [json.loads(line) for line in errors.splitlines()]
+        assert (line["level"], line["message"], line["who"]) == ("WARNING", "warned", "ann")
+
+
+def test_a_functions_other_lines_are_shown_when_asked_for(tmp_path: Path) -> None:
+    with server(tmp_path, "--verbose") as local:
+        httpx.get(f"{local.url}/odd/info")
+        _, errors = local.stop()
+
+        line, own = errors.splitlines()
+        assert json.loads(line)["status"] == "200"
+        assert own.startswith("GET (GET /odd/{what}) 200 ")
+
+
+def test_a_port_in_use_is_one_line_and_1(tmp_path: Path) -> None:
+    template = write_project(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = start("--template", str(template), "--port", str(port))
+        output, errors = refused.communicate(timeout=STARTS_WITHIN_SECONDS)
+
+    assert (refused.returncode, output) == (1, "")
+    assert errors == (
+        f"forklore: cannot listen on 127.0.0.1 port {port}: [Errno 98] Address already in use\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"FORKLORE_DYNAMODB_ENDPOINT": "nonsense"},
+        {"FORKLORE_API_KEYS": "nonsense"},
+        {"HOST": "not a host"},
+    ],
+    ids=lambda environ: next(iter(environ)),
+)
+def test_a_setting_that_cannot_work_is_one_line_and_1(tmp_path: Path, environ: dict[str, str]) -> None:
+    template = write_project(tmp_path)
+    refused = start("--template", str(template), **{"PORT": "0"} | environ)
+    _, errors = refused.communicate(timeout=STARTS_WITHIN_SECONDS)
+
+    assert refused.returncode == 1
+    assert errors.startswith("forklore: ")
+    assert errors.count("\n") == 1
+
+
+def test_with_an_endpoint_the_data_outlives_the_server(tmp_path: Path) -> None:
+    def count(**environ: str) -> Any:
+        with server(tmp_path, **environ) as local:
+            return httpx.get(f"{local.url}/odd/count").json()
+
+    with running(module="forklore.local.dynamodb", last_line="listening on") as store:
+        assert count(FORKLORE_DYNAMODB_ENDPOINT=store.url) == 1
+        assert count(FORKLORE_DYNAMODB_ENDPOINT=store.url) == 2
+        assert count() == 1
+        client = boto3.client(
+            "dynamodb",
+            endpoint_url=store.url,
+            region_name="us-east-1",
+            aws_access_key_id="any",
+            aws_secret_access_key="any",
+        )
+        assert client.get_item(TableName="forklore", Key={"PK": {"S": "x"}})["Item"]["n"] == {"N": "2"}
+        client.close()
+        assert store.stop(signal.SIGTERM) == (0, "")
+
+
+def test_a_deleted_tree_is_removed_in_the_background_also_with_an_endpoint() -> None:
+    made = "00000001-0000-4000-8000-000000000000"
+    ann = {"Authorization": "Bearer ann"}
+    with running(module="forklore.local.dynamodb", last_line="listening on") as store:
+        client = boto3.client(
+            "dynamodb",
+            endpoint_url=store.url,
+            region_name="us-east-1",
+            aws_access_key_id="any",
+            aws_secret_access_key="any",
+        )
+        environ = {"FORKLORE_DYNAMODB_ENDPOINT": store.url, "FORKLORE_DELETE_WAIT_SECONDS": "0"}
+        with running("--port", "0", last_line="Ctrl+C", **environ) as local:
+            conversations = f"{local.url}/v1/conversations"
+            assert "the token is the user id" in httpx.get(conversations).json()["details"]["message"]
+            assert httpx.post(conversations, json={"id": made}, headers=ann).status_code == 201
+            deleted = httpx.delete(f"{conversations}/{made}", headers=ann)
+            assert (deleted.status_code, deleted.content) == (204, b"")
+            assert httpx.delete(f"{conversations}/{made}", headers=ann).status_code == 404
+            give_up_at = time.monotonic() + 15
+            while len(left := client.scan(TableName="forklore")["Items"]) > 1:
+                assert time.monotonic() < give_up_at, [item["SK"] for item in left]
+                time.sleep(0.1)
+            assert local.stop() == (0, "")
+        client.close()
+
+    assert [item["PK"]["S"] for item in left] == [f"PTR#{made}"]

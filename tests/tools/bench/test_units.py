@@ -1,0 +1,115 @@
+"""Units by AWS's rules: examples of the rules, and DynamoDB Local where it follows them."""
+
+from typing import Any
+
+import boto3
+import pytest
+
+from forklore.storage.connection import Item
+from tests.support.dynamodb_local import dynoxide_or_skip
+from tests.support.tables import DEFINITION, NAME
+from tools.bench.units import item_bytes, units_of_get, units_of_query, units_of_write
+
+KEY: Item = {"PK": {"S": "g"}, "SK": {"S": "s"}}  # 2 + 1 + 2 + 1 bytes
+
+
+def filled(size: int, **more: Any) -> Item:
+    """Return an item of so many bytes, beside what it has more."""
+    return {**KEY, "b": {"B": bytes(size - item_bytes(KEY) - 1)}, **more}
+
+
+@pytest.mark.parametrize(
+    ("item", "size"),
+    [
+        ({"é": {"S": "é"}}, 4),
+        ({"n": {"N": "0"}}, 2),
+        ({"n": {"N": "1000000"}}, 3),
+        ({"n": {"N": "-123"}}, 5),
+        ({"b": {"BOOL": True}}, 2),
+        ({"m": {"M": {"a": {"S": "b"}}}}, 7),
+        ({"l": {"L": [{"S": "b"}, {"NULL": True}]}}, 8),
+        (filled(1024), 1024),
+    ],
+)
+def test_the_size_of_an_item(item: Item, size: int) -> None:
+    assert item_bytes(item) == size
+
+
+def test_an_attribute_that_forklore_does_not_write_is_refused() -> None:
+    with pytest.raises(ValueError, match="SS"):
+        item_bytes({"s": {"SS": ["a"]}})
+
+
+def test_a_query_adds_up_what_it_reads_and_a_batch_does_not() -> None:
+    assert units_of_query([100] * 82) == 3
+    assert sum(units_of_get(100) for _ in range(82)) == 82
+    assert units_of_query([]) == units_of_get(0) == 1
+    assert units_of_query([4096]) == 1
+    assert units_of_query([4096, 1], is_consistent=False) == 1
+
+
+@pytest.mark.parametrize("in_transaction", [False, True])
+def test_a_write_takes_the_larger_of_before_and_after_and_twice_that_in_a_transaction(
+    in_transaction: bool,
+) -> None:
+    times = 2 if in_transaction else 1
+
+    def units(before: Item | None, after: Item | None) -> int:
+        return units_of_write(before, after, in_transaction=in_transaction)
+
+    assert units(None, filled(1024)) == times
+    assert units(filled(1025), KEY) == 2 * times
+    assert units(KEY, None) == times
+    assert units(None, None) == times
+
+
+def test_an_append_takes_6_units_or_5_if_a_transaction_writes_copies_once() -> None:
+    entry: Item = {**KEY, "L1": {"S": "a"}}
+
+    def units(*, copies_twice: bool) -> int:
+        head = units_of_write(KEY, KEY, in_transaction=True, copies_twice=copies_twice)
+        return head + units_of_write(None, entry, in_transaction=True, copies_twice=copies_twice)
+
+    assert units(copies_twice=True) == 6
+    assert units(copies_twice=False) == 5
+    alone = [units_of_write(None, entry, in_transaction=False, copies_twice=twice) for twice in (True, False)]
+    assert alone == [2, 2]
+
+
+@pytest.mark.parametrize("in_transaction", [True, False])
+def test_dynoxide_counts_the_copies_of_a_new_entry_once(in_transaction: bool) -> None:
+    entry: Item = {**KEY, "L1": {"S": "a"}}
+    with dynoxide_or_skip() as endpoint:
+        client: Any = boto3.client(
+            "dynamodb",
+            endpoint_url=endpoint,
+            region_name="us-east-1",
+            aws_access_key_id="local",
+            aws_secret_access_key="local",
+        )
+        client.create_table(TableName=NAME, **DEFINITION)
+        put = {"TableName": NAME, "Item": entry}
+        if in_transaction:
+            answer = client.transact_write_items(TransactItems=[{"Put": put}], ReturnConsumedCapacity="TOTAL")
+            [taken] = answer["ConsumedCapacity"]
+        else:
+            taken = client.put_item(**put, ReturnConsumedCapacity="TOTAL")["ConsumedCapacity"]
+        client.close()
+
+    ours = units_of_write(None, entry, in_transaction=in_transaction, copies_twice=False)
+    assert taken["CapacityUnits"] == ours
+
+
+def test_an_index_takes_a_write_for_each_copy_that_changes() -> None:
+    entry, other = (filled(500, L1={"S": at}) for at in "ab")
+    longer = {**entry, "more": {"S": "x" * 1000}}
+    tree = {**KEY, "G1": {"S": "t"}, "G1S": {"S": "t"}, "members": {"N": "1"}}
+
+    def units(before: Item | None, after: Item | None) -> int:
+        return units_of_write(before, after, in_transaction=False)
+
+    assert units(None, entry) == units(entry, None) == 1 + 1
+    assert units(entry, entry) == 1
+    assert units(entry, other) == 1 + 2
+    assert units(entry, longer) == 2 + 2
+    assert units(tree, {**tree, "members": {"N": "2"}}) == 1, "the index holds keys only"

@@ -1,0 +1,43 @@
+"""The demo against the real local server, in processes of their own."""
+
+import subprocess
+import sys
+
+from tests.support.embedded_server import ROOT, embedded_server, environment
+
+RUN_S = 300
+
+
+def test_the_example_trees_read_back_as_written() -> None:
+    with embedded_server() as server_url:
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "tools.demo",
+                "examples/trees.jsonl",
+                "--url",
+                server_url,
+                "--user",
+                "reader",
+            ],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env=environment(PYTHONIOENCODING="utf-8"),
+            timeout=RUN_S,
+            check=False,
+        )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[0] == "tree soup"
+    for line in (
+        "trees         3",
+        "messages      29",
+        "conversations 12",
+        "forks         9",
+        "paths         12",
+    ):
+        assert line in done.stdout.splitlines()
+    assert done.stdout.splitlines()[-1] == "differences   0"

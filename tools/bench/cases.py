@@ -1,0 +1,264 @@
+"""What is measured: every operation of the contract, and the least that DynamoDB needs for it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from forklore.domain.model import Caller
+from forklore.fsck.shapes import Kind
+from tests.reliability.service import OPERATIONS
+from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
+
+PAGE, ROWS = 50, 20
+LARGE_BYTES = 200_000
+"""Text that does not fit in its entry."""
+
+E, C, P, H, M = Kind.ENTRY, Kind.CONV, Kind.PATH, Kind.HEAD, Kind.MEM
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The least that DynamoDB needs for the same result, without a promise of ours.
+
+    writes: the kinds of items that hold the result; each is put, updated or deleted on its own, outside of a
+    transaction. reads: the kinds that hold what is shown; those that are shown are read by one Query.
+    requests: how many that takes at the least.
+    """
+
+    writes: frozenset[Kind] = frozenset()
+    reads: frozenset[Kind] = frozenset()
+    requests: int = 1
+
+
+def puts(*kinds: Kind, requests: int = 1) -> Floor:
+    return Floor(writes=frozenset(kinds), requests=requests)
+
+
+def shows(*kinds: Kind, requests: int = 1) -> Floor:
+    return Floor(reads=frozenset(kinds), requests=requests)
+
+
+class Knows(Enum):
+    """What a process has done before; it always knows the time."""
+
+    NOTHING = "nothing"
+    READ = "read the conversation"
+    DONE = "done the same"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request. given: makes what it needs, by another process, and returns its fields.
+
+    floor: what it is held against. knows: what the process has done before, as this caller. key: whether it
+    has an Idempotency-Key. needs: the axis of the shape that must not be 0. base_only: one shape is enough,
+    as its code is that of another case.
+    """
+
+    operation: str
+    given: Callable[[World], Mapping[str, Any]]
+    floor: Floor
+    caller: Caller = ANN
+    knows: Knows = Knows.NOTHING
+    key: bool = False
+    needs: str | None = None
+    base_only: bool = False
+    is_end: bool = False
+
+    def __post_init__(self) -> None:
+        assert self.operation in OPERATIONS
+
+    @property
+    def is_read(self) -> bool:
+        return OPERATIONS[self.operation].method == "GET"
+
+    def suits(self, shape: Shape) -> bool:
+        """Tell whether the request can be made of a tree of this shape, and shows something new there."""
+        return (not self.base_only or shape == BASE) and (
+            self.needs is None or getattr(shape, self.needs) > 0
+        )
+
+
+def subject(world: World) -> dict[str, Any]:
+    return {"conversationId": world.subject}
+
+
+def fork(world: World) -> dict[str, Any]:
+    """Return a fork of the root, in the middle of the others."""
+    return {"conversationId": world.forks[len(world.forks) // 2]}
+
+
+def middle(world: World) -> str:
+    return world.entry_ids[len(world.entry_ids) // 2]
+
+
+def _append(
+    of: Callable[[World], dict[str, Any]] = subject, **more: Any
+) -> Callable[[World], dict[str, Any]]:
+    return lambda world: {**of(world), **world.said(), **more}
+
+
+def _context(world: World) -> dict[str, Any]:
+    return {**subject(world), **world.thought()}
+
+
+def _sync(world: World) -> dict[str, Any]:
+    """Return what extends the latest epoch, of twenty entries, by one."""
+    known = [world.texts.of(world.shape.entry_bytes) for _ in range(ROWS)]
+    sync = {**subject(world), "contentType": "note"}
+    world.ask("syncContext", PLANNER, **sync, content=known)
+    return {**sync, "content": [*known, world.texts.of(world.shape.entry_bytes)]}
+
+
+def _shared(level: str | None = None) -> Callable[[World], dict[str, Any]]:
+    """Return what is asked of a member who was just made one."""
+
+    def given(world: World) -> dict[str, Any]:
+        user = world.new_id()
+        world.ask("shareConversation", **subject(world), userId=user, accessLevel="writer")
+        return {**subject(world), "userId": user, **({"accessLevel": level} if level else {})}
+
+    return given
+
+
+def _offered(world: World) -> dict[str, Any]:
+    """Return the only pending transfer, of a small tree of its own."""
+    offer = {"conversationId": _small(world), "newOwnerUserId": "bob"}
+    return {"transferId": world.ask("requestTransfer", ANN, **offer).id}
+
+
+def _offers(world: World) -> dict[str, Any]:
+    _offered(world)
+    return {"role": "all"}
+
+
+def _offer(world: World) -> dict[str, Any]:
+    return {"conversationId": _small(world), "newOwnerUserId": "bob"}
+
+
+def _small(world: World) -> str:
+    """Make a tree of one entry that bob is a member of."""
+    made = world.new_id()
+    world.ask("appendEntry", conversationId=made, **world.said())
+    world.ask("shareConversation", conversationId=made, userId="bob", accessLevel="writer")
+    return made
+
+
+def _new(world: World) -> dict[str, Any]:
+    return {"id": world.new_id()}
+
+
+def _page(of: Callable[[World], dict[str, Any]] = subject, **query: Any) -> Callable[[World], dict[str, Any]]:
+    return lambda world: {**of(world), "limit": PAGE, **query}
+
+
+def _rows(**query: Any) -> Callable[[World], dict[str, Any]]:
+    return lambda world: {**subject(world), "limit": ROWS, **query}
+
+
+CASES: dict[str, Case] = {
+    "append": Case("appendEntry", _append(), puts(E), knows=Knows.READ),
+    "append, cold": Case("appendEntry", _append(), puts(E)),
+    "append, with a key": Case("appendEntry", _append(), puts(E), knows=Knows.READ, key=True),
+    "append, other member": Case("appendEntry", _append(), puts(E), caller=BOB, knows=Knows.READ),
+    "append, to a fork": Case("appendEntry", _append(fork), puts(E), knows=Knows.READ, needs="forks"),
+    "append, to a fork, cold": Case("appendEntry", _append(fork), puts(E), needs="forks"),
+    "append, context": Case("appendEntry", _context, puts(E), caller=PLANNER, knows=Knows.DONE),
+    "append, context, cold": Case("appendEntry", _context, puts(E), caller=PLANNER),
+    f"append, {BATCH_ENTRIES} at once": Case(
+        "appendEntry",
+        lambda world: {**subject(world), "entries": [world.said() for _ in range(BATCH_ENTRIES)]},
+        puts(E, requests=2),
+        knows=Knows.READ,
+    ),
+    "append, 200 KB": Case(
+        "appendEntry",
+        lambda world: {**subject(world), **world.said(LARGE_BYTES)},
+        puts(E, Kind.BLOB),
+        knows=Knows.READ,
+    ),
+    "append, to a new conversation": Case(
+        "appendEntry", _append(lambda world: {"conversationId": world.new_id()}), puts(E, C)
+    ),
+    "append, to a new fork": Case(
+        "appendEntry",
+        lambda world: {
+            "conversationId": world.new_id(),
+            "forkedAtConversationId": world.subject,
+            "forkedAtEntryId": middle(world),
+            **world.said(),
+        },
+        puts(E, C, P),
+    ),
+    "append, to a new child": Case(
+        "appendEntry",
+        lambda world: {
+            "conversationId": world.new_id(),
+            "startedByConversationId": world.subject,
+            **world.said(),
+        },
+        puts(E, C, M),
+    ),
+    "sync": Case("syncContext", _sync, puts(E), caller=PLANNER),
+    "create": Case("createConversation", _new, puts(C)),
+    "fork, before an entry": Case(
+        "forkConversation", lambda world: {**subject(world), "atEntryId": middle(world)}, puts(C, P)
+    ),
+    "fork, at the head": Case("forkConversation", subject, puts(C, P)),
+    "fork, of a fork": Case("forkConversation", fork, puts(C, P), needs="forks"),
+    "show": Case("getConversation", subject, shows(C, H)),
+    "change": Case("updateConversation", lambda world: {**subject(world), "title": "new"}, puts(C)),
+    "newest page": Case("listEntries", _page(tail=True), shows(E)),
+    "newest page, warm": Case("listEntries", _page(tail=True), shows(E), knows=Knows.READ),
+    "newest page, of a fork": Case("listEntries", _page(fork, tail=True), shows(E), needs="forks"),
+    "newest page, of a fork, warm": Case(
+        "listEntries", _page(fork, tail=True), shows(E), knows=Knows.READ, needs="forks"
+    ),
+    "newest page, an agent's": Case("listEntries", _page(tail=True), shows(E), caller=PLANNER),
+    "first page": Case("listEntries", _page(), shows(E)),
+    "page after a cursor": Case(
+        "listEntries",
+        lambda world: {**subject(world), "limit": PAGE, "afterCursor": middle(world)},
+        shows(E),
+    ),
+    "page, all forks": Case("listEntries", _page(allForks=True), shows(E)),
+    "latest epoch": Case("listEntries", _page(channel="context"), shows(E), caller=PLANNER),
+    "forks": Case("listForks", _rows(), shows(C)),
+    "children": Case("listChildren", _rows(), shows(C)),
+    "members": Case("listMemberships", _rows(), shows(M)),
+    "conversations, roots": Case("listConversations", lambda _: {"mode": "roots", "limit": ROWS}, shows(C)),
+    "conversations, latest forks": Case("listConversations", lambda _: {"limit": ROWS}, shows(C)),
+    "conversations, all": Case("listConversations", lambda _: {"mode": "all", "limit": ROWS}, shows(C)),
+    "share": Case(
+        "shareConversation",
+        lambda world: {**subject(world), "userId": world.new_id(), "accessLevel": "writer"},
+        puts(M),
+    ),
+    "change a member": Case("updateMembership", _shared("manager"), puts(M)),
+    "remove a member": Case("removeMembership", _shared(), puts(M)),
+    "offer": Case("requestTransfer", _offer, puts(Kind.XFER)),
+    "offers": Case("listTransfers", _offers, shows(Kind.XFER)),
+    "show an offer": Case("getTransfer", _offered, shows(Kind.XFER)),
+    "withdraw an offer": Case("deleteTransfer", _offered, puts(Kind.XFER)),
+    "accept an offer": Case("acceptTransfer", _offered, puts(M), caller=BOB),
+    "delete": Case("deleteConversation", lambda world: {"conversationId": _small(world)}, puts(Kind.GROUP)),
+    "delete, all": Case("deleteConversation", subject, puts(Kind.GROUP), is_end=True),
+    "health": Case("checkHealth", lambda _: {}, Floor(requests=0)),
+    "admin: conversations": Case(
+        "adminListConversations", lambda _: {"limit": ROWS}, shows(C), caller=ADMIN, base_only=True
+    ),
+    "admin: show": Case("adminGetConversation", subject, shows(C, H), caller=ADMIN, base_only=True),
+    "admin: newest page": Case("adminListEntries", _page(tail=True), shows(E), caller=ADMIN, base_only=True),
+    "admin: members": Case("adminListMemberships", _rows(), shows(M), caller=ADMIN, base_only=True),
+    "admin: forks": Case("adminListForks", _rows(), shows(C), caller=ADMIN, base_only=True),
+    "admin: children": Case("adminListChildren", _rows(), shows(C), caller=ADMIN, base_only=True),
+    "admin: delete": Case(
+        "adminDeleteConversation",
+        lambda world: {"conversationId": _small(world)},
+        puts(Kind.GROUP),
+        caller=ADMIN,
+        base_only=True,
+    ),
+}
+"""In the order of the contract."""

@@ -1,0 +1,276 @@
+"""What a cold start of each built function costs, beside a function that only makes a client of DynamoDB.
+
+python -m tools.bench.cold_start [--runs 5]
+
+Each start is one of Lambda's own runtime on this machine, anew; rounds of all functions, one after the other,
+so that what else the machine does meets all alike. The medians go to stdout as Markdown. The init is the
+interpreter, Lambda's client and the imports; AWS adds the fetching of the code. The store is moto, in this
+process: what a request waits for is not DynamoDB's time, so requests are given in CPU time of the function.
+`make size` sees to what it needs.
+"""
+
+import argparse
+import json
+import platform
+import re
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+
+from forklore.local import token
+from tests.functions.story import read_event
+from tests.support.deployed import Deployed, deployed
+from tests.support.dynamodb_local import moto_server
+from tests.support.runtime import BUILD, CLIENT, Built, Runtime, RuntimeMissing, runtime
+from tools.bench import timed_runtime
+from tools.bench.judging import NOISE, Target
+from tools.bench.markdown import table
+
+BARE = "bare function"
+FIRST = {
+    BARE: "getConversation",
+    "ConversationsFunction": "createConversation",
+    "EntriesFunction": "appendEntry",
+    "SharingFunction": "listTransfers",
+    "AdminFunction": "adminListConversations",
+    "AgentFunction": "agentAppendEntry",
+    "AuthorizerFunction": "authorizer",
+    "DeleteGroupFunction": "deleteGroup",
+    "SweepFunction": "sweep",
+}
+"""The sample event that each function is asked first."""
+TIMED = (timed_runtime.__file__,)
+PACKAGES = {
+    "boto3": "boto3",
+    "botocore": "boto3",
+    "pydantic": "pydantic",
+    "pydantic_core": "pydantic",
+    "aws_lambda_powertools": "Powertools",
+    "jwt": "PyJWT",
+    "cryptography": "PyJWT",
+    "forklore": "forklore",
+    "app": "forklore",
+    "awslambdaric": "Lambda's client",
+}
+"""What a module counts for, by its top-level name; all others count for what imported them first."""
+PYTHON = "Python"
+"""What counts for the interpreter itself."""
+TARGETS = {
+    "init": Target(1.5, accepted=1.51, why="Powertools, pydantic and our own modules are imported"),
+    "both": Target(1.5, accepted=1.77, why="the same, and the client is made in the first request"),
+}
+"""How many times the bare function's CPU any function may take: in the init; in it and the first request."""
+KINDS = (PYTHON, *dict.fromkeys(PACKAGES.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One cold start. init_ms, first_ms: of CPU. cold_ms, warm_ms: of the clock, until the answers."""
+
+    init_ms: float
+    first_ms: float
+    cold_ms: float
+    warm_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """What a module's own code took. kind: one of KINDS."""
+
+    kind: str
+    ms: float
+
+
+@contextmanager
+def started(service: Deployed, function: str, *client: str, **variables: str) -> Iterator[Runtime]:
+    """Start a function's runtime; the bare function's with the same settings, and without a layer."""
+    built = service.functions.built
+    if function == BARE:
+        built = bare(built)
+    with runtime(built, function, client=client, **service.functions.variables, **variables) as one:
+        yield one
+
+
+def bare(built: Built) -> Built:
+    """Return what the build would be if the bare function were all of it."""
+    folder = Path(__file__).parent / "bare_function"
+    properties = {"CodeUri": str(folder), "Layers": []}
+    function = {"Type": "AWS::Serverless::Function", "Properties": properties}
+    return replace(built, template={**built.template, "Resources": {BARE: function}})
+
+
+def ask(one: Runtime, function: str) -> float:
+    """Send a function its event; return the milliseconds until it has answered."""
+    invocation = one.invoke(read_event(FIRST[function]))
+    answer = invocation.answer
+    assert not (isinstance(answer, dict) and "errorType" in answer), (function, answer, one.log())
+    return invocation.ms
+
+
+def start(service: Deployed, function: str) -> Start:
+    """Start a function and send it its event twice."""
+    with started(service, function, *TIMED) as one:
+        cold_ms, warm_ms = ask(one, function), ask(one, function)
+        said = [line for line in one.log() if line.startswith(timed_runtime.SAYS)]
+        init_ms, asked_again_ms = (float(line.removeprefix(timed_runtime.SAYS)) for line in said[:2])
+    return Start(init_ms, asked_again_ms - init_ms, cold_ms, warm_ms)
+
+
+def imports(service: Deployed, function: str) -> list[Import]:
+    """Start a function and send it its event; return every module that it has imported."""
+    with started(service, function, *CLIENT, PYTHONPROFILEIMPORTTIME="1") as one:
+        ask(one, function)
+        return list(read_imports(one.log()))
+
+
+def read_imports(lines: Iterable[str]) -> Iterator[Import]:
+    """Yield the modules in what Python says with `-X importtime`, the last one first.
+
+    It names a module after those that it imports, which it indents by two more.
+
+    >>> said = [
+    ...     "import time: self [us] | cumulative | imported package",
+    ...     "import time:       200 |        200 | site",
+    ...     "import time:       300 |        300 |     urllib3",
+    ...     "import time:      1000 |       1300 |   botocore.session",
+    ...     "import time:       500 |       1800 | app",
+    ... ]
+    >>> [(one.kind, one.ms) for one in read_imports(said)]
+    [('forklore', 0.5), ('boto3', 1.0), ('boto3', 0.3), ('Python', 0.2)]
+    """
+    matches = (re.fullmatch(r"import time: +(\d+) \| +\d+ \| ( *)([\w.]+)", line.rstrip()) for line in lines)
+    around: list[str] = []
+    for match in reversed([match for match in matches if match]):
+        microseconds, indented, name = match.groups()
+        del around[len(indented) // 2 :]
+        kind = PACKAGES.get(name.partition(".")[0], around[-1] if around else PYTHON)
+        around.append(kind)
+        yield Import(kind, int(microseconds) / 1000)
+
+
+Medians = Mapping[str, Sequence[float]]
+"""Of each function: init_ms, first_ms, cold_ms, warm_ms."""
+
+
+def medians_of(starts: Mapping[str, Sequence[Start]]) -> Medians:
+    return {
+        function: [
+            statistics.median(getattr(one, name) for one in of_function)
+            for name in ("init_ms", "first_ms", "cold_ms", "warm_ms")
+        ]
+        for function, of_function in starts.items()
+    }
+
+
+def ratios_of(medians: Medians) -> dict[str, dict[str, float]]:
+    """Return how many times the bare function's each function takes: of TARGETS, and until the answer."""
+    bare_init, bare_first, bare_cold, _ = medians[BARE]
+    return {
+        function: {
+            "init": init / bare_init,
+            "both": (init + first) / (bare_init + bare_first),
+            "cold": cold / bare_cold,
+        }
+        for function, (init, first, cold, _) in medians.items()
+    }
+
+
+def show_starts(medians: Medians) -> str:
+    """Return the medians as Markdown, with the ratios to the bare function's."""
+    ratios = ratios_of(medians)
+    return table(
+        [
+            "function",
+            "init, ms CPU",
+            "× bare",
+            "first, ms CPU",
+            "both × bare",
+            "cold, ms",
+            "× bare",
+            "warm, ms",
+        ],
+        [
+            [
+                function,
+                f"{init:.0f}",
+                f"{ratios[function]['init']:.2f}",
+                f"{first:.0f}",
+                f"{ratios[function]['both']:.2f}",
+                f"{cold:.0f}",
+                f"{ratios[function]['cold']:.2f}",
+                f"{warm:.0f}",
+            ]
+            for function, (init, first, cold, warm) in medians.items()
+        ],
+    )
+
+
+def show_targets(medians: Medians) -> str:
+    """Return what is aimed at as Markdown, beside the function that takes the most."""
+    ratios, cells = ratios_of(medians), []
+    for name, target in TARGETS.items():
+        function = max(ratios, key=lambda one: ratios[one][name])
+        most = ratios[function][name]
+        accepted = "" if target.accepted is None else f"{target.accepted:g}"
+        cells.append(
+            [name, function, f"{most:.2f}", f"{target.most:g}", accepted, target.verdict(round(most, 2))]
+        )
+    return table(["× bare", "the largest", "is", "target", "accepted", ""], cells)
+
+
+def show_imports(imported: dict[str, list[list[Import]]]) -> str:
+    """Return the medians of each package's imports as Markdown."""
+    rows = []
+    for function, of_function in imported.items():
+        sums: dict[str, list[float]] = defaultdict(list)
+        for one in of_function:
+            for kind in KINDS:
+                sums[kind].append(sum(module.ms for module in one if module.kind == kind))
+        medians = [statistics.median(sums[kind]) for kind in KINDS]
+        modules = statistics.median(len(one) for one in of_function)
+        shown = [f"{ms:.0f}" if ms else "–" for ms in medians]
+        rows.append([function, *shown, f"{sum(medians):.0f}", f"{modules:.0f}"])
+    return table(["function", *KINDS, "all", "modules"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=5, help="starts of each function; the median counts (5)")
+    parser.add_argument(
+        "--build", type=Path, default=BUILD, help="the folder of the build (.aws-sam/here/build)"
+    )
+    options = parser.parse_args()
+    keys = json.dumps(token.key_set(token.development_key()))
+    parameters = {"Issuer": token.ISSUER, "Audience": token.AUDIENCE, "IssuerKeys": keys}
+    starts: dict[str, list[Start]] = {name: [] for name in FIRST}
+    imported: dict[str, list[list[Import]]] = {name: [] for name in FIRST}
+    try:
+        with moto_server() as endpoint, Progress(console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task("Starting functions", total=options.runs * len(FIRST))
+            for _ in range(options.runs):
+                with deployed(options.build, endpoint=endpoint, **parameters) as service:
+                    assert {BARE, *service.functions.built.functions} == set(FIRST), "FIRST misses a function"
+                    for function in FIRST:
+                        starts[function].append(start(service, function))
+                        imported[function].append(imports(service, function))
+                        progress.advance(task)
+    except RuntimeMissing as missing:
+        raise SystemExit(f"no cold start was measured: {missing}") from None
+    print(f"Cold starts: {platform.machine()}, medians of {options.runs}\n")
+    print(show_starts(medians_of(starts)))
+    print(f"\nWhat is aimed at; accepted is what was measured, and {NOISE - 1:.0%} more for noise:\n")
+    print(show_targets(medians_of(starts)))
+    print("\nWhat the imports cost, each package with what it brings of other modules, in ms:\n")
+    print(show_imports(imported))
+
+
+if __name__ == "__main__":
+    main()

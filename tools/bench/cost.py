@@ -1,0 +1,230 @@
+"""What each operation costs, beside the least that DynamoDB needs for the same result.
+
+python -m tools.bench.cost [--axes forks entries …] [--runs 20]
+
+Requests, rounds and bytes are counted; units are computed by AWS's rules from the items as they were before
+and after (tools/bench/units.py); times are those of this machine and DynamoDB Local, without HTTP.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+
+from forklore.domain.model import Caller
+from forklore.fsck.shapes import Kind, kind_of
+from forklore.storage.known import Known
+from forklore.usecases.deletion import run_deletion
+from tests.reliability.service import Answer, Process
+from tests.support.mailbox import Mailbox
+from tools.bench import units
+from tools.bench.cases import CASES, Case, Knows
+from tools.bench.local import local_dynamodb
+from tools.bench.markdown import table
+from tools.bench.meter import Cost, Meter, Touched
+from tools.bench.shapes import AXES, BASE, Shape, World, world
+
+CASCADE = "delete, the worker"
+NANO = 1_000_000
+COLUMNS = (
+    *("operation", "requests", "rounds", "read units", "write units", "copies once", "sent, KB"),
+    "received, KB",
+    *("CPU, ms", "wall, ms", "floor: requests", "read", "write", "ratio"),
+)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds of one run. cpu: of this process, all threads, botocore among them."""
+
+    cpu: float
+    wall: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a case costs on a shape. least: by the floor. times: medians; None: not taken."""
+
+    name: str
+    shape: Shape
+    cost: Cost
+    least: Cost
+    times: Times | None
+
+
+def least_of(case: Case, cost: Cost, answer: Answer) -> Cost:
+    """Return what the floor of a case comes to, from the items that it has touched."""
+    text = json.dumps(answer.body, default=str, ensure_ascii=False)
+    wrote = [
+        units.units_of_write(one.before, one.after, in_transaction=False)
+        for one in cost.touched
+        if one.is_write and one.kind in case.floor.writes and one.before != one.after
+    ]
+    found = {one.key: one.size for one in cost.touched if not one.is_write and _is_shown(one, text)}
+    read = [size for key, size in found.items() if kind_of(key) in case.floor.reads]
+    return Cost(
+        requests=case.floor.requests,
+        rounds=min(case.floor.requests, 1),
+        read_units=units.units_of_query(read) if case.floor.reads else 0.0,
+        write_units=sum(wrote),
+    )
+
+
+def _is_shown(read: Touched, answer: str) -> bool:
+    if read.after is None:
+        return False
+    match read.kind:
+        case Kind.MEM:
+            named = read.after["userId"]["S"]
+        case Kind.XFER:
+            named = read.after["id"]["S"] if "id" in read.after else read.key.sort[-36:]
+        case _:
+            named = read.key.sort[-36:]
+    return f'"{named}"' in answer
+
+
+class Asking:
+    """A process that asks for the cases of a world, and knows nothing but the time."""
+
+    def __init__(self, of: World) -> None:
+        self._world = of
+        self.process = Process(of.store)
+        self.process.ask("getConversation", Caller("nobody"), conversationId=of.new_id())
+
+    def prepared(self, case: Case) -> Mapping[str, Any]:
+        """Return what a case is asked with, when the process knows what it should."""
+        given = dict(case.given(self._world))
+        self.process.table.known = Known()
+        if case.knows is Knows.READ:
+            shown = {"conversationId": given["conversationId"]}
+            _done(case, self.process.ask("getConversation", case.caller, **shown))
+        if case.knows is Knows.DONE:
+            _done(case, self.process.ask(case.operation, case.caller, **given))
+            given = dict(case.given(self._world))
+        return given | ({"idempotency_key": self._world.new_id()} if case.key else {})
+
+
+class Counting(Asking):
+    """Counts what each case costs, once."""
+
+    def __init__(self, of: World) -> None:
+        super().__init__(of)
+        self._meter = Meter(of.store, self.process.table)
+
+    def row(self, name: str, case: Case, times: Times | None) -> Row:
+        """Return what a case costs. times: taken elsewhere."""
+        given = self.prepared(case)
+        self._meter.begin()
+        answer = _done(case, self.process.ask(case.operation, case.caller, **given))
+        cost = self._meter.end()
+        return Row(name, self._world.shape, cost, least_of(case, cost, answer), times)
+
+    def cascade(self) -> Row:
+        """Return what the worker takes that deletes the tree, whose deletion was asked for."""
+        self._meter.begin()
+        table, mailbox = self.process.table, Mailbox()
+        while not run_deletion(table, mailbox.queue, self._world.root, wait_s=0):
+            pass
+        cost = self._meter.end()
+        gone = [one for one in cost.touched if one.is_write and one.before and not one.after]
+        least = Cost(
+            requests=-(-len(gone) // 25),
+            rounds=1,
+            write_units=sum(units.units_of_write(one.before, None, in_transaction=False) for one in gone),
+        )
+        return Row(CASCADE, self._world.shape, cost, least, None)
+
+
+class Timing(Asking):
+    """Takes the time of each case, several times."""
+
+    def median(self, case: Case, runs: int) -> Times | None:
+        """Return the medians of so many runs; None where there can be none."""
+        taken = [] if case.is_end else [self._time(case) for _ in range(runs)]
+        if not taken:
+            return None
+        return Times(statistics.median(t.cpu for t in taken), statistics.median(t.wall for t in taken))
+
+    def _time(self, case: Case) -> Times:
+        given = self.prepared(case)
+        cpu, wall = time.process_time_ns(), time.perf_counter_ns()
+        answer = self.process.ask(case.operation, case.caller, **given)
+        taken = Times((time.process_time_ns() - cpu) / NANO, (time.perf_counter_ns() - wall) / NANO)
+        _done(case, answer)
+        return taken
+
+
+def _done(case: Case, answer: Answer) -> Answer:
+    assert answer.status < 300, (case.operation, answer)
+    return answer
+
+
+def rows_of(endpoint: str, shape: Shape, runs: int) -> Iterator[Row]:
+    """Yield what every case costs on a shape.
+
+    Cases that change nothing come first, and the tree's deletion last; times are taken on a tree of their
+    own, since what is run often makes another shape of it. runs: how often; 0: no times are taken.
+    """
+    chosen = [(name, case) for name, case in CASES.items() if case.suits(shape)]
+    chosen.sort(key=lambda named: (named[1].is_end, not named[1].is_read))
+    times: dict[str, Times | None] = {}
+    if runs:
+        with world(endpoint, shape) as of:
+            timing = Timing(of)
+            times = {name: timing.median(case, runs) for name, case in chosen}
+    with world(endpoint, shape) as of:
+        counting = Counting(of)
+        for name, case in chosen:
+            yield counting.row(name, case, times.get(name))
+        yield counting.cascade()
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Return rows in the order of the contract."""
+    order = [*CASES, CASCADE]
+    return sorted(rows, key=lambda row: order.index(row.name))
+
+
+def cells_of(row: Row) -> list[str]:
+    """Return what the columns say of a row."""
+    cost, least = row.cost, row.least
+    times = [f"{row.times.cpu:.1f}", f"{row.times.wall:.1f}"] if row.times else ["–", "–"]
+    return [
+        *(row.name, str(cost.requests), str(cost.rounds), f"{cost.read_units:g}", str(cost.write_units)),
+        *(str(cost.write_units_once), f"{cost.sent / 1000:.1f}", f"{cost.received / 1000:.1f}", *times),
+        *(str(least.requests), f"{least.read_units:g}", str(least.write_units), ratio(row)),
+    ]
+
+
+def ratio(row: Row) -> str:
+    """Return how many times the floor's units a case takes, in dollars' terms: a write unit is five reads."""
+
+    def weighed(cost: Cost) -> float:
+        return cost.read_units + 5 * cost.write_units
+
+    return f"{weighed(row.cost) / weighed(row.least):.1f}" if weighed(row.least) else "–"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--axes", nargs="*", choices=list(AXES), default=[], help="what varies, too")
+    parser.add_argument("--runs", type=int, default=20, help="how often each is run for its times (20)")
+    options = parser.parse_args()
+    shapes = list(dict.fromkeys([BASE, *(shape for axis in options.axes for shape in AXES[axis])]))
+    console = Console(stderr=True)
+    with local_dynamodb() as endpoint:
+        for shape in track(shapes, "Shapes", console=console):
+            rows = in_order(rows_of(endpoint, shape, options.runs))
+            print(f"\n{shape}\n", table(COLUMNS, [cells_of(row) for row in rows]), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

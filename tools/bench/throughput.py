@@ -1,0 +1,256 @@
+"""How many appends a second one process makes, with 1, 8 and 32 clients.
+
+python -m tools.bench.throughput [--seconds 3] [--latency-ms 10]
+
+To one conversation, to 32 forks of one tree, to 32 trees; by the use cases, by them where DynamoDB refuses
+what AWS would refuse, and over HTTP through the local server; and 100 forks at once. DynamoDB Local answers
+one transaction at a time and refuses none: conflicts are injected wherever two transactions on one item
+overlap, each of which is made to last as long as AWS's.
+"""
+
+import argparse
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+from typing import Any
+
+import httpx
+from rich.console import Console
+from rich.progress import track
+
+from forklore.domain.keys import Key
+from forklore.storage import items
+from forklore.storage.table import Table
+from tests.reliability.service import Process, new_store
+from tests.support.embedded_server import embedded_server
+from tests.support.tables import Request, Store, Wire, cancelled
+from tools.bench.local import local_dynamodb
+from tools.bench.markdown import table
+from tools.bench.shapes import ANN, Texts, conversation_id
+
+CLIENTS = (1, 8, 32)
+BURST = 100
+"""Forks of one conversation that are asked for at the same moment."""
+MANY = 32
+TEXT_BYTES = 1024
+CREATED, BUSY = 201, 503
+
+Append = Callable[[str, str], int]
+"""Appends a text to a conversation; returns the status."""
+
+
+class Conflicts:
+    """Refuses a transaction on an item that another one has hold of, as AWS does.
+
+    latency_s: how long each has hold of its items, beside what the emulator takes. count: refused so far.
+    Source: DynamoDB developer guide, "Transaction conflict handling".
+    """
+
+    def __init__(self, table: Table, latency_s: float) -> None:
+        self.count = 0
+        self._held: set[Key] = set()
+        self._lock = threading.Lock()
+        self._latency_s = latency_s
+        wire = Wire.of(table)
+        wire.before(self._leaves)
+        wire.after(self._arrives)
+
+    def _leaves(self, request: Request) -> Mapping[str, Any] | None:
+        if request.operation != "TransactWriteItems":
+            return None
+        wanted = _keys_of(request)
+        with self._lock:
+            is_refused = bool(wanted & self._held)
+            if is_refused:
+                self.count += 1
+            else:
+                self._held |= wanted
+                request.scratch["held"] = wanted
+        time.sleep(self._latency_s)
+        return cancelled(*["TransactionConflict"] * len(wanted)) if is_refused else None
+
+    def _arrives(self, request: Request, _parsed: dict[str, Any]) -> None:
+        with self._lock:
+            self._held -= request.scratch.pop("held", set())
+
+
+def _keys_of(request: Request) -> set[Key]:
+    parts = (part for one in request.body["TransactItems"] for part in one.values())
+    return {items.key(part.get("Item") or part["Key"]) for part in parts}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came of a run. conflicts: injected; None where none could be."""
+
+    appends: int
+    busy: int
+    seconds: float
+    latencies_ms: Sequence[float]
+    conflicts: int | None
+
+    @property
+    def rate(self) -> float:
+        return self.appends / self.seconds
+
+
+def measure(append: Append, targets: Sequence[str], clients: int, seconds: float) -> Measured:
+    """Let clients append as fast as they can, each to targets of its own where there are enough."""
+    texts = [Texts(Random(6)).of(TEXT_BYTES) for _ in range(8)]
+    statuses: list[int] = []
+    latencies: list[float] = []
+    until = time.perf_counter() + seconds
+
+    def work(client: int) -> None:
+        for number in count(client, clients):
+            began = time.perf_counter()
+            if began >= until:
+                return
+            status = append(targets[number % len(targets)], texts[number % len(texts)])
+            statuses.append(status)
+            if status == CREATED:
+                latencies.append((time.perf_counter() - began) * 1000)
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(clients) as threads:
+        list(threads.map(work, range(clients)))
+    taken = time.perf_counter() - began
+    assert set(statuses) <= {CREATED, BUSY}, set(statuses)
+    return Measured(statuses.count(CREATED), statuses.count(BUSY), taken, latencies, None)
+
+
+def burst_of_forks(store: Store, source: str, latency_s: float) -> Measured:
+    """Let BURST clients fork one conversation at the same moment, each once, with conflicts as on AWS."""
+    process = _that_sleeps(store)
+    conflicts = Conflicts(process.table, latency_s)
+    began = time.perf_counter()
+
+    def fork(_client: int) -> tuple[int, float]:
+        status = process.ask("forkConversation", ANN, conversationId=source).status
+        return status, (time.perf_counter() - began) * 1000
+
+    with ThreadPoolExecutor(BURST) as threads:
+        answers = list(threads.map(fork, range(BURST)))
+    assert {status for status, _ in answers} <= {CREATED, BUSY}, answers
+    taken = [at for status, at in answers if status == CREATED]
+    return Measured(len(taken), BURST - len(taken), max(taken) / 1000, taken, conflicts.count)
+
+
+def make_targets(store: Store, random: Random) -> dict[str, list[str]]:
+    """Make what is appended to; return the conversations by what they are called."""
+    process = Process(store)
+    ids = [conversation_id(random) for _ in range(1 + 2 * MANY)]
+    one, forks, trees = ids[0], ids[1 : 1 + MANY], ids[1 + MANY :]
+    for root in (one, *trees):
+        assert process.ask("createConversation", ANN, id=root, title="a title").status == CREATED
+    for fork in forks:
+        assert process.ask("forkConversation", ANN, conversationId=one, id=fork).status == CREATED
+    return {"one conversation": [one], f"{MANY} forks of one tree": forks, f"{MANY} trees": trees}
+
+
+def direct(process: Process) -> Append:
+    def append(conversation: str, text: str) -> int:
+        content = [{"role": "USER", "text": text}]
+        given: dict[str, Any] = {"contentType": "history", "content": content}
+        return process.ask("appendEntry", ANN, conversationId=conversation, **given).status
+
+    return append
+
+
+@contextmanager
+def over_http(store: Store) -> Iterator[Append]:
+    """Yield what appends through a local server of its own, in a process beside this one."""
+    assert store.endpoint is not None
+    variables = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint, "FORKLORE_TABLE": store.name}
+    limits = httpx.Limits(max_connections=2 * MANY)
+    with (
+        embedded_server(**variables) as url,
+        httpx.Client(base_url=url, headers={"Authorization": "Bearer ann"}, limits=limits) as client,
+    ):
+
+        def append(conversation: str, text: str) -> int:
+            body = {"contentType": "history", "content": [{"role": "USER", "text": text}]}
+            return client.post(f"/v1/conversations/{conversation}/entries", json=body).status_code
+
+        yield append
+
+
+def rows(endpoint: str, seconds: float, latency_s: float) -> Iterator[tuple[str, str, int, Measured]]:
+    """Yield what came of each way, target and number of clients."""
+    with new_store(endpoint) as store:
+        targets = make_targets(store, Random(6))
+        for name, conversations in targets.items():
+            for clients in CLIENTS:
+                process = Process(store)
+                yield "use cases", name, clients, measure(direct(process), conversations, clients, seconds)
+        for name, conversations in targets.items():
+            for clients in CLIENTS:
+                process = _that_sleeps(store)
+                conflicts = Conflicts(process.table, latency_s)
+                plain = measure(direct(process), conversations, clients, seconds)
+                refused = Measured(
+                    plain.appends, plain.busy, plain.seconds, plain.latencies_ms, conflicts.count
+                )
+                yield "use cases, conflicts", name, clients, refused
+        one = targets["one conversation"][0]
+        forked = burst_of_forks(store, one, latency_s)
+        yield "use cases, conflicts", f"{BURST} forks at once", BURST, forked
+        with over_http(store) as append:
+            for name, conversations in targets.items():
+                for clients in CLIENTS:
+                    yield "HTTP", name, clients, measure(append, conversations, clients, seconds)
+
+
+def _that_sleeps(store: Store) -> Process:
+    """Return a process whose retries wait as long as they do on AWS."""
+    process = Process(store)
+    process.table = store.process(sleep=time.sleep)
+    return process
+
+
+def table_of(measured: Sequence[tuple[str, str, int, Measured]]) -> str:
+    """Return a table in Markdown."""
+    cells = []
+    for by, name, clients, one in measured:
+        median = statistics.median(one.latencies_ms)
+        late = statistics.quantiles(one.latencies_ms, n=20)[-1]
+        refused = "–" if one.conflicts is None else f"{one.conflicts / max(one.appends, 1):.2f}"
+        figures = [f"{one.rate:.0f}", f"{median:.0f}", f"{late:.0f}", refused, str(one.busy)]
+        cells.append([by, name, str(clients), *figures])
+    names = [
+        "by",
+        "appends to",
+        "clients",
+        "a second",
+        "median, ms",
+        "95 %, ms",
+        "conflicts an append",
+        "503",
+    ]
+    return table(names, cells)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=3, help="how long each is measured (3)")
+    parser.add_argument(
+        "--latency-ms", type=float, default=10, help="how long a transaction takes on AWS (10)"
+    )
+    options = parser.parse_args()
+    with local_dynamodb() as endpoint:
+        runs = rows(endpoint, options.seconds, options.latency_ms / 1000)
+        console = Console(stderr=True)
+        measured = list(track(runs, "Appending", total=3 * 3 * len(CLIENTS) + 1, console=console))
+    print(table_of(measured))
+
+
+if __name__ == "__main__":
+    main()

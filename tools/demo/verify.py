@@ -1,0 +1,119 @@
+"""Read back what was loaded, several ways, and say what differs from the file."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from tools.demo.client import MalformedAnswerError, RefusedError, SeenEntry, SeenFork
+from tools.demo.load import LoadedTree
+from tools.demo.plan import leaves, path_to
+from tools.demo.shorten import shorten
+
+BACKWARD_PAGE = 3  # entries: small, so that short paths have several pages, too
+TEXT_SHOWN_MAX = 60  # characters of a text in a difference
+
+
+class Reader(Protocol):
+    """The reading half of demo.client.Client."""
+
+    def read_forward(self, conversation_id: str, *, limit: int | None = None) -> list[SeenEntry]: ...
+
+    def read_backward(self, conversation_id: str, *, limit: int | None = None) -> list[SeenEntry]: ...
+
+    def list_forks(self, conversation_id: str) -> list[SeenFork]: ...
+
+
+def verify_tree(reader: Reader, loaded: LoadedTree, *, on_path: Callable[[], None]) -> list[str]:
+    """Return what differs, a line each; empty when the server shows exactly what the file says.
+
+    Every path from the prompt to a leaf is read in the conversation where the leaf was written, three ways.
+    An error that the server answers to a read is a difference.
+    on_path: called after each path.
+    Raises UnreachableError if the server is gone.
+    """
+    tree, plan = loaded.plan.tree, loaded.plan
+    differences: list[str] = []
+    for leaf in leaves(tree):
+        conversation_id = loaded.conversation_ids[plan.conversation_of[leaf]]
+        expected = [
+            SeenEntry(loaded.entry_ids[index], tree.messages[index].role, tree.messages[index].text)
+            for index in path_to(tree, leaf)
+        ]
+        for way, read in _ways_to_read(reader):
+            try:
+                difference = compare_path(expected, read(conversation_id))
+            except (RefusedError, MalformedAnswerError) as error:
+                difference = str(error)
+            if difference is not None:
+                differences.append(f"{tree.tree_id}: conversation {conversation_id}, {way}: {difference}")
+        on_path()
+    try:
+        wrong = compare_forks(expected_forks(loaded), reader.list_forks(loaded.conversation_ids[0]))
+    except (RefusedError, MalformedAnswerError) as error:
+        wrong = [str(error)]
+    return differences + [f"{tree.tree_id}: {difference}" for difference in wrong]
+
+
+def compare_path(expected: Sequence[SeenEntry], seen: Sequence[SeenEntry]) -> str | None:
+    """Return the first difference between two views, None if there is none. Ids, roles and texts count."""
+    for number, (wanted, got) in enumerate(zip(expected, seen, strict=False), start=1):
+        if wanted != got:
+            return f"entry {number} of {len(expected)}: {_difference(wanted, got)}"
+    if len(seen) < len(expected):
+        return f"{len(expected) - len(seen)} missing at the end, from {_show(expected[len(seen)])}"
+    if len(seen) > len(expected):
+        return f"{len(seen) - len(expected)} extra at the end, from {_show(seen[len(expected)])}"
+    return None
+
+
+def expected_forks(loaded: LoadedTree) -> list[SeenFork]:
+    """Return what a fork list has to say of a tree: every conversation made, the root first."""
+    ids = loaded.conversation_ids
+    return [
+        SeenFork(ids[number], None, None, None)
+        if conversation.fork_point is None
+        else SeenFork(
+            ids[number],
+            ids[conversation.fork_point.conversation],
+            loaded.entry_ids[conversation.fork_point.before],
+            "before",
+        )
+        for number, conversation in enumerate(loaded.plan.conversations)
+    ]
+
+
+def compare_forks(expected: Sequence[SeenFork], seen: Sequence[SeenFork]) -> list[str]:
+    """Return the differences between two fork lists, a line each. Order does not count, repetition does."""
+    differences: list[str] = []
+    waiting = {fork.conversation_id: fork for fork in expected}
+    listed: set[str] = set()
+    for fork in seen:
+        wanted = waiting.pop(fork.conversation_id, None)
+        if fork.conversation_id in listed:
+            differences.append(f"fork list: {fork.conversation_id} is listed twice")
+        elif wanted is None:
+            differences.append(f"fork list: {fork.conversation_id} is listed, but not ours")
+        elif fork != wanted:
+            differences.append(f"fork list: expected {wanted}, got {fork}")
+        listed.add(fork.conversation_id)
+    return differences + [f"fork list: {conversation_id} is missing" for conversation_id in waiting]
+
+
+def _ways_to_read(reader: Reader) -> list[tuple[str, Callable[[str], list[SeenEntry]]]]:
+    return [
+        ("forward", reader.read_forward),
+        ("backward", lambda conversation_id: reader.read_backward(conversation_id, limit=BACKWARD_PAGE)),
+        ("one at a time", lambda conversation_id: reader.read_forward(conversation_id, limit=1)),
+    ]
+
+
+def _difference(wanted: SeenEntry, got: SeenEntry) -> str:
+    if (wanted.entry_id, wanted.role) != (got.entry_id, got.role):
+        return f"expected {_show(wanted)}, got {_show(got)}"
+    pairs = enumerate(zip(wanted.text, got.text, strict=False))
+    at = next((at for at, (one, other) in pairs if one != other), min(len(wanted.text), len(got.text)))
+    expected, seen = (text[at : at + TEXT_SHOWN_MAX] for text in (wanted.text, got.text))
+    return f"{wanted.entry_id} differs from character {at + 1} on: expected {expected!a}, got {seen!a}"
+
+
+def _show(entry: SeenEntry) -> str:
+    return f"{entry.role} {shorten(entry.text, TEXT_SHOWN_MAX)!r} ({entry.entry_id})"

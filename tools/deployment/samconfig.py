@@ -1,0 +1,35 @@
+"""`python -m tools.deployment.samconfig STAGE PARAMETER`: a parameter of a stage's last deployment.
+
+`sam deploy --guided` keeps the answers in samconfig.toml, one section for each stage (`--config-env`).
+"""
+
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+FILE = Path(__file__).parents[2] / "samconfig.toml"
+
+
+def read_parameters(text: str, stage: str) -> dict[str, str]:
+    """Return the template's parameters that are kept for a stage; none if it was never deployed.
+
+    text: of samconfig.toml. `parameter_overrides` is one text, in which values are quoted as for a shell, or
+    a list of texts.
+
+    >>> read_parameters("[try.deploy.parameters]\\nparameter_overrides = 'Admins=\\"ann\\"'", "try")
+    {'Admins': 'ann'}
+    """
+    kept = tomllib.loads(text).get(stage, {}).get("deploy", {}).get("parameters", {})
+    overrides = kept.get("parameter_overrides", [])
+    pairs = shlex.split(overrides) if isinstance(overrides, str) else overrides
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
+
+
+def main(stage: str, parameter: str) -> None:
+    """Print the value."""
+    print(read_parameters(FILE.read_text(encoding="utf-8"), stage).get(parameter, ""))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])
