@@ -6,13 +6,13 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from forklore.aws import jobs
-from forklore.aws.wiring import Settings
+from forklore.aws.wiring import ServiceSettings
 
 
 def handler(event: dict[str, Any], context: Any) -> Any:
     """Return which messages failed; they come again, the others do not."""
 
-    settings = Settings.from_environment()  # a wrong one fails all messages at once: they come again
+    settings = ServiceSettings.from_environment()  # a wrong one fails all messages at once: they come again
 
     def do_message(record: SQSRecord) -> None:
         jobs.do_message(record.body, context, settings)

@@ -22,9 +22,9 @@ from forklore.domain.model import (
     Head,
     Metrics,
     StartedBy,
-    Usage,
+    TokenUsage,
 )
-from forklore.usecases.opening import Shown
+from forklore.usecases.loading import ConversationDetails
 from tests.aws.world import conversation_id
 from tests.domain.builders import examples
 
@@ -64,15 +64,17 @@ def test_text_that_was_sent_is_copied_as_it_is(text: str) -> None:
     assert answers.to_json({"a": [kept, {"b": kept}]}) == f'{{"a":[{text},{{"b":{text}}}]}}'
 
 
-def shown(conversation: Conversation | None = None, **head: Any) -> Shown:
+def shown(conversation: Conversation | None = None, **head: Any) -> ConversationDetails:
     plain = Conversation(conversation_id=ROOT, group_id="the-tree", created_at=AT, client_id="planner")
-    return Shown(conversation or plain, Head(owner="ann", changed_at=AT, **head), AccessLevel.WRITER, "ann")
+    return ConversationDetails(
+        conversation or plain, Head(owner="ann", changed_at=AT, **head), AccessLevel.WRITER, "ann"
+    )
 
 
 @given(nano=st.one_of(st.integers(0, 10**12), st.integers(0, 10**30)))
 @examples(300)
 def test_a_cost_is_written_exactly_in_plain_digits(nano: int) -> None:
-    metrics = Metrics(usage=Usage(cost_nano_usd=nano))
+    metrics = Metrics(usage=TokenUsage(cost_nano_usd=nano))
     text = answers.to_json(answers.conversation(shown(metrics=metrics)))
     [cost] = re.findall(r'"costUsd":([^}]*)}', text)
 
@@ -93,7 +95,7 @@ def test_a_cost_is_written_exactly_in_plain_digits(nano: int) -> None:
     ],
 )
 def test_a_cost_shows_as_many_digits_as_it_needs(nano: int, cost: str) -> None:
-    answer = answers.conversation(shown(metrics=Metrics(usage=Usage(cost_nano_usd=nano))))
+    answer = answers.conversation(shown(metrics=Metrics(usage=TokenUsage(cost_nano_usd=nano))))
 
     assert answers.to_json(answer["metrics"]["costUsd"]) == cost
 
@@ -119,7 +121,7 @@ def test_a_conversation_shows_all_that_it_can_have() -> None:
         fork_point=ForkPoint(ROOT, ENTRY, ForkPosition.BEFORE),
         started_by=StartedBy(ROOT, ENTRY),
     )
-    metrics = Metrics(3, Usage(1, 2, 3, 1_500_000_000))
+    metrics = Metrics(3, TokenUsage(1, 2, 3, 1_500_000_000))
     text = answers.to_json(answers.conversation(shown(conversation, preview="hello", metrics=metrics)))
 
     results.Conversation.model_validate_json(text, strict=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from forklore.api import cursors, operations
 from forklore.api.operation import Operation
-from forklore.domain.keys import Listed
+from forklore.domain.keys import ListKey
 from forklore.errors import InvalidCursorError
 from forklore.usecases.lists import Place
 from tests.aws.gateway import Answer, Gateway, table_on_moto
@@ -36,8 +36,8 @@ from tests.aws.world import (
 from tests.domain.builders import examples
 
 RESOURCE = "forks/of-one"
-EARLIER = Listed("2026-01-01T00:00:00.000Z", conversation_id(1))
-LATER = Listed("2026-01-02T00:00:00.000Z", conversation_id(2))
+EARLIER = ListKey("2026-01-01T00:00:00.000Z", conversation_id(1))
+LATER = ListKey("2026-01-02T00:00:00.000Z", conversation_id(2))
 PLACES = [Place(EARLIER), Place(LATER, EARLIER)]
 
 

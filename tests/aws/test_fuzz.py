@@ -486,8 +486,8 @@ def test_random_requests_are_refused_properly_or_done_exactly(
         counts = dict(sorted(statuses.items()))
         sys.stdout.write(f"\nfuzz {operation.name}: {statuses.total()} requests, {counts} ")
     assert statuses.total() >= CASES
-    least = 1 if operation.name in ENDS else CASES // 20
-    assert statuses[operation.status] >= least, "too few are accepted for this to say much"
+    minimum = 1 if operation.name in ENDS else CASES // 20
+    assert statuses[operation.status] >= minimum, "too few are accepted for this to say much"
     assert statuses.keys() - {operation.status}, "none is refused"
 
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import pytest
 
 from forklore.api import requests, results
-from forklore.api.operation import Call, Operation
+from forklore.api.operation import CheckedRequest, Operation
 from forklore.aws.http import resolver_for
 from forklore.aws.wiring import open_table
 from forklore.domain.jsontext import JsonText
@@ -158,10 +158,10 @@ def test_nothing_that_is_sent_reaches_a_log(open_world: World, logged: Logged) -
     assert {record.getMessage() for record in logged.records} == {"request"}
 
 
-def failing_with(bug: Exception) -> Callable[[Call], NoReturn]:
+def failing_with(bug: Exception) -> Callable[[CheckedRequest], NoReturn]:
     """Return a use case that fails with `bug`, caused by another one that holds content, too."""
 
-    def fail(_call: Call) -> NoReturn:
+    def fail(_call: CheckedRequest) -> NoReturn:
         bug.add_note(f"content {CANARY}")
         raise bug from KeyError(f"content {CANARY}")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from forklore.api import operations
-from forklore.api.operation import Asked, Service
+from forklore.api.operation import RawRequest, Service
 from forklore.aws.wiring import open_queue, open_table
 from forklore.domain.model import Caller
 from forklore.errors import NotFoundError
@@ -159,7 +159,7 @@ def test_which_list_a_cursor_is_of_is_judged_after_existence_and_membership(
 
 
 def test_a_stranger_is_not_told_that_a_tree_is_full(warm: None, world: World) -> None:
-    known = open_table().known
+    known = open_table().cache
     known.mark_full(ROOT)
     try:
         assert_refused(world.send(append(PLAIN, **STRANGER)), FORBIDDEN)
@@ -185,4 +185,4 @@ def test_what_can_be_no_user_is_no_member(world: World, name: str, user: str) ->
     service = Service(open_table(), open_queue())
 
     with pytest.raises(NotFoundError):
-        operation(service, Asked(Caller("ann"), path, query, body if operation.body else {}))
+        operation(service, RawRequest(Caller("ann"), path, query, body if operation.body else {}))

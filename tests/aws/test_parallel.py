@@ -12,7 +12,7 @@ import pytest
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 
 from forklore.api import operations, results
-from forklore.api.operation import Call, Operation
+from forklore.api.operation import CheckedRequest, Operation
 from forklore.aws import http
 from forklore.local.invocation import LambdaContext
 from forklore.local.template import Function
@@ -61,9 +61,13 @@ def ask_all(gateway: Gateway, pool: ThreadPoolExecutor) -> list[tuple[str, Any]]
     """
     entrance, inside = Meeting(), Meeting()
 
-    def tell(call: Call) -> Mapping[str, Any]:
+    def tell(request: CheckedRequest) -> Mapping[str, Any]:
         inside.wait()
-        return {"caller": call.caller.user_id, "client": call.caller.client_id, "path": dict(call.path)}
+        return {
+            "caller": request.caller.user_id,
+            "client": request.caller.client_id,
+            "path": dict(request.path),
+        }
 
     app = http.resolver_for([Operation("tell", "GET", CONVERSATIONS, tell, results.Health)])
 

@@ -14,7 +14,7 @@ import pytest
 from forklore.aws import telemetry
 from forklore.aws.direct import AgainError
 from forklore.aws.telemetry import Metric, embedded, of_dynamodb, printable
-from forklore.aws.wiring import Usage, open_table
+from forklore.aws.wiring import Consumption, open_table
 from forklore.local.invocation import LambdaContext
 from tests.aws.direct import Direct
 from tests.aws.gateway import Gateway
@@ -309,7 +309,7 @@ def test_a_deployment_that_shows_no_lines_makes_none(
 
 
 def test_what_is_rare_is_a_metric_only_when_it_happened() -> None:
-    usage = Usage()
+    usage = Consumption()
     assert {metric.name: metric.value for metric in of_dynamodb(usage)} == {
         "DynamoDBCalls": 0,
         "ReadUnits": 0,

@@ -7,7 +7,7 @@ import pytest
 
 from forklore.api.operation import Service
 from forklore.aws.answering import service_for
-from forklore.aws.wiring import Settings, Usage
+from forklore.aws.wiring import Consumption, ServiceSettings
 from forklore.errors import UnavailableError
 from tests.aws.gateway import Gateway
 
@@ -15,7 +15,7 @@ from tests.aws.gateway import Gateway
 def ask_for_service(left_s: float) -> Service:
     """Return what answers a request to a function that has so many seconds left."""
     context = SimpleNamespace(get_remaining_time_in_millis=lambda: left_s * 1000)
-    return service_for(context, Usage(), Settings("t"))
+    return service_for(context, Consumption(), ServiceSettings("t"))
 
 
 @pytest.mark.usefixtures("gateway")

@@ -1,6 +1,6 @@
 import pytest
 
-from forklore.aws.wiring import Settings
+from forklore.aws.wiring import ServiceSettings
 
 
 @pytest.fixture
@@ -12,18 +12,18 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def test_a_table_is_all_that_must_be_set(environment: pytest.MonkeyPatch) -> None:
-    assert Settings.from_environment() == Settings("t", None, None, 35)
+    assert ServiceSettings.from_environment() == ServiceSettings("t", None, None, 35)
 
     environment.delenv("FORKLORE_TABLE")
     with pytest.raises(RuntimeError, match="FORKLORE_TABLE"):
-        Settings.from_environment()
+        ServiceSettings.from_environment()
 
 
 def test_what_is_set_is_read(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FORKLORE_QUEUE", "https://sqs/jobs")
     environment.setenv("FORKLORE_DELETE_WAIT_SECONDS", "2")
 
-    assert Settings.from_environment() == Settings("t", None, "https://sqs/jobs", 2)
+    assert ServiceSettings.from_environment() == ServiceSettings("t", None, "https://sqs/jobs", 2)
 
 
 @pytest.mark.parametrize("wait", ["-1", "1.5", "900", "soon", "²"])
@@ -32,4 +32,4 @@ def test_a_wait_that_cannot_be_is_refused(environment: pytest.MonkeyPatch, wait:
     environment.setenv("FORKLORE_DELETE_WAIT_SECONDS", wait)
 
     with pytest.raises(RuntimeError, match="FORKLORE_DELETE_WAIT_SECONDS"):
-        Settings.from_environment()
+        ServiceSettings.from_environment()

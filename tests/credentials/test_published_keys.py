@@ -23,7 +23,7 @@ from forklore.credentials.kept_keys import (
     RETRY_SECONDS,
     KeptKeys,
 )
-from forklore.credentials.settings import Settings
+from forklore.credentials.settings import AuthorizerSettings
 from forklore.errors import UnavailableError
 from tests.credentials.issuer import AUDIENCE, EC, RSA, Issuer
 from tests.credentials.publisher import KEYS, Publisher, Serve, certified, dripping, endless, publishing
@@ -88,7 +88,9 @@ def hasty(tls: tuple[ssl.SSLContext, ssl.SSLContext], issuer: Issuer, publisher:
 
 
 def new_world(issuer: Issuer, publisher: Publisher, fetch: Callable[[str], bytes]) -> World:
-    settings = Settings.from_environment({"FORKLORE_ISSUER": publisher.issuer, "FORKLORE_AUDIENCE": AUDIENCE})
+    settings = AuthorizerSettings.from_environment(
+        {"FORKLORE_ISSUER": publisher.issuer, "FORKLORE_AUDIENCE": AUDIENCE}
+    )
     clock = Clock()
     return World(issuer, publisher, clock, make_authorizer(settings, fetch=fetch, now=clock))
 
@@ -402,7 +404,7 @@ def test_keys_that_are_set_are_used_and_nothing_is_fetched(
     def fetch(_url: str) -> bytes:
         raise AssertionError("the network was asked")
 
-    authorizer = make_authorizer(Settings.from_environment(environment), fetch=fetch)
+    authorizer = make_authorizer(AuthorizerSettings.from_environment(environment), fetch=fetch)
 
     assert authorizer.context_of({"headers": bearer(issuer.token())}) == GOOD
     assert authorizer.context_of({"headers": bearer(issuer.token(header={"kid": "unknown"}))}) == NOBODY
@@ -412,7 +414,7 @@ def test_an_issuer_with_a_slash_behind_has_its_document_where_it_should_be(
     tls: tuple[ssl.SSLContext, ssl.SSLContext], issuer: Issuer, publisher: Publisher
 ) -> None:
     publisher.document["issuer"] = own = f"{publisher.issuer}/"
-    settings = Settings.from_environment({"FORKLORE_ISSUER": own, "FORKLORE_AUDIENCE": AUDIENCE})
+    settings = AuthorizerSettings.from_environment({"FORKLORE_ISSUER": own, "FORKLORE_AUDIENCE": AUDIENCE})
     authorizer = make_authorizer(settings, fetch=partial(fetch, seconds=SECONDS, tls=tls[1]))
 
     assert authorizer.context_of({"headers": bearer(issuer.token(iss=own))}) == GOOD

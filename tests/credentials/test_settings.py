@@ -9,7 +9,7 @@ import pytest
 
 from forklore.credentials.api_keys import hash_of
 from forklore.credentials.authorizer import open_authorizer
-from forklore.credentials.settings import Settings
+from forklore.credentials.settings import AuthorizerSettings
 from functions.authorizer.app import handler
 from tests.credentials.issuer import Issuer, public_rsa
 
@@ -18,8 +18,8 @@ SECRET = "hunter2"
 HASH = hash_of(SECRET)
 
 
-def read(**changes: str) -> Settings:
-    return Settings.from_environment(
+def read(**changes: str) -> AuthorizerSettings:
+    return AuthorizerSettings.from_environment(
         {**LEAST, **{f"FORKLORE_{name}": text for name, text in changes.items()}}
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 from forklore.api.operations import admin, conversations, entries, sharing
 from forklore.aws import telemetry
-from forklore.aws.wiring import Usage
+from forklore.aws.wiring import Consumption
 from forklore.storage.table import GROUP_GIGABYTES_MAX
 from tests.deployment.document import (
     FUNCTION,
@@ -455,7 +455,7 @@ def test_the_api_s_metrics_are_those_of_its_stage() -> None:
 
 def test_a_tree_is_told_of_before_its_appends_are_refused() -> None:
     """DynamoDB tells sizes in whole gigabytes; the metric is in bytes."""
-    told, usage = [], Usage()
+    told, usage = [], Consumption()
     for gigabytes in (GROUP_GIGABYTES_MAX - 2, GROUP_GIGABYTES_MAX - 1):
         usage.note_tree(gigabytes)
         told.append(usage.largest_tree_bytes)
@@ -469,7 +469,7 @@ def test_a_tree_is_told_of_before_its_appends_are_refused() -> None:
 def emitted(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[tuple[str, ...]]]:
     """Return every metric that forklore can emit, with the sets of dimensions that it is counted under."""
     monkeypatch.setenv("FORKLORE_STACK", "forklore")
-    usage = Usage()
+    usage = Consumption()
     usage.calls = usage.retries = usage.conflicts = usage.throttles = usage.heads_ahead = 1
     usage.read_units = usage.write_units = 1.0
     usage.clock_offset_ms = usage.largest_tree_bytes = 1

@@ -14,9 +14,9 @@ ALLOWED = {
 }
 
 
-def allows(level: AccessLevel | None, least: AccessLevel) -> bool:
+def allows(level: AccessLevel | None, minimum: AccessLevel) -> bool:
     try:
-        access.require(level, least)
+        access.require(level, minimum)
     except ForbiddenError:
         return False
     return True
@@ -28,16 +28,16 @@ def test_the_levels_are_spelled_as_the_contract_has_them() -> None:
 
 @pytest.mark.parametrize("level", AccessLevel)
 def test_each_level_allows_itself_and_those_below_it_and_no_more(level: AccessLevel) -> None:
-    assert {least for least in AccessLevel if allows(level, least)} == ALLOWED[level]
-    assert {least for least in AccessLevel if level.implies(least)} == ALLOWED[level]
+    assert {minimum for minimum in AccessLevel if allows(level, minimum)} == ALLOWED[level]
+    assert {minimum for minimum in AccessLevel if level.implies(minimum)} == ALLOWED[level]
 
 
 def test_somebody_who_is_not_a_member_is_allowed_nothing() -> None:
-    assert not any(allows(None, least) for least in AccessLevel)
+    assert not any(allows(None, minimum) for minimum in AccessLevel)
 
 
 def test_the_levels_that_are_enough_are_those_that_imply_the_least() -> None:
-    assert {least: access.levels_from(least) for least in AccessLevel} == {
+    assert {minimum: access.levels_from(minimum) for minimum in AccessLevel} == {
         READER: (OWNER, MANAGER, WRITER, READER),
         WRITER: (OWNER, MANAGER, WRITER),
         MANAGER: (OWNER, MANAGER),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forklore.domain import ids, keys
 from forklore.domain.ids import FIRST, LAST, EntryId
-from forklore.domain.keys import Key, Listed, SortRange
+from forklore.domain.keys import Key, ListKey, SortRange
 from forklore.domain.model import Channel
 from tests.domain.builders import FORK, ROOT, C, H, at, conversation, examples
 
@@ -90,7 +90,7 @@ def test_no_two_users_or_clients_share_a_key_and_no_one_s_key_begins_with_anothe
 ONES_OWN: list[Callable[[str], Key]] = [
     lambda user: keys.member(ROOT, user),
     lambda user: keys.context(ROOT, FORK, user),
-    lambda user: keys.mine(user, ids.created_at(at(1)), ROOT, is_child=True),
+    lambda user: keys.user_tree(user, ids.created_at(at(1)), ROOT, is_child=True),
 ]
 
 
@@ -121,13 +121,13 @@ def test_no_user_s_tree_is_listed_for_another(
 ) -> None:
     """No user's range holds another's (F27), nor that of roots a child, or the other way round."""
     owner, other = users
-    key = keys.mine(owner, ids.timestamp(created_ms), group_id, is_child=is_child)
+    key = keys.user_tree(owner, ids.timestamp(created_ms), group_id, is_child=is_child)
 
-    assert within(key, keys.mine_range(owner, is_child=is_child))
-    assert not within(key, keys.mine_range(owner, is_child=not is_child))
-    assert not within(key, keys.mine_range(other, is_child=is_child))
+    assert within(key, keys.user_trees_range(owner, is_child=is_child))
+    assert not within(key, keys.user_trees_range(owner, is_child=not is_child))
+    assert not within(key, keys.user_trees_range(other, is_child=is_child))
     assert not within(key, keys.transfers_range(owner))
-    assert keys.in_mine(key.sort) == ((ids.timestamp(created_ms), group_id), is_child)
+    assert keys.in_user_tree(key.sort) == ((ids.timestamp(created_ms), group_id), is_child)
 
 
 # What lies in a tree's partition
@@ -170,7 +170,7 @@ def test_each_kind_of_item_is_in_its_own_range_alone(
     assert found(keys.heads_range(FORK)) == set()
     assert found(keys.tree_range(FORK)) == set()
     assert found(keys.contexts_range(FORK)) == set()
-    assert found(keys.mine_range(user, is_child=False)) == set()
+    assert found(keys.user_trees_range(user, is_child=False)) == set()
 
 
 def test_each_kind_of_key_is_spelled_as_the_design_has_it() -> None:
@@ -189,9 +189,9 @@ def test_each_kind_of_key_is_spelled_as_the_design_has_it() -> None:
     assert keys.entry(ROOT, entry_id) == (ROOT, f"{created_at}#{entry_id}")
     assert keys.blob(ROOT, entry_id, 7) == (f"BLOB#{ROOT}#{entry_id}", "0007")
     assert keys.pointer(FORK) == (f"PTR#{FORK}", "PTR")
-    assert keys.mine("a#b", created_at, ROOT, is_child=False) == ("USER#a%23b", f"{created_at}#{ROOT}")
-    child = keys.mine("a#b", created_at, ROOT, is_child=True)
-    assert child == ("USER#a%23b", f"CHILD#{created_at}#{ROOT}")
+    assert keys.user_tree("a#b", created_at, ROOT, is_child=False) == ("USER#a%23b", f"{created_at}#{ROOT}")
+    child = keys.user_tree("a#b", created_at, ROOT, is_child=True)
+    assert child == ("USER#a%23b", f"STARTED#{created_at}#{ROOT}")
     assert keys.by_conversation(FORK, H, entry_id) == f"{FORK}#H#{created_at}#{entry_id}"
     assert keys.by_conversation(FORK, C, entry_id) == f"{FORK}#C#{created_at}#{entry_id}"
 
@@ -259,7 +259,7 @@ def test_the_conversation_of_a_head_comes_back_from_its_key() -> None:
 
 TIMES = [ids.timestamp(milliseconds) for milliseconds in (0, 1, 1_000, ids.MILLISECONDS_MAX)]
 LISTED_IDS = [NIL, str(uuid.UUID(int=1)), conversation(1), conversation(2), MAX]
-PLACES = [Listed(created_at, one) for created_at in TIMES for one in LISTED_IDS]
+PLACES = [ListKey(created_at, one) for created_at in TIMES for one in LISTED_IDS]
 """In order: times first, then ids, down to the nil UUID."""
 
 
@@ -268,7 +268,7 @@ def test_places_are_listed_by_time_then_by_id() -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_just_before_a_place_is_above_every_earlier_one_and_below_itself(place: Listed) -> None:
+def test_just_before_a_place_is_above_every_earlier_one_and_below_itself(place: ListKey) -> None:
     at_place = PLACES.index(place)
 
     assert all(earlier.sort <= place.just_before for earlier in PLACES[:at_place])
@@ -276,7 +276,7 @@ def test_just_before_a_place_is_above_every_earlier_one_and_below_itself(place: 
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_just_after_a_place_is_below_every_later_one_and_above_itself(place: Listed) -> None:
+def test_just_after_a_place_is_below_every_later_one_and_above_itself(place: ListKey) -> None:
     at_place = PLACES.index(place)
 
     assert all(earlier.sort < place.just_after for earlier in PLACES[: at_place + 1])
@@ -289,13 +289,13 @@ NEIGHBOURS = st.integers(1, (1 << 128) - 2).map(lambda n: [str(uuid.UUID(int=n +
 @examples(300)
 @given(NEIGHBOURS, st.integers(0, ids.MILLISECONDS_MAX))
 def test_the_bounds_of_a_place_leave_out_no_neighbour(neighbours: list[str], created_ms: int) -> None:
-    below, here, above = (Listed(ids.timestamp(created_ms), one) for one in neighbours)
+    below, here, above = (ListKey(ids.timestamp(created_ms), one) for one in neighbours)
 
     assert below.sort <= here.just_before < here.sort < here.just_after < above.sort
 
 
-def listed_in(of: SortRange, made: Sequence[Key]) -> list[Listed]:
-    return [keys.listed(key.sort) for key in made if within(key, of)]
+def listed_in(of: SortRange, made: Sequence[Key]) -> list[ListKey]:
+    return [keys.list_key(key.sort) for key in made if within(key, of)]
 
 
 def test_a_tree_s_conversations_are_listed_strictly_between_two_places() -> None:
@@ -312,24 +312,27 @@ def test_a_tree_s_conversations_are_listed_strictly_between_two_places() -> None
 
 @pytest.mark.parametrize("is_child", [False, True])
 def test_a_user_s_trees_are_listed_before_a_place_or_through_it(is_child: bool) -> None:
-    made = [keys.mine("ann", *place, is_child=is_child) for place in PLACES]
+    made = [keys.user_tree("ann", *place, is_child=is_child) for place in PLACES]
 
-    assert listed_in(keys.mine_range("ann", is_child=is_child), made) == PLACES
+    assert listed_in(keys.user_trees_range("ann", is_child=is_child), made) == PLACES
     for here, place in enumerate(PLACES):
-        assert listed_in(keys.mine_range("ann", is_child=is_child, before=place), made) == PLACES[:here]
-        through = keys.mine_range("ann", is_child=is_child, through=place)
+        assert listed_in(keys.user_trees_range("ann", is_child=is_child, before=place), made) == PLACES[:here]
+        through = keys.user_trees_range("ann", is_child=is_child, through=place)
         assert listed_in(through, made) == PLACES[: here + 1]
 
 
 def test_every_range_has_its_bounds_in_order() -> None:
     # DynamoDB refuses a BETWEEN whose bounds are reversed.
     ranges = [keys.heads_range(ROOT), keys.contexts_range(ROOT)]
-    ranges += [keys.tree_range(ROOT), *(keys.mine_range("ann", is_child=is_it) for is_it in (False, True))]
+    ranges += [
+        keys.tree_range(ROOT),
+        *(keys.user_trees_range("ann", is_child=is_it) for is_it in (False, True)),
+    ]
     for place in PLACES:
         ranges += [keys.tree_range(ROOT, after=place), keys.tree_range(ROOT, before=place)]
         for is_child in (False, True):
-            ranges.append(keys.mine_range("ann", is_child=is_child, before=place))
-            ranges.append(keys.mine_range("ann", is_child=is_child, through=place))
+            ranges.append(keys.user_trees_range("ann", is_child=is_child, before=place))
+            ranges.append(keys.user_trees_range("ann", is_child=is_child, through=place))
 
     assert [of for of in ranges if of.first > of.last] == []
 

@@ -1,11 +1,13 @@
 from forklore.domain import ids
-from forklore.domain.model import Conversation, Head, Usage
+from forklore.domain.model import Conversation, Head, TokenUsage
 from tests.domain.builders import FORK, NOW_MS, ROOT, at
 
 
 def test_usage_adds_up_figure_by_figure() -> None:
-    assert Usage(1, 2, 3, 4) + Usage(10, 20, 30, 40) == Usage(11, 22, 33, 44)
-    assert sum([Usage(input_tokens=1), Usage(cost_nano_usd=5)], Usage()) == Usage(1, 0, 0, 5)
+    assert TokenUsage(1, 2, 3, 4) + TokenUsage(10, 20, 30, 40) == TokenUsage(11, 22, 33, 44)
+    assert sum([TokenUsage(input_tokens=1), TokenUsage(cost_nano_usd=5)], TokenUsage()) == TokenUsage(
+        1, 0, 0, 5
+    )
 
 
 def test_a_head_counts_the_own_entries_of_both_channels() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from forklore.domain import ids, keys
 from forklore.domain.ancestry import Segment
 from forklore.domain.ids import FIRST, EntryId
-from forklore.domain.keys import Key, Listed
+from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Channel
 from forklore.fsck.shapes import Kind
 from forklore.storage import items
@@ -88,7 +88,7 @@ def _swallow(m: Made) -> None:
 
 CORRUPTIONS = [
     # GROUP
-    a("a tree loses its own item", "missing_group orphan_mine", lambda m: m.take(keys.group(PLAIN))),
+    a("a tree loses its own item", "missing_group orphan_user_tree", lambda m: m.take(keys.group(PLAIN))),
     a(
         "a live tree is said to be made still",
         "early_conv missing_job wrong_state",
@@ -102,7 +102,7 @@ CORRUPTIONS = [
     ),
     a(
         "a state nobody knows",
-        "malformed_group orphan_mine",
+        "malformed_group orphan_user_tree",
         lambda m: m.change(keys.group(PLAIN), state=text("asleep")),
     ),
     a(
@@ -120,7 +120,7 @@ CORRUPTIONS = [
     a("too few forks counted", "wrong_forks", lambda m: m.add(keys.group(ROOT), "forks", -1)),
     a(
         "a tree made at another time",
-        "missing_mine orphan_mine wrong_created_at wrong_g1",
+        "missing_user_tree orphan_user_tree wrong_created_at wrong_g1",
         lambda m: m.change(keys.group(PLAIN), createdAt=text(NOW)),
     ),
     a(
@@ -140,7 +140,7 @@ CORRUPTIONS = [
         lambda m: m.change(keys.group(HANDED), rewriting=text("eve")),
     ),
     # Members
-    a("a membership is lost", "wrong_members orphan_mine", lambda m: m.take(keys.member(ROOT, "eve/#"))),
+    a("a membership is lost", "wrong_members orphan_user_tree", lambda m: m.take(keys.member(ROOT, "eve/#"))),
     a(
         "a tree without an owner",
         "wrong_owner",
@@ -149,47 +149,47 @@ CORRUPTIONS = [
     a("two owners", "wrong_owner", lambda m: m.change(keys.member(ROOT, "eve/#"), level=text("owner"))),
     a(
         "a level nobody knows",
-        "malformed_mem orphan_mine wrong_members",
+        "malformed_mem orphan_user_tree wrong_members",
         lambda m: m.change(keys.member(ROOT, "eve/#"), level=text("god")),
     ),
     a(
         "a member under another's key",
-        "malformed_mem orphan_mine wrong_members",
+        "malformed_mem orphan_user_tree wrong_members",
         lambda m: m.change(keys.member(ROOT, "eve/#"), userId=text("eve")),
     ),
-    a("a list row is lost", "missing_mine", lambda m: m.take(m.mine("bob"))),
+    a("a list row is lost", "missing_user_tree", lambda m: m.take(m.mine("bob"))),
     a(
         "a list row of a stranger",
-        "orphan_mine",
-        lambda m: m.copy_to(m.mine("bob"), keys.mine("zoe", m.created_at(ROOT), ROOT, is_child=False)),
+        "orphan_user_tree",
+        lambda m: m.copy_to(m.mine("bob"), keys.user_tree("zoe", m.created_at(ROOT), ROOT, is_child=False)),
     ),
     a(
         "a list row of another time",
-        "missing_mine orphan_mine",
-        lambda m: m.move(m.mine("bob"), keys.mine("bob", NOW, ROOT, is_child=False)),
+        "missing_user_tree orphan_user_tree",
+        lambda m: m.move(m.mine("bob"), keys.user_tree("bob", NOW, ROOT, is_child=False)),
     ),
     a(
         "a root listed as a child",
-        "missing_mine orphan_mine",
-        lambda m: m.move(m.mine("bob"), keys.mine("bob", m.created_at(ROOT), ROOT, is_child=True)),
+        "missing_user_tree orphan_user_tree",
+        lambda m: m.move(m.mine("bob"), keys.user_tree("bob", m.created_at(ROOT), ROOT, is_child=True)),
     ),
     a(
         "a child listed as a root",
-        "missing_mine orphan_mine",
+        "missing_user_tree orphan_user_tree",
         lambda m: m.move(
-            m.mine("bob", CHILD), keys.mine("bob", m.created_at(CHILD, CHILD), CHILD, is_child=False)
+            m.mine("bob", CHILD), keys.user_tree("bob", m.created_at(CHILD, CHILD), CHILD, is_child=False)
         ),
     ),
     a(
         "a list row in a range of no kind",
-        "malformed_mine missing_mine",
-        lambda m: m.move(m.mine("bob"), Key("USER#bob", f"KID#{m.mine('bob').sort}")),
+        "malformed_user_tree missing_user_tree",
+        lambda m: m.move(m.mine("bob"), Key("USER#bob", f"OTHER#{m.mine('bob').sort}")),
     ),
     a(
         "a list row lost while a tree is made",
-        "missing_mine",
+        "missing_user_tree",
         lambda m: m.take(
-            keys.mine("u1", m.contents[keys.group(CREATING)]["createdAt"]["S"], CREATING, is_child=True)
+            keys.user_tree("u1", m.contents[keys.group(CREATING)]["createdAt"]["S"], CREATING, is_child=True)
         ),
     ),
     # Conversations
@@ -467,7 +467,11 @@ CORRUPTIONS = [
     a("a pointer is lost", "missing_ptr", lambda m: m.take(keys.pointer(FORK))),
     a("a pointer to another tree", "wrong_ptr", lambda m: m.change(keys.pointer(FORK), group=text(PLAIN))),
     a("a pointer to nothing", "orphan_ptr", lambda m: m.copy_to(keys.pointer(FORK), keys.pointer(STRANGER))),
-    a("a live conversation is gone", "wrong_ptr", lambda m: m.put(items.gone_item(FORK, ttl_s=m.now_s + 9))),
+    a(
+        "a live conversation is gone",
+        "wrong_ptr",
+        lambda m: m.put(items.retired_item(FORK, ttl_s=m.now_s + 9)),
+    ),
     a("a closed conversation still points", "wrong_ptr", lambda m: m.take(head(DYING_FORK, DYING))),
     a("an id that rests for ever", "malformed_ptr", lambda m: m.change(keys.pointer(GONE), ttl=None)),
     a("an id that rests for years", "wrong_ttl", lambda m: m.add(keys.pointer(GONE), "ttl", 365 * DAY_S)),
@@ -507,29 +511,29 @@ CORRUPTIONS = [
         lambda m: (m.take(keys.member(ROOT, "bob"), m.mine("bob")), m.add(keys.group(ROOT), "members", -1)),
     ),
     # Children
-    a("a child is missing in its parent's list", "missing_kid", lambda m: m.take(m.key(Kind.KID, CHILD))),
+    a("a child is missing in its parent's list", "missing_child", lambda m: m.take(m.key(Kind.CHILD, CHILD))),
     a(
         "a listed child that is none",
-        "orphan_kid wrong_children",
-        lambda m: m.copy_to(m.key(Kind.KID, CHILD), keys.kid(ROOT, FORK, Listed(NOW, STRANGER))),
+        "orphan_child wrong_children",
+        lambda m: m.copy_to(m.key(Kind.CHILD, CHILD), keys.child(ROOT, FORK, ListKey(NOW, STRANGER))),
     ),
     a(
         "a child listed as a creating one",
-        "orphan_kid wrong_children",
+        "orphan_child wrong_children",
         lambda m: m.copy_to(
-            m.key(Kind.KID, CHILD), items.group(m.contents[keys.group(CREATING)]).kid or Key("", "")
+            m.key(Kind.CHILD, CHILD), items.group(m.contents[keys.group(CREATING)]).child_key or Key("", "")
         ),
     ),
     a(
         "a child of another entry",
-        "wrong_kid",
-        lambda m: m.change(m.key(Kind.KID, CHILD), startedByEntryId=text(m.world.said[1])),
+        "wrong_child",
+        lambda m: m.change(m.key(Kind.CHILD, CHILD), startedByEntryId=text(m.world.said[1])),
     ),
     a(
         "a child of an entry its parent does not show",
         "wrong_started_by",
         lambda m: (
-            m.change(m.key(Kind.KID, CHILD), startedByEntryId=text(m.world.said[2])),
+            m.change(m.key(Kind.CHILD, CHILD), startedByEntryId=text(m.world.said[2])),
             m.change(conv(CHILD, CHILD), startedByEntryId=text(m.world.said[2])),
         ),
     ),
@@ -545,7 +549,7 @@ CORRUPTIONS = [
     ),
     a(
         "a child of a tree that is not there",
-        "missing_kid orphan_kid",
+        "missing_child orphan_child",
         lambda m: m.change(keys.group(CHILD), parent=text(STRANGER)),
     ),
     # Jobs
@@ -614,7 +618,7 @@ CORRUPTIONS = [
         "orphan_blob wrong_fork_point wrong_head_counts wrong_head_last wrong_last_history wrong_prev",
         lambda m: m.take(keys.entry(DYING, EntryId(m.key(Kind.BLOB, DYING).partition[-36:]))),
     ),
-    a("a list row outlives its member", "orphan_mine", lambda m: m.take(keys.member(UNBORN, "u1"))),
+    a("a list row outlives its member", "orphan_user_tree", lambda m: m.take(keys.member(UNBORN, "u1"))),
     a(
         "members go before entries",
         "wrong_members wrong_xfer",
@@ -622,7 +626,7 @@ CORRUPTIONS = [
     ),
     a(
         "a tree goes before its chunks",
-        "orphan_blob orphan_job orphan_mine orphan_ptr orphan_xfer",
+        "orphan_blob orphan_job orphan_user_tree orphan_ptr orphan_xfer",
         lambda m: m.take(*[key for key in m.contents if key.partition == DYING]),
     ),
     # Anything else
@@ -640,12 +644,12 @@ CORRUPTIONS = [
     ),
     a(
         "a child of no conversation",
-        "malformed_kid",
-        lambda m: m.copy_to(m.key(Kind.KID, CHILD), Key(ROOT, f"KID#x#{NOW}#y")),
+        "malformed_child",
+        lambda m: m.copy_to(m.key(Kind.CHILD, CHILD), Key(ROOT, f"CHILD#x#{NOW}#y")),
     ),
     a(
         "a user's id that is not escaped",
-        "malformed_mine",
+        "malformed_user_tree",
         lambda m: m.copy_to(m.mine("bob"), Key("USER#b b", m.mine("bob").sort)),
     ),
     a(

@@ -67,7 +67,7 @@ class Made:
 
     def mine(self, user_id: str, group_id: str = ROOT) -> Key:
         is_child = items.group(self.contents[keys.group(group_id)]).is_child
-        return keys.mine(user_id, self.created_at(group_id, group_id), group_id, is_child=is_child)
+        return keys.user_tree(user_id, self.created_at(group_id, group_id), group_id, is_child=is_child)
 
     def path(self, conversation_id: str) -> Path:
         return items.path(self.contents.get(keys.path(ROOT, conversation_id)))
@@ -108,5 +108,5 @@ class Made:
 
 
 def record_item(group_id: str, conversation_id: str, entry_ids: list[str], *, ttl_s: int) -> Item:
-    replay = items.Replay("hash", group_id, conversation_id, tuple(map(EntryId, entry_ids)), "{}")
-    return items.replay_item(keys.idempotency("planted"), replay, ttl_s=ttl_s)
+    record = items.IdempotencyRecord("hash", group_id, conversation_id, tuple(map(EntryId, entry_ids)), "{}")
+    return items.idempotency_record_item(keys.idempotency("planted"), record, ttl_s=ttl_s)

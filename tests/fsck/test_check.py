@@ -27,7 +27,7 @@ def intact(moto: None) -> Made:
     with fresh_store() as store:
         made = world.build(store)
         now_s = store.process().now_s()
-        expired = items.gone_item(conversation(77), ttl_s=now_s - 1)
+        expired = items.retired_item(conversation(77), ttl_s=now_s - 1)
         store.put(expired, record_item(conversation(78), conversation(79), [], ttl_s=now_s - DAY_S))
         return Made(store.contents(), made, now_s)
 
@@ -116,9 +116,9 @@ def _free(made: Made) -> set[Key]:
         key
         for key, item in made.contents.items()
         if kind_of(key) is Kind.IDEM
-        or ("gone" in item and key.partition.endswith(ended))
+        or ("retired" in item and key.partition.endswith(ended))
         or UNBORN in f"{key.partition}/{key.sort}"
-        or (kind_of(key) is Kind.KID and key.partition == DYING)
+        or (kind_of(key) is Kind.CHILD and key.partition == DYING)
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.keys import Listed
+from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Conversation, StartedBy
 from forklore.storage.items import Member
 from forklore.storage.table import Table
@@ -53,7 +53,7 @@ def build(store: Store) -> World:
     world = _main_tree(process)
     _handed_over(store, process)
     _creating(process.table)
-    _unborn(process.table)
+    _never_live(process.table)
     _gone(process)
     dying(process)
     with pytest.raises(Killed):
@@ -172,10 +172,16 @@ def _handed_over(store: Store, process: Process) -> None:
 def begin(table: Table, group_id: str, created_at: str, *users: str) -> None:
     """Begin a started child of PLAIN with some of its members."""
     root = Conversation(group_id, group_id, created_at, started_by=StartedBy(PLAIN, None))
-    kid = keys.kid(PLAIN, PLAIN, Listed(created_at, group_id))
+    child_key = keys.child(PLAIN, PLAIN, ListKey(created_at, group_id))
     table.commit(
         table.write.begin_tree(
-            root, owner="bob", members=70, kid=kid, nonce="n", taken_from=None, now_s=table.now_s()
+            root,
+            owner="bob",
+            members=70,
+            child_key=child_key,
+            nonce="n",
+            taken_from=None,
+            now_s=table.now_s(),
         )
     )
     for user in users:
@@ -186,14 +192,14 @@ def _creating(table: Table) -> None:
     begin(table, CREATING, OLD, "u1", "u2")
 
 
-def _unborn(table: Table) -> None:
+def _never_live(table: Table) -> None:
     """Give up a tree that was being made; CREATING is made again afterwards."""
     begin(table, UNBORN, OLD, "u1", "u2")
     assert deletion._give_up_creation(table, UNBORN)
 
 
 def _gone(process: Process) -> None:
-    say(process, GONE, "soon gone", idempotency_key="gone")
+    say(process, GONE, "soon gone", idempotency_key="retired")
     mailbox = Mailbox()
     deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=GONE, wait_s=0)
     assert deletion.run_deletion(process.table, mailbox.queue, GONE, wait_s=-2)

@@ -174,7 +174,7 @@ def use_everything(service: Service) -> None:
     ask = service.ask
     parents = []
     for number in (1, 2):
-        group, child, grandchild, unborn = trees()
+        group, child, grandchild, never_live = trees()
         parents.append(group)
         said = ask("POST", f"conversations/{group}/entries", SAID)["id"]
         ask("POST", f"conversations/{group}/fork", {"atEntryId": said, "position": "before"})
@@ -186,7 +186,7 @@ def use_everything(service: Service) -> None:
             ask("POST", f"conversations/{started}/entries", {**SAID, "startedByConversationId": parent})
         given_up = {**SAID, "startedByConversationId": group}
         if number == 1:
-            ask("POST", f"conversations/{unborn}/entries", given_up, transactions=2, status=503)
+            ask("POST", f"conversations/{never_live}/entries", given_up, transactions=2, status=503)
         ask("PATCH", f"conversations/{group}", {"title": "x"})
         ask("PATCH", f"conversations/{group}/memberships?userId=user%201", {"accessLevel": "writer"})
         ask("PATCH", f"conversations/{group}", {"title": "z"}, user="user 1")

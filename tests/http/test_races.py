@@ -15,7 +15,7 @@ from forklore.errors import NotFoundError
 from forklore.storage.table import Table
 from forklore.usecases.conversations import NewConversation, create_conversation
 from forklore.usecases.forks import ForkRequest, fork_conversation
-from forklore.usecases.idempotency import AnsweredBefore, Once
+from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
 from tests.http.client import Answer, Json, Service
 from tests.http.conftest import a_new_table
 from tests.http.story import entry
@@ -209,18 +209,18 @@ def test_a_replay_is_answered_as_before_although_its_look_up_was_torn_by_the_fir
 ) -> None:
     root, new = str(uuid4()), str(uuid4())
     writing.append(table, WRITER, root, ["first"])
-    once = Once(keys.idempotency("test"), "hash", lambda _: "{}")
+    idempotency_key = IdempotencyKey(keys.idempotency("test"), "hash", lambda _: "{}")
 
     def send(process: Table) -> None:
         if what == "create":
             request = NewConversation(conversation_id=new)
-            create_conversation(process, caller=WRITER, request=request, once=once)
+            create_conversation(process, caller=WRITER, request=request, idempotency_key=idempotency_key)
         else:
             fork = ForkRequest(root, new, None, ForkPosition.AFTER)
-            fork_conversation(process, caller=WRITER, request=fork, once=once)
+            fork_conversation(process, caller=WRITER, request=fork, idempotency_key=idempotency_key)
 
     def replay(process: Table) -> None:
-        with pytest.raises(AnsweredBefore):
+        with pytest.raises(IdempotentReplay):
             send(process)
 
     older = keys_in(table)

@@ -19,7 +19,7 @@ import pytest
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Channel, ForkPosition
 from forklore.storage.table import Table
-from forklore.usecases.entries import Cut, Listing, list_entries
+from forklore.usecases.entries import ListEntriesRequest, PageStart, list_entries
 from forklore.usecases.forks import ForkRequest, fork_conversation
 from tests.http.client import Service
 from tests.model.asking import Caller as HttpCaller
@@ -229,8 +229,10 @@ def test_nothing_is_lost_doubled_or_reordered_by_two_writers_whose_clocks_differ
                 assert one.written.entry_id not in ids, "sent after the fork, and in it"
 
 
-@pytest.mark.parametrize("cut", [Cut(), Cut(tail=True)], ids=["forward", "tail"])
-def test_a_page_that_appends_overtake_shows_no_entry_without_those_before_it(table: Table, cut: Cut) -> None:
+@pytest.mark.parametrize("cut", [PageStart(), PageStart(tail=True)], ids=["forward", "tail"])
+def test_a_page_that_appends_overtake_shows_no_entry_without_those_before_it(
+    table: Table, cut: PageStart
+) -> None:
     """Nothing becomes visible below what was read (F10)."""
     root = str(uuid4())
     told(table, root, "r1")
@@ -247,7 +249,7 @@ def test_a_page_that_appends_overtake_shows_no_entry_without_those_before_it(tab
                 told(table, root, f"history beside {held}")
 
         reader.connection.client.meta.events.register("before-call.dynamodb.Query", hold)
-        page = list_entries(reader, caller=CALLER, request=Listing(root, cut, 1_000))
+        page = list_entries(reader, caller=CALLER, request=ListEntriesRequest(root, cut, 1_000))
         return [entry.entry_id for entry in page.entries], next(queries) - 1
 
     needed = read(held=0)[1]

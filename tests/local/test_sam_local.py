@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from forklore.credentials.authorizer import make_authorizer
-from forklore.credentials.settings import Settings
+from forklore.credentials.settings import AuthorizerSettings
 from forklore.local import sam_local
 from forklore.local.token import AUDIENCE, ISSUER, development_key, key_set, make_token
 from tests.deployment.document import FUNCTION, of_type, read_document
@@ -23,7 +23,7 @@ def test_the_authorizer_takes_development_tokens_and_the_key_of_an_agent(tmp_pat
     token = make_token("adam", key, issuer=ISSUER, audience=AUDIENCE, hours=1, now=time.time())
     headers = {"authorization": f"Bearer {token}", "x-api-key": "key=of=planner"}
 
-    assert make_authorizer(Settings.from_environment(told)).context_of({"headers": headers}) == {
+    assert make_authorizer(AuthorizerSettings.from_environment(told)).context_of({"headers": headers}) == {
         "userId": "adam",
         "clientId": "planner",
         "roles": ["admin", "auditor"],

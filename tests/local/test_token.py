@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forklore.credentials.authorizer import make_authorizer
-from forklore.credentials.settings import Settings
+from forklore.credentials.settings import AuthorizerSettings
 from forklore.local.token import AUDIENCE, ISSUER, main
 
 
@@ -25,7 +25,7 @@ def told(token: str, **changes: str) -> dict[str, Any]:
     """Return what a deployment that was set up for development says of a token."""
     settings = {"FORKLORE_ISSUER": ISSUER, "FORKLORE_AUDIENCE": AUDIENCE, **changes}
     event = {"headers": {"authorization": f"Bearer {token}"}}
-    return make_authorizer(Settings.from_environment(settings)).context_of(event)
+    return make_authorizer(AuthorizerSettings.from_environment(settings)).context_of(event)
 
 
 def test_a_deployment_that_has_the_keys_believes_the_tokens(

@@ -27,7 +27,7 @@ class Caller:
     user: str
     client: str | None = None
     roles: frozenset[str] = frozenset()
-    sees_all: bool = False
+    bypasses_membership: bool = False
 
 
 @dataclass(frozen=True)

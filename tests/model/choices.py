@@ -53,9 +53,9 @@ class Choices:
     def user(self) -> str:
         return self.random.choice(self.users)
 
-    def caller(self, at: Conversation | None = None, least: str = "reader") -> Caller:
+    def caller(self, at: Conversation | None = None, minimum: str = "reader") -> Caller:
         """Return somebody; where there is a conversation mostly one of that level or above."""
-        able = [user for user in self.users if at and _level(at, user) >= LEVELS.index(least)]
+        able = [user for user in self.users if at and _level(at, user) >= LEVELS.index(minimum)]
         user = self.random.choice(able) if able and self.chance(0.85) else self.user()
         return Caller(user, self.random.choices(CLIENTS, (2, 4, 3))[0])
 

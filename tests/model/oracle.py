@@ -42,7 +42,7 @@ class Tree:
     transfer: dict[str, str] = field(default_factory=dict)
 
     def level_of(self, caller: Caller) -> str | None:
-        return "owner" if caller.sees_all else self.levels.get(caller.user)
+        return "owner" if caller.bypasses_membership else self.levels.get(caller.user)
 
 
 @dataclass(eq=False)
@@ -71,9 +71,15 @@ class Conversation:
 
     def context_for(self, caller: Caller, whole: list[Json]) -> list[Json] | None:
         """Return the caller's context in `whole`; None for who has none in this conversation."""
-        if not caller.sees_all and (caller.client is None or self.client not in (None, caller.client)):
+        if not caller.bypasses_membership and (
+            caller.client is None or self.client not in (None, caller.client)
+        ):
             return None
-        return [e for e in whole if not is_history(e) and (caller.sees_all or e["clientId"] == caller.client)]
+        return [
+            e
+            for e in whole
+            if not is_history(e) and (caller.bypasses_membership or e["clientId"] == caller.client)
+        ]
 
     def member(self, user: str) -> Json:
         member = {"conversationId": self.id, "userId": user, "accessLevel": self.tree.levels[user]}
@@ -101,7 +107,9 @@ class Oracle:
             if r.name.startswith("admin"):
                 may = {"admin"} if r.name == "adminDeleteConversation" else {"admin", "auditor"}
                 require(may & r.caller.roles, *FORBIDDEN)
-                r = replace(r, name=r.name.removeprefix("admin"), caller=replace(r.caller, sees_all=True))
+                r = replace(
+                    r, name=r.name.removeprefix("admin"), caller=replace(r.caller, bypasses_membership=True)
+                )
             return self._once(r, chosen)
         except Refusal as refusal:
             return refusal.args[0], refusal.args[1]
@@ -134,7 +142,7 @@ class Oracle:
         return 200, self._shown(r, self._opened(r))
 
     def update_conversation(self, r: Request, chosen: Json) -> Outcome:
-        changed = self._opened(r, least="writer")
+        changed = self._opened(r, minimum="writer")
         changed.said |= {name: r.given[name] for name in ("title", "tags", "metadata") if name in r.given}
         times = (changed.said.get("updatedAt") or "", chosen.get("updatedAt", NOT_CHOSEN))
         changed.said["updatedAt"] = max(times)
@@ -143,7 +151,7 @@ class Oracle:
     def list_conversations(self, r: Request, _chosen: Json) -> Outcome:
         mode, ancestry = r.given.get("mode", "latest-fork"), r.given.get("ancestry", "roots")
         user, wanted = r.given.get("userId", r.caller.user), r.given.get("query", "").casefold()
-        everyone = r.caller.sees_all and "userId" not in r.given
+        everyone = r.caller.bypasses_membership and "userId" not in r.given
         mine = newest_first(c for c in self.conversations.values() if everyone or user in c.tree.levels)
         listed: list[Conversation] = []
         for root in mine:
@@ -154,7 +162,7 @@ class Oracle:
         return 200, [self._shown(r, c) for c in listed if wanted in (c.said.get("title") or "").casefold()]
 
     def delete_conversation(self, r: Request, _chosen: Json) -> Outcome:
-        self.delete_with_children(self._opened(r, least="owner").tree)
+        self.delete_with_children(self._opened(r, minimum="owner").tree)
         return 204, None
 
     def delete_with_children(self, tree: Tree) -> None:
@@ -225,7 +233,7 @@ class Oracle:
         kept = [] if channel == "history" else opened.context_for(r.caller, whole) or []
         if channel != "context":
             kept = [*kept, *filter(is_history, whole)]
-        elif epoch != "all" and not r.caller.sees_all:
+        elif epoch != "all" and not r.caller.bypasses_membership:
             kept = latest_epoch(kept)[1] if epoch == "latest" else [e for e in kept if e["epoch"] == epoch]
         inside = [entry for entry in whole[first:end] if entry in kept]
         data = inside[-limit:] if "tail" in given or "beforeCursor" in given else inside[:limit]
@@ -255,7 +263,7 @@ class Oracle:
         return 204, None
 
     def request_transfer(self, r: Request, chosen: Json) -> Outcome:
-        tree, to = self._opened(r, least="owner").tree, r.given["newOwnerUserId"]
+        tree, to = self._opened(r, minimum="owner").tree, r.given["newOwnerUserId"]
         require(to != r.caller.user and to in tree.levels, 400, "bad_request")
         pending = tree.transfer.get("id")
         require(not pending, 409, "TRANSFER_ALREADY_PENDING", existingTransferId=pending)
@@ -290,11 +298,11 @@ class Oracle:
         require(not to or r.caller.user in [trees[0].transfer[side] for side in to], *otherwise)
         return trees[0]
 
-    def _opened(self, r: Request, conversation_id: str = "", *, least: str = "reader") -> Conversation:
+    def _opened(self, r: Request, conversation_id: str = "", *, minimum: str = "reader") -> Conversation:
         found = self.conversations.get(conversation_id or r.id)
         if found is None:
             raise Refusal(404, {"code": "not_found"})
-        require(LEVELS.index(found.tree.level_of(r.caller)) >= LEVELS.index(least), *FORBIDDEN)
+        require(LEVELS.index(found.tree.level_of(r.caller)) >= LEVELS.index(minimum), *FORBIDDEN)
         return found
 
     def _opened_to_change(self, r: Request) -> Conversation:
@@ -310,7 +318,7 @@ class Oracle:
     def _to_write(self, r: Request, first: Json) -> Conversation:
         if not self._is_used(r.id):
             return self._made(r, first | r.given)
-        opened, ids = self._opened(r, least="writer"), re.compile("(forkedAt|startedBy).*Id")
+        opened, ids = self._opened(r, minimum="writer"), re.compile("(forkedAt|startedBy).*Id")
         asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, opened.said))
         is_that = asked == said and opened.said.get("forkedAtPosition") != "after"
         require(is_that or not asked, *CONFLICT)
@@ -331,7 +339,7 @@ class Oracle:
         """Return a new root, fork or child, as the fields `by` say. Position `head`: all there is now."""
         made = Conversation(r.place or "", Tree({r.caller.user: "owner"}), r.caller.client)
         if "forkedAtConversationId" in by:
-            source = self._opened(r, by["forkedAtConversationId"], least="writer")
+            source = self._opened(r, by["forkedAtConversationId"], minimum="writer")
             require(not self._is_used(r.given.get("id", "")), *CONFLICT)
             view, anchor = source.view(), by.get("forkedAtEntryId")
             position = by.get("position", "before") if anchor else "blank"
@@ -350,7 +358,7 @@ class Oracle:
             texts = [*filter(None, map(text_of, made.view()))]
             made.said |= {"lastMessagePreview": texts[-1][:100]} if texts else {}
         if "startedByConversationId" in by:
-            parent = self._opened(r, by["startedByConversationId"], least="writer")
+            parent = self._opened(r, by["startedByConversationId"], minimum="writer")
             require(by.get("startedByEntryId") in [None, *(e["id"] for e in parent.view())], *INVALID)
             made.tree = Tree(dict(parent.tree.levels), parent)
         made.said |= {n: value for n, value in by.items() if n == "agentId" or n.startswith("startedBy")}
@@ -379,7 +387,7 @@ class Oracle:
     def _shown(self, r: Request, c: Conversation) -> Json:
         owner = {level: user for user, level in c.tree.levels.items()}["owner"]
         shown = {"id": c.id, "ownerUserId": owner, "accessLevel": c.tree.level_of(r.caller)}
-        client = {"clientId": c.client} if r.caller.sees_all and c.client else {}
+        client = {"clientId": c.client} if r.caller.bypasses_membership and c.client else {}
         return {"title": None, "tags": {}, "metadata": {}, **c.said, **shown, "metrics": c.totals, **client}
 
 

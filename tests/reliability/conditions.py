@@ -20,7 +20,7 @@ SAME = {"attribute_not_exists(nonce)": "nonce = :made"}
 """What the same words of the code come to, for a tree that no request has marked."""
 CHOSEN = "owner = :owner"
 PURPOSES: Mapping[str, set[str]] = {
-    "child": {"Put KID"},
+    "child": {"Put CHILD"},
     "fork": {"Put PTR", "Update GROUP"},
     "sync": {"Put ENTRY", "Update CTX of a sync"},
     "append": {"Put ENTRY", "Update HEAD"},

@@ -339,9 +339,9 @@ class _Checker:
                 yield Anomaly(Kind.GAP, f"{told}: goes on before another entry than its first")
         elif page.after is not None and (not page.entries or page.after != page.entries[-1][0]):
             yield Anomaly(Kind.GAP, f"{told}: goes on after another entry than its last")
-        least = shortest(page.sent_ns)
-        if page.is_to_the_end and end < least:
-            yield Anomaly(Kind.STALE, f"{told}: {end} entries, where {least} were known of")
+        minimum = shortest(page.sent_ns)
+        if page.is_to_the_end and end < minimum:
+            yield Anomaly(Kind.STALE, f"{told}: {end} entries, where {minimum} were known of")
 
     def _stretch(self, page: Page, places: Mapping[str, int]) -> tuple[int, int]:
         """Return the stretch of the final list that the page must be."""

@@ -181,7 +181,7 @@ class Client:
         """
         self.counts = Counter()
         self._roots: list[str] = job["roots"]
-        self._unborn: list[str] = job["unborn"]
+        self._never_live: list[str] = job["unborn"]
         self._round: int = job["round"]
         self._conversations: list[str] = [
             *job["roots"],
@@ -328,7 +328,7 @@ class Client:
             self.counts["forks"] += 1
         else:
             assert answer.status == 404, answer
-            assert source in self._unborn, answer
+            assert source in self._never_live, answer
             outcome = Outcome.FAILED
         self._say(Fork(fork_id, source, anchor, is_after, sent_ns, answered_ns, outcome))
 
@@ -422,7 +422,7 @@ class Client:
         if answer is None:
             return None
         self.counts["pages"] += 1
-        if answer.status == 404 and conversation_id in self._unborn:
+        if answer.status == 404 and conversation_id in self._never_live:
             page = Page(conversation_id, Cut.START, None, sent_ns, answered_ns, (), None, None)
         else:
             assert answer.status == 200, (cut, at, answer)

@@ -67,7 +67,7 @@ class Planted:
         group = items.group_item(root, owner=self.owner)
         yield group | {"forks": items.number(self.forks)}
         yield items.member_item(self.group_id, Member(self.owner, AccessLevel.OWNER, created_at))
-        yield items.mine_item(self.group_id, self.owner, created_at=created_at, is_child=False)
+        yield items.user_tree_item(self.group_id, self.owner, created_at=created_at, is_child=False)
         yield from self._conversation(root, (), None, self.root_entries)
         anchor = self.anchor
         path = ancestry.path_after(

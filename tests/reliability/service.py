@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from forklore.api import operations
-from forklore.api.operation import Asked, Service
+from forklore.api.operation import RawRequest, Service
 from forklore.api.requests import KEPT_AS_TEXT
 from forklore.aws.answering import answer
 from forklore.domain.jsontext import read_object
@@ -96,9 +96,9 @@ class Process:
             if operation.body is None or field in operation.query_names
         }
         body = read_object(json.dumps(given, default=_number), kept=KEPT_AS_TEXT)
-        asked = Asked(caller, path, query, body, idempotency_key, f'"{if_match}"' if if_match else None)
+        raw = RawRequest(caller, path, query, body, idempotency_key, f'"{if_match}"' if if_match else None)
         answered = answer(
-            lambda: operation(Service(self.table, Queue(None, None), delete_wait_s=0), asked), "a request"
+            lambda: operation(Service(self.table, Queue(None, None), delete_wait_s=0), raw), "a request"
         )
         shown = json.loads(answered.text, parse_float=Decimal) if answered.text else None
         self.last = Answer(answered.status, shown)

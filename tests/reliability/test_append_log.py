@@ -178,11 +178,11 @@ def work_and_check(
     store: Store, processes: Writers, random: Random, number: int, appends_left: int
 ) -> Counter[str]:
     """Let the processes append to conversations of their own, check all that they saw; return the counts."""
-    roots, unborn = new_ids(random, ROOTS), new_ids(random, UNBORN)
+    roots, never_live = new_ids(random, ROOTS), new_ids(random, UNBORN)
     born(store, roots)
     appends = -(-min(appends_left, ROUND_APPENDS) // PROCESSES)
-    job = {"round": number, "roots": roots, "unborn": unborn, "appends": appends}
+    job = {"round": number, "roots": roots, "unborn": never_live, "appends": appends}
     done = processes.work([job] * PROCESSES)
-    final = final_of(store, [*roots, *unborn])
+    final = final_of(store, [*roots, *never_live])
     assert check(map(of_line, processes.lines()), final) == []
     return done

@@ -173,21 +173,25 @@ class Service:
         while family.alive and not stop.is_set():
             target, new = random.choice([*family.alive, family.root]), self.new_id(random)
             what = random.choice(["append"] * 5 + ["think", "fork", "fork", "child", "child", "share"])
-            once = {"idempotency_key": new} if random.random() < 0.3 else {}
+            idempotency_key = {"idempotency_key": new} if random.random() < 0.3 else {}
             match what:
                 case "append":
-                    answer = process.ask("appendEntry", ANN, conversationId=target, **text("more"), **once)
+                    answer = process.ask(
+                        "appendEntry", ANN, conversationId=target, **text("more"), **idempotency_key
+                    )
                 case "think":
                     given = {"channel": "context", "conversationId": target}
-                    answer = process.ask("appendEntry", PLANNER, **given, **text("more"), **once)
+                    answer = process.ask("appendEntry", PLANNER, **given, **text("more"), **idempotency_key)
                 case "fork":
-                    answer = process.ask("forkConversation", ANN, conversationId=target, id=new, **once)
+                    answer = process.ask(
+                        "forkConversation", ANN, conversationId=target, id=new, **idempotency_key
+                    )
                 case "child":
                     given = {"conversationId": new, "startedByConversationId": target}
-                    answer = process.ask("appendEntry", ANN, **given, **text("a task"), **once)
+                    answer = process.ask("appendEntry", ANN, **given, **text("a task"), **idempotency_key)
                 case _:
                     given = {"conversationId": target, "userId": new, "accessLevel": "reader"}
-                    answer = process.ask("shareConversation", ANN, **given, **once)
+                    answer = process.ask("shareConversation", ANN, **given, **idempotency_key)
             assert answer.status in (201, 404, 503), answer
             with self._lock:
                 if answer.status == 201:
@@ -309,7 +313,7 @@ def kill_a_staged_child(service: Service, parent: str, random: Random) -> str:
 
 def is_rest(key: Key, item: Item) -> bool:
     """Tell whether an item is what remains of a deleted tree for a while."""
-    return "ttl" in item and (key.partition.startswith("IDEM#") or "gone" in item)
+    return "ttl" in item and (key.partition.startswith("IDEM#") or "retired" in item)
 
 
 def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measure) -> None:
@@ -326,7 +330,7 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
     while service.kills < kills:
         random = Random(service.random.random())
         family = service.make_family(neighbour, random, forks=forks)
-        unborn = kill_a_staged_child(service, family.root, random)
+        never_live = kill_a_staged_child(service, family.root, random)
         enough = min(kills, service.kills + KILLS_OF_A_FAMILY_MAX)
         with service.written_to(family, beside), ThreadPoolExecutor(WORKERS) as threads:
             time.sleep(random.random())
@@ -347,7 +351,7 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
             late = fresh.ask("appendEntry", ANN, conversationId=conversation_id, **text("late"))
             assert (shown.status, late.status) == (404, 404), (conversation_id, shown, late)
         measure.count(families=1, conversations=len(family.known))
-        assert keys.pointer(unborn) not in store.contents()
+        assert keys.pointer(never_live) not in store.contents()
     left = store.contents()
     of_busy = {key for key in left if beside in (key.partition, key.sort[-36:])}
     assert {key: left.get(key) for key in before if key not in of_busy} == {

@@ -113,12 +113,12 @@ def test_without_a_key_a_post_may_repeat_its_effect_and_patch_and_delete_do_not(
 
 def test_an_id_of_a_deleted_tree_makes_nothing_by_whatever_way(store: Store, process: Process) -> None:
     """An append, a late retry, a fork, a child, a creation, a sync: 404 or 409, never a new tree (F37)."""
-    once = {"conversationId": ROOT, "idempotency_key": KEY, **PLAIN}
-    assert process.ask("appendEntry", ANN, **once).status == 201
+    idempotency_key = {"conversationId": ROOT, "idempotency_key": KEY, **PLAIN}
+    assert process.ask("appendEntry", ANN, **idempotency_key).status == 201
     assert process.ask("createConversation", ANN, id=NEW, idempotency_key=KEY).status == 201
     other = process.ask("appendEntry", ANN, conversationId=OTHER, **SAID)
     requests: list[tuple[int, str, dict[str, Any]]] = [
-        (404, "appendEntry", once),
+        (404, "appendEntry", idempotency_key),
         (404, "appendEntry", {"conversationId": ROOT, **PLAIN}),
         (404, "appendEntry", {"conversationId": ROOT, **PLAIN, **_fork_of(OTHER)}),
         (404, "appendEntry", {"conversationId": ROOT, **PLAIN, "startedByConversationId": OTHER}),
@@ -142,10 +142,10 @@ def test_an_id_of_a_deleted_tree_makes_nothing_by_whatever_way(store: Store, pro
 
 def test_an_event_that_comes_after_the_deletion_makes_nothing(store: Store, process: Process) -> None:
     """Delivered late or again, with a key or without: 404, and nothing for Lambda to send again (F37)."""
-    once = {"conversationId": ROOT, **PLAIN, "idempotencyKey": KEY}
+    idempotency_key = {"conversationId": ROOT, **PLAIN, "idempotencyKey": KEY}
     events: list[dict[str, Any]] = [
         {"operation": "appendEntry", "caller": {"userId": "ann"}, "input": given}
-        for given in (once, {"conversationId": ROOT, **PLAIN})
+        for given in (idempotency_key, {"conversationId": ROOT, **PLAIN})
     ]
     with functions_on(store) as template:
         direct = Direct(template)

@@ -31,9 +31,9 @@ from forklore.storage.connection import (
     BACKOFF_FIRST_S,
     BACKOFF_MAX_S,
     CONFLICTS_MAX,
+    ConditionFailed,
     Connection,
     Deadline,
-    Refused,
     Write,
     make_client,
 )
@@ -262,7 +262,7 @@ def test_conditions_that_fail_are_told_by_position_with_what_stands_there_and_ne
     """A failed condition beside conflicts or throttling decides (F05)."""
     line = Line(lambda: cancelled(*reasons))
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(ConditionFailed) as refused:
         line.transact()
 
     assert refused.value.failed == failed
@@ -347,7 +347,7 @@ def test_moto_and_dynamodb_agree_on_what_a_failed_condition_looks_like(store: St
     )
     connection.transact([new, PARTS[1]], Deadline.after(SOON))
 
-    with store.unchanged(), pytest.raises(Refused) as refused:
+    with store.unchanged(), pytest.raises(ConditionFailed) as refused:
         connection.transact([PARTS[1], new], Deadline.after(SOON))
 
     assert refused.value.failed == {"first": {"PK": text("first"), "SK": text("s")}}

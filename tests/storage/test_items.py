@@ -12,7 +12,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Segment, pack
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
-from forklore.domain.keys import Listed
+from forklore.domain.keys import ListKey
 from forklore.domain.model import (
     Channel,
     Conversation,
@@ -23,11 +23,11 @@ from forklore.domain.model import (
     Lasts,
     Metrics,
     StartedBy,
-    Usage,
+    TokenUsage,
 )
 from forklore.storage import bodies, items
 from forklore.storage.connection import Item
-from forklore.storage.items import Group, Pointer, Replay, State
+from forklore.storage.items import Group, IdempotencyRecord, Pointer, State
 from tests.support.tables import Store, mine_of
 
 ITEM_BYTES_MAX = 400 * 1024
@@ -67,7 +67,7 @@ entry_ids = st.builds(
 )
 times = st.integers(0, ids.MILLISECONDS_MAX).map(ids.timestamp)
 counts = st.integers(0, 2**53)
-usages = st.builds(Usage, counts, counts, counts, st.integers(0, 10**18))
+usages = st.builds(TokenUsage, counts, counts, counts, st.integers(0, 10**18))
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | hostile(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(hostile(), inner, max_size=4),
@@ -121,7 +121,7 @@ entries = st.builds(
 )
 # bodies of requests and answers are objects
 replays = st.builds(
-    Replay,
+    IdempotencyRecord,
     hostile(),
     conversation_ids,
     conversation_ids,
@@ -180,8 +180,10 @@ def test_an_entry_comes_back_as_it_was(entry: Entry, escaped_bytes: int, nonce: 
 def test_a_new_tree_is_live_and_knows_its_owner_and_where_it_was_started(
     conversation: Conversation, owner: str
 ) -> None:
-    kid = keys.kid(ID, ID, Listed(conversation.created_at, ID)) if conversation.started_by else None
-    assert items.group(stored(items.group_item(conversation, owner=owner, members=7, kid=kid))) == Group(
+    child_key = keys.child(ID, ID, ListKey(conversation.created_at, ID)) if conversation.started_by else None
+    assert items.group(
+        stored(items.group_item(conversation, owner=owner, members=7, child_key=child_key))
+    ) == Group(
         group_id=conversation.group_id,
         owner=owner,
         created_at=conversation.created_at,
@@ -189,7 +191,7 @@ def test_a_new_tree_is_live_and_knows_its_owner_and_where_it_was_started(
         forks=0,
         children=0,
         members=7,
-        kid=kid,
+        child_key=child_key,
     )
 
 
@@ -207,11 +209,13 @@ def test_a_path_comes_back_as_it_was(conversation: Conversation, parts: list[tup
 
 @examples(30)
 @given(replays, st.integers(0, 2**40))
-def test_an_answer_is_remembered_as_it_was_until_its_time_is_over(replay: Replay, ttl_s: int) -> None:
-    item = stored(items.replay_item(keys.idempotency("scope"), replay, ttl_s=ttl_s))
+def test_an_answer_is_remembered_as_it_was_until_its_time_is_over(
+    record: IdempotencyRecord, ttl_s: int
+) -> None:
+    item = stored(items.idempotency_record_item(keys.idempotency("scope"), record, ttl_s=ttl_s))
 
-    assert items.replay(item, now_s=ttl_s) == replay
-    assert items.replay(item, now_s=ttl_s + 1) is None
+    assert items.idempotency_record(item, now_s=ttl_s) == record
+    assert items.idempotency_record(item, now_s=ttl_s + 1) is None
 
 
 @examples(30)
@@ -226,7 +230,7 @@ def test_a_pointer_names_the_tree_and_the_request_that_made_it(
 
 
 def test_a_pointer_that_is_gone_names_no_tree_and_stands_for_nothing_once_its_time_is_over() -> None:
-    gone = items.key_of(keys.pointer(ID)) | {"gone": {"BOOL": True}, "ttl": items.number(1_000)}
+    gone = items.key_of(keys.pointer(ID)) | {"retired": {"BOOL": True}, "ttl": items.number(1_000)}
 
     assert items.pointer(gone, now_s=1_000) == Pointer(None)
     assert items.pointer(gone, now_s=1_001) is None
@@ -252,9 +256,9 @@ def test_the_rows_of_lists_name_their_place_and_whether_the_tree_was_started(
         items.tree_item(conversation),
     )
 
-    place = keys.Listed(conversation.created_at, conversation.group_id)
-    assert keys.in_mine(mine["SK"]["S"]) == (place, conversation.started_by is not None)
-    assert keys.listed(tree["SK"]["S"]) == place._replace(conversation_id=conversation.conversation_id)
+    place = keys.ListKey(conversation.created_at, conversation.group_id)
+    assert keys.in_user_tree(mine["SK"]["S"]) == (place, conversation.started_by is not None)
+    assert keys.list_key(tree["SK"]["S"]) == place._replace(conversation_id=conversation.conversation_id)
 
 
 @pytest.mark.parametrize("text", ODD, ids=ascii)
@@ -325,7 +329,7 @@ def test_the_head_of_a_usual_conversation_is_under_a_kilobyte() -> None:
         lasts=Lasts(ids.fresh_id(2, 1), ids.fresh_id(2, 1)),
         history=10_000,
         context=10_000,
-        metrics=Metrics(20_000, Usage(10**10, 10**10, 10**10, 10**13)),
+        metrics=Metrics(20_000, TokenUsage(10**10, 10**10, 10**10, 10**13)),
         untitled=True,
         preview="ü" * 100,
     )

@@ -373,8 +373,8 @@ def test_a_tree_is_full_from_nine_gigabytes_on(
     table.commit([Write("one", {"Put": {"TableName": NAME, "Item": item}})])
 
     assert wire.requests[0].body["ReturnItemCollectionMetrics"] == "SIZE"
-    assert table.known.is_full(GROUP) is is_full
-    assert not table.known.is_full("another")
+    assert table.cache.is_full(GROUP) is is_full
+    assert not table.cache.is_full("another")
     if is_full:
         with pytest.raises(GroupFullError):
             table.refuse_if_full(GROUP)
@@ -384,11 +384,11 @@ def test_a_tree_is_full_from_nine_gigabytes_on(
 
 def test_a_request_with_less_time_shares_what_the_process_knows(store: Store, table: Table) -> None:
     hurried = table.within(0.002)
-    table.known.mark_full(GROUP)
+    table.cache.mark_full(GROUP)
     wire = Wire.of(table)
     wire.before(lambda _: failure("ThrottlingException"))
 
-    assert hurried.known.is_full(GROUP)
+    assert hurried.cache.is_full(GROUP)
     with pytest.raises(UnavailableError):
         hurried.get([Key("p", "0000")])
     assert len(wire.requests) == 1

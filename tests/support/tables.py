@@ -89,7 +89,7 @@ class WrongClock(Clock):
 def mine_of(root: Conversation, user_id: str) -> Item:
     """Return the row of the root's tree in the user's list."""
     is_child = root.started_by is not None
-    return items.mine_item(root.group_id, user_id, created_at=root.created_at, is_child=is_child)
+    return items.user_tree_item(root.group_id, user_id, created_at=root.created_at, is_child=is_child)
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Store:
             self.client.delete_item(TableName=self.name, Key=items.key_of(key))
 
     def add_member(self, group_id: str, user_id: str, level: AccessLevel = AccessLevel.WRITER) -> None:
-        """Share a tree: the MEM and MINE items that sharing writes, counted."""
+        """Share a tree: the MEM and USER_TREE items that sharing writes, counted."""
         created_at = self.item(keys.group(group_id))["createdAt"]["S"]
         root = Conversation(group_id, group_id, created_at)
         self._count_members(group_id, 0 if self._is_member(group_id, user_id) else 1)
@@ -157,7 +157,7 @@ class Store:
         )
 
     def remove_member(self, group_id: str, user_id: str) -> None:
-        """Take a membership away; the MINE item stays, as stale as a list row can be."""
+        """Take a membership away; the USER_TREE item stays, as stale as a list row can be."""
         self._count_members(group_id, -1 if self._is_member(group_id, user_id) else 0)
         self.delete(keys.member(group_id, user_id))
 
@@ -173,7 +173,7 @@ class Store:
             membersVersion=items.number(group.members_version + 1),
         )
 
-    def bury(self, group_id: str) -> None:
+    def mark_deleted(self, group_id: str) -> None:
         """Set the tree's tombstone: the first step of its deletion, which refuses every read."""
         self.change(keys.group(group_id), state=items.text("tombstone"))
 
@@ -185,7 +185,7 @@ class Store:
         ttl_s = int(time.time()) + 30 * DAY_S if ttl_s is None else ttl_s
         for key, item in self.contents().items():
             if key.partition.startswith("PTR#") and item.get("group") == {"S": group_id}:
-                gone: Item = {"gone": {"BOOL": True}, "ttl": items.number(ttl_s)}
+                gone: Item = {"retired": {"BOOL": True}, "ttl": items.number(ttl_s)}
                 self.put(items.key_of(key) | gone)
             elif (
                 key.partition == group_id

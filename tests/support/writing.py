@@ -18,8 +18,8 @@ from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection, make_client
 from forklore.storage.table import Table
 from forklore.usecases.drafts import Draft
-from forklore.usecases.entries import Append, Cut, Listing, append_entries, list_entries
-from forklore.usecases.idempotency import Once
+from forklore.usecases.entries import Append, ListEntriesRequest, PageStart, append_entries, list_entries
+from forklore.usecases.idempotency import IdempotencyKey
 
 PAGE_ENTRIES = 40
 REPEATS_MAX = 10
@@ -72,11 +72,11 @@ def append(
     Raises UnavailableError without one, or when the service stays so.
     """
     drafts = [Draft(channel, "history", text_of([{"role": "USER", "text": text}])) for text in texts]
-    once = None if key is None else Once(keys.idempotency(key), key, str)
-    request = Append(conversation_id, drafts, once=once)
+    idempotency_key = None if key is None else IdempotencyKey(keys.idempotency(key), key, str)
+    request = Append(conversation_id, drafts, idempotency_key=idempotency_key)
     sent_ns = time.monotonic_ns()
     act = partial(append_entries, table, caller=caller, request=request)
-    entries = act() if once is None else _patiently(act)
+    entries = act() if idempotency_key is None else _patiently(act)
     answered_ns = time.monotonic_ns()
     return [Acknowledged(conversation_id, Written.of(entry), sent_ns, answered_ns) for entry in entries]
 
@@ -96,7 +96,7 @@ def read_from(table: Table, caller: Caller, conversation_id: str, after: str | N
     found: list[Written] = []
     position = None if after is None else EntryId(after)
     while True:
-        listing = Listing(conversation_id, Cut(after=position), PAGE_ENTRIES)
+        listing = ListEntriesRequest(conversation_id, PageStart(after=position), PAGE_ENTRIES)
         page = _patiently(partial(list_entries, table, caller=caller, request=listing))
         found += [Written.of(entry) for entry in page.entries]
         if page.after is None:

@@ -7,15 +7,15 @@ from typing import Any
 from forklore.domain import keys
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
-from forklore.domain.model import Caller, Channel, Entry, ForkPosition, Usage
+from forklore.domain.model import Caller, Channel, Entry, ForkPosition, TokenUsage
 from forklore.storage.table import Table
 from forklore.usecases import conversations, entries, forks
 from forklore.usecases.conversations import NewConversation
 from forklore.usecases.drafts import Draft
-from forklore.usecases.entries import Append, Cut, EntryPage, Fork, Listing
+from forklore.usecases.entries import Append, EntryPage, Fork, ListEntriesRequest, PageStart
 from forklore.usecases.forks import ForkRequest
-from forklore.usecases.idempotency import AnsweredBefore, Once
-from forklore.usecases.opening import Shown
+from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
+from forklore.usecases.loading import ConversationDetails
 
 ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve")
 PLANNER, CODER = Caller("ann", "planner"), Caller("ann", "coder")
@@ -31,10 +31,10 @@ def conversation(number: int) -> str:
 ROOT, FORK, TWIG, OTHER = (conversation(number) for number in range(1, 5))
 
 
-def said(text: str, *, agent_id: str | None = None, usage: Usage | None = None) -> Draft:
+def said(text: str, *, agent_id: str | None = None, usage: TokenUsage | None = None) -> Draft:
     """Return a message for the history."""
     content = text_of([{"role": "USER", "text": text}])
-    return Draft(H, "history", content, agent_id=agent_id, usage=usage or Usage())
+    return Draft(H, "history", content, agent_id=agent_id, usage=usage or TokenUsage())
 
 
 def thought(text: str, epoch: int | None = None) -> Draft:
@@ -55,7 +55,7 @@ def append(
     by: Caller = ANN,
     fork: tuple[str, EntryId | None] | None = None,
     if_match: EntryId | None = None,
-    once: Once | None = None,
+    idempotency_key: IdempotencyKey | None = None,
 ) -> list[Entry]:
     """Append; a plain text is a message. fork: the source, and the first entry not inherited."""
     request = Append(
@@ -63,7 +63,7 @@ def append(
         [said(draft) if isinstance(draft, str) else draft for draft in drafts],
         fork=Fork(*fork) if fork else None,
         if_match=if_match,
-        once=once,
+        idempotency_key=idempotency_key,
     )
     return entries.append_entries(table, caller=by, request=request)
 
@@ -78,11 +78,13 @@ def create(
     conversation_id: str | None = ROOT,
     *,
     by: Caller = ANN,
-    once: Once | None = None,
+    idempotency_key: IdempotencyKey | None = None,
     **what: Any,
-) -> Shown:
+) -> ConversationDetails:
     request = NewConversation(conversation_id, **what)
-    return conversations.create_conversation(table, caller=by, request=request, once=once)
+    return conversations.create_conversation(
+        table, caller=by, request=request, idempotency_key=idempotency_key
+    )
 
 
 def fork(
@@ -93,16 +95,16 @@ def fork(
     position: ForkPosition | None = None,
     *,
     by: Caller = ANN,
-    once: Once | None = None,
+    idempotency_key: IdempotencyKey | None = None,
     **what: Any,
-) -> Shown:
+) -> ConversationDetails:
     """Fork at an entry, before it unless said otherwise; without one at the head."""
     position = position or (BEFORE if anchor else AFTER)
     request = ForkRequest(source_id, fork_id, anchor, position, **what)
-    return forks.fork_conversation(table, caller=by, request=request, once=once)
+    return forks.fork_conversation(table, caller=by, request=request, idempotency_key=idempotency_key)
 
 
-def show(table: Table, conversation_id: str = ROOT, *, by: Caller = ANN) -> Shown:
+def show(table: Table, conversation_id: str = ROOT, *, by: Caller = ANN) -> ConversationDetails:
     return conversations.get_conversation(table, caller=by, conversation_id=conversation_id)
 
 
@@ -117,7 +119,7 @@ def page(
     tail: bool = False,
     **what: Any,
 ) -> EntryPage:
-    request = Listing(conversation_id, Cut(after, before, tail), limit, **what)
+    request = ListEntriesRequest(conversation_id, PageStart(after, before, tail), limit, **what)
     return entries.list_entries(table, caller=by, request=request)
 
 
@@ -132,14 +134,14 @@ def read(table: Table, conversation_id: str = ROOT, *, by: Caller = ANN, **what:
     return texts(page(table, conversation_id, by=by, **what).entries)
 
 
-def once(key: str = "k", *, by: Caller = ANN, body: str = "body") -> Once:
+def idempotency_key(key: str = "k", *, by: Caller = ANN, body: str = "body") -> IdempotencyKey:
     """Return what the edge makes of an Idempotency-Key."""
-    return Once(keys.idempotency(f"{by.user_id}/{by.client_id}/{key}"), body, str)
+    return IdempotencyKey(keys.idempotency(f"{by.user_id}/{by.client_id}/{key}"), body, str)
 
 
 def answer(make: Callable[[], object]) -> str:
     """Return the answer's text as the edge does: made, or the one that was given before."""
     try:
         return str(make())
-    except AnsweredBefore as before:
-        return before.replay.body
+    except IdempotentReplay as before:
+        return before.record.body

@@ -5,13 +5,13 @@ from typing import Any
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.keys import Listed
+from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Transfer
 from forklore.storage import items
 from forklore.storage.items import State
 from forklore.storage.table import Table
 from forklore.usecases import lists, sharing, transfers
-from forklore.usecases.idempotency import Once
+from forklore.usecases.idempotency import IdempotencyKey
 from forklore.usecases.lists import Ancestry, ListRequest, Mode
 from forklore.usecases.sharing import Membership
 from forklore.usecases.transfers import Role
@@ -32,10 +32,10 @@ def share(
     *,
     by: Caller = ANN,
     of: str = ROOT,
-    once: Once | None = None,
+    idempotency_key: IdempotencyKey | None = None,
 ) -> Membership:
     return sharing.share_conversation(
-        table, caller=by, conversation_id=of, user_id=user_id, level=level, once=once
+        table, caller=by, conversation_id=of, user_id=user_id, level=level, idempotency_key=idempotency_key
     )
 
 
@@ -69,16 +69,29 @@ def members(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200)
 
 
 def offer(
-    table: Table, to: str = "bob", *, by: Caller = ANN, of: str = ROOT, once: Once | None = None
+    table: Table,
+    to: str = "bob",
+    *,
+    by: Caller = ANN,
+    of: str = ROOT,
+    idempotency_key: IdempotencyKey | None = None,
 ) -> Transfer:
-    return transfers.request_transfer(table, caller=by, conversation_id=of, new_owner=to, once=once)
+    return transfers.request_transfer(
+        table, caller=by, conversation_id=of, new_owner=to, idempotency_key=idempotency_key
+    )
 
 
 def accept(
-    table: Table, transfer: Transfer, *, by: Caller | None = None, once: Once | None = None
+    table: Table,
+    transfer: Transfer,
+    *,
+    by: Caller | None = None,
+    idempotency_key: IdempotencyKey | None = None,
 ) -> str | None:
     caller = by or Caller(transfer.to_user_id)
-    return transfers.accept_transfer(table, caller=caller, transfer_id=transfer.transfer_id, once=once)
+    return transfers.accept_transfer(
+        table, caller=caller, transfer_id=transfer.transfer_id, idempotency_key=idempotency_key
+    )
 
 
 def end(table: Table, transfer: Transfer, *, by: Caller = ANN) -> None:
@@ -89,7 +102,7 @@ def end(table: Table, transfer: Transfer, *, by: Caller = ANN) -> None:
 def pending(table: Table, *, by: Caller = ANN, role: Role = Role.ALL, limit: int = 50) -> list[Transfer]:
     """Return the caller's transfers, walked page by page."""
     found: list[Transfer] = []
-    place: Listed | None = None
+    place: ListKey | None = None
     while True:
         page = transfers.list_transfers(table, caller=by, role=role, after=place, limit=limit)
         assert len(page.transfers) <= limit
@@ -149,7 +162,9 @@ def assert_whole(store: Store) -> None:
         levels = {member.user_id: member.level for member in own.values()}
         assert [user for user, level in levels.items() if level is OWNER] == [group.owner]
         assert len(levels) == group.members
-        mine = {keys.mine(user, group.created_at, group.group_id, is_child=group.is_child) for user in levels}
+        mine = {
+            keys.user_tree(user, group.created_at, group.group_id, is_child=group.is_child) for user in levels
+        }
         shown = {k for k in contents if k[0][:5] == "USER#" and k[1].endswith(f"#{group.group_id}")}
         assert mine == shown, (mine - shown, shown - mine)
         heads = {

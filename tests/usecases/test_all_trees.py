@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from forklore.domain import keys
-from forklore.domain.keys import Listed
+from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller
 from forklore.storage.table import Table
 from forklore.usecases import lists
@@ -16,7 +16,7 @@ from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import ANN, BOB, conversation, fork
 from tests.usecases.test_lists import grow, named, plant_tree
 
-AUDITOR = Caller("aude", roles=frozenset({"auditor"}), sees_all=True)
+AUDITOR = Caller("aude", roles=frozenset({"auditor"}), bypasses_membership=True)
 TREES = 20
 
 
@@ -137,7 +137,7 @@ def test_a_membership_that_ended_is_not_listed_though_its_row_is_still_there(sto
 
 def test_a_place_may_be_of_a_tree_that_is_gone(forest: Table) -> None:
     every = walk(forest, ListRequest())
-    place = Place(Listed("2026-01-01T04:30:00.000Z", conversation(1)))
+    place = Place(ListKey("2026-01-01T04:30:00.000Z", conversation(1)))
 
     assert walk(forest, ListRequest(after=place)) == every[-3:]
 

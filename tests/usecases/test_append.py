@@ -11,7 +11,7 @@ from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import escaped_size, text_of
-from forklore.domain.model import Caller, Entry, Metrics, Usage
+from forklore.domain.model import Caller, Entry, Metrics, TokenUsage
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import (
     ConflictError,
@@ -22,7 +22,7 @@ from forklore.errors import (
     PayloadTooLargeError,
     UnavailableError,
 )
-from forklore.storage import items, known
+from forklore.storage import cache, items
 from forklore.storage.clock import Clock, system_ms
 from forklore.storage.connection import Item
 from forklore.storage.items import number, text
@@ -46,8 +46,8 @@ from tests.usecases.builders import (
     append,
     create,
     fork,
+    idempotency_key,
     large,
-    once,
     page,
     read,
     said,
@@ -88,7 +88,9 @@ def test_an_unknown_conversation_is_created_by_its_first_entry(store: Store, tab
 
 def test_an_entry_comes_back_as_it_was_answered(table: Table) -> None:
     content = text_of([{"role": "USER", "text": "1e400 \0 \ufeff é e\u0301 😀", "n": [1.0, -0.0, 10**30]}])
-    draft = Draft(H, "history/x", content, agent_id="a", usage=Usage(1), usage_json='{"inputTokens": 1.0}')
+    draft = Draft(
+        H, "history/x", content, agent_id="a", usage=TokenUsage(1), usage_json='{"inputTokens": 1.0}'
+    )
 
     appended = append(table, ROOT, draft, by=PLANNER)
 
@@ -100,7 +102,7 @@ def test_an_entry_comes_back_as_it_was_answered(table: Table) -> None:
 
 def test_a_batch_is_appended_in_the_order_sent_and_counted_once(table: Table) -> None:
     say(table, ROOT, "first")
-    batch = [said(str(at), usage=Usage(at, 2, 3, 4)) for at in range(50)]
+    batch = [said(str(at), usage=TokenUsage(at, 2, 3, 4)) for at in range(50)]
 
     appended = append(table, ROOT, *batch)
 
@@ -108,7 +110,7 @@ def test_a_batch_is_appended_in_the_order_sent_and_counted_once(table: Table) ->
     ordered = [entry.entry_id for entry in appended]
     assert ordered == sorted(ordered)
     head = show(table).head
-    assert head.metrics == Metrics(51, Usage(sum(range(50)), 100, 150, 200))
+    assert head.metrics == Metrics(51, TokenUsage(sum(range(50)), 100, 150, 200))
     assert (head.history, head.last, head.preview) == (51, ordered[-1], "49")
 
 
@@ -117,11 +119,11 @@ def test_metrics_and_preview_follow_the_appends(table: Table, is_known: bool) ->
     if is_known:
         create(table)
         show(table)
-    append(table, ROOT, said("x" * 200, usage=Usage(5, 6, 7, 8)), thought("silent"), by=PLANNER)
+    append(table, ROOT, said("x" * 200, usage=TokenUsage(5, 6, 7, 8)), thought("silent"), by=PLANNER)
     append(table, ROOT, Draft(H, "blob", text_of([1])))
 
     head = show(table).head
-    assert head.metrics == Metrics(3, Usage(5, 6, 7, 8))
+    assert head.metrics == Metrics(3, TokenUsage(5, 6, 7, 8))
     assert (head.history, head.context) == (2, 1)
     assert head.preview == "x" * 100
 
@@ -657,7 +659,7 @@ def test_a_deleted_conversation_is_404_whatever_a_process_remembers(
 @pytest.mark.parametrize("name", USES)
 def test_a_tree_that_is_being_deleted_is_404(store: Store, table: Table, name: str) -> None:
     append(table, ROOT, "a", by=PLANNER)
-    store.bury(ROOT)
+    store.mark_deleted(ROOT)
 
     with store.refuses(NotFoundError):
         use(name)(store.process())
@@ -756,7 +758,7 @@ def test_a_batch_in_too_many_parts_for_one_transaction_is_413_whatever_else_that
     drafts = [incompressible(41_000)] * 47  # an entry and a chunk each
 
     with store.refuses(PayloadTooLargeError):
-        append(table, OTHER, *drafts, fork=fork_of, by=PLANNER, once=once(by=PLANNER))
+        append(table, OTHER, *drafts, fork=fork_of, by=PLANNER, idempotency_key=idempotency_key(by=PLANNER))
 
 
 def test_a_large_batch_that_fits_is_written_whole(table: Table) -> None:
@@ -1018,7 +1020,7 @@ def test_a_turn_is_waited_for_no_longer_than_the_request_has_time(
     ended = threading.Event()
 
     def hold() -> None:
-        with table.known.turn(ROOT):
+        with table.cache.turn(ROOT):
             begun.set()
             ended.wait(60)
 

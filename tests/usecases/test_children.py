@@ -7,7 +7,7 @@ import pytest
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.keys import Key, Listed
+from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Caller, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import (
@@ -25,7 +25,7 @@ from forklore.storage.table import Table
 from forklore.usecases import children, entries
 from forklore.usecases.drafts import Draft
 from forklore.usecases.entries import Append, Start
-from forklore.usecases.idempotency import Once
+from forklore.usecases.idempotency import IdempotencyKey
 from forklore.usecases.lists import Ancestry, Mode
 from tests.support.tables import Store, Wire
 from tests.usecases.builders import (
@@ -43,7 +43,7 @@ from tests.usecases.builders import (
     conversation,
     create,
     fork,
-    once,
+    idempotency_key,
     read,
     said,
     say,
@@ -68,26 +68,26 @@ from tests.usecases.members import (
 )
 from tests.usecases.test_faults import after as answer_lost
 
-KID = conversation(77)
+CHILD = conversation(77)
 
 
 def start(
     table: Table,
     *drafts: Draft | str,
-    kid: str = KID,
+    child_key: str = CHILD,
     of: str = ROOT,
     at: str | None = None,
     by: Caller = ANN,
-    once: Once | None = None,
+    idempotency_key: IdempotencyKey | None = None,
     **more: Any,
 ) -> list[Entry]:
     """Start a child with a first entry, `x` unless said otherwise. at: the entry it was started by."""
     drafts = drafts or ("x",)
     request = Append(
-        kid,
+        child_key,
         [said(draft) if isinstance(draft, str) else draft for draft in drafts],
         start=Start(of, at),
-        once=once,
+        idempotency_key=idempotency_key,
         **more,
     )
     return entries.append_entries(table, caller=by, request=request)
@@ -96,7 +96,7 @@ def start(
 def kids(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200) -> list[str]:
     """Return the ids of the children, walked page by page."""
     found: list[str] = []
-    place: Listed | None = None
+    place: ListKey | None = None
     while True:
         page = children.list_children(
             table,
@@ -116,7 +116,9 @@ def plant_members(store: Store, count: int, level: AccessLevel = READER) -> None
     """Let the root have so many members, `user 0` and on beside those that it has."""
     group = items.group(store.item(keys.group(ROOT)))
     new = [Member(f"user {at}", level, group.created_at) for at in range(count - group.members)]
-    mine = [items.mine_item(ROOT, one.user_id, created_at=group.created_at, is_child=False) for one in new]
+    mine = [
+        items.user_tree_item(ROOT, one.user_id, created_at=group.created_at, is_child=False) for one in new
+    ]
     store.put(*(items.member_item(ROOT, one) for one in new), *mine)
     store.change(keys.group(ROOT), members=number(count))
 
@@ -148,21 +150,21 @@ def test_a_child_is_a_tree_of_its_own_with_its_parents_owner_and_members(
     at = show(parent).head.last if has_entry else None
     [entry] = start(parent, said("Do this", agent_id="helper"), of=FORK, at=at, by=by)
 
-    shown = show(parent, KID)
+    shown = show(parent, CHILD)
     made = shown.conversation
-    assert (made.group_id, made.started_by, made.fork_point) == (KID, StartedBy(FORK, at), None)
+    assert (made.group_id, made.started_by, made.fork_point) == (CHILD, StartedBy(FORK, at), None)
     assert (made.title, made.agent_id, made.client_id) == ("Do this", "helper", by.client_id)
     assert (shown.owner, shown.head.owner, shown.level) == ("ann", "ann", "owner")
-    assert members(parent, KID) == {"ann": "owner", "bob": "writer", "eve": "reader"}
-    assert (entry.user_id, entry.conversation_id) == (by.user_id, KID)
-    assert read(parent, KID) == ["Do this"]
+    assert members(parent, CHILD) == {"ann": "owner", "bob": "writer", "eve": "reader"}
+    assert (entry.user_id, entry.conversation_id) == (by.user_id, CHILD)
+    assert read(parent, CHILD) == ["Do this"]
     assert made.created_at == ids.created_at(entry.entry_id)
     assert shown.head.metrics.entries == 1
     for member in (ANN, BOB, EVE):
-        assert KID in listed(store.process(), member)
-        assert kids(parent, FORK, by=member) == [KID]
+        assert CHILD in listed(store.process(), member)
+        assert kids(parent, FORK, by=member) == [CHILD]
     assert kids(parent, ROOT) == []
-    say(parent, KID, "more", by=BOB)
+    say(parent, CHILD, "more", by=BOB)
     assert read(parent, ROOT) == ["a", "b"]
     assert_settled(store)
 
@@ -170,9 +172,9 @@ def test_a_child_is_a_tree_of_its_own_with_its_parents_owner_and_members(
 def test_a_child_may_begin_with_several_entries_and_with_context(store: Store, parent: Table) -> None:
     start(parent, "x", thought("c"), "y", by=PLANNER)
 
-    assert read(parent, KID) == ["x", "y"]
-    assert read(parent, KID, by=PLANNER, channel=C) == ["c"]
-    assert show(parent, KID).conversation.client_id == "planner"
+    assert read(parent, CHILD) == ["x", "y"]
+    assert read(parent, CHILD, by=PLANNER, channel=C) == ["c"]
+    assert show(parent, CHILD).conversation.client_id == "planner"
 
 
 @pytest.mark.parametrize("by", [EVE, Caller("nobody")], ids=["reader", "stranger"])
@@ -183,10 +185,10 @@ def test_below_writer_nobody_starts_a_child(store: Store, parent: Table, by: Cal
 
 
 def test_an_unknown_or_deleted_parent_is_404(store: Store, parent: Table) -> None:
-    for of in (OTHER, KID, "x", "", ROOT.upper()[:-1] + "A"):
+    for of in (OTHER, CHILD, "x", "", ROOT.upper()[:-1] + "A"):
         with store.refuses(NotFoundError):
             start(parent, of=of)
-    store.bury(ROOT)
+    store.mark_deleted(ROOT)
     for of in (ROOT, FORK):
         with store.refuses(NotFoundError):
             start(parent, of=of)
@@ -208,18 +210,18 @@ def test_an_entry_that_the_parent_does_not_show_starts_nothing(store: Store, par
         with store.refuses(ValidationError):
             start(parent, of=of, at=at)
     start(parent, of=TWIG, at=first)
-    assert show(parent, KID).conversation.started_by == StartedBy(TWIG, first)
+    assert show(parent, CHILD).conversation.started_by == StartedBy(TWIG, first)
 
 
 def entries_of(table: Table) -> list[Entry]:
-    request = entries.Listing(ROOT, entries.Cut(), 50)
+    request = entries.ListEntriesRequest(ROOT, entries.PageStart(), 50)
     return entries.list_entries(table, caller=ANN, request=request).entries
 
 
 def test_an_entry_of_context_may_start_a_child(parent: Table) -> None:
     [noted] = append(parent, ROOT, thought("c"), by=PLANNER)
     start(parent, at=noted.entry_id)
-    assert show(parent, KID).conversation.started_by == StartedBy(ROOT, noted.entry_id)
+    assert show(parent, CHILD).conversation.started_by == StartedBy(ROOT, noted.entry_id)
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
@@ -227,12 +229,12 @@ def test_an_entry_of_context_may_start_a_child(parent: Table) -> None:
 def test_what_is_no_child_is_not_appended_to_as_one(
     store: Store, parent: Table, knows: bool, of: str, at: str | None
 ) -> None:
-    create(parent, KID)
+    create(parent, CHILD)
     with store.refuses(ConflictError):
         start(parent if knows else store.process(), of=of, at=at)
 
-    assert show(parent, KID).conversation.started_by is None
-    assert (read(parent, KID), kids(parent)) == ([], [])
+    assert show(parent, CHILD).conversation.started_by is None
+    assert (read(parent, CHILD), kids(parent)) == ([], [])
     assert_settled(store)
 
 
@@ -251,7 +253,7 @@ def test_a_child_is_appended_to_as_the_child_that_it_is_and_as_no_other(
         with store.refuses(ConflictError):
             start(mine, "z", of=of, at=other)
 
-    assert (read(parent, KID), kids(parent)) == (["x", "y"], [KID])
+    assert (read(parent, CHILD), kids(parent)) == (["x", "y"], [CHILD])
 
 
 def test_a_child_shows_nothing_so_that_no_entry_matches(store: Store, parent: Table) -> None:
@@ -260,10 +262,10 @@ def test_a_child_shows_nothing_so_that_no_entry_matches(store: Store, parent: Ta
 
 
 def test_an_id_of_somebody_else_is_403_and_a_deleted_one_404(store: Store, parent: Table) -> None:
-    create(parent, KID, by=Caller("nobody"))
+    create(parent, CHILD, by=Caller("nobody"))
     with store.refuses(ForbiddenError):
         start(parent)
-    store.remove_tree(KID)
+    store.remove_tree(CHILD)
     with store.refuses(NotFoundError):
         start(parent)
 
@@ -272,13 +274,13 @@ def test_later_changes_of_members_carry_over_to_neither_side(store: Store, paren
     start(parent)
     remove(parent, "bob")
     share(parent, "dan", MANAGER)
-    update(parent, "eve", READER, of=KID)
-    update(parent, "eve", MANAGER, of=KID)
+    update(parent, "eve", READER, of=CHILD)
+    update(parent, "eve", MANAGER, of=CHILD)
     accept(parent, offer(parent, "eve"))
 
     assert members(parent) == {"ann": "manager", "eve": "owner", "dan": "manager"}
-    assert members(parent, KID) == {"ann": "owner", "bob": "writer", "eve": "manager"}
-    start(parent, kid=OTHER, by=Caller("dan"))
+    assert members(parent, CHILD) == {"ann": "owner", "bob": "writer", "eve": "manager"}
+    start(parent, child_key=OTHER, by=Caller("dan"))
     assert show(parent, OTHER).owner == "eve"
     assert members(parent, OTHER) == members(parent)
     assert_settled(store)
@@ -286,14 +288,14 @@ def test_later_changes_of_members_carry_over_to_neither_side(store: Store, paren
 
 def test_children_are_listed_as_children_and_so_are_their_forks(parent: Table) -> None:
     start(parent)
-    fork(parent, KID, TWIG)
-    start(parent, kid=OTHER, of=TWIG)
+    fork(parent, CHILD, TWIG)
+    start(parent, child_key=OTHER, of=TWIG)
 
     for by in (ANN, BOB):
-        assert listed(parent, by, ancestry=Ancestry.CHILDREN) == {KID, TWIG, OTHER}
+        assert listed(parent, by, ancestry=Ancestry.CHILDREN) == {CHILD, TWIG, OTHER}
         assert listed(parent, by, ancestry=Ancestry.ROOTS) == {ROOT, FORK}
-        assert listed(parent, by, ancestry=Ancestry.CHILDREN, mode=Mode.ROOTS) == {KID, OTHER}
-    assert (kids(parent), kids(parent, KID), kids(parent, TWIG)) == ([KID], [], [OTHER])
+        assert listed(parent, by, ancestry=Ancestry.CHILDREN, mode=Mode.ROOTS) == {CHILD, OTHER}
+    assert (kids(parent), kids(parent, CHILD), kids(parent, TWIG)) == ([CHILD], [], [OTHER])
 
 
 # The list
@@ -304,10 +306,10 @@ def test_children_are_listed_oldest_first_and_without_those_the_caller_may_not_s
     store: Store, parent: Table, limit: int
 ) -> None:
     made = [conversation(number) for number in (90, 85, 95, 80, 99, 70, 71)]
-    for kid in made:
-        start(parent, kid=kid)
+    for child_key in made:
+        start(parent, child_key=child_key)
     remove(parent, "bob", of=made[1])
-    store.bury(made[2])
+    store.mark_deleted(made[2])
     store.remove_tree(made[3])
     remove(parent, "bob", of=made[6])
 
@@ -321,12 +323,14 @@ def test_children_are_listed_oldest_first_and_without_those_the_caller_may_not_s
 def test_children_of_one_millisecond_are_all_listed_by_id(store: Store, parent: Table) -> None:
     created_at = show(parent).conversation.created_at
     made = [conversation(number) for number in (5, 3, 9, 4)]
-    for kid in made:
-        start(parent, kid=kid)
-        own = items.group(store.item(keys.group(kid))).kid
+    for child_key in made:
+        start(parent, child_key=child_key)
+        own = items.group(store.item(keys.group(child_key))).child_key
         assert own is not None
         store.delete(own)
-        store.put(items.kid_item(keys.kid(ROOT, ROOT, Listed(created_at, kid)), StartedBy(ROOT, None)))
+        store.put(
+            items.child_item(keys.child(ROOT, ROOT, ListKey(created_at, child_key)), StartedBy(ROOT, None))
+        )
 
     for limit in (1, 2, 3, 4):
         assert kids(parent, limit=limit) == sorted(made)
@@ -336,18 +340,18 @@ def test_children_started_and_deleted_between_pages_make_no_gap_and_no_duplicate
     store: Store, parent: Table
 ) -> None:
     made = [conversation(number) for number in range(90, 96)]
-    for kid in made[:4]:
-        start(parent, kid=kid)
+    for child_key in made[:4]:
+        start(parent, child_key=child_key)
 
-    def page(after: Listed | None) -> tuple[list[str], Listed | None]:
+    def page(after: ListKey | None) -> tuple[list[str], ListKey | None]:
         found = children.list_children(parent, caller=ANN, conversation_id=ROOT, after=lambda: after, limit=2)
         return [shown.conversation.conversation_id for shown in found.children], found.resume
 
     first, place = page(None)
     store.remove_tree(made[1])
     store.remove_tree(made[2])
-    start(parent, kid=made[4])
-    start(parent, kid=made[5])
+    start(parent, child_key=made[4])
+    start(parent, child_key=made[5])
     second, place = page(place)
     assert (first, second, page(place)) == (made[:2], [made[3], made[4]], ([made[5]], None))
 
@@ -355,8 +359,8 @@ def test_children_started_and_deleted_between_pages_make_no_gap_and_no_duplicate
 def test_a_page_of_children_is_bounded_however_few_of_them_are_seen(store: Store, parent: Table) -> None:
     at = ids.milliseconds(show(parent).conversation.created_at)
     dead = [
-        items.kid_item(
-            keys.kid(ROOT, ROOT, Listed(ids.timestamp(at + n), conversation(1_000 + n))),
+        items.child_item(
+            keys.child(ROOT, ROOT, ListKey(ids.timestamp(at + n), conversation(1_000 + n))),
             StartedBy(ROOT, None),
         )
         for n in range(600)
@@ -369,7 +373,7 @@ def test_a_page_of_children_is_bounded_however_few_of_them_are_seen(store: Store
 
     assert page.resume is not None
     assert len(wire.requests) <= 25
-    assert kids(parent) == [KID]
+    assert kids(parent) == [CHILD]
 
 
 # In one step, or visible last
@@ -378,30 +382,30 @@ def test_a_page_of_children_is_bounded_however_few_of_them_are_seen(store: Store
 def assert_nobody_sees_it(store: Store, table: Table) -> None:
     """Hold that the child does not exist for anybody."""
     for by in (ANN, BOB, EVE):
-        assert KID not in listed(table, by)
+        assert CHILD not in listed(table, by)
         assert kids(table, by=by) == []
         with store.refuses(NotFoundError):
-            show(table, KID, by=by)
-    if keys.pointer(KID) not in store.contents():
+            show(table, CHILD, by=by)
+    if keys.pointer(CHILD) not in store.contents():
         return
-    assert items.group(store.item(keys.group(KID))).state is State.CREATING
-    assert keys.job("create", KID) in store.contents()
+    assert items.group(store.item(keys.group(CHILD))).state is State.CREATING
+    assert keys.job("create", CHILD) in store.contents()
     with store.refuses(NotFoundError):
-        say(table, KID, "x")
+        say(table, CHILD, "x")
     with store.refuses(ConflictError):
-        create(table, KID, by=Caller("nobody"))
+        create(table, CHILD, by=Caller("nobody"))
 
 
 def assert_complete(store: Store, table: Table, expected: dict[str, str] | None = None) -> None:
     """Hold that the child is there with all that it needs, and nothing is left of its making."""
     wanted = members(table)
-    assert members(table, KID) == (expected or wanted)
-    assert set(members(table, KID)) == set(wanted)
-    assert kids(table) == [KID]
-    assert read(table, KID) == ["x"]
+    assert members(table, CHILD) == (expected or wanted)
+    assert set(members(table, CHILD)) == set(wanted)
+    assert kids(table) == [CHILD]
+    assert read(table, CHILD) == ["x"]
     for by in (ANN, BOB, EVE):
-        assert KID in listed(table, by)
-    assert items.group(store.item(keys.group(KID))).members == len(wanted)
+        assert CHILD in listed(table, by)
+    assert items.group(store.item(keys.group(CHILD))).members == len(wanted)
     assert_settled(store)
 
 
@@ -425,22 +429,22 @@ def test_a_child_whose_making_was_killed_is_seen_by_nobody_and_completed_by_the_
 ) -> None:
     """The write that shows it is its last (F01)."""
     plant_members(store, count)
-    key = once(by=BOB) if has_key else None
+    key = idempotency_key(by=BOB) if has_key else None
     clean = store.contents()
     for nth in itertools.count(1):
         process = store.process()
         dies(process, nth, before=before)
         first: list[Entry] | None = None
         with contextlib.suppress(Killed):
-            first = start(process, by=BOB, once=key)
+            first = start(process, by=BOB, idempotency_key=key)
         other = store.process()
-        is_done = keys.head(KID, KID) in store.contents()
+        is_done = keys.head(CHILD, CHILD) in store.contents()
         if is_done and has_key:
-            again = start(other, by=BOB, once=key)
+            again = start(other, by=BOB, idempotency_key=key)
             assert first in (None, again)
         elif not is_done:
             assert_nobody_sees_it(store, other)
-            start(other, by=BOB, once=key)
+            start(other, by=BOB, idempotency_key=key)
         assert_complete(store, other)
         if first is not None:
             break
@@ -455,7 +459,7 @@ def leave_half_way(store: Store, nth: int = 4, *, by: Caller = BOB, of: str = RO
     dies(process, nth, before=False)
     with pytest.raises(Killed):
         start(process, by=by, of=of)
-    assert items.group(store.item(keys.group(KID))).state is State.CREATING
+    assert items.group(store.item(keys.group(CHILD))).state is State.CREATING
 
 
 def test_an_abandoned_making_is_taken_over_with_the_members_of_now(store: Store, parent: Table) -> None:
@@ -470,13 +474,13 @@ def test_an_abandoned_making_is_taken_over_with_the_members_of_now(store: Store,
     start(store.process(), by=ANN)
 
     assert_complete(store, parent)
-    assert members(parent, KID)["bob"] == "owner"
-    assert show(parent, KID).owner == "bob"
+    assert members(parent, CHILD)["bob"] == "owner"
+    assert show(parent, CHILD).owner == "bob"
     for at in (0, 7, 30, 56):
         gone = Caller(f"user {at}")
-        assert KID not in listed(parent, gone)
+        assert CHILD not in listed(parent, gone)
         with store.refuses(ForbiddenError):
-            show(parent, KID, by=gone)
+            show(parent, CHILD, by=gone)
 
 
 def test_an_abandoned_making_is_taken_over_by_a_child_of_another_parent(store: Store, parent: Table) -> None:
@@ -486,8 +490,8 @@ def test_an_abandoned_making_is_taken_over_by_a_child_of_another_parent(store: S
 
     start(store.process(), of=OTHER, by=Caller("nobody"))
 
-    assert members(parent, KID, by=Caller("nobody")) == {"nobody": "owner"}
-    assert kids(parent, OTHER, by=Caller("nobody")) == [KID]
+    assert members(parent, CHILD, by=Caller("nobody")) == {"nobody": "owner"}
+    assert kids(parent, OTHER, by=Caller("nobody")) == [CHILD]
     assert kids(parent) == []
     assert listed(parent, Caller("user 3")) == listed(parent, ANN) == {ROOT, FORK}
     assert_settled(store)
@@ -499,19 +503,19 @@ def test_two_makings_of_one_child_at_once_both_end_well(
     store: Store, parent: Table, nth: int, is_same: bool
 ) -> None:
     plant_members(store, 60)
-    key = once(by=BOB) if is_same else None
+    key = idempotency_key(by=BOB) if is_same else None
     rivals: list[list[Entry]] = []
     process = store.process()
-    ran = meanwhile(process, nth, lambda: rivals.append(start(store.process(), by=BOB, once=key)))
+    ran = meanwhile(process, nth, lambda: rivals.append(start(store.process(), by=BOB, idempotency_key=key)))
 
-    mine = start(process, by=BOB, once=key)
+    mine = start(process, by=BOB, idempotency_key=key)
 
     if is_same and ran:
         assert rivals == [mine]
         assert_complete(store, parent)
     else:
-        assert read(parent, KID) == ["x"] * (2 if ran else 1)
-        assert kids(parent) == [KID]
+        assert read(parent, CHILD) == ["x"] * (2 if ran else 1)
+        assert kids(parent) == [CHILD]
         assert_settled(store)
 
 
@@ -550,10 +554,10 @@ def test_a_member_who_is_removed_meanwhile_is_not_in_the_child(
     ran = meanwhile(process, nth, change)
     start(process, by=BOB)
 
-    assert ("eve" in members(parent, KID)) is not bool(ran)
+    assert ("eve" in members(parent, CHILD)) is not bool(ran)
     if ran:
-        assert members(parent, KID) == members(parent)
-        assert KID not in listed(parent, EVE)
+        assert members(parent, CHILD) == members(parent)
+        assert CHILD not in listed(parent, EVE)
     assert_settled(store)
 
 
@@ -579,9 +583,9 @@ def test_a_writer_who_is_none_any_more_starts_nothing(
 
 def assert_nobody_sees_it_or_anything(store: Store, table: Table) -> None:
     assert kids(table) == []
-    assert KID not in listed(table, ANN) | listed(table, BOB) | listed(table, EVE)
+    assert CHILD not in listed(table, ANN) | listed(table, BOB) | listed(table, EVE)
     with store.refuses(NotFoundError):
-        show(table, KID)
+        show(table, CHILD)
 
 
 @each_request
@@ -591,7 +595,7 @@ def test_a_parent_that_is_deleted_meanwhile_has_no_child(
     """Child and parent's deletion at the same time (F11)."""
     plant_members(store, count)
     process = store.process()
-    ran = meanwhile(process, nth, lambda: store.bury(ROOT))
+    ran = meanwhile(process, nth, lambda: store.mark_deleted(ROOT))
     told: ForkloreError | None = None
     try:
         start(process, by=BOB)
@@ -600,10 +604,10 @@ def test_a_parent_that_is_deleted_meanwhile_has_no_child(
 
     if ran:
         assert type(told) is NotFoundError
-        assert not [key for key in store.contents() if key.sort.startswith("KID#")]
+        assert not [key for key in store.contents() if key.sort.startswith("CHILD#")]
         assert listed(parent, ANN) == listed(parent, BOB) == set()
         with store.refuses(NotFoundError):
-            show(parent, KID)
+            show(parent, CHILD)
     else:
         assert told is None
 
@@ -621,7 +625,7 @@ def test_members_who_never_stand_still_end_in_a_503_and_no_child(store: Store, p
         start(process, by=BOB)
     assert_nobody_sees_it_or_anything(store, parent)
     start(other, by=BOB)
-    assert kids(parent) == [KID]
+    assert kids(parent) == [CHILD]
 
 
 # Retries
@@ -630,20 +634,20 @@ def test_members_who_never_stand_still_end_in_a_503_and_no_child(store: Store, p
 @pytest.mark.parametrize("count", [3, 60])
 def test_a_child_started_with_a_key_is_started_once(store: Store, parent: Table, count: int) -> None:
     plant_members(store, count)
-    key = once(by=BOB)
-    first = answer(lambda: start(parent, by=BOB, once=key))
+    key = idempotency_key(by=BOB)
+    first = answer(lambda: start(parent, by=BOB, idempotency_key=key))
 
     for process in (parent, store.process()):
         with store.unchanged():
-            assert answer(lambda: start(process, by=BOB, once=key)) == first  # noqa: B023
+            assert answer(lambda: start(process, by=BOB, idempotency_key=key)) == first  # noqa: B023
         with store.refuses(IdempotencyMismatchError):
-            start(process, by=BOB, once=once(by=BOB, body="another"))
+            start(process, by=BOB, idempotency_key=idempotency_key(by=BOB, body="another"))
     remove(parent, "bob")
     with store.unchanged():
-        assert answer(lambda: start(store.process(), by=BOB, once=key)) == first
-    remove(parent, "bob", of=KID)
+        assert answer(lambda: start(store.process(), by=BOB, idempotency_key=key)) == first
+    remove(parent, "bob", of=CHILD)
     with store.refuses(ForbiddenError):
-        start(store.process(), by=BOB, once=key)
+        start(store.process(), by=BOB, idempotency_key=key)
 
 
 @pytest.mark.parametrize("has_key", [True, False])
@@ -655,7 +659,7 @@ def test_a_child_whose_answers_are_lost_is_made_once(
     process = store.process()
     answer_lost(Wire.of(process), nth)
 
-    start(process, by=BOB, once=once(by=BOB) if has_key else None)
+    start(process, by=BOB, idempotency_key=idempotency_key(by=BOB) if has_key else None)
 
     assert_complete(store, parent)
 
@@ -665,7 +669,7 @@ def test_a_child_whose_answers_are_lost_is_made_once(
 COSTS: dict[str, tuple[Callable[[Table], object], bool, int, int]] = {
     "start, cold": (lambda t: start(t, by=BOB), False, 3, 3),
     "start, warm": (lambda t: start(t, by=BOB), True, 3, 3),
-    "start, with a key": (lambda t: start(t, by=BOB, once=once(by=BOB)), False, 3, 3),
+    "start, with a key": (lambda t: start(t, by=BOB, idempotency_key=idempotency_key(by=BOB)), False, 3, 3),
     "start at an entry": (lambda t: start(t, by=BOB, at=ids.FIRST), False, 1, 1),
     "start of a fork, cold": (lambda t: start(t, of=FORK), False, 4, 4),
     "page of children": (lambda t: kids(t, limit=20), False, 3, 3),
@@ -676,7 +680,7 @@ COSTS: dict[str, tuple[Callable[[Table], object], bool, int, int]] = {
 def test_a_child_costs_as_many_requests(store: Store, parent: Table, name: str) -> None:
     act, knows, requests, rounds = COSTS[name]
     for at in range(15):
-        start(parent, kid=conversation(200 + at))
+        start(parent, child_key=conversation(200 + at))
     process = store.process()
     process.now_ms()
     if knows:
@@ -697,22 +701,22 @@ def test_a_childs_making_touches_of_its_parent_the_row_and_the_count(store: Stor
     after = store.contents()
 
     def of_parent(contents: dict[Key, Any]) -> dict[Key, Any]:
-        return {k: v for k, v in contents.items() if k.partition == ROOT and not k.sort.startswith("KID#")}
+        return {k: v for k, v in contents.items() if k.partition == ROOT and not k.sort.startswith("CHILD#")}
 
     before[keys.group(ROOT)]["children"] = items.number(1)
     assert of_parent(before) == of_parent(after)
-    assert len([k for k in after if k.sort.startswith("KID#")]) == 1
+    assert len([k for k in after if k.sort.startswith("CHILD#")]) == 1
 
 
 def test_a_page_of_children_is_cut_by_bytes_as_well_as_by_count(store: Store, parent: Table) -> None:
     for one in range(100, 130):
-        kid = conversation(one)
-        start(parent, "x", kid=kid)
+        child_key = conversation(one)
+        start(parent, "x", child_key=child_key)
         metadata = '{"a":"' + "\U0001f421" * 19_000 + '"}'
-        store.change(keys.conversation(kid, kid), metadata=items.text(metadata))
+        store.change(keys.conversation(child_key, child_key), metadata=items.text(metadata))
 
     sizes: list[int] = []
-    place: Listed | None = None
+    place: ListKey | None = None
     while not sizes or place is not None:
         at = place
         found = children.list_children(

@@ -21,7 +21,7 @@ from forklore.storage.table import Table
 from forklore.usecases import context, views
 from forklore.usecases.context import Synced
 from forklore.usecases.drafts import Draft
-from forklore.usecases.idempotency import Once
+from forklore.usecases.idempotency import IdempotencyKey
 from tests.domain.builders import examples
 from tests.support.tables import Request, Store, Wire, fresh_store
 from tests.usecases.builders import (
@@ -39,7 +39,7 @@ from tests.usecases.builders import (
     conversation,
     create,
     fork,
-    once,
+    idempotency_key,
     page,
     read,
     say,
@@ -58,11 +58,13 @@ def sync(
     to: str = ROOT,
     by: Caller = PLANNER,
     text: JsonText | None = None,
-    once: Once | None = None,
+    idempotency_key: IdempotencyKey | None = None,
 ) -> Synced:
     """Sync a context to these elements, or to the JSON text."""
     draft = Draft(C, "application/json", text or text_of(list(content)))
-    return context.sync_context(table, caller=by, conversation_id=to, draft=draft, once=once)
+    return context.sync_context(
+        table, caller=by, conversation_id=to, draft=draft, idempotency_key=idempotency_key
+    )
 
 
 def known(table: Table, conversation_id: str = ROOT, *, by: Caller = PLANNER, **what: Any) -> list[Any]:
@@ -275,7 +277,7 @@ def _compare(store: Store, steps: list[Step], cold: bool) -> None:
 def forget(table: Table, numbers: Iterable[int]) -> None:
     """Make the process one that knows nothing of the conversations."""
     for number in numbers:
-        table.known.forget(conversation(100 + number))
+        table.cache.forget(conversation(100 + number))
 
 
 def walked(table: Table, conversation_id: str, client: Caller) -> list[str]:
@@ -430,7 +432,7 @@ def test_nothing_known_and_nothing_sent_creates_nothing(store: Store, table: Tab
     with store.unchanged():
         done = sync(table)
     assert (done.epoch, done.entry, done.no_op, done.epoch_incremented) == (None, None, True, False)
-    assert sync(table, once=once(by=PLANNER)) == done
+    assert sync(table, idempotency_key=idempotency_key(by=PLANNER)) == done
     assert [key.partition[:5] for key in store.contents()] == ["IDEM#"]
     create(table)
     with store.unchanged():
@@ -455,16 +457,16 @@ def test_only_the_sync_that_creates_the_conversation_starts_an_epoch_where_nothi
     say(table, ROOT, "hello")
     fork(table)
 
-    done = sync(table, "a", to=of, once=once(by=PLANNER))
+    done = sync(table, "a", to=of, idempotency_key=idempotency_key(by=PLANNER))
 
     assert (told(done), done.epoch_incremented) == ((1, '["a"]'), False)
-    assert sync(table, "a", to=of, once=once(by=PLANNER)) == done
+    assert sync(table, "a", to=of, idempotency_key=idempotency_key(by=PLANNER)) == done
     assert sync(table, "b", to=of).epoch_incremented
 
 
 def test_a_sync_to_a_deleted_conversation_is_404(store: Store, table: Table) -> None:
     sync(table, "a")
-    store.bury(ROOT)
+    store.mark_deleted(ROOT)
     for process in (table, store.process()):
         with store.refuses(NotFoundError):
             sync(process, "b")
@@ -537,24 +539,24 @@ def test_a_replay_of_a_sync_gets_the_same_answer_and_changes_nothing(
 ) -> None:
     if before is not None:
         sync(table, *before)
-    key = once(by=PLANNER)
-    first = sync(table, "a", "b", once=key)
+    key = idempotency_key(by=PLANNER)
+    first = sync(table, "a", "b", idempotency_key=key)
 
     for process in (table, store.process()):
         with store.unchanged():
-            assert sync(process, "a", "b", once=key) == first
+            assert sync(process, "a", "b", idempotency_key=key) == first
     sync(table, "else")
     for process in (table, store.process()):
         with store.unchanged():
-            assert sync(process, "a", "b", once=key) == first
+            assert sync(process, "a", "b", idempotency_key=key) == first
 
 
 def test_a_large_sync_is_replayed_and_remembered_in_a_small_record(store: Store, table: Table) -> None:
     large = "".join(chr(0x4E00 + at % 20_000) for at in range(330_000))
-    key = once(by=PLANNER)
-    first = sync(table, "a", large, once=key)
+    key = idempotency_key(by=PLANNER)
+    first = sync(table, "a", large, idempotency_key=key)
 
-    assert sync(store.process(), "a", large, once=key) == first
+    assert sync(store.process(), "a", large, idempotency_key=key) == first
     assert first.entry is not None
     assert known(store.process()) == ["a", large]
     assert sync(store.process(), "a", large).no_op
@@ -566,10 +568,12 @@ def test_of_two_syncs_with_one_key_at_the_same_time_one_is_done_and_both_get_its
 ) -> None:
     sync(table, "a")
     rivals: list[Synced] = []
-    key = once(by=PLANNER)
-    Wire.of(table).just_before(WRITE, lambda: rivals.append(sync(store.process(), "a", "b", once=key)))
+    key = idempotency_key(by=PLANNER)
+    Wire.of(table).just_before(
+        WRITE, lambda: rivals.append(sync(store.process(), "a", "b", idempotency_key=key))
+    )
 
-    assert [sync(table, "a", "b", once=key)] == rivals
+    assert [sync(table, "a", "b", idempotency_key=key)] == rivals
     assert known(table) == ["a", "b"]
 
 
@@ -592,23 +596,23 @@ def test_a_sync_knows_its_own_first_attempt_again(store: Store, table: Table) ->
 
 
 def test_a_replay_of_a_sync_of_nothing_to_nothing_changes_nothing_later(store: Store, table: Table) -> None:
-    key = once(by=PLANNER)
-    first = sync(table, once=key)
+    key = idempotency_key(by=PLANNER)
+    first = sync(table, idempotency_key=key)
     sync(table, "a")
 
     with store.unchanged():
-        assert sync(table, once=key) == first
+        assert sync(table, idempotency_key=key) == first
 
 
 def test_a_replay_of_a_sync_of_nothing_shows_nobody_who_has_made_the_conversation(
     store: Store, table: Table
 ) -> None:
-    key = once(by=PLANNER)
-    sync(table, once=key)
+    key = idempotency_key(by=PLANNER)
+    sync(table, idempotency_key=key)
     create(table, by=Caller("eve"))
 
     with store.refuses(ForbiddenError):
-        sync(table, once=key)
+        sync(table, idempotency_key=key)
 
 
 # Races

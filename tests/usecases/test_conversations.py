@@ -16,7 +16,7 @@ from forklore.storage.connection import Item
 from forklore.storage.items import text
 from forklore.storage.table import Table
 from forklore.usecases.conversations import CHANGE_ATTEMPTS_MAX, Change, update_conversation
-from forklore.usecases.opening import Shown
+from forklore.usecases.loading import ConversationDetails
 from tests.support.tables import Request, Store, Wire, WrongClock
 from tests.usecases.builders import (
     ANN,
@@ -48,7 +48,7 @@ def change(
     title: str | type[str] | None = str,
     tags: dict[str, str] | None = None,
     metadata: str | None = None,
-) -> Shown:
+) -> ConversationDetails:
     """Change a conversation. title: left out, it stays."""
     is_given = title is None or isinstance(title, str)
     asked = Change(is_given, title if isinstance(title, str) else None, tags, metadata)
@@ -69,7 +69,7 @@ def test_a_new_conversation_is_what_was_asked_for(table: Table) -> None:
     )
 
     created_at = made.conversation.created_at
-    assert made == Shown(
+    assert made == ConversationDetails(
         Conversation(
             ROOT,
             ROOT,
@@ -339,7 +339,7 @@ def test_an_unknown_or_deleted_conversation_is_404(store: Store, table: Table) -
     create(table)
     with store.refuses(NotFoundError):
         change(table, conversation_id=OTHER, title="x")
-    store.bury(ROOT)
+    store.mark_deleted(ROOT)
     with store.refuses(NotFoundError):
         change(table, title="x")
 

@@ -11,14 +11,14 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.keys import Key, Listed
+from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Caller, Conversation
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
 from forklore.storage import items
+from forklore.storage.cache import CachedConversation
 from forklore.storage.clock import system_ms
 from forklore.storage.connection import Item
 from forklore.storage.items import State
-from forklore.storage.known import Facts
 from forklore.storage.table import Table
 from forklore.usecases import deletion, entries, sharing, transfers
 from forklore.usecases.deletion import delete_conversation, run_deletion, sweep
@@ -38,7 +38,7 @@ from tests.usecases.builders import (
     conversation,
     create,
     fork,
-    once,
+    idempotency_key,
     read,
     said,
     say,
@@ -53,7 +53,7 @@ TREES = {ROOT, CHILD, SIBLING, GRANDCHILD, GREAT}
 """The tree that is deleted, and those started from it."""
 DOOMED = {ROOT: ROOT, FORK: ROOT, TWIG: ROOT, CHILDS_FORK: CHILD} | {tree: tree for tree in TREES}
 """Every conversation that goes with it, and its tree."""
-ADMIN = Caller("root", sees_all=True)
+ADMIN = Caller("root", bypasses_membership=True)
 
 
 class Killed(BaseException):
@@ -77,7 +77,7 @@ def plant(store: Store) -> None:
     append(table, ROOT, said(random.Random(1).randbytes(60_000).hex()))  # does not fit into its entry
     fork(table, ROOT, FORK, anchor)
     fork(table, FORK, TWIG)
-    append(table, TWIG, "d", once=once())
+    append(table, TWIG, "d", idempotency_key=idempotency_key())
     for user in ("bob", "eve"):
         store.add_member(ROOT, user)
     start(table, ROOT, CHILD, by=BOB)
@@ -140,14 +140,14 @@ def belongs(key: Key, item: Item) -> bool:
 def remains(before: dict[Key, Item]) -> dict[Key, Item]:
     """Return what must be left in the end: what is not of the trees, and a `gone` pointer for each id."""
     left = {key: item for key, item in before.items() if not belongs(key, item)}
-    return left | {keys.pointer(one): items.gone_item(one, ttl_s=0) for one in DOOMED}
+    return left | {keys.pointer(one): items.retired_item(one, ttl_s=0) for one in DOOMED}
 
 
 def left(store: Store) -> dict[Key, Item]:
     """Return every item; the time until which an id rests must be 30 days from now, and is told as 0."""
     now_s, found = store.process().now_s(), store.contents()
     for item in found.values():
-        if "gone" in item:
+        if "retired" in item:
             assert abs(int(item["ttl"]["N"]) - now_s - 30 * DAY_S) < 60
             item["ttl"] = items.number(0)
     return found
@@ -218,10 +218,10 @@ def test_a_started_tree_is_deleted_alone_and_leaves_the_list_of_its_parents_chil
     drain(world.store, mailbox)
 
     child = world.before[keys.group(SIBLING)]
-    gone = {keys.pointer(SIBLING): items.gone_item(SIBLING, ttl_s=0)}
-    kid = Key(child["parent"]["S"], child["kid"]["S"])
+    gone = {keys.pointer(SIBLING): items.retired_item(SIBLING, ttl_s=0)}
+    child_key = Key(child["parent"]["S"], child["childKey"]["S"])
     of_sibling = {key for key in world.before if key.partition == SIBLING or key.sort.endswith(f"#{SIBLING}")}
-    assert kid in of_sibling
+    assert child_key in of_sibling
     counted = world.before[keys.group(ROOT)] | {"children": items.number(1)}
     expected = {k: v for k, v in world.before.items() if k not in of_sibling}
     assert world.before[keys.group(ROOT)]["children"] == items.number(2)
@@ -266,7 +266,7 @@ def knows(store: Store, conversation_id: str, group_id: str, owner: str) -> Tabl
     """Return a process that knows the conversation, and appends to it by its HEAD alone."""
     table = store.process()
     tip = items.head(store.item(keys.head(group_id, conversation_id))).tip
-    table.known.put(conversation_id, Facts(group_id, None, owner, tip, titled=True))
+    table.cache.put(conversation_id, CachedConversation(group_id, None, owner, tip, titled=True))
     return table
 
 
@@ -423,7 +423,7 @@ def test_a_tree_too_wide_for_the_request_is_202_and_goes_on_behind_it(world: Wor
     drain(world.store, mailbox)
 
     gone = {keys.pointer(conversation(1000 + number)) for number in range(90)}
-    expected = remains(world.before) | {key: items.gone_item(key.partition[4:], ttl_s=0) for key in gone}
+    expected = remains(world.before) | {key: items.retired_item(key.partition[4:], ttl_s=0) for key in gone}
     assert left(world.store) == expected
 
 
@@ -789,15 +789,15 @@ def plant_unborn(store: Store, *, seconds_ago: int, group_id: str = UNBORN) -> N
     """Plant a child that somebody has begun to make."""
     table = store.process()
     made = ids.timestamp(table.now_ms() - seconds_ago * 1000)
-    unborn = Conversation(group_id, group_id, made)
-    kid = keys.kid(OTHER, OTHER, Listed(made, group_id))
-    group = items.group_item(unborn, owner="ann", kid=kid, state=State.CREATING, nonce="n")
-    store.put(group, items.pointer_item(unborn, "n"), job("create", group_id))
+    never_live = Conversation(group_id, group_id, made)
+    child_key = keys.child(OTHER, OTHER, ListKey(made, group_id))
+    group = items.group_item(never_live, owner="ann", child_key=child_key, state=State.CREATING, nonce="n")
+    store.put(group, items.pointer_item(never_live, "n"), job("create", group_id))
     for user in ("ann", "bob"):
         member = items.Member(user, AccessLevel.WRITER, made)
         store.put(
             items.member_item(group_id, member),
-            items.mine_item(group_id, user, created_at=made, is_child=True),
+            items.user_tree_item(group_id, user, created_at=made, is_child=True),
         )
 
 

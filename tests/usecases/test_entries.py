@@ -421,7 +421,7 @@ def test_a_page_after_a_removal_is_403_and_after_a_deletion_404(
     store.remove_member(ROOT, "bob")
     with store.refuses(ForbiddenError):
         next_page(BOB)
-    store.bury(ROOT)
+    store.mark_deleted(ROOT)
     with store.refuses(NotFoundError):
         next_page(ANN)
     store.remove_tree(ROOT)

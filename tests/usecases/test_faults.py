@@ -19,12 +19,12 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from forklore.domain.ids import EntryId
 from forklore.errors import UnavailableError
 from forklore.storage import bodies, items
+from forklore.storage.cache import CachedConversation
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
-from forklore.storage.known import Facts
 from forklore.storage.table import Table
 from forklore.usecases.conversations import Change, update_conversation
-from forklore.usecases.idempotency import Once
+from forklore.usecases.idempotency import IdempotencyKey
 from tests.support.tables import Answer, Request, Store, Wire, cancelled, failure, fresh_store
 from tests.usecases.builders import (
     BOB,
@@ -36,7 +36,7 @@ from tests.usecases.builders import (
     append,
     create,
     fork,
-    once,
+    idempotency_key,
     page,
     read,
     say,
@@ -58,7 +58,7 @@ class World:
 
     store: Store
     anchor: EntryId = field(init=False)
-    facts: Facts = field(init=False)
+    facts: CachedConversation = field(init=False)
     clock: Clock = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ class World:
         append(table, ROOT, thought("c"), by=PLANNER)
         append(table, ROOT, thought("d"), by=PLANNER)
         self.store.add_member(ROOT, "bob")
-        facts = table.known.get(ROOT)
+        facts = table.cache.get(ROOT)
         assert facts is not None
         self.facts, self.clock = facts, table.connection.clock
         self._tables = get_backend("dynamodb")[DEFAULT_ACCOUNT_ID]["us-east-1"].tables
@@ -81,7 +81,7 @@ class World:
         if not is_warm:
             return self.store.process()
         table = self.store.process(clock=self.clock)
-        table.known.put(ROOT, self.facts)
+        table.cache.put(ROOT, self.facts)
         return table
 
 
@@ -91,20 +91,26 @@ def world(moto: None) -> Iterator[World]:
         yield World(store)
 
 
-Run = Callable[[World, Table, Once | None], object]
+Run = Callable[[World, Table, IdempotencyKey | None], object]
 
 
 OPERATIONS: dict[str, Run] = {
-    "append": lambda w, t, o: append(t, ROOT, "x", "y", by=BOB, once=o),
-    "append if it matches": lambda w, t, o: append(t, ROOT, "x", if_match=w.anchor, by=BOB, once=o),
-    "append context": lambda w, t, o: append(t, ROOT, thought("x"), thought("y", 5), by=PLANNER, once=o),
-    "append to a new one": lambda w, t, o: append(t, OTHER, "x", "y", by=BOB, once=o),
-    "append and fork": lambda w, t, o: append(t, FORK, "x", fork=(ROOT, w.anchor), by=BOB, once=o),
-    "fork before an entry": lambda w, t, o: fork(t, ROOT, FORK, w.anchor, by=BOB, once=o),
-    "fork at the head": lambda w, t, o: fork(t, ROOT, FORK, title="t", reset_metrics=False, by=BOB, once=o),
-    "fork under an id that is made": lambda w, t, o: fork(t, ROOT, None, by=BOB, once=o),
-    "create": lambda w, t, o: create(t, OTHER, title="t", metadata='{"a": 1.0}', by=BOB, once=o),
-    "create under an id that is made": lambda w, t, o: create(t, None, title="t", by=BOB, once=o),
+    "append": lambda w, t, o: append(t, ROOT, "x", "y", by=BOB, idempotency_key=o),
+    "append if it matches": lambda w, t, o: append(
+        t, ROOT, "x", if_match=w.anchor, by=BOB, idempotency_key=o
+    ),
+    "append context": lambda w, t, o: append(
+        t, ROOT, thought("x"), thought("y", 5), by=PLANNER, idempotency_key=o
+    ),
+    "append to a new one": lambda w, t, o: append(t, OTHER, "x", "y", by=BOB, idempotency_key=o),
+    "append and fork": lambda w, t, o: append(t, FORK, "x", fork=(ROOT, w.anchor), by=BOB, idempotency_key=o),
+    "fork before an entry": lambda w, t, o: fork(t, ROOT, FORK, w.anchor, by=BOB, idempotency_key=o),
+    "fork at the head": lambda w, t, o: fork(
+        t, ROOT, FORK, title="t", reset_metrics=False, by=BOB, idempotency_key=o
+    ),
+    "fork under an id that is made": lambda w, t, o: fork(t, ROOT, None, by=BOB, idempotency_key=o),
+    "create": lambda w, t, o: create(t, OTHER, title="t", metadata='{"a": 1.0}', by=BOB, idempotency_key=o),
+    "create under an id that is made": lambda w, t, o: create(t, None, title="t", by=BOB, idempotency_key=o),
 }
 WARM = [name for name in OPERATIONS if name in ("append", "append if it matches", "append context")]
 """Operations that a process which knows the conversation does in another way."""
@@ -172,7 +178,7 @@ def run(
 ) -> Outcome:
     """Run an operation. again: once more, by a new process, when the first one comes to no answer."""
     world.set_back()
-    given = once(by=BOB) if has_key else None
+    given = idempotency_key(by=BOB) if has_key else None
     table = world.process(is_warm=is_warm)
     wire = Wire.of(table)
     spoil(wire)

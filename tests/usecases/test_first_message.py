@@ -6,7 +6,14 @@ from forklore.domain.model import Caller, Channel
 from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases.drafts import Draft
-from forklore.usecases.entries import Append, Cut, Fork, Listing, append_entries, list_entries
+from forklore.usecases.entries import (
+    Append,
+    Fork,
+    ListEntriesRequest,
+    PageStart,
+    append_entries,
+    list_entries,
+)
 
 ANN = Caller("ann")
 
@@ -28,7 +35,7 @@ def test_editing_the_first_message_of_the_latest_fork_does_not_deepen_its_path(t
     for number in range(1, 6):
         first = say(table, conversation(number), f"answer {number}", Fork(conversation(number - 1), first))
 
-    shown = list_entries(table, caller=ANN, request=Listing(conversation(5), Cut(), 50))
+    shown = list_entries(table, caller=ANN, request=ListEntriesRequest(conversation(5), PageStart(), 50))
 
     assert [entry.entry_id for entry in shown.entries] == [question, first]
     path = keys.path(root, conversation(5))

@@ -8,8 +8,17 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import SEGMENTS_MAX, Segment
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
-from forklore.domain.keys import Key, Listed
-from forklore.domain.model import Caller, Channel, Conversation, ForkPoint, ForkPosition, Head, Metrics, Usage
+from forklore.domain.keys import Key, ListKey
+from forklore.domain.model import (
+    Caller,
+    Channel,
+    Conversation,
+    ForkPoint,
+    ForkPosition,
+    Head,
+    Metrics,
+    TokenUsage,
+)
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
@@ -46,7 +55,7 @@ from tests.usecases.builders import (
     conversation,
     create,
     fork,
-    once,
+    idempotency_key,
     page,
     read,
     said,
@@ -244,13 +253,13 @@ def test_a_fork_has_what_was_asked_for_and_else_starts_empty(table: Table) -> No
 
 @pytest.mark.parametrize("reset", [True, False])
 def test_metrics_start_at_zero_unless_they_are_kept(table: Table, reset: bool) -> None:
-    before = Metrics(2, Usage(1, 2, 3, 4))
-    entries = append(table, ROOT, said("a", usage=Usage(1, 2, 3, 4)), "b")
+    before = Metrics(2, TokenUsage(1, 2, 3, 4))
+    entries = append(table, ROOT, said("a", usage=TokenUsage(1, 2, 3, 4)), "b")
 
     fork(table, anchor=entries[1].entry_id, reset_metrics=reset)
-    append(table, FORK, said("x", usage=Usage(10, 20, 30, 40)))
+    append(table, FORK, said("x", usage=TokenUsage(10, 20, 30, 40)))
 
-    own = Metrics(1, Usage(10, 20, 30, 40))
+    own = Metrics(1, TokenUsage(10, 20, 30, 40))
     both = Metrics(3, before.usage + own.usage)
     head = show(table, FORK).head
     assert head.metrics == (own if reset else both)
@@ -524,11 +533,11 @@ class TestRefused:
         say(table, ROOT, "a")
         expected: dict[Key, Item] = {}
 
-        def bury() -> None:
-            store.bury(ROOT)
+        def mark_deleted() -> None:
+            store.mark_deleted(ROOT)
             expected.update(store.contents())
 
-        Wire.of(table).just_before(WRITE, bury)
+        Wire.of(table).just_before(WRITE, mark_deleted)
         with pytest.raises(NotFoundError):
             self.fork(table, is_append, ROOT, None)
 
@@ -826,10 +835,10 @@ def test_a_fork_that_is_not_named_as_one_is_appended_to_in_one_request(store: St
 
 def test_the_replay_of_a_key_comes_before_what_the_conversation_is(store: Store, table: Table) -> None:
     [a] = say(table, ROOT, "a")
-    made = append(table, FORK, "x", fork=(ROOT, a), once=once("k"))
+    made = append(table, FORK, "x", fork=(ROOT, a), idempotency_key=idempotency_key("k"))
 
-    assert append(table, FORK, "x", fork=(ROOT, a), once=once("k")) == made
-    assert append(store.process(), FORK, "x", fork=(ROOT, None), once=once("k")) == made
+    assert append(table, FORK, "x", fork=(ROOT, a), idempotency_key=idempotency_key("k")) == made
+    assert append(store.process(), FORK, "x", fork=(ROOT, None), idempotency_key=idempotency_key("k")) == made
 
 
 def test_who_may_not_append_to_a_conversation_that_exists_may_not_by_naming_a_source(
@@ -883,7 +892,7 @@ def listed(
 ) -> list[Conversation]:
     """Return the conversations of the tree, over as many pages as it takes."""
     found: list[Conversation] = []
-    after: Listed | None = None
+    after: ListKey | None = None
     while True:
         one = forks.list_forks(
             table,

@@ -20,7 +20,7 @@ from tests.support.mailbox import Mailbox
 from tests.support.tables import Request, Store, Wire
 from tests.usecases.builders import ANN, BOB, FORK, OTHER, PLANNER, ROOT, append, fork, read, say
 from tests.usecases.members import accept, members, offer, remove, share
-from tests.usecases.test_children import KID, start
+from tests.usecases.test_children import CHILD, start
 from tests.usecases.test_context import known, note, sync
 
 ALWAYS = 1_000
@@ -112,34 +112,34 @@ def test_a_deletion_that_misses_a_fork_for_good_is_no_204(store: Store, shared: 
 
 
 def kid_of(store: Store, child: str) -> Key:
-    kid = items.group(store.item(keys.group(child))).kid
-    assert kid is not None
-    return kid
+    child_key = items.group(store.item(keys.group(child))).child_key
+    assert child_key is not None
+    return child_key
 
 
 def test_a_deletion_closes_a_child_that_was_shown_late(store: Store, shared: Table) -> None:
     """Nothing of a direct child can be written after the 204 (design, invariant 10)."""
     start(shared, "a task")
     warm = store.process()
-    say(warm, KID, "b")
+    say(warm, CHILD, "b")
     process = store.process()
-    sees_late(process, without(kid_of(store, KID)), times=2)
+    sees_late(process, without(kid_of(store, CHILD)), times=2)
 
     assert deletion.delete_conversation(process, Mailbox().queue, caller=ANN, conversation_id=ROOT)
 
     with store.refuses(NotFoundError):
-        say(warm, KID, "too late")
+        say(warm, CHILD, "too late")
 
 
 def test_a_deletion_that_misses_a_child_for_good_is_no_204(store: Store, shared: Table) -> None:
     start(shared, "a task")
     process, mailbox = store.process(), Mailbox()
-    wire = sees_late(process, without(kid_of(store, KID)), times=ALWAYS)
+    wire = sees_late(process, without(kid_of(store, CHILD)), times=ALWAYS)
 
     assert not deletion.delete_conversation(process, mailbox.queue, caller=ANN, conversation_id=ROOT)
 
     # The HEADs are read beside them, by a thread that may be late.
-    of_children = [one for one in wire.requests if one.operation == "Query" and "KID#" in str(one.body)]
+    of_children = [one for one in wire.requests if one.operation == "Query" and "CHILD#" in str(one.body)]
     assert len(of_children) == LOOKS_MAX
     assert [message.group_id for message in mailbox.messages] == [ROOT]
 
@@ -154,7 +154,7 @@ def test_a_deletion_closes_the_children_that_an_older_version_did_not_count(
 
     assert deletion.delete_conversation(shared, Mailbox().queue, caller=ANN, conversation_id=ROOT)
 
-    assert items.group(store.item(keys.group(KID))).state is items.State.DELETING
+    assert items.group(store.item(keys.group(CHILD))).state is items.State.DELETING
 
 
 @pytest.mark.parametrize("is_there", [True, False], ids=["with its parent", "without"])
@@ -164,42 +164,42 @@ def test_a_deleted_child_is_counted_no_more_when_its_kid_has_gone(
     start(shared, "a task")
     assert items.group(store.item(keys.group(ROOT))).children == 1
     mailbox = Mailbox()
-    assert deletion.delete_conversation(shared, mailbox.queue, caller=ANN, conversation_id=KID)
+    assert deletion.delete_conversation(shared, mailbox.queue, caller=ANN, conversation_id=CHILD)
     if not is_there:
         store.process().delete([keys.group(ROOT)])
-    kid, worker, seen = kid_of(store, KID), store.process(), list[tuple[bool, bool]]()
+    child_key, worker, seen = kid_of(store, CHILD), store.process(), list[tuple[bool, bool]]()
 
     def note(_request: Request, _answer: dict[str, Any]) -> None:
         parent = store.contents().get(keys.group(ROOT))
-        seen.append((kid in store.contents(), parent is not None and items.group(parent).children == 1))
+        seen.append((child_key in store.contents(), parent is not None and items.group(parent).children == 1))
 
     Wire.of(worker).after(note)
-    assert deletion.run_deletion(worker, mailbox.queue, KID, wait_s=0)
+    assert deletion.run_deletion(worker, mailbox.queue, CHILD, wait_s=0)
 
     if is_there:
         assert list(dict.fromkeys(seen)) == [(True, True), (False, True), (False, False)]
         assert items.group(store.item(keys.group(ROOT))).children == 0
     assert (keys.group(ROOT) in store.contents()) == is_there
-    assert keys.group(KID) not in store.contents()
-    assert keys.job("delete", KID) not in store.contents()
+    assert keys.group(CHILD) not in store.contents()
+    assert keys.job("delete", CHILD) not in store.contents()
 
 
 def test_a_parent_is_deleted_although_a_child_is_at_the_end_of_its_own_deletion(
     store: Store, shared: Table
 ) -> None:
-    """The child has no KID any more, and is counted until its own item goes."""
+    """The child has no CHILD any more, and is counted until its own item goes."""
     start(shared, "a task")
     mailbox = Mailbox()
-    assert deletion.delete_conversation(shared, mailbox.queue, caller=ANN, conversation_id=KID)
+    assert deletion.delete_conversation(shared, mailbox.queue, caller=ANN, conversation_id=CHILD)
     parent_deletion, ends = store.process(), list[bool]()
 
     def end(_request: Request) -> None:
         if not ends and keys.group(ROOT) in store.contents():
             dying = items.group(store.item(keys.group(ROOT))).state is items.State.DELETING
             if dying:
-                ends.append(deletion.run_deletion(store.process(), mailbox.queue, KID, wait_s=0))
+                ends.append(deletion.run_deletion(store.process(), mailbox.queue, CHILD, wait_s=0))
 
-    store.process().delete([kid_of(store, KID)])
+    store.process().delete([kid_of(store, CHILD)])
     wire = Wire.of(parent_deletion)
     wire.before(lambda request: end(request) if wire.operations.count("Query") == 3 else None)
 
@@ -220,8 +220,8 @@ def test_a_child_has_the_owner_of_the_parent_although_the_members_were_shown_lat
 
     start(process, "x", by=by)
 
-    assert members(store.process(), KID) == {"ann": "manager", "bob": "owner"}
-    assert items.group(store.item(keys.group(KID))).owner == "bob"
+    assert members(store.process(), CHILD) == {"ann": "manager", "bob": "owner"}
+    assert items.group(store.item(keys.group(CHILD))).owner == "bob"
 
 
 def test_a_removed_member_starts_no_child_by_a_membership_that_is_shown_late(
@@ -285,14 +285,14 @@ def test_a_member_of_any_name_is_listed_copied_and_deleted(store: Store, table: 
     append(table, ROOT, "a")
     share(table, user_id)
     start(table, "x", by=Caller(user_id))
-    assert members(table) == {"ann": "owner", user_id: "writer"} == members(table, KID)
+    assert members(table) == {"ann": "owner", user_id: "writer"} == members(table, CHILD)
 
     mailbox = Mailbox()
     assert deletion.delete_conversation(table, mailbox.queue, caller=ANN, conversation_id=ROOT)
-    for tree in (ROOT, KID):
+    for tree in (ROOT, CHILD):
         assert deletion.run_deletion(store.process(), mailbox.queue, tree, wait_s=0)
 
-    left = {key: item for key, item in store.contents().items() if "gone" not in item}
+    left = {key: item for key, item in store.contents().items() if "retired" not in item}
     assert left == before
     assert read(store.process(), OTHER, by=Caller(user_id)) == ["of somebody else"]
 
@@ -303,4 +303,4 @@ def test_an_owner_of_any_name_starts_a_child(table: Table) -> None:
 
     start(table, "x", by=owner)
 
-    assert members(table, KID, by=owner) == {"~bob": "owner"}
+    assert members(table, CHILD, by=owner) == {"~bob": "owner"}

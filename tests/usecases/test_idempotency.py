@@ -22,7 +22,7 @@ from forklore.storage.items import number, text
 from forklore.storage.table import Table
 from forklore.storage.writes import IDEMPOTENCY_SECONDS
 from forklore.usecases.conversations import Change, update_conversation
-from forklore.usecases.idempotency import Once
+from forklore.usecases.idempotency import IdempotencyKey
 from tests.support.tables import NAME, Request, Store, Wire
 from tests.usecases.builders import (
     ANN,
@@ -37,7 +37,7 @@ from tests.usecases.builders import (
     append,
     create,
     fork,
-    once,
+    idempotency_key,
     read,
     said,
     say,
@@ -52,22 +52,28 @@ WRITE = "TransactWriteItems"
 class Effect:
     """A request with an Idempotency-Key, by a writer of ROOT. id: the conversation it is about."""
 
-    run: Callable[[Table, Once, Caller], object]
+    run: Callable[[Table, IdempotencyKey, Caller], object]
     id: str | None
 
     def __call__(self, table: Table, key: str = "k", *, by: Caller = BOB, body: str = "body") -> str:
-        return answer(lambda: self.run(table, once(key, by=by, body=body), by))
+        return answer(lambda: self.run(table, idempotency_key(key, by=by, body=body), by))
 
 
 EFFECTS = {
-    "append": Effect(lambda t, o, by: append(t, ROOT, "x", by=by, once=o), ROOT),
-    "append several": Effect(lambda t, o, by: append(t, ROOT, "x", "y", "z", by=by, once=o), ROOT),
-    "append to a new one": Effect(lambda t, o, by: append(t, OTHER, "x", by=by, once=o), OTHER),
-    "append and fork": Effect(lambda t, o, by: append(t, FORK, "x", fork=(ROOT, None), by=by, once=o), FORK),
-    "fork": Effect(lambda t, o, by: fork(t, ROOT, FORK, title="f", by=by, once=o), FORK),
-    "fork under an id that is made": Effect(lambda t, o, by: fork(t, ROOT, None, by=by, once=o), None),
-    "create": Effect(lambda t, o, by: create(t, OTHER, title="c", by=by, once=o), OTHER),
-    "create under an id that is made": Effect(lambda t, o, by: create(t, None, by=by, once=o), None),
+    "append": Effect(lambda t, o, by: append(t, ROOT, "x", by=by, idempotency_key=o), ROOT),
+    "append several": Effect(lambda t, o, by: append(t, ROOT, "x", "y", "z", by=by, idempotency_key=o), ROOT),
+    "append to a new one": Effect(lambda t, o, by: append(t, OTHER, "x", by=by, idempotency_key=o), OTHER),
+    "append and fork": Effect(
+        lambda t, o, by: append(t, FORK, "x", fork=(ROOT, None), by=by, idempotency_key=o), FORK
+    ),
+    "fork": Effect(lambda t, o, by: fork(t, ROOT, FORK, title="f", by=by, idempotency_key=o), FORK),
+    "fork under an id that is made": Effect(
+        lambda t, o, by: fork(t, ROOT, None, by=by, idempotency_key=o), None
+    ),
+    "create": Effect(lambda t, o, by: create(t, OTHER, title="c", by=by, idempotency_key=o), OTHER),
+    "create under an id that is made": Effect(
+        lambda t, o, by: create(t, None, by=by, idempotency_key=o), None
+    ),
 }
 each_effect = pytest.mark.parametrize("name", EFFECTS)
 APPENDS = [name for name in EFFECTS if name.startswith("append")]
@@ -162,7 +168,7 @@ def test_after_the_deletion_a_replay_is_404(shared: Store, name: str) -> None:
     EFFECTS[name](table)
     group_id = records(shared)[0]["group"]["S"]
 
-    shared.bury(group_id)
+    shared.mark_deleted(group_id)
     with shared.refuses(NotFoundError):
         EFFECTS[name](shared.process())
     shared.remove_tree(group_id)
@@ -176,7 +182,7 @@ def test_after_the_deletion_a_replay_is_404(shared: Store, name: str) -> None:
 def test_after_a_day_the_key_has_its_effect_again(shared: Store, name: str, knows: bool) -> None:
     table = shared.process()
     first = EFFECTS[name](table)
-    key = once(by=BOB).key
+    key = idempotency_key(by=BOB).key
     shared.change(key, ttl=number(system_ms() // 1000 - 10))
 
     second = EFFECTS[name](table if knows else shared.process(), body="another")
@@ -189,7 +195,7 @@ def test_after_a_day_the_key_has_its_effect_again(shared: Store, name: str, know
 @pytest.mark.parametrize("name", ["create", "fork"])
 def test_after_a_day_an_id_is_still_in_use(shared: Store, name: str) -> None:
     EFFECTS[name](shared.process())
-    shared.change(once(by=BOB).key, ttl=number(system_ms() // 1000 - 10))
+    shared.change(idempotency_key(by=BOB).key, ttl=number(system_ms() // 1000 - 10))
 
     with shared.refuses(ConflictError):
         EFFECTS[name](shared.process())
@@ -251,15 +257,15 @@ def test_what_was_refused_is_not_remembered(shared: Store) -> None:
     (a,) = say(table, ROOT, "b")
     say(table, ROOT, "c")
     with shared.refuses(ConflictError):
-        append(table, ROOT, "x", by=BOB, if_match=a, once=once(by=BOB))
+        append(table, ROOT, "x", by=BOB, if_match=a, idempotency_key=idempotency_key(by=BOB))
     with shared.refuses(ForbiddenError):
-        append(table, ROOT, "x", by=EVE, once=once(by=EVE))
+        append(table, ROOT, "x", by=EVE, idempotency_key=idempotency_key(by=EVE))
     with shared.refuses(NotFoundError):
-        fork(table, OTHER, TWIG, by=BOB, once=once(by=BOB))
+        fork(table, OTHER, TWIG, by=BOB, idempotency_key=idempotency_key(by=BOB))
     shared.add_member(ROOT, "eve")
 
-    append(table, ROOT, "x", by=BOB, once=once(by=BOB))
-    append(table, ROOT, "y", by=EVE, once=once(by=EVE))
+    append(table, ROOT, "x", by=BOB, idempotency_key=idempotency_key(by=BOB))
+    append(table, ROOT, "y", by=EVE, idempotency_key=idempotency_key(by=EVE))
 
     assert read(table) == ["a", "b", "c", "x", "y"]
 
@@ -268,19 +274,21 @@ def test_a_replay_of_a_matched_append_does_not_match_again(shared: Store) -> Non
     table = shared.process()
     (a,) = say(table, ROOT, "b")
 
-    first, second = (append(table, ROOT, "x", if_match=a, once=once()) for _ in range(2))
+    first, second = (
+        append(table, ROOT, "x", if_match=a, idempotency_key=idempotency_key()) for _ in range(2)
+    )
 
     assert first == second
-    assert append(shared.process(), ROOT, "x", if_match=a, once=once()) == first
+    assert append(shared.process(), ROOT, "x", if_match=a, idempotency_key=idempotency_key()) == first
     assert read(table) == ["a", "b", "x"]
 
 
 def test_a_large_append_is_replayed_from_its_chunks_and_remembered_in_a_small_record(shared: Store) -> None:
     draft = said("".join(chr(0x4E00 + at % 20_000) for at in range(150_000)))
 
-    first = append(shared.process(), ROOT, draft, once=once())
+    first = append(shared.process(), ROOT, draft, idempotency_key=idempotency_key())
 
-    assert append(shared.process(), ROOT, draft, once=once()) == first
+    assert append(shared.process(), ROOT, draft, idempotency_key=idempotency_key()) == first
     (record,) = records(shared)
     assert sum(len(str(value)) for value in record.values()) < 1_000
 
@@ -293,7 +301,11 @@ def test_a_reader_replays_what_they_did_as_a_writer(shared: Store) -> None:
 
 
 def agent(table: Table, epoch: int | None) -> str:
-    return answer(lambda: append(table, ROOT, thought("x", epoch), by=PLANNER, once=once(by=PLANNER)))
+    return answer(
+        lambda: append(
+            table, ROOT, thought("x", epoch), by=PLANNER, idempotency_key=idempotency_key(by=PLANNER)
+        )
+    )
 
 
 @pytest.mark.parametrize("epoch", [None, 2])

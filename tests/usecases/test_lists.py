@@ -7,7 +7,7 @@ import pytest
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.keys import Listed
+from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Conversation, Head, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.storage import items
@@ -26,7 +26,7 @@ from forklore.usecases.lists import (
     Mode,
     Place,
 )
-from forklore.usecases.opening import Shown
+from forklore.usecases.loading import ConversationDetails
 from tests.support.tables import Request, Store, Wire, fresh_store, mine_of
 from tests.usecases.builders import ANN, BOB, EVE, conversation, create, fork, say, show
 
@@ -52,10 +52,10 @@ def plant_tree(
     created_at = ids.timestamp(START_MS + (number if hour is None else hour) * HOUR_MS)
     started = StartedBy(conversation(9999), None) if child else None
     root = Conversation(root_id, root_id, created_at, title=title or titled(number), started_by=started)
-    kid = keys.kid(conversation(9999), conversation(9999), Listed(created_at, root_id))
+    child_key = keys.child(conversation(9999), conversation(9999), ListKey(created_at, root_id))
     store.put(
         items.pointer_item(root, "n"),
-        items.group_item(root, owner=user, kid=kid if child else None),
+        items.group_item(root, owner=user, child_key=child_key if child else None),
         items.conversation_item(root),
         items.head_item(root, Head(user, created_at)),
         items.tree_item(root),
@@ -71,9 +71,11 @@ def one_page(table: Table, *, by: Caller = ANN, **what: Any) -> ConversationPage
     return found
 
 
-def walk(table: Table, *, by: Caller = ANN, after: Place | None = None, **what: Any) -> list[Shown]:
+def walk(
+    table: Table, *, by: Caller = ANN, after: Place | None = None, **what: Any
+) -> list[ConversationDetails]:
     """Return the whole list, over as many pages as it takes."""
-    found: list[Shown] = []
+    found: list[ConversationDetails] = []
     while True:
         page = one_page(table, by=by, after=after, **what)
         found += page.conversations
@@ -82,7 +84,7 @@ def walk(table: Table, *, by: Caller = ANN, after: Place | None = None, **what: 
             return found
 
 
-def named(shown: Iterable[Shown]) -> list[int]:
+def named(shown: Iterable[ConversationDetails]) -> list[int]:
     """Return the numbers of the conversations."""
     return [int(one.conversation.conversation_id[:8], 16) for one in shown]
 
@@ -215,7 +217,7 @@ def test_every_member_sees_a_tree_with_their_own_level_as_long_as_they_are_one(
     assert named(seen) == [3, 22, 21, 20, 2]
     assert [one.level for one in seen] == [AccessLevel.MANAGER] + [AccessLevel.READER] * 4
 
-    store.remove_member(conversation(2), "bob")  # its MINE row is still there
+    store.remove_member(conversation(2), "bob")  # its USER_TREE row is still there
     assert named(walk(forest, by=BOB, mode=Mode.ALL)) == [3]
 
 
@@ -226,8 +228,8 @@ def test_a_deleted_tree_is_not_listed_whatever_rows_are_left_of_it(
 ) -> None:
     """A row that is stale against the tree decides nothing (F08)."""
     created_at = ids.timestamp(START_MS + 3 * HOUR_MS)
-    stale = store.contents()[keys.mine("ann", created_at, conversation(3), is_child=False)]
-    store.bury(conversation(2))
+    stale = store.contents()[keys.user_tree("ann", created_at, conversation(3), is_child=False)]
+    store.mark_deleted(conversation(2))
     store.remove_tree(conversation(3))
     store.put(stale)
 
@@ -272,7 +274,7 @@ def test_what_is_made_or_touched_between_pages_makes_no_gap_and_no_duplicate(
 def test_a_tree_that_is_deleted_between_pages_ends_nothing(forest: Table, store: Store) -> None:
     first = one_page(forest, mode=Mode.ALL, limit=3)  # up to the first fork of tree 2
     assert named(first.conversations) == [5, 3, 22]
-    store.bury(conversation(2))
+    store.mark_deleted(conversation(2))
 
     assert named(walk(forest, mode=Mode.ALL, after=first.resume)) == [1]
 
@@ -400,7 +402,9 @@ class Cost:
         return len(self._wire.requests), self._wire.rounds, self._read
 
 
-@pytest.mark.parametrize("by", [ANN, replace(ANN, user_id="adam", sees_all=True)], ids=["user", "admin"])
+@pytest.mark.parametrize(
+    "by", [ANN, replace(ANN, user_id="adam", bypasses_membership=True)], ids=["user", "admin"]
+)
 @pytest.mark.parametrize("query", [None, "fork"])
 def test_what_a_list_reads_of_a_tree_does_not_grow_with_the_tree(
     store: Store, by: Caller, query: str | None
@@ -461,7 +465,7 @@ def test_a_page_costs_the_page_for_a_user_of_10_000_trees(store: Store, table: T
     store.put(*(row(number) for number in range(10_000) if number % 5_000 >= 30))
     for number in range(9_970, 10_000):
         plant_tree(store, number)
-    middle = Place(Listed(ids.timestamp(START_MS + 5_030 * HOUR_MS), conversation(5_030)))
+    middle = Place(ListKey(ids.timestamp(START_MS + 5_030 * HOUR_MS), conversation(5_030)))
 
     assert cost(None) == cost(middle) == few
 

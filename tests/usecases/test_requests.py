@@ -28,7 +28,7 @@ from tests.usecases.builders import (
     conversation,
     create,
     fork,
-    once,
+    idempotency_key,
     page,
     say,
     show,
@@ -130,7 +130,7 @@ def knows_root(asked: Asked) -> object:
 
 
 def starts_a_child(asked: Asked) -> object:
-    return start(asked.table, "x", kid=asked.new_id, of=asked.tree.root)
+    return start(asked.table, "x", child_key=asked.new_id, of=asked.tree.root)
 
 
 def knows_fork(asked: Asked) -> object:
@@ -148,11 +148,14 @@ FIGURES = {
     "append, warm, to a fork": Figure(lambda a: say(a.table, a.tree.fork, "x"), 1, 1, knows_fork),
     "append, warm, several": Figure(lambda a: say(a.table, a.tree.root, *["x"] * 20), 1, 1, knows_root),
     "append, warm, with a key": Figure(
-        lambda a: append(a.table, a.tree.root, "x", once=once(a.new_id)), 1, 1, knows_root
+        lambda a: append(a.table, a.tree.root, "x", idempotency_key=idempotency_key(a.new_id)),
+        1,
+        1,
+        knows_root,
     ),
     "append, cold": Figure(lambda a: say(a.table, a.tree.root, "x"), 2, 2),
     "append, cold, with a key": Figure(
-        lambda a: append(a.table, a.tree.root, "x", once=once(a.new_id)), 2, 2
+        lambda a: append(a.table, a.tree.root, "x", idempotency_key=idempotency_key(a.new_id)), 2, 2
     ),
     # section 2: a fork's pointer answers with the tree, and a second request follows
     "append, cold, to a fork": Figure(lambda a: say(a.table, a.tree.fork, "x"), 3, 3),
@@ -198,7 +201,9 @@ FIGURES = {
     "append, cold, context": Figure(lambda a: append(a.table, a.tree.root, thought("x"), by=PLANNER), 2, 2),
     # design: create root, fork: 2
     "create": Figure(lambda a: create(a.table, a.new_id), 2, 2),
-    "create, with a key": Figure(lambda a: create(a.table, a.new_id, once=once(a.new_id)), 2, 2),
+    "create, with a key": Figure(
+        lambda a: create(a.table, a.new_id, idempotency_key=idempotency_key(a.new_id)), 2, 2
+    ),
     "create by appending": Figure(lambda a: say(a.table, a.new_id, "x"), 2, 2),
     "fork before an entry": Figure(lambda a: fork(a.table, a.tree.root, a.new_id, a.tree.anchors[7]), 3, 2),
     "fork after an entry": Figure(lambda a: fork(a.table, a.tree.root, None, a.tree.anchors[7], AFTER), 2, 2),

@@ -39,7 +39,7 @@ from tests.usecases.builders import (
     append,
     create,
     fork,
-    once,
+    idempotency_key,
     page,
     read,
     said,
@@ -192,7 +192,7 @@ def test_a_conversation_that_does_not_exist_or_is_deleted_is_404_for_all(store: 
         lambda of: remove(table, "bob", by=BOB, of=of),
         lambda of: members(table, of, by=BOB),
     ]
-    store.bury(ROOT)
+    store.mark_deleted(ROOT)
     for act, of in itertools.product(acts, (ROOT, OTHER)):
         with store.refuses(NotFoundError):
             act(of)
@@ -274,7 +274,7 @@ def test_a_tree_has_at_most_500_members(store: Store, table: Table) -> None:
     store.put(
         *(items.member_item(ROOT, Member(f"user {at}", READER, created_at)) for at in range(MEMBERS_MAX - 2)),
         *(
-            items.mine_item(ROOT, f"user {at}", created_at=created_at, is_child=False)
+            items.user_tree_item(ROOT, f"user {at}", created_at=created_at, is_child=False)
             for at in range(MEMBERS_MAX - 2)
         ),
     )
@@ -344,20 +344,20 @@ def test_the_list_of_members_is_for_members(store: Store, table: Table) -> None:
 
 def test_a_share_with_a_key_is_done_once(store: Store, table: Table) -> None:
     create(table)
-    key = once()
-    first = answer(lambda: share(table, "bob", READER, once=key))
+    key = idempotency_key()
+    first = answer(lambda: share(table, "bob", READER, idempotency_key=key))
 
     for process in (table, store.process()):
         with store.unchanged():
-            assert answer(lambda: share(process, "bob", READER, once=key)) == first  # noqa: B023
+            assert answer(lambda: share(process, "bob", READER, idempotency_key=key)) == first  # noqa: B023
         with store.refuses(IdempotencyMismatchError):
-            share(process, "bob", WRITER, once=once(body="another"))
+            share(process, "bob", WRITER, idempotency_key=idempotency_key(body="another"))
     remove(table, "bob")
     with store.unchanged():
-        assert answer(lambda: share(table, "bob", READER, once=key)) == first
+        assert answer(lambda: share(table, "bob", READER, idempotency_key=key)) == first
     with store.refuses(ConflictError):
-        share(table, "ann", once=once("other"))
-    share(table, "ann2", once=once("other"))
+        share(table, "ann", idempotency_key=idempotency_key("other"))
+    share(table, "ann2", idempotency_key=idempotency_key("other"))
 
 
 def test_of_two_shares_with_one_key_at_once_one_is_done_and_both_get_its_answer(
@@ -365,10 +365,12 @@ def test_of_two_shares_with_one_key_at_once_one_is_done_and_both_get_its_answer(
 ) -> None:
     create(table)
     rivals: list[str] = []
-    key = once()
-    meanwhile(table, 2, lambda: rivals.append(answer(lambda: share(store.process(), "bob", once=key))))
+    key = idempotency_key()
+    meanwhile(
+        table, 2, lambda: rivals.append(answer(lambda: share(store.process(), "bob", idempotency_key=key)))
+    )
 
-    assert [answer(lambda: share(table, "bob", once=key))] == rivals
+    assert [answer(lambda: share(table, "bob", idempotency_key=key))] == rivals
     assert_settled(store)
 
 
@@ -388,9 +390,9 @@ def test_a_change_of_members_knows_its_own_first_attempt_again(
 ) -> None:
     """F06."""
     create(table)
-    key = once() if has_key else None
+    key = idempotency_key() if has_key else None
     acts: list[tuple[Callable[[Table], object], dict[str, str]]] = [
-        (lambda t: share(t, "bob", READER, once=key), {"bob": "reader"}),
+        (lambda t: share(t, "bob", READER, idempotency_key=key), {"bob": "reader"}),
         (lambda t: update(t, "bob", MANAGER), {"bob": "manager"}),
         (lambda t: remove(t, "bob"), {}),
         (lambda t: share(t, "bob", READER), {"bob": "reader"}),
@@ -436,8 +438,8 @@ def test_nothing_is_accepted_on_a_level_that_was_taken_away(
     store: Store, table: Table, name: str, was_owner: bool, now: AccessLevel | None
 ) -> None:
     """The revocation is answered before the nth request leaves, for every n (F12)."""
-    act, least = PLANS[name]
-    was, other = OWNER if was_owner else least, store.process()
+    act, minimum = PLANS[name]
+    was, other = OWNER if was_owner else minimum, store.process()
     [anchor] = say(table, ROOT, "a")
     fork(table)
     share(table, "eve")

@@ -34,7 +34,7 @@ from tests.usecases.builders import (
     conversation,
     create,
     fork,
-    once,
+    idempotency_key,
     read,
     say,
     show,
@@ -201,7 +201,7 @@ def test_an_unknown_transfer_is_404(store: Store, shared: Table, transfer_id: st
 
 def test_a_transfer_of_a_deleted_tree_is_shown_to_nobody(store: Store, shared: Table) -> None:
     transfer = offer(shared)
-    store.bury(ROOT)
+    store.mark_deleted(ROOT)
 
     for by in (ANN, BOB):
         assert pending(shared, by=by) == []
@@ -222,7 +222,7 @@ def test_transfers_are_listed_by_role_oldest_first(store: Store, table: Table, l
         create(table, of, by=by)
         share(table, to.user_id, by=by, of=of)
         made.append(offer(table, to.user_id, by=by, of=of))
-    store.bury(conversation(502))
+    store.mark_deleted(conversation(502))
 
     assert pending(table, limit=limit) == [made[0], made[1], made[4], made[5]]
     assert pending(table, role=Role.SENDER, limit=limit) == [made[0], made[4]]
@@ -235,33 +235,33 @@ def test_transfers_are_listed_by_role_oldest_first(store: Store, table: Table, l
 
 
 def test_an_offer_with_a_key_is_made_once(store: Store, shared: Table) -> None:
-    key = once()
-    first = answer(lambda: offer(shared, once=key))
+    key = idempotency_key()
+    first = answer(lambda: offer(shared, idempotency_key=key))
     transfer = pending(shared)[0]
 
     for process in (shared, store.process()):
         with store.unchanged():
-            assert answer(lambda: offer(process, once=key)) == first  # noqa: B023
+            assert answer(lambda: offer(process, idempotency_key=key)) == first  # noqa: B023
         with store.refuses(IdempotencyMismatchError):
-            offer(process, "eve", once=once(body="another"))
+            offer(process, "eve", idempotency_key=idempotency_key(body="another"))
     end(shared, transfer)
     with store.unchanged():
-        assert answer(lambda: offer(shared, once=key)) == first
+        assert answer(lambda: offer(shared, idempotency_key=key)) == first
     rivals: list[str] = []
-    other = once("other")
-    meanwhile(shared, 2, lambda: rivals.append(answer(lambda: offer(store.process(), once=other))))
-    assert [answer(lambda: offer(shared, once=other))] == rivals
+    other = idempotency_key("other")
+    meanwhile(shared, 2, lambda: rivals.append(answer(lambda: offer(store.process(), idempotency_key=other))))
+    assert [answer(lambda: offer(shared, idempotency_key=other))] == rivals
 
 
 def test_an_acceptance_with_a_key_is_answered_again_and_without_one_is_404(
     store: Store, shared: Table
 ) -> None:
-    transfer, key = offer(shared), once(by=BOB)
-    first = answer(lambda: accept(shared, transfer, once=key))
+    transfer, key = offer(shared), idempotency_key(by=BOB)
+    first = answer(lambda: accept(shared, transfer, idempotency_key=key))
 
     for process in (shared, store.process()):
         with store.unchanged():
-            answer(lambda: accept(process, transfer, once=key))  # noqa: B023
+            answer(lambda: accept(process, transfer, idempotency_key=key))  # noqa: B023
     assert first == "None"
     with store.refuses(NotFoundError):
         accept(shared, transfer)
@@ -269,7 +269,7 @@ def test_an_acceptance_with_a_key_is_answered_again_and_without_one_is_404(
     accept(shared, offer(shared, "ann", by=BOB))
     remove(shared, "bob")
     with store.refuses(ForbiddenError):
-        accept(shared, transfer, once=key)
+        accept(shared, transfer, idempotency_key=key)
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3, 4, 5, 6, 7, 8])
@@ -281,7 +281,7 @@ def test_an_acceptance_whose_answers_are_lost_is_done(
     process = store.process()
     answer_lost(Wire.of(process), nth)
 
-    answer(lambda: accept(process, transfer, once=once(by=BOB) if has_key else None))
+    answer(lambda: accept(process, transfer, idempotency_key=idempotency_key(by=BOB) if has_key else None))
 
     assert members(shared, by=BOB) == {"ann": "manager", "bob": "owner", "eve": "writer"}
     assert owners(store) == {"bob"}
@@ -314,9 +314,9 @@ def test_however_an_acceptance_ends_there_is_one_owner_and_it_can_be_finished(
         transfer = offer(shared, heir.user_id, by=sender)
         process = store.process()
         dies(process, nth, before=before)
-        key = once(str(nth), by=heir) if has_key else None
+        key = idempotency_key(str(nth), by=heir) if has_key else None
         try:
-            accept(process, transfer, once=key)
+            accept(process, transfer, idempotency_key=key)
         except Killed:
             assert_whole(store)
         else:
@@ -327,7 +327,7 @@ def test_however_an_acceptance_ends_there_is_one_owner_and_it_can_be_finished(
             with pytest.raises(NotFoundError):
                 accept(store.process(), transfer)
         else:
-            answer(lambda: accept(store.process(), transfer, once=key))  # noqa: B023
+            answer(lambda: accept(store.process(), transfer, idempotency_key=key))  # noqa: B023
         assert_whole(store)
         finish_rewriting(store.process(), ROOT)
         assert members(shared)[heir.user_id] == "owner"
@@ -446,7 +446,7 @@ def test_finishing_what_is_finished_or_gone_does_nothing(store: Store, shared: T
     with store.unchanged():
         finish_rewriting(shared, ROOT)
         finish_rewriting(shared, OTHER)
-    store.bury(ROOT)
+    store.mark_deleted(ROOT)
     with store.unchanged():
         finish_rewriting(shared, ROOT)
 

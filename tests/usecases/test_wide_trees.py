@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from forklore.domain import keys
-from forklore.domain.keys import Listed
+from forklore.domain.keys import ListKey
 from forklore.domain.model import Conversation, Head
 from forklore.storage import items
 from forklore.storage.connection import Item
@@ -47,7 +47,7 @@ class Wide:
 
     def _query(self, **asked: Any) -> dict[str, Any]:
         first = int(asked.get("ExclusiveStartKey", {"at": 0})["at"])
-        make = _kid if asked["ExpressionAttributeValues"][":first"]["S"].startswith("KID#") else _head
+        make = _child if asked["ExpressionAttributeValues"][":first"]["S"].startswith("CHILD#") else _head
         wanted = set(asked.get("ExpressionAttributeNames", {}).values())
         page = [
             {name: value for name, value in make(number).items() if not wanted or name in wanted}
@@ -64,8 +64,8 @@ def _head(number: int) -> Item:
     return items.head_item(one, Head(owner="ann", changed_at=AT, preview="as long as a preview is " * 4))
 
 
-def _kid(number: int) -> Item:
-    return items.key_of(keys.kid(ROOT, ROOT, Listed(AT, conversation(number))))
+def _child(number: int) -> Item:
+    return items.key_of(keys.child(ROOT, ROOT, ListKey(AT, conversation(number))))
 
 
 def peak(act: Callable[[], object]) -> int:
@@ -109,7 +109,7 @@ def test_a_deletion_remembers_no_more_than_the_keys_of_its_children(
 ) -> None:
     Wide(table, monkeypatch, state=State.DELETING)
 
-    used = peak(lambda: heads.all_kids(table, deletion._groups(table, [ROOT])[ROOT]))
+    used = peak(lambda: heads.all_child_keys(table, deletion._groups(table, [ROOT])[ROOT]))
 
     assert used / CONVERSATIONS < BYTES_MAX
 

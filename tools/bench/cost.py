@@ -19,7 +19,7 @@ from rich.progress import track
 
 from forklore.domain.model import Caller
 from forklore.fsck.shapes import Kind, kind_of
-from forklore.storage.known import Known
+from forklore.storage.cache import ConversationCache
 from forklore.usecases.deletion import run_deletion
 from tests.reliability.service import Answer, Process
 from tests.support.mailbox import Mailbox
@@ -100,7 +100,7 @@ class Asking:
     def prepared(self, case: Case) -> Mapping[str, Any]:
         """Return what a case is asked with, when the process knows what it should."""
         given = dict(case.given(self._world))
-        self.process.table.known = Known()
+        self.process.table.cache = ConversationCache()
         if case.knows is Knows.READ:
             shown = {"conversationId": given["conversationId"]}
             _done(case, self.process.ask("getConversation", case.caller, **shown))

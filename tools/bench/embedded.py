@@ -19,7 +19,14 @@ def measure(trees: int) -> tuple[float, float]:
     from forklore.domain.jsontext import text_of
     from forklore.domain.model import Caller, Channel
     from forklore.usecases.drafts import Draft
-    from forklore.usecases.entries import Append, Cut, Fork, Listing, append_entries, list_entries
+    from forklore.usecases.entries import (
+        Append,
+        Fork,
+        ListEntriesRequest,
+        PageStart,
+        append_entries,
+        list_entries,
+    )
 
     table, caller = open_table(), Caller("bench")
     draft = Draft(Channel.HISTORY, "history", text_of([{"role": "USER", "text": "hello " * 50}]))
@@ -36,7 +43,7 @@ def measure(trees: int) -> tuple[float, float]:
     written = time.perf_counter() - started
     started = time.perf_counter()
     for fork in forks[-10:]:
-        list_entries(table, caller=caller, request=Listing(fork, Cut(), 50))
+        list_entries(table, caller=caller, request=ListEntriesRequest(fork, PageStart(), 50))
     return written, time.perf_counter() - started
 
 

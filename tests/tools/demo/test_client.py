@@ -270,7 +270,7 @@ def scripted_server() -> Iterator[tuple[str, list[str]]]:
     """Run a server on a free port, busy once, then taking every append; gives the keys that it saw."""
     keys: list[str] = []
 
-    class Once(BaseHTTPRequestHandler):
+    class IdempotencyKey(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             keys.append(self.headers["Idempotency-Key"])
@@ -284,7 +284,7 @@ def scripted_server() -> Iterator[tuple[str, list[str]]]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Once) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), IdempotencyKey) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}", keys

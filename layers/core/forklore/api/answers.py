@@ -8,7 +8,7 @@ from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Conversation, Entry, ForkPoint, Metrics, Transfer
 from forklore.usecases.context import Synced
-from forklore.usecases.opening import Shown
+from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.sharing import Membership
 
 _spelled = json.JSONEncoder(ensure_ascii=False).encode
@@ -93,12 +93,12 @@ def _fork_point(point: ForkPoint | None) -> dict[str, Any]:
     )
 
 
-def administered(shown: Shown) -> dict[str, Any]:
+def administered(shown: ConversationDetails) -> dict[str, Any]:
     """Return a conversation as an auditor sees it: with the client that its context is bound to."""
     return {**conversation(shown), **_given(clientId=shown.conversation.client_id)}
 
 
-def conversation(shown: Shown) -> dict[str, Any]:
+def conversation(shown: ConversationDetails) -> dict[str, Any]:
     """Return a conversation as its member sees it. No group id, no client id."""
     c, head = shown.conversation, shown.head
     return {

@@ -9,7 +9,7 @@ import hashlib
 import re
 
 from forklore.domain.ids import is_uuid
-from forklore.domain.keys import Listed
+from forklore.domain.keys import ListKey
 from forklore.errors import InvalidCursorError
 from forklore.usecases.lists import Place
 
@@ -20,7 +20,7 @@ _AT = re.compile(_TIME, re.ASCII)
 _LISTED = re.compile(rf"({_TIME})#({_ID})", re.ASCII)
 
 
-def _write(resource: str, positions: list[Listed]) -> str:
+def _write(resource: str, positions: list[ListKey]) -> str:
     text = "/".join(position.sort for position in positions)
     return base64.urlsafe_b64encode(_digest(resource) + text.encode()).decode().rstrip("=")
 
@@ -36,23 +36,23 @@ def _text(resource: str, cursor: str) -> str:
     return text
 
 
-def _read(resource: str, cursor: str) -> list[Listed]:
+def _read(resource: str, cursor: str) -> list[ListKey]:
     matches = [_LISTED.fullmatch(part) for part in _text(resource, cursor).split("/")]
     if not all(matches):
         raise InvalidCursorError
-    return [Listed(match[1], match[2]) for match in matches if match]
+    return [ListKey(match[1], match[2]) for match in matches if match]
 
 
 def _digest(resource: str) -> bytes:
     return hashlib.sha256(resource.encode()).digest()[:_DIGEST_BYTES]
 
 
-def of_listed(resource: str, listed: Listed | None) -> str | None:
+def of_listed(resource: str, listed: ListKey | None) -> str | None:
     """Return the cursor of a place in the list `resource`; None for the end."""
     return None if listed is None else _write(resource, [listed])
 
 
-def to_listed(resource: str, cursor: str | None) -> Listed | None:
+def to_listed(resource: str, cursor: str | None) -> ListKey | None:
     """Return the place that a cursor names. Raises InvalidCursorError unless it is one of `resource`."""
     if cursor is None:
         return None
@@ -79,7 +79,7 @@ def to_member(resource: str, cursor: str | None) -> tuple[str, str] | None:
     return created_at, user_id
 
 
-def to_listed_or_id(resource: str, cursor: str | None) -> Listed | str | None:
+def to_listed_or_id(resource: str, cursor: str | None) -> ListKey | str | None:
     """Return the place that a cursor names, or the id of a conversation that was sent in its place.
 
     An id is no cursor of one list: who reads the list looks whether it is in it.

@@ -23,7 +23,7 @@ from forklore.errors import NotFoundError, ValidationError, brief
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.deletion import WAIT_SECONDS
-from forklore.usecases.idempotency import AnsweredBefore, Once
+from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
 MESSAGE_MAX, FIELD_MAX = 300, 100
@@ -31,7 +31,7 @@ MESSAGE_MAX, FIELD_MAX = 300, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RawRequest:
     """A request in plain values, not yet checked. body: JSON values; the fields kept as text are JsonText.
 
     delivery_id: names an asynchronous request, however often it is delivered; it stands for a missing key.
@@ -61,7 +61,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CheckedRequest:
     """A checked request. query, body: instances of the operation's models."""
 
     service: Service
@@ -70,7 +70,7 @@ class Call:
     query: Any
     body: Any
     if_match: str | None
-    once_key: tuple[keys.Key, str] | None
+    idempotency: tuple[keys.Key, str] | None
 
     @property
     def table(self) -> Table:
@@ -90,15 +90,15 @@ class Call:
         if user_id not in (None, self.caller.user_id):
             raise ValidationError("userId must be absent or your own", field="userId")
 
-    def once(self, show: Callable[[Any], Mapping[str, Any] | None]) -> Once | None:
+    def idempotency_key(self, show: Callable[[Any], Mapping[str, Any] | None]) -> IdempotencyKey | None:
         """Return the request's Idempotency-Key with how its answer is shown; None without one.
 
         show: from what the use case returns to the answer's members; None for an answer without a body.
         """
-        if self.once_key is None:
+        if self.idempotency is None:
             return None
-        key, request_hash = self.once_key
-        return Once(key, request_hash, lambda answer: _text(show(answer)))
+        key, request_hash = self.idempotency
+        return IdempotencyKey(key, request_hash, lambda answer: _text(show(answer)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Operation:
     name: str
     method: str
     path: str
-    run: Callable[[Call], Mapping[str, Any] | Answer | None]
+    run: Callable[[CheckedRequest], Mapping[str, Any] | Answer | None]
     result: type[pydantic.BaseModel] | None
     status: int = 200
     also: tuple[int, ...] = ()
@@ -148,32 +148,32 @@ class Operation:
     def takes_idempotency_key(self) -> bool:
         return self.method == "POST"
 
-    def __call__(self, service: Service, asked: Asked) -> tuple[int, str]:
+    def __call__(self, service: Service, raw: RawRequest) -> tuple[int, str]:
         """Return the answer's status and JSON text, empty without a body.
 
         Raises a ForkloreError for what the caller is told instead.
         """
-        query = checked(self.query, asked.query)
-        body = checked(self.body or NoFields, asked.body)
-        call = Call(
+        query = checked(self.query, raw.query)
+        body = checked(self.body or NoFields, raw.body)
+        request = CheckedRequest(
             service=service,
-            caller=asked.caller,
-            path=asked.path,
+            caller=raw.caller,
+            path=raw.path,
             query=query,
             body=body,
-            if_match=self._if_match(asked),
-            once_key=self._once_key(asked, body),
+            if_match=self._if_match(raw),
+            idempotency=self._once_key(raw, body),
         )
         try:
-            answer = self.run(call)
-        except AnsweredBefore as before:
-            return self.status, before.replay.body
+            answer = self.run(request)
+        except IdempotentReplay as before:
+            return self.status, before.record.body
         if not isinstance(answer, Answer):
             answer = Answer(self.status, answer)
         return answer.status, _text(answer.members)
 
-    def _if_match(self, asked: Asked) -> str | None:
-        value = asked.if_match
+    def _if_match(self, raw: RawRequest) -> str | None:
+        value = raw.if_match
         if value is None or self.method == "GET":
             return None
         if not self.takes_if_match:
@@ -182,17 +182,17 @@ class Operation:
             raise ValidationError('If-Match must be an entry id in double quotes: "…"', field="If-Match")
         return value[1:-1]
 
-    def _once_key(self, asked: Asked, body: Any) -> tuple[keys.Key, str] | None:
+    def _once_key(self, raw: RawRequest, body: Any) -> tuple[keys.Key, str] | None:
         """Return where the request's record lies and the hash of what is asked; None without a key.
 
         A key is text; the id of a delivery stands in a list, so that no key can be spelled like one.
         """
         if not self.takes_idempotency_key:
             return None
-        key = asked.idempotency_key
+        key = raw.idempotency_key
         named: str | list[str] | None = key
-        if key is None and asked.delivery_id is not None:
-            named = [asked.delivery_id]
+        if key is None and raw.delivery_id is not None:
+            named = [raw.delivery_id]
         if named is None:
             return None
         if key is not None and not _is_key(key):
@@ -200,10 +200,10 @@ class Operation:
                 f"Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters",
                 field="Idempotency-Key",
             )
-        caller = asked.caller
-        path = [asked.path[name] for name in sorted(asked.path)]
+        caller = raw.caller
+        path = [raw.path[name] for name in sorted(raw.path)]
         scope = json.dumps([caller.user_id, caller.client_id, self.method, self.path, path, named])
-        meaning = json.dumps([_meaning(body), asked.if_match], sort_keys=True)
+        meaning = json.dumps([_meaning(body), raw.if_match], sort_keys=True)
         return keys.idempotency(scope), hashlib.sha256(meaning.encode()).hexdigest()
 
 

@@ -20,7 +20,7 @@ from pydantic.alias_generators import to_camel
 
 from forklore.api import fields, wording
 from forklore.domain.jsontext import JsonText
-from forklore.domain.model import Channel, Usage
+from forklore.domain.model import Channel, TokenUsage
 from forklore.usecases.lists import Ancestry, Mode
 from forklore.usecases.transfers import Role
 
@@ -112,12 +112,12 @@ _USAGE_SCHEMA = WithJsonSchema(
 )
 
 
-def usage_of(text: JsonText | None) -> Usage:
+def usage_of(text: JsonText | None) -> TokenUsage:
     """Return what the usage adds to the metrics."""
     if text is None:
-        return Usage()
+        return TokenUsage()
     used = UsageFields.model_validate(text.value)
-    return Usage(
+    return TokenUsage(
         used.input_tokens,
         used.output_tokens,
         used.cached_input_tokens,

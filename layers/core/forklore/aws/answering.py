@@ -8,7 +8,7 @@ from typing import Any
 
 from forklore.api.operation import Service
 from forklore.aws.telemetry import log_failure
-from forklore.aws.wiring import Settings, Usage, open_queue, open_table
+from forklore.aws.wiring import Consumption, ServiceSettings, open_queue, open_table
 from forklore.domain.model import Caller
 from forklore.errors import PHRASES, ForkloreError, UnavailableError
 
@@ -53,7 +53,7 @@ def refusal(error: ForkloreError, request_id: str) -> Answered:
     return Answered(error.status, json.dumps(shown, ensure_ascii=False), error)
 
 
-def service_for(context: Any, usage: Usage, settings: Settings) -> Service:
+def service_for(context: Any, usage: Consumption, settings: ServiceSettings) -> Service:
     """Return the service for a request that must be answered within the function's time.
 
     context: Lambda's. usage: where the request's calls are counted.

@@ -12,7 +12,7 @@ from typing import Any
 
 from forklore.api.operation import Operation
 from forklore.aws.telemetry import printable
-from forklore.aws.wiring import Usage
+from forklore.aws.wiring import Consumption
 from forklore.domain import ids
 from forklore.domain.model import Caller
 from forklore.domain.users import is_user_id
@@ -22,7 +22,7 @@ _log = logging.getLogger("forklore.audit")
 
 
 @dataclass(slots=True)
-class Trail:
+class RequestRecord:
     """What is known of a request so far, for the lines at its end.
 
     caller None: credentials missing or bad. usage: what it has asked of DynamoDB.
@@ -32,7 +32,7 @@ class Trail:
     caller: Caller | None = None
     path: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
+    usage: Consumption = field(default_factory=Consumption)
 
     def log(self, status: int, request_id: str) -> None:
         """Log the request with its answer's status, if it is one of administration."""

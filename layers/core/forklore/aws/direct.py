@@ -12,14 +12,14 @@ from http import HTTPStatus
 from typing import Any
 
 from forklore.api.answers import to_json
-from forklore.api.operation import Asked, Operation
+from forklore.api.operation import Operation, RawRequest
 from forklore.api.operations import ALL
 from forklore.api.requests import KEPT_AS_TEXT
 from forklore.aws.answering import BODY_CHARACTERS_MAX, NOBODY, Answered, answer, refusal, service_for
-from forklore.aws.audit import Trail
+from forklore.aws.audit import RequestRecord
 from forklore.aws.identity import caller_named
 from forklore.aws.telemetry import Stopwatch, log_request
-from forklore.aws.wiring import Settings, Usage
+from forklore.aws.wiring import Consumption, ServiceSettings
 from forklore.domain.jsontext import JsonText, check_value, read_object, text_of
 from forklore.domain.model import Caller
 from forklore.errors import ForbiddenError, PayloadTooLargeError, ValidationError
@@ -58,8 +58,10 @@ def handle(event: object, context: Any) -> dict[str, Any]:
 
     Raises AgainError where an asynchronous request got a 500 or 503, so that Lambda sends it again.
     """
-    watch, usage = Stopwatch(), Usage()
-    settings = Settings.from_environment()  # a wrong one is no request's fault: Lambda's log says what to set
+    watch, usage = Stopwatch(), Consumption()
+    settings = (
+        ServiceSettings.from_environment()
+    )  # a wrong one is no request's fault: Lambda's log says what to set
     request_id = str(context.aws_request_id)
     request: _Request | None = None
     try:
@@ -67,9 +69,9 @@ def handle(event: object, context: Any) -> dict[str, Any]:
     except ValidationError as error:
         answered = refusal(error, request_id)
     else:
-        trail = Trail(request.operation, usage=usage)
-        answered = answer(lambda: _run(request, context, trail, settings), request_id)
-        trail.log(answered.status, request_id)
+        record = RequestRecord(request.operation, usage=usage)
+        answered = answer(lambda: _run(request, context, record, settings), request_id)
+        record.log(answered.status, request_id)
     log_request(
         request.operation if request else None,
         via="direct",
@@ -126,18 +128,20 @@ def _read(event: object, request_id: str) -> _Request:
     raise ValidationError("there is no such operation", field="operation")
 
 
-def _run(request: _Request, context: Any, trail: Trail, settings: Settings) -> tuple[int, str]:
+def _run(
+    request: _Request, context: Any, record: RequestRecord, settings: ServiceSettings
+) -> tuple[int, str]:
     """Return the answer's status and text. Raises a ForkloreError for what the caller is told instead."""
     operation = request.operation
     if isinstance(request.input, Mapping):
-        trail.path = trail.query = request.input
-    trail.caller = caller = NOBODY if operation.is_public else caller_named(request.caller)
+        record.path = record.query = request.input
+    record.caller = caller = NOBODY if operation.is_public else caller_named(request.caller)
     if caller.roles and not settings.direct_roles:
         raise ForbiddenError("this deployment lets no direct invocation name roles")
-    return operation(service_for(context, trail.usage, settings), _asked(request, caller))
+    return operation(service_for(context, record.usage, settings), _asked(request, caller))
 
 
-def _asked(request: _Request, caller: Caller) -> Asked:
+def _asked(request: _Request, caller: Caller) -> RawRequest:
     """Return the request that `input` makes: the path's names, the query's, and all others for the body.
 
     An operation without a body has them in its query, where they are unknown.
@@ -157,7 +161,7 @@ def _asked(request: _Request, caller: Caller) -> Asked:
     path = {name: _named(body.pop(name, None), name) for name in operation.path_names}
     known = operation.query_names
     query = {name: body.pop(name) for name in list(body) if operation.body is None or name in known}
-    return Asked(
+    return RawRequest(
         caller=caller,
         path=path,
         query={name: held for name, held in query.items() if held is not None or name not in known},

@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from forklore.api import operations
-from forklore.api.operation import Asked, Operation
+from forklore.api.operation import Operation, RawRequest
 from forklore.api.requests import KEPT_AS_TEXT
 from forklore.aws.answering import (
     BODY_CHARACTERS_MAX,
@@ -23,10 +23,10 @@ from forklore.aws.answering import (
     refusal,
     service_for,
 )
-from forklore.aws.audit import Trail
+from forklore.aws.audit import RequestRecord
 from forklore.aws.identity import caller_of
 from forklore.aws.telemetry import Stopwatch, log_request
-from forklore.aws.wiring import Settings, Usage, served_api
+from forklore.aws.wiring import Consumption, ServiceSettings, served_api
 from forklore.domain.jsontext import read_object
 from forklore.errors import (
     ForkloreError,
@@ -89,7 +89,7 @@ class Resolver(APIGatewayHttpResolver):
         """Powertools sets an empty one when it is made; ours comes with each request."""
 
     def resolve(self, event: Event, context: Any) -> dict[str, Any]:
-        Settings.from_environment()  # a wrong one is no request's fault: Lambda's log says what to set
+        ServiceSettings.from_environment()  # a wrong one is no request's fault: Lambda's log says what to set
         if not _is_of_http_api(event, served_api()):
             return _refuse_event(context)
         routed = {**event, "rawPath": _pattern(event["routeKey"])}
@@ -144,7 +144,7 @@ def _refuse_event(context: Any) -> dict[str, Any]:
         error=refused.error,
         request_id=request_id,
         watch=Stopwatch(),
-        usage=Usage(),
+        usage=Consumption(),
     )
     return {
         "statusCode": refused.status,
@@ -169,8 +169,8 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
 
     def route(operation: Operation) -> Callable[..., Response[str]]:
         def respond(**_names: str) -> Response[str]:
-            trail = Trail(operation)
-            return _respond(app, lambda event: _run(app, event, trail), trail)
+            record = RequestRecord(operation)
+            return _respond(app, lambda event: _run(app, event, record), record)
 
         return respond
 
@@ -197,15 +197,15 @@ def resolver_for(served: Iterable[Operation]) -> Resolver:
     return app
 
 
-def _run(app: Resolver, event: Event, trail: Trail) -> tuple[int, str]:
-    operation = trail.operation
-    trail.path = path = event.get("pathParameters") or {}
-    trail.caller = caller = NOBODY if operation.is_public else caller_of(event)
+def _run(app: Resolver, event: Event, record: RequestRecord) -> tuple[int, str]:
+    operation = record.operation
+    record.path = path = event.get("pathParameters") or {}
+    record.caller = caller = NOBODY if operation.is_public else caller_of(event)
     if not path.keys() >= set(operation.path_names):
         raise _no_event_of_ours()
     headers = app.current_event.headers
-    trail.query = query = read_query(event.get("rawQueryString") or "")
-    asked = Asked(
+    record.query = query = read_query(event.get("rawQueryString") or "")
+    raw = RawRequest(
         caller=caller,
         path=path,
         query=query,
@@ -213,7 +213,7 @@ def _run(app: Resolver, event: Event, trail: Trail) -> tuple[int, str]:
         idempotency_key=headers.get("idempotency-key"),
         if_match=headers.get("if-match"),
     )
-    return operation(service_for(app.lambda_context, trail.usage, Settings.from_environment()), asked)
+    return operation(service_for(app.lambda_context, record.usage, ServiceSettings.from_environment()), raw)
 
 
 def _has_body(event: Event) -> bool:
@@ -277,23 +277,23 @@ def _rule(path: str) -> re.Pattern[str]:
 
 
 def _respond(
-    app: Resolver, run: Callable[[Event], tuple[int, str]], trail: Trail | None = None
+    app: Resolver, run: Callable[[Event], tuple[int, str]], record: RequestRecord | None = None
 ) -> Response[str]:
     """Return the answer, or the error in its place, with the request's id."""
     watch = Stopwatch()
     event = app.current_event.raw_event
     request_id = _request_id(app.current_event.headers, app.lambda_context)
     answered = answer(lambda: run(event), request_id)
-    if trail is not None:
-        trail.log(answered.status, request_id)
+    if record is not None:
+        record.log(answered.status, request_id)
     log_request(
-        trail.operation if trail else None,
+        record.operation if record else None,
         via="http",
         status=answered.status,
         error=answered.error,
         request_id=request_id,
         watch=watch,
-        usage=trail.usage if trail else Usage(),
+        usage=record.usage if record else Consumption(),
         method=app.current_event.http_method,
     )
     headers = {"X-Request-Id": request_id, "Cache-Control": "no-store", **_headers_of(answered)}

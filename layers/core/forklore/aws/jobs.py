@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from forklore.aws.telemetry import Stopwatch, log_failure, log_job, log_sweep
-from forklore.aws.wiring import Settings, Table, Usage, open_queue, open_table
+from forklore.aws.wiring import Consumption, ServiceSettings, Table, open_queue, open_table
 from forklore.domain import ids
 from forklore.usecases import deletion, worker
 
@@ -17,12 +17,12 @@ class SweepFailed(Exception):
     """A sweep did not come to its end; why is a line of the log."""
 
 
-def do_message(body: str, context: Any, settings: Settings) -> None:
+def do_message(body: str, context: Any, settings: ServiceSettings) -> None:
     """Do what a message asks for, for as long as the function's time allows.
 
     Raises ValueError for a message that is none of ours. Whatever is raised is logged without content.
     """
-    watch, usage, status, kind = Stopwatch(), Usage(), "failed", deletion.DELETION
+    watch, usage, status, kind = Stopwatch(), Consumption(), "failed", deletion.DELETION
     try:
         message = _message(body)
         kind = message.kind
@@ -40,8 +40,8 @@ def sweep(context: Any) -> None:
 
     What is wrong with one job is logged, and does not hold up the others.
     """
-    Settings.from_environment()  # a wrong one is no failure of a sweep: Lambda's log says what to set
-    watch, usage = Stopwatch(), Usage()
+    ServiceSettings.from_environment()  # a wrong one is no failure of a sweep: Lambda's log says what to set
+    watch, usage = Stopwatch(), Consumption()
     try:
         table = _table_for_as_long_as(context, usage)
         swept = deletion.sweep(
@@ -78,7 +78,7 @@ def _seconds_left(context: Any) -> float:
     return seconds
 
 
-def _table_for_as_long_as(context: Any, usage: Usage) -> Table:
+def _table_for_as_long_as(context: Any, usage: Consumption) -> Table:
     """Return the table for all that is left of the function's time: nobody waits for an answer."""
     seconds = _seconds_left(context) - SPARE_SECONDS
     return open_table().within(seconds, most=seconds, usage=usage)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPMethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from forklore.aws.wiring import Usage, stack_name
+from forklore.aws.wiring import Consumption, stack_name
 from forklore.errors import ForkloreError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def log_request(
     error: ForkloreError | None,
     request_id: str,
     watch: Stopwatch,
-    usage: Usage,
+    usage: Consumption,
     method: str = NO_OPERATION,
 ) -> None:
     """Log a request that was answered. operation: None for one that asks for none that there is.
@@ -80,7 +80,7 @@ def log_request(
     _log_metrics("request", fields, [(BY_STATUS, counted), (BY_STACK, of_dynamodb(usage))])
 
 
-def log_job(*, status: str, kind: str, watch: Stopwatch, usage: Usage) -> None:
+def log_job(*, status: str, kind: str, watch: Stopwatch, usage: Consumption) -> None:
     """Log a message of the queue. kind: of its work.
 
     status: `done`, `left` when another message goes on, `dropped` when another one is at work, or `failed`.
@@ -89,7 +89,7 @@ def log_job(*, status: str, kind: str, watch: Stopwatch, usage: Usage) -> None:
     _log_metrics("job", fields, [(BY_STACK, of_dynamodb(usage))])
 
 
-def log_sweep(*, jobs: int, failed: int, oldest_s: float, watch: Stopwatch, usage: Usage) -> None:
+def log_sweep(*, jobs: int, failed: int, oldest_s: float, watch: Stopwatch, usage: Consumption) -> None:
     """Log a sweep. jobs: how many it found open. failed: how many of them something was wrong with.
 
     oldest_s: how long ago the oldest was asked for.
@@ -98,8 +98,8 @@ def log_sweep(*, jobs: int, failed: int, oldest_s: float, watch: Stopwatch, usag
     found = [Metric("JobsOpen", "Count", jobs), Metric("OldestJob", "Seconds", round(oldest_s, 1))]
     if failed:
         found.append(Metric("JobsFailed", "Count", failed))
-    asked = {metric.name: metric.value for metric in of_dynamodb(usage)}
-    _log_metrics("sweep", {"ms": watch.ms, **asked}, [(BY_STACK, found)])
+    raw = {metric.name: metric.value for metric in of_dynamodb(usage)}
+    _log_metrics("sweep", {"ms": watch.ms, **raw}, [(BY_STACK, found)])
 
 
 def log_failure(event: str, error: Exception, **fields: str) -> None:
@@ -119,7 +119,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
-def of_dynamodb(usage: Usage) -> list[Metric]:
+def of_dynamodb(usage: Consumption) -> list[Metric]:
     """Return what the calls of a request come to; of what is rare, only what has happened."""
     metrics = [
         Metric("DynamoDBCalls", "Count", usage.calls),

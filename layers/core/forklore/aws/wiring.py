@@ -1,4 +1,4 @@
-"""Settings from the environment; the table and the queue, opened once for each process."""
+"""ServiceSettings from the environment; the table and the queue, opened once for each process."""
 
 import os
 from dataclasses import dataclass
@@ -6,16 +6,25 @@ from functools import cache
 
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection, make_client
+from forklore.storage.consumption import Consumption
 from forklore.storage.queue import DELAY_SECONDS_MAX, Queue
 from forklore.storage.table import Table
-from forklore.storage.usage import Usage
 from forklore.usecases.deletion import WAIT_SECONDS
 
-__all__ = ["Queue", "Settings", "Table", "Usage", "open_queue", "open_table", "served_api", "stack_name"]
+__all__ = [
+    "Consumption",
+    "Queue",
+    "ServiceSettings",
+    "Table",
+    "open_queue",
+    "open_table",
+    "served_api",
+    "stack_name",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServiceSettings:
     """What a deployment decides.
 
     dynamodb_endpoint None: AWS's own. queue_url None: no worker is told of anything.
@@ -31,7 +40,7 @@ class Settings:
     justification_required: bool = False
 
     @classmethod
-    def from_environment(cls) -> "Settings":
+    def from_environment(cls) -> "ServiceSettings":
         """Return the settings. Raises RuntimeError, which says what to set, for one missing or wrong."""
         table_name = os.environ.get("FORKLORE_TABLE")
         if not table_name:
@@ -73,11 +82,11 @@ def stack_name() -> str:
 @cache
 def open_table() -> Table:
     """Return this process's table."""
-    settings = Settings.from_environment()
+    settings = ServiceSettings.from_environment()
     return Table(Connection(make_client(settings.dynamodb_endpoint), settings.table_name, Clock()))
 
 
 @cache
 def open_queue() -> Queue:
     """Return this process's queue of deletions."""
-    return Queue(None, Settings.from_environment().queue_url)
+    return Queue(None, ServiceSettings.from_environment().queue_url)

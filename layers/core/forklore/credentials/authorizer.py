@@ -16,7 +16,7 @@ from forklore.credentials.discovery import published_keys
 from forklore.credentials.fetching import fetch
 from forklore.credentials.headers import API_KEY, AUTHORIZATION, bearer_token, one_header
 from forklore.credentials.kept_keys import KeptKeys
-from forklore.credentials.settings import Settings
+from forklore.credentials.settings import AuthorizerSettings
 from forklore.credentials.tokens import FindKey, read_claims
 from forklore.domain.model import Caller
 from forklore.domain.users import is_user_id
@@ -27,7 +27,7 @@ from forklore.errors import UnauthorizedError, UnavailableError
 class Authorizer:
     """Says who is calling, by what a deployment has set. find_key: among the issuer's keys."""
 
-    settings: Settings
+    settings: AuthorizerSettings
     find_key: FindKey
 
     def context_of(self, event: object) -> dict[str, Any]:
@@ -65,7 +65,10 @@ def _shown(caller: Caller) -> dict[str, Any]:
 
 
 def make_authorizer(
-    settings: Settings, *, fetch: Callable[[str], bytes] = fetch, now: Callable[[], float] = time.time
+    settings: AuthorizerSettings,
+    *,
+    fetch: Callable[[str], bytes] = fetch,
+    now: Callable[[], float] = time.time,
 ) -> Authorizer:
     """Return the authorizer for these settings.
 
@@ -81,4 +84,4 @@ def make_authorizer(
 @cache
 def open_authorizer() -> Authorizer:
     """Return this process's authorizer. Raises RuntimeError, which says what to set, for a bad setting."""
-    return make_authorizer(Settings.from_environment(os.environ))
+    return make_authorizer(AuthorizerSettings.from_environment(os.environ))

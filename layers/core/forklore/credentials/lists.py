@@ -1,4 +1,4 @@
-"""Settings that are lists."""
+"""AuthorizerSettings that are lists."""
 
 
 def read_list(text: str) -> list[str]:

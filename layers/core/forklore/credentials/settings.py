@@ -21,7 +21,7 @@ _Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AuthorizerSettings:
     """Whom to believe, and what to read in a token.
 
     user_id_claim: its text is the user id. issuer_keys None: those that the issuer publishes. clients: client
@@ -36,7 +36,7 @@ class Settings:
     roles_claim: str | None
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str]) -> "Settings":
+    def from_environment(cls, environ: Mapping[str, str]) -> "AuthorizerSettings":
         """Return the settings.
 
         Raises RuntimeError, which says what to set and shows no value, for one that is missing or unsafe.

@@ -21,9 +21,9 @@ class AccessLevel(StrEnum):
 _ORDER = tuple(AccessLevel)
 
 
-def levels_from(least: AccessLevel) -> tuple[AccessLevel, ...]:
+def levels_from(minimum: AccessLevel) -> tuple[AccessLevel, ...]:
     """Return every level that implies `least`."""
-    return tuple(level for level in _ORDER if level.implies(least))
+    return tuple(level for level in _ORDER if level.implies(minimum))
 
 
 def grants(level: AccessLevel) -> tuple[AccessLevel, ...]:
@@ -44,12 +44,12 @@ def require_grant(level: AccessLevel, *levels: AccessLevel) -> None:
             raise ForbiddenError(f"a member of level '{level}' has no say in level '{wanted}'")
 
 
-def require(level: AccessLevel | None, least: AccessLevel) -> None:
+def require(level: AccessLevel | None, minimum: AccessLevel) -> None:
     """Raise ForbiddenError unless `level` (None: not a member) implies `least`."""
     if level is None:
         raise ForbiddenError("not a member of this conversation")
-    if not level.implies(least):
-        raise ForbiddenError(f"this needs the access level '{least}'")
+    if not level.implies(minimum):
+        raise ForbiddenError(f"this needs the access level '{minimum}'")
 
 
 def may_use_context(caller: Caller, *, bound_to: str | None) -> bool:

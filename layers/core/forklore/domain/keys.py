@@ -131,7 +131,7 @@ def is_context_of(sort_key: str, client_id: str) -> bool:
     return sort_key.split("#")[2] == escape(client_id)
 
 
-class Listed(NamedTuple):
+class ListKey(NamedTuple):
     """A place in a list ordered by `createdAt`, then id: a tree's conversations, or a user's trees."""
 
     created_at: str
@@ -153,20 +153,20 @@ class Listed(NamedTuple):
         return f"{self.sort} "
 
 
-def listed(sort_key: str) -> Listed:
-    """Return the place that the sort key of a TREE, MINE, KID, a user's XFER or a listed GROUP item names."""
+def list_key(sort_key: str) -> ListKey:
+    """Return the place that a sort key names: of a TREE, USER_TREE, CHILD, a user's XFER or a GROUP."""
     created_at, conversation_id = sort_key.split("#")[-2:]
-    return Listed(created_at, conversation_id)
+    return ListKey(created_at, conversation_id)
 
 
 _TREE = "TREE#"
 
 
 def tree(group_id: str, created_at: str, conversation_id: str) -> Key:
-    return Key(group_id, _TREE + Listed(created_at, conversation_id).sort)
+    return Key(group_id, _TREE + ListKey(created_at, conversation_id).sort)
 
 
-def tree_range(group_id: str, *, after: Listed | None = None, before: Listed | None = None) -> SortRange:
+def tree_range(group_id: str, *, after: ListKey | None = None, before: ListKey | None = None) -> SortRange:
     """Return the range of a tree's conversations, strictly after and before two places."""
     return SortRange(
         group_id,
@@ -199,11 +199,11 @@ def transfer_of_group(group_id: str) -> Key:
     return Key(group_id, _TRANSFER)
 
 
-def transfer_of_user(user_id: str, listed: Listed) -> Key:
-    return Key(_user(user_id), f"{_TRANSFER}#{listed.sort}")
+def transfer_of_user(user_id: str, list_key: ListKey) -> Key:
+    return Key(_user(user_id), f"{_TRANSFER}#{list_key.sort}")
 
 
-def transfers_range(user_id: str, *, after: Listed | None = None) -> SortRange:
+def transfers_range(user_id: str, *, after: ListKey | None = None) -> SortRange:
     """Return the range of a user's pending transfers, strictly after a place."""
     return SortRange(
         _user(user_id),
@@ -212,23 +212,23 @@ def transfers_range(user_id: str, *, after: Listed | None = None) -> SortRange:
     )
 
 
-_KID = "KID#"
+_CHILDREN = "CHILD#"
 
 
-def kid(parent_group_id: str, parent_id: str, child: Listed) -> Key:
+def child(parent_group_id: str, parent_id: str, child: ListKey) -> Key:
     """Return the key of a started child in its parent's tree."""
-    return Key(parent_group_id, f"{_KID}{parent_id}#{child.sort}")
+    return Key(parent_group_id, f"{_CHILDREN}{parent_id}#{child.sort}")
 
 
-def kids_range(parent_group_id: str, parent_id: str, *, after: Listed | None = None) -> SortRange:
+def children_range(parent_group_id: str, parent_id: str, *, after: ListKey | None = None) -> SortRange:
     """Return the range of a conversation's children, oldest first, strictly after a place."""
-    of = f"{_KID}{parent_id}#"
+    of = f"{_CHILDREN}{parent_id}#"
     return SortRange(parent_group_id, of + (after.just_after if after else "0"), f"{of}:")
 
 
-def all_kids_range(parent_group_id: str) -> SortRange:
+def all_children_range(parent_group_id: str) -> SortRange:
     """Return the range of every child that a conversation of the tree has started."""
-    return _all(parent_group_id, _KID)
+    return _all(parent_group_id, _CHILDREN)
 
 
 _JOB = "JOB"
@@ -262,39 +262,39 @@ def _user(user_id: str) -> str:
     return f"USER#{escape(user_id)}"
 
 
-_CHILD = "CHILD#"
+_STARTED = "STARTED#"
 
 
-def mine(user_id: str, root_created_at: str, group_id: str, *, is_child: bool) -> Key:
+def user_tree(user_id: str, root_created_at: str, group_id: str, *, is_child: bool) -> Key:
     """Return the key of a tree in a member's list; started children have a range of their own."""
-    return Key(_user(user_id), _of_mine(is_child) + Listed(root_created_at, group_id).sort)
+    return Key(_user(user_id), _of_user_trees(is_child) + ListKey(root_created_at, group_id).sort)
 
 
-def mine_range(
-    user_id: str, *, is_child: bool, before: Listed | None = None, through: Listed | None = None
+def user_trees_range(
+    user_id: str, *, is_child: bool, before: ListKey | None = None, through: ListKey | None = None
 ) -> SortRange:
     """Return the range of a user's trees, oldest first: those strictly before a place, or up to one.
 
     is_child: those that a conversation has started, or else those that none has.
     """
-    prefix = _of_mine(is_child)
+    prefix = _of_user_trees(is_child)
     return SortRange(_user(user_id), f"{prefix}0", prefix + _last_of(before, through))
 
 
-def _of_mine(is_child: bool) -> str:
-    return _CHILD if is_child else ""
+def _of_user_trees(is_child: bool) -> str:
+    return _STARTED if is_child else ""
 
 
-def in_mine(sort_key: str) -> tuple[Listed, bool]:
-    """Return the tree that a MINE item's sort key names, and whether it is a started child's.
+def in_user_tree(sort_key: str) -> tuple[ListKey, bool]:
+    """Return the tree that a USER_TREE item's sort key names, and whether it is a started child's.
 
-    >>> in_mine(mine("u", "2026-03-01T09:15:00.000Z", "g", is_child=True).sort)
-    (Listed(created_at='2026-03-01T09:15:00.000Z', conversation_id='g'), True)
+    >>> in_user_tree(user_tree("u", "2026-03-01T09:15:00.000Z", "g", is_child=True).sort)
+    (ListKey(created_at='2026-03-01T09:15:00.000Z', conversation_id='g'), True)
     """
-    return listed(sort_key), sort_key.startswith(_CHILD)
+    return list_key(sort_key), sort_key.startswith(_STARTED)
 
 
-def _last_of(before: Listed | None, through: Listed | None) -> str:
+def _last_of(before: ListKey | None, through: ListKey | None) -> str:
     return before.just_before if before else through.sort if through else ":"
 
 
@@ -309,7 +309,7 @@ def all_trees(group_id: str, created_at: str) -> tuple[str, str]:
     return f"TREES#{shard}", f"{created_at}#{group_id}"
 
 
-def all_trees_ranges(*, before: Listed | None = None, through: Listed | None = None) -> list[SortRange]:
+def all_trees_ranges(*, before: ListKey | None = None, through: ListKey | None = None) -> list[SortRange]:
     """Return the ranges of all trees in the index, one for each shard: strictly before a place, or up to one.
 
     Their sort keys name places: `listed` reads them.

@@ -33,11 +33,11 @@ class Caller:
     user_id: str
     client_id: str | None = None
     roles: frozenset[str] = frozenset()
-    sees_all: bool = False
+    bypasses_membership: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """What model calls used; cost in billionths of a dollar."""
 
     input_tokens: int = 0
@@ -45,8 +45,8 @@ class Usage:
     cached_input_tokens: int = 0
     cost_nano_usd: int = 0
 
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        return TokenUsage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_input_tokens + other.cached_input_tokens,
@@ -59,7 +59,7 @@ class Metrics:
     """Sums over a conversation's appends, on top of what its fork started with."""
 
     entries: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
 
 
 @dataclass(frozen=True, slots=True)

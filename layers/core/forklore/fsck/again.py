@@ -76,7 +76,7 @@ def _look(
     beside |= source.get(key for key in places | spoken_of if key not in before)
     stood_still = _all_but_entries(source, trees) == before
     if any(suspect.kind == "wrong_children" for suspect in suspects):
-        jobs = source.range(keys.jobs_range(DELETION))  # a child that is being deleted may have no KID
+        jobs = source.range(keys.jobs_range(DELETION))  # a child that is being deleted may have no CHILD
         beside |= source.get(keys.group(keys.in_job(job.sort)[1]) for job in jobs)
     whole = Survey(now_s=now_s)
     whole.take_all((before | beside).values())

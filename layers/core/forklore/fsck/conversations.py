@@ -39,7 +39,7 @@ def check(tree: Tree) -> Iterator[Finding]:
 
 
 def _listing(tree: Tree, conversation_id: str, conversation: Conv) -> Iterator[Finding]:
-    place = keys.Listed(conversation.created_at, conversation_id)
+    place = keys.ListKey(conversation.created_at, conversation_id)
     if tree.keeps_rest and place not in tree.listed:
         key = keys.tree(tree.group_id, *place)
         yield Finding(key, "missing_tree", "the conversation is not listed", None, tree.group_id)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from forklore.domain import ids
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key, Listed
-from forklore.domain.model import ForkPoint, Head, StartedBy, Transfer, Usage
+from forklore.domain.keys import Key, ListKey
+from forklore.domain.model import ForkPoint, Head, StartedBy, TokenUsage, Transfer
 from forklore.storage.items import Group, Member, State
 
 
@@ -19,7 +19,7 @@ class Thought(NamedTuple):
     epoch: int | None
 
 
-NO_USAGE = Usage()
+NO_USAGE = TokenUsage()
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Own:
     history: list[str] = field(default_factory=list)
     context: list[Thought] = field(default_factory=list)
     after: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
-    usage: Usage = NO_USAGE
+    usage: TokenUsage = NO_USAGE
 
     def sort(self) -> None:
         self.history.sort()
@@ -100,7 +100,7 @@ class Tree:
     paths: dict[str, bytes] = field(default_factory=dict)
     heads: dict[str, Head] = field(default_factory=dict)
     contexts: dict[tuple[str, str], Ctx] = field(default_factory=dict)
-    listed: set[Listed] = field(default_factory=set)
+    listed: set[ListKey] = field(default_factory=set)
     members: dict[str, Member] = field(default_factory=dict)
     transfer: Transfer | None = None
     own: dict[str, Own] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Tree:
     @property
     def is_unborn(self) -> bool:
         """Tell whether it is being made, or was given up before it was."""
-        return self.group is not None and (self.group.state is State.CREATING or self.group.unborn)
+        return self.group is not None and (self.group.state is State.CREATING or self.group.never_live)
 
     # A deletion closes all HEADs, then removes entries, members, the transfer and the rest, in that order:
     # what comes later is whole for as long as anything of what comes before is there.
@@ -141,7 +141,7 @@ class Tree:
 
     @property
     def is_erased(self) -> bool:
-        """Tell whether a deletion has removed all but its own item, and so perhaps its KID."""
+        """Tell whether a deletion has removed all but its own item, and so perhaps its CHILD."""
         rest = (self.conversations, self.listed, self.contexts, self.paths, self.members, self.transfer)
         return self.is_dying and not (self.keeps_rest or any(rest))
 

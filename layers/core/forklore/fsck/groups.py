@@ -47,6 +47,6 @@ def _is_state(group: Group) -> bool:
             return group.deleted_at is not None and is_time(group.deleted_at)
         case State.CREATING:
             is_made = group.nonce is not None and group.rewriting is None
-            return is_made and group.deleted_at is None and not group.unborn
+            return is_made and group.deleted_at is None and not group.never_live
         case _:
-            return group.deleted_at is None and not group.unborn
+            return group.deleted_at is None and not group.never_live

@@ -5,7 +5,7 @@ from itertools import chain
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.keys import Key, Listed
+from forklore.domain.keys import Key, ListKey
 from forklore.fsck.conversations import is_shown
 from forklore.fsck.facts import Recorded, Tree
 from forklore.fsck.finding import Finding
@@ -36,14 +36,14 @@ def _origin(tree: Tree, survey: Survey) -> Iterator[Finding]:
         return Finding(key, "wrong_started_by", detail, 10, tree.group_id)
 
     started_by = root.started_by
-    if (started_by is None) != (group.kid is None):
+    if (started_by is None) != (group.child_key is None):
         yield wrong("GROUP and CONV do not agree whether it is a child")
-    elif started_by is not None and group.kid is not None:
-        place = Listed(group.created_at, tree.group_id)
-        if keys.kid(group.kid.partition, started_by.conversation_id, place) != group.kid:
+    elif started_by is not None and group.child_key is not None:
+        place = ListKey(group.created_at, tree.group_id)
+        if keys.child(group.child_key.partition, started_by.conversation_id, place) != group.child_key:
             yield wrong("GROUP and CONV name two parents")
             return
-        parent = survey.trees.get(group.kid.partition)
+        parent = survey.trees.get(group.child_key.partition)
         if parent is None or not parent.keeps_entries:
             return
         if started_by.conversation_id not in parent.conversations:
@@ -55,16 +55,16 @@ def _origin(tree: Tree, survey: Survey) -> Iterator[Finding]:
 def _children(survey: Survey) -> Iterator[Finding]:
     """Yield the live trees that count other children than there are.
 
-    A child is counted from its first entry on until its own item goes, which its KID leaves just before.
+    A child is counted from its first entry on until its own item goes, which its CHILD leaves just before.
     """
-    kids: dict[str, set[Key]] = {}
-    listed = (key for key in survey.outside if kind_of(key) is Kind.KID)
-    named = (tree.group.kid for tree in survey.trees.values() if tree.group and not tree.is_unborn)
-    for kid in filter(None, chain(listed, named)):
-        kids.setdefault(kid.partition, set()).add(kid)
+    child_keys: dict[str, set[Key]] = {}
+    listed = (key for key in survey.outside if kind_of(key) is Kind.CHILD)
+    named = (tree.group.child_key for tree in survey.trees.values() if tree.group and not tree.is_unborn)
+    for child_key in filter(None, chain(listed, named)):
+        child_keys.setdefault(child_key.partition, set()).add(child_key)
     for tree in survey.trees.values():
         if tree.group is not None and tree.is_live and tree.group.children is not None:
-            there = len(kids.get(tree.group_id, ()))
+            there = len(child_keys.get(tree.group_id, ()))
             if tree.group.children != there:
                 detail = f"{tree.group.children}, and there are {there}"
                 yield Finding(keys.group(tree.group_id), "wrong_children", detail, 10, tree.group_id)

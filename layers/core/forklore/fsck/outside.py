@@ -15,20 +15,20 @@ from forklore.domain.model import Transfer
 from forklore.fsck.facts import Tree
 from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import Kind, kind_of
-from forklore.fsck.survey import DELETION, GONE, Survey
+from forklore.fsck.survey import DELETION, RETIRED, Survey
 from forklore.storage import items
 from forklore.storage.items import State
-from forklore.storage.writes import CREATION, GONE_SECONDS, TRANSFER
+from forklore.storage.writes import CREATION, RETIRED_SECONDS, TRANSFER
 
 ANY: Final = object()
 _ABSENT: Final = object()
 _INVARIANTS = {
     Kind.PTR: 1,
     Kind.BLOB: 13,
-    Kind.MINE: 9,
+    Kind.USER_TREE: 9,
     Kind.XFER: 9,
     Kind.JOB: 10,
-    Kind.KID: 10,
+    Kind.CHILD: 10,
 }
 
 
@@ -52,7 +52,7 @@ def check(survey: Survey) -> Iterator[Finding]:
             elif said is not _ABSENT and says is not ANY and said != says:
                 yield _finding("wrong", key, "it says something else than the tree", tree.group_id)
     for key, said in survey.outside.items():
-        if key not in spoken_of and said is not GONE:
+        if key not in spoken_of and said is not RETIRED:
             yield _finding("orphan", key, "no tree speaks of it", _tree_of(key, said))
     yield from _chunks(survey)
 
@@ -70,8 +70,8 @@ def _tree_of(key: Key, said: object) -> str | None:
             return said
         case Kind.JOB, _:
             return keys.in_job(key.sort)[1]
-        case ((Kind.MINE | Kind.KID), _):
-            return keys.listed(key.sort).conversation_id
+        case ((Kind.USER_TREE | Kind.CHILD), _):
+            return keys.list_key(key.sort).conversation_id
         case Kind.XFER, Transfer():
             return said.group_id
     return None
@@ -83,7 +83,7 @@ def implied(tree: Tree, survey: Survey) -> Iterator[Implied]:
     yield from _list_rows(tree)
     yield from _transfers(tree)
     yield from _jobs(tree)
-    yield from _kid(tree, survey)
+    yield from _child(tree, survey)
 
 
 def _pointers(tree: Tree, now_s: int) -> Iterator[Implied]:
@@ -94,14 +94,14 @@ def _pointers(tree: Tree, now_s: int) -> Iterator[Implied]:
     for conversation_id in tree.conversations:
         key = keys.pointer(conversation_id)
         if tree.is_dying and conversation_id not in tree.heads:
-            yield Implied(key, GONE if rests else ANY, rests)
+            yield Implied(key, RETIRED if rests else ANY, rests)
         else:
             yield Implied(key, tree.group_id, group is not None)
 
 
 def _rests(deleted_at: str, now_s: int) -> bool:
     """Tell whether ids of what was deleted then may not be used again yet."""
-    return ids.milliseconds(deleted_at) // 1000 + GONE_SECONDS > now_s
+    return ids.milliseconds(deleted_at) // 1000 + RETIRED_SECONDS > now_s
 
 
 def _list_rows(tree: Tree) -> Iterator[Implied]:
@@ -110,7 +110,7 @@ def _list_rows(tree: Tree) -> Iterator[Implied]:
         return
     needed = tree.keeps_members or group.state is State.CREATING
     for user_id in tree.members:
-        key = keys.mine(user_id, group.created_at, tree.group_id, is_child=group.is_child)
+        key = keys.user_tree(user_id, group.created_at, tree.group_id, is_child=group.is_child)
         yield Implied(key, needed=needed)
 
 
@@ -133,17 +133,17 @@ def _jobs(tree: Tree) -> Iterator[Implied]:
         yield Implied(keys.job(TRANSFER, tree.group_id), needed=tree.is_live)
 
 
-def _kid(tree: Tree, survey: Survey) -> Iterator[Implied]:
+def _child(tree: Tree, survey: Survey) -> Iterator[Implied]:
     group = tree.group
-    if group is None or group.kid is None or tree.is_unborn:
+    if group is None or group.child_key is None or tree.is_unborn:
         return
-    parent = survey.trees.get(group.kid.partition)
+    parent = survey.trees.get(group.child_key.partition)
     root = tree.conversations.get(tree.group_id)
     started_by = root.started_by if root else None
     # A parent's deletion sets the tombstones of its children, and only then forgets them. A child's own
     # deletion removes it when nothing else is left.
     needed = tree.is_live or (parent is not None and parent.is_live and not tree.is_erased)
-    yield Implied(group.kid, started_by.entry_id if started_by else ANY, needed)
+    yield Implied(group.child_key, started_by.entry_id if started_by else ANY, needed)
 
 
 def _chunks(survey: Survey) -> Iterator[Finding]:

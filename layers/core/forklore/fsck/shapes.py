@@ -19,10 +19,10 @@ class Kind(StrEnum):
     TREE = "tree"
     MEM = "mem"
     ENTRY = "entry"
-    KID = "kid"
+    CHILD = "child"
     BLOB = "blob"
     PTR = "ptr"
-    MINE = "mine"
+    USER_TREE = "user_tree"
     XFER = "xfer"
     IDEM = "idem"
     JOB = "job"
@@ -59,7 +59,7 @@ _KEY = {"PK": "S", "SK": "S"}
 SHAPES = {
     Kind.GROUP: _shape(
         "owner:S createdAt:S state:S members:N membersVersion:N forks:N",
-        "children:N parent:S kid:S nonce:S G1:S G1S:S deletedAt:S unborn:BOOL rewriting:S",
+        "children:N parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL rewriting:S",
     ),
     Kind.CONV: _shape(
         "createdAt:S",
@@ -79,10 +79,10 @@ SHAPES = {
         "L1:S userId:S contentType:S size:N nonce:S",
         "clientId:S agentId:S epoch:N usage:S body:B chunks:N prev:B",
     ),
-    Kind.KID: _shape("", "startedByEntryId:S"),
+    Kind.CHILD: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),
-    Kind.PTR: _shape("", "group:S nonce:S gone:BOOL ttl:N"),
-    Kind.MINE: _shape(),
+    Kind.PTR: _shape("", "group:S nonce:S retired:BOOL ttl:N"),
+    Kind.USER_TREE: _shape(),
     Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
     Kind.JOB: _shape("", "createdAt:S leasedUntil:S"),
@@ -90,7 +90,7 @@ SHAPES = {
 
 _BY_PARTITION = {"BLOB": Kind.BLOB, "PTR": Kind.PTR, "XFER": Kind.XFER, "IDEM": Kind.IDEM, "JOB": Kind.JOB}
 _IN_TREE = {kind.upper(): kind for kind in list(Kind)[: list(Kind).index(Kind.ENTRY)]} | {
-    "KID": Kind.KID,
+    "CHILD": Kind.CHILD,
     "XFER": Kind.XFER,
 }
 
@@ -99,11 +99,11 @@ def kind_of(key: Key) -> Kind | None:
     """Return what lies at a key; None for what forklore never writes.
 
     >>> kind_of(Key("USER#ann", "2026-03-01T09:15:00.000Z#c"))
-    <Kind.MINE: 'mine'>
+    <Kind.USER_TREE: 'user_tree'>
     """
     prefix, sort = key.partition.partition("#")[0], key.sort.partition("#")[0]
     if ids.is_uuid(key.partition):
         return Kind.ENTRY if key.sort[:1].isdigit() else _IN_TREE.get(sort)
     if prefix == "USER":
-        return Kind.XFER if sort == "XFER" else Kind.MINE
+        return Kind.XFER if sort == "XFER" else Kind.USER_TREE
     return _BY_PARTITION.get(prefix)

@@ -7,8 +7,8 @@ from typing import Any
 from forklore.domain import keys
 from forklore.domain.keys import Key, SortRange
 from forklore.storage.connection import BUDGET_MAX_S, Connection, Deadline, Item
+from forklore.storage.consumption import Consumption
 from forklore.storage.table import Table
-from forklore.storage.usage import Usage
 
 PAGE_ITEMS_MAX = 1_000
 """Items read at once: DynamoDB Local takes longer for a whole megabyte than a call may last."""
@@ -23,7 +23,7 @@ class Source:
     """Reads of one table, all strongly consistent. read_units: what they have taken so far."""
 
     def __init__(self, connection: Connection) -> None:
-        self._usage = Usage()
+        self._usage = Consumption()
         self._connection = connection.counted_in(self._usage)
         self._table = Table(self._connection)
 

@@ -12,7 +12,7 @@ from forklore.domain import ids, jsontext, keys
 from forklore.domain.ancestry import SEGMENT_BYTES
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import CHANNEL_LETTERS, Key
-from forklore.domain.model import Channel, Usage
+from forklore.domain.model import Channel, TokenUsage
 from forklore.errors import ForkloreError
 from forklore.fsck.chunks import Chunks, is_content
 from forklore.fsck.facts import Conv, Ctx, Own, Recorded, Thought, Tree, is_time
@@ -20,14 +20,14 @@ from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import SHAPES, Kind, kind_of
 from forklore.storage import bodies, items
 from forklore.storage.connection import Item
-from forklore.storage.writes import CREATION, GONE_SECONDS, IDEMPOTENCY_SECONDS, TRANSFER
+from forklore.storage.writes import CREATION, IDEMPOTENCY_SECONDS, RETIRED_SECONDS, TRANSFER
 
 DELETION = "delete"
 COST_DECIMALS = 9
 CLOCK_SECONDS_MAX = 24 * 3600
 """How far a `ttl` may lie beyond what clocks that agree would write."""
 
-GONE: Final = "gone"
+RETIRED: Final = "retired"
 """What a pointer says whose id may not be used again."""
 
 _CHANNELS = {letter: channel for channel, letter in CHANNEL_LETTERS.items()}
@@ -153,7 +153,7 @@ class Survey:
     def _listed(self, key: Key, _item: Item) -> None:
         _, created_at, conversation_id = key.sort.split("#")
         _require(is_time(created_at) and ids.is_uuid(conversation_id))
-        self._tree(key).listed.add(keys.listed(key.sort))
+        self._tree(key).listed.add(keys.list_key(key.sort))
 
     def _member(self, key: Key, item: Item) -> None:
         member = items.member(item)
@@ -187,7 +187,7 @@ class Survey:
         elif "body" in item and not is_content(bytes(item["body"]["B"])):
             self.find(key, "unreadable_body", "no JSON array", 13)
 
-    def _kid(self, key: Key, item: Item) -> None:
+    def _child(self, key: Key, item: Item) -> None:
         _, parent_id, created_at, child_id = key.sort.split("#")
         _require(ids.is_uuid(parent_id) and is_time(created_at) and ids.is_uuid(child_id))
         self.outside[key] = item.get("startedByEntryId", {}).get("S")
@@ -200,20 +200,20 @@ class Survey:
     def _pointer(self, key: Key, item: Item) -> None:
         conversation_id = _conversation_of(key.partition)
         _require(key == keys.pointer(conversation_id))
-        if "gone" in item:
+        if "retired" in item:
             ttl_s = int(item["ttl"]["N"])
             _require("group" not in item)
-            self._require_ttl(key, ttl_s, GONE_SECONDS)
+            self._require_ttl(key, ttl_s, RETIRED_SECONDS)
             if ttl_s >= self.now_s:
-                self.outside[key] = GONE
+                self.outside[key] = RETIRED
         else:
             _require("ttl" not in item and "nonce" in item)
             self.outside[key] = item["group"]["S"]
 
-    def _mine(self, key: Key, _item: Item) -> None:
-        place, is_child = keys.in_mine(key.sort)
+    def _user_tree(self, key: Key, _item: Item) -> None:
+        place, is_child = keys.in_user_tree(key.sort)
         _require(is_time(place.created_at) and ids.is_uuid(place.conversation_id))
-        _require(key.sort == keys.mine("", *place, is_child=is_child).sort)
+        _require(key.sort == keys.user_tree("", *place, is_child=is_child).sort)
         _require_escaped(key.partition.removeprefix("USER#"))
         self.outside[key] = None
 
@@ -229,12 +229,12 @@ class Survey:
     def _record(self, key: Key, item: Item) -> None:
         _require(_RECORD.fullmatch(key.partition) is not None and key.sort == "IDEM")
         bodies.decode(bytes(item["body"]["B"]))
-        replay = items.replay(item, now_s=self.now_s)
+        record = items.idempotency_record(item, now_s=self.now_s)
         self._require_ttl(key, int(item["ttl"]["N"]), IDEMPOTENCY_SECONDS)
-        if replay is not None:
-            _require(all(map(ids.is_entry_id, replay.entry_ids)))
-            entry_ids = tuple(map(EntryId, replay.entry_ids))
-            self.records.append(Recorded(key, replay.group_id, replay.conversation_id, entry_ids))
+        if record is not None:
+            _require(all(map(ids.is_entry_id, record.entry_ids)))
+            entry_ids = tuple(map(EntryId, record.entry_ids))
+            self.records.append(Recorded(key, record.group_id, record.conversation_id, entry_ids))
 
     def _job(self, key: Key, item: Item) -> None:
         kind, group_id = keys.in_job(key.sort)
@@ -249,12 +249,12 @@ class Survey:
             self.find(key, "wrong_ttl", f"it would stay {ttl_s - self.now_s} more seconds")
 
 
-def _usage(text: str) -> Usage:
+def _usage(text: str) -> TokenUsage:
     """Return what an entry's usage adds to the sums of its conversation. Raises ValueError for none."""
     told = jsontext.read_value(text)
     tokens = [int(told.get(name, 0)) for name in ("inputTokens", "outputTokens", "cachedInputTokens")]
     cost = Decimal(told.get("costUsd", 0)).scaleb(COST_DECIMALS)
-    return Usage(tokens[0], tokens[1], tokens[2], int(cost))
+    return TokenUsage(tokens[0], tokens[1], tokens[2], int(cost))
 
 
 def _interned(entry_id: str | None) -> str | None:
@@ -292,10 +292,10 @@ _TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
     Kind.TREE: Survey._listed,
     Kind.MEM: Survey._member,
     Kind.ENTRY: Survey._entry,
-    Kind.KID: Survey._kid,
+    Kind.CHILD: Survey._child,
     Kind.BLOB: Survey._blob,
     Kind.PTR: Survey._pointer,
-    Kind.MINE: Survey._mine,
+    Kind.USER_TREE: Survey._user_tree,
     Kind.XFER: Survey._transfer,
     Kind.IDEM: Survey._record,
     Kind.JOB: Survey._job,

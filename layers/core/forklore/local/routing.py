@@ -33,8 +33,8 @@ def decoded(raw_path: str) -> str:
 
     Raises BadPathError for a per cent sign, perhaps an encoded one, that no two hexadecimal digits follow.
     """
-    once = unquote(_checked(raw_path)).partition("?")[0]
-    return unquote(_checked(once))
+    idempotency_key = unquote(_checked(raw_path)).partition("?")[0]
+    return unquote(_checked(idempotency_key))
 
 
 def _checked(path: str) -> str:

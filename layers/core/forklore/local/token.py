@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 from forklore.domain.users import is_user_id
 
 KEY_FILE = Path(__file__).parents[4] / ".cache" / "development-issuer.pem"
-ISSUER, AUDIENCE, KID, ALGORITHM = "https://development.invalid", "forklore", "development", "ES256"
+ISSUER, AUDIENCE, CHILD, ALGORITHM = "https://development.invalid", "forklore", "development", "ES256"
 """No issuer on the internet can have this name (RFC 2606)."""
 HOURS = 12.0
 
@@ -52,7 +52,7 @@ def key_set(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
     numbers = key.public_key().public_numbers()
     x, y = (base64.urlsafe_b64encode(n.to_bytes(32)).decode().rstrip("=") for n in (numbers.x, numbers.y))
     return {
-        "keys": [{"kty": "EC", "crv": "P-256", "kid": KID, "use": "sig", "alg": ALGORITHM, "x": x, "y": y}]
+        "keys": [{"kty": "EC", "crv": "P-256", "kid": CHILD, "use": "sig", "alg": ALGORITHM, "x": x, "y": y}]
     }
 
 
@@ -67,7 +67,7 @@ def make_token(
         "iat": int(now),
         "exp": int(now + hours * 3600),
     }
-    return jwt.encode(dict(claims), key, algorithm=ALGORITHM, headers={"kid": KID})
+    return jwt.encode(dict(claims), key, algorithm=ALGORITHM, headers={"kid": CHILD})
 
 
 def main(arguments: Sequence[str] | None = None, *, file: Path = KEY_FILE) -> int:

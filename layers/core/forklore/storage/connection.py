@@ -22,7 +22,7 @@ from botocore.session import get_session
 
 from forklore.errors import GroupFullError, PayloadTooLargeError, UnavailableError
 from forklore.storage.clock import Clock
-from forklore.storage.usage import Usage
+from forklore.storage.consumption import Consumption
 
 ATTEMPTS_MAX = 8
 CONFLICTS_MAX = 64
@@ -63,7 +63,7 @@ class Write:
     request: Mapping[str, Any]
 
 
-class Refused(Exception):
+class ConditionFailed(Exception):
     """A transaction whose conditions did not hold: nothing of it was written.
 
     failed: the parts that refused, in the order of the transaction, each with the item as it stands; None
@@ -129,15 +129,15 @@ class Connection:
         clock: Clock,
         *,
         sleep: Callable[[float], None] = time.sleep,
-        usage: Usage | None = None,
+        usage: Consumption | None = None,
     ) -> None:
         self.client = client
         self.table_name = table_name
         self.clock = clock
-        self.usage = usage or Usage()
+        self.usage = usage or Consumption()
         self._sleep = sleep
 
-    def counted_in(self, usage: Usage) -> "Connection":
+    def counted_in(self, usage: Consumption) -> "Connection":
         """Return the same connection, whose calls are counted in `usage`."""
         return Connection(self.client, self.table_name, self.clock, sleep=self._sleep, usage=usage)
 
@@ -200,7 +200,7 @@ class Connection:
             )
         except _Cancelled as cancelled:
             reasons = zip(writes, cancelled.reasons, strict=True)
-            raise Refused(
+            raise ConditionFailed(
                 {w.name: r.get("Item") for w, r in reasons if r["Code"] == "ConditionalCheckFailed"}
             ) from cancelled
 

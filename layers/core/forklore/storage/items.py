@@ -22,8 +22,8 @@ from forklore.domain.model import (
     Lasts,
     Metrics,
     StartedBy,
+    TokenUsage,
     Transfer,
-    Usage,
 )
 from forklore.storage import bodies
 from forklore.storage.connection import Item
@@ -120,10 +120,10 @@ class Group:
     members: int = 1
     members_version: int = 1
     rewriting: str | None = None
-    kid: Key | None = None
+    child_key: Key | None = None
     nonce: str | None = None
     deleted_at: str | None = None
-    unborn: bool = False
+    never_live: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -132,7 +132,7 @@ class Group:
     @property
     def is_child(self) -> bool:
         """Tell whether another conversation started it."""
-        return self.kid is not None
+        return self.child_key is not None
 
 
 def group_item(
@@ -140,7 +140,7 @@ def group_item(
     *,
     owner: str,
     members: int = 1,
-    kid: Key | None = None,
+    child_key: Key | None = None,
     state: State = State.LIVE,
     nonce: str | None = None,
 ) -> Item:
@@ -154,8 +154,8 @@ def group_item(
             "membersVersion": 1,
             "forks": 0,
             "children": 0,
-            "parent": kid.partition if kid else None,
-            "kid": kid.sort if kid else None,
+            "parent": child_key.partition if child_key else None,
+            "childKey": child_key.sort if child_key else None,
             "nonce": nonce,
             "G1": partition,
             "G1S": sort,
@@ -175,10 +175,10 @@ def group(item: Item) -> Group:
         members=a["members"],
         members_version=a["membersVersion"],
         rewriting=a.get("rewriting"),
-        kid=Key(a["parent"], a["kid"]) if "kid" in a else None,
+        child_key=Key(a["parent"], a["childKey"]) if "childKey" in a else None,
         nonce=a.get("nonce"),
         deleted_at=a.get("deletedAt"),
-        unborn=a.get("unborn", False),
+        never_live=a.get("neverLive", False),
     )
 
 
@@ -276,7 +276,7 @@ def head(item: Item) -> Head:
         lasts=Lasts(a.get("lastHistory"), a.get("lastContext")),
         history=a["history"],
         context=a["context"],
-        metrics=Metrics(entries, Usage(*usage)),
+        metrics=Metrics(entries, TokenUsage(*usage)),
         untitled=a.get("untitled", False),
         preview=a.get("preview"),
     )
@@ -312,14 +312,14 @@ def level(item: Item | None) -> AccessLevel | None:
     return AccessLevel(item["level"]["S"]) if item else None
 
 
-def mine_item(group_id: str, user_id: str, *, created_at: str, is_child: bool) -> Item:
+def user_tree_item(group_id: str, user_id: str, *, created_at: str, is_child: bool) -> Item:
     """Return a tree's row in the list of a member. created_at: the tree's."""
-    return key_of(keys.mine(user_id, created_at, group_id, is_child=is_child))
+    return key_of(keys.user_tree(user_id, created_at, group_id, is_child=is_child))
 
 
-def kid_item(kid: Key, started_by: StartedBy) -> Item:
+def child_item(child_key: Key, started_by: StartedBy) -> Item:
     """Return a started child's row in the list of its parent's."""
-    return key_of(kid) | present({"startedByEntryId": started_by.entry_id})
+    return key_of(child_key) | present({"startedByEntryId": started_by.entry_id})
 
 
 def transfer_items(transfer: Transfer, *, nonce: str) -> list[Item]:
@@ -340,7 +340,7 @@ def transfer_items(transfer: Transfer, *, nonce: str) -> list[Item]:
 
 def transfer_keys(transfer: Transfer) -> list[Key]:
     """Return the keys of a pending transfer's items, the one that makes it the only one first."""
-    listed = keys.Listed(transfer.created_at, transfer.transfer_id)
+    listed = keys.ListKey(transfer.created_at, transfer.transfer_id)
     return [
         keys.transfer_of_group(transfer.group_id),
         keys.transfer(transfer.transfer_id),
@@ -360,9 +360,9 @@ def pointer_item(conversation: Conversation, nonce: str) -> Item:
     )
 
 
-def gone_item(conversation_id: str, *, ttl_s: int) -> Item:
+def retired_item(conversation_id: str, *, ttl_s: int) -> Item:
     """Return what stands in a pointer's place until its id may be used again."""
-    return key_of(keys.pointer(conversation_id)) | present({"gone": True, "ttl": ttl_s})
+    return key_of(keys.pointer(conversation_id)) | present({"retired": True, "ttl": ttl_s})
 
 
 FREE = ids.timestamp(0)
@@ -399,7 +399,7 @@ class Pointer:
 def pointer(item: Item, *, now_s: int) -> Pointer | None:
     """Return the pointer; None where it stands for nothing any more."""
     a = plain(item)
-    if a.get("gone") and a["ttl"] < now_s:
+    if a.get("retired") and a["ttl"] < now_s:
         return None
     return Pointer(a.get("group"))
 
@@ -508,7 +508,7 @@ def stored_entry(item: Item) -> StoredEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class IdempotencyRecord:
     """What was answered to an Idempotency-Key. entry_ids: the entries to show again, in place of a body."""
 
     request_hash: str
@@ -518,25 +518,25 @@ class Replay:
     body: str
 
 
-def replay_item(key: Key, replay: Replay, *, ttl_s: int) -> Item:
+def idempotency_record_item(key: Key, record: IdempotencyRecord, *, ttl_s: int) -> Item:
     return key_of(key) | present(
         {
-            "request": replay.request_hash,
-            "group": replay.group_id,
-            "conversation": replay.conversation_id,
-            "entries": ",".join(replay.entry_ids) or None,
-            "body": bodies.encode(replay.body),
+            "request": record.request_hash,
+            "group": record.group_id,
+            "conversation": record.conversation_id,
+            "entries": ",".join(record.entry_ids) or None,
+            "body": bodies.encode(record.body),
             "ttl": ttl_s,
         }
     )
 
 
-def replay(item: Item, *, now_s: int) -> Replay | None:
+def idempotency_record(item: Item, *, now_s: int) -> IdempotencyRecord | None:
     """Return what was answered; None where 24 hours have passed."""
     a = plain(item)
     if a["ttl"] < now_s:
         return None
-    return Replay(
+    return IdempotencyRecord(
         request_hash=a["request"],
         group_id=a["group"],
         conversation_id=a["conversation"],

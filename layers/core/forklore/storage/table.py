@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 from forklore.domain import ids, keys
 from forklore.domain.clock import OFFSET_MAX_MS
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key, Listed, SortRange
+from forklore.domain.keys import Key, ListKey, SortRange
 from forklore.domain.model import Entry
 from forklore.domain.paging import RangeAnswer, RangeRead
 from forklore.errors import GroupFullError, UnavailableError
 from forklore.storage import bodies, items
+from forklore.storage.cache import ConversationCache
 from forklore.storage.connection import ATTEMPTS_MAX, BUDGET_MAX_S, Connection, Deadline, Item, Write
+from forklore.storage.consumption import Consumption
 from forklore.storage.items import StoredEntry, key_of, text
-from forklore.storage.known import Known
-from forklore.storage.usage import Usage
 from forklore.storage.writes import Writer
 
 BATCH_KEYS_MAX = 100
@@ -50,26 +50,28 @@ class Table:
         self,
         connection: Connection,
         *,
-        known: Known | None = None,
+        cache: ConversationCache | None = None,
         deadline: Deadline | None = None,
         random: Callable[[int], int] = secrets.randbits,
         threads: ThreadPoolExecutor | None = None,
     ) -> None:
         self.connection = connection
-        self.known = known or Known()
+        self.cache = cache or ConversationCache()
         self.write = Writer(connection.table_name)
         self._deadline = deadline
         self._random = random
         self._threads = threads or ThreadPoolExecutor(READS_AT_ONCE, thread_name_prefix="read")
 
-    def within(self, seconds: float, *, most: float = BUDGET_MAX_S, usage: Usage | None = None) -> "Table":
+    def within(
+        self, seconds: float, *, most: float = BUDGET_MAX_S, usage: Consumption | None = None
+    ) -> "Table":
         """Return the same table for a request that has so many seconds left, and takes `most` of them.
 
         usage: where the request's calls are counted.
         """
         return Table(
-            self.connection.counted_in(usage or Usage()),
-            known=self.known,
+            self.connection.counted_in(usage or Consumption()),
+            cache=self.cache,
             deadline=Deadline.after(seconds, most=most),
             random=self._random,
             threads=self._threads,
@@ -113,17 +115,17 @@ class Table:
     # Writing
 
     def commit(self, writes: Sequence[Write]) -> None:
-        """Write all or nothing. Raises Refused when a condition does not hold; else as Connection.call."""
+        """Write all or nothing. Raises ConditionFailed, and as Connection.call."""
         answer = self.connection.transact(writes, self._until())
         for collection in answer.get("ItemCollectionMetrics", {}).get(self.connection.table_name, []):
             gigabytes = collection["SizeEstimateRangeGB"][0]
             self.connection.usage.note_tree(gigabytes)
             if gigabytes >= GROUP_GIGABYTES_MAX:
-                self.known.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
+                self.cache.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
 
     def refuse_if_full(self, group_id: str) -> None:
         """Raise GroupFullError if the tree was near its bound after an earlier write of this process."""
-        if self.known.is_full(group_id):
+        if self.cache.is_full(group_id):
             raise GroupFullError("this fork tree is full")
 
     def delete(self, unwanted: Iterable[Key]) -> None:
@@ -150,7 +152,7 @@ class Table:
 
     def turn(self, conversation_id: str) -> AbstractContextManager[None]:
         """Let this process's threads write to a conversation one after another, while there is time."""
-        return self.known.turn(conversation_id, seconds=self._until().seconds_left)
+        return self.cache.turn(conversation_id, seconds=self._until().seconds_left)
 
     def pause(self, attempt: int) -> None:
         """Sleep a little before the attempt, the first of which is 0.
@@ -223,7 +225,7 @@ class Table:
             if start is None or limit == 0:
                 return
 
-    def newest_trees(self, ranges: Sequence[SortRange], *, page: int) -> Iterator[Listed]:
+    def newest_trees(self, ranges: Sequence[SortRange], *, page: int) -> Iterator[ListKey]:
         """Yield the trees in the ranges of the index of all trees, newest first over all of them.
 
         The only read that is eventually consistent, as a global index is: it may not know of a tree yet, or
@@ -233,10 +235,10 @@ class Table:
         shards = [self._newest_of(of, page, first) for of, first in zip(ranges, list(firsts), strict=True)]
         return heapq.merge(*shards, reverse=True)
 
-    def _newest_of(self, of: SortRange, page: int, answer: dict[str, Any]) -> Iterator[Listed]:
+    def _newest_of(self, of: SortRange, page: int, answer: dict[str, Any]) -> Iterator[ListKey]:
         while True:
             for item in answer["Items"]:
-                yield keys.listed(item["G1S"]["S"])
+                yield keys.list_key(item["G1S"]["S"])
             start = answer.get("LastEvaluatedKey")
             if start is None:
                 return

@@ -14,7 +14,7 @@ from forklore.storage.connection import Item, Write
 from forklore.storage.items import Group, Member, State, key_of, number, text
 
 IDEMPOTENCY_SECONDS = 24 * 3600
-GONE_SECONDS = 30 * 24 * 3600
+RETIRED_SECONDS = 30 * 24 * 3600
 """How long the ids of a deleted tree may not be used again."""
 
 IDEMPOTENCY = "idempotency"
@@ -69,10 +69,10 @@ class Writer:
         """Put an item that must not exist yet."""
         return self._write(name, "Put", Item=item, ConditionExpression="attribute_not_exists(PK)")
 
-    def put_replay(self, key: Key, replay: items.Replay, *, now_s: int) -> Write:
+    def put_idempotency_record(self, key: Key, record: items.IdempotencyRecord, *, now_s: int) -> Write:
         """Remember the answer for 24 hours, unless one is remembered already."""
         return self._put_unless_current(
-            IDEMPOTENCY, items.replay_item(key, replay, ttl_s=now_s + IDEMPOTENCY_SECONDS), now_s
+            IDEMPOTENCY, items.idempotency_record_item(key, record, ttl_s=now_s + IDEMPOTENCY_SECONDS), now_s
         )
 
     def put_pointer(self, conversation: Conversation, *, nonce: str, now_s: int) -> Write:
@@ -140,9 +140,9 @@ class Writer:
             **n.parts(),
         )
 
-    def check_member(self, group_id: str, user_id: str, least: AccessLevel) -> Write:
+    def check_member(self, group_id: str, user_id: str, minimum: AccessLevel) -> Write:
         """Hold a member, who is not the owner, to the level that the write was allowed by."""
-        levels = {f":{level}": text(level) for level in access.levels_from(least)}
+        levels = {f":{level}": text(level) for level in access.levels_from(minimum)}
         return self._write(
             MEMBER,
             "ConditionCheck",
@@ -478,13 +478,13 @@ class Writer:
         *,
         nonce: str,
         now_s: int,
-        kid: Key | None = None,
+        child_key: Key | None = None,
     ) -> list[Write]:
         """Put a tree of one conversation with its members.
 
         kid: where a started child stands in its parent's list.
         """
-        group = items.group_item(root, owner=head.owner, members=len(members), kid=kid)
+        group = items.group_item(root, owner=head.owner, members=len(members), child_key=child_key)
         return [
             self.put_pointer(root, nonce=nonce, now_s=now_s),
             self.put_new(GROUP, group),
@@ -495,7 +495,7 @@ class Writer:
     def copy_member(self, root: Conversation, member: Member) -> list[Write]:
         """Put a member into a tree that is being made."""
         copy = replace(member, created_at=root.created_at)
-        mine = items.mine_item(
+        mine = items.user_tree_item(
             root.group_id,
             member.user_id,
             created_at=root.created_at,
@@ -509,7 +509,7 @@ class Writer:
     def drop_member(self, root: Conversation, member: Member) -> list[Write]:
         """Take a member out of a tree that is being made."""
         is_child = root.started_by is not None
-        mine = keys.mine(member.user_id, root.created_at, root.group_id, is_child=is_child)
+        mine = keys.user_tree(member.user_id, root.created_at, root.group_id, is_child=is_child)
         return [
             self.delete(f"{MEMBER} {member.user_id}", keys.member(root.group_id, member.user_id)),
             self.delete(f"mine {member.user_id}", mine),
@@ -521,14 +521,14 @@ class Writer:
         *,
         owner: str,
         members: int,
-        kid: Key,
+        child_key: Key,
         nonce: str,
         taken_from: Group | None,
         now_s: int,
     ) -> list[Write]:
         """Claim the id for a tree that nobody can see yet. taken_from: the tree as another has begun it."""
         group = items.group_item(
-            root, owner=owner, members=members, kid=kid, state=State.CREATING, nonce=nonce
+            root, owner=owner, members=members, child_key=child_key, state=State.CREATING, nonce=nonce
         )
         if taken_from is None:
             claim = [self.put_pointer(root, nonce=nonce, now_s=now_s), self.put_new(MAKING, group)]
@@ -589,7 +589,7 @@ class Writer:
 
     # Deleting
 
-    def bury(self, name: str, group_id: str, *, at: str, owner: str | None = None) -> Write:
+    def mark_deleted(self, name: str, group_id: str, *, at: str, owner: str | None = None) -> Write:
         """Set the tombstone of a live tree and take it off the list of all trees.
 
         With `owner` only while that is the owner.
@@ -603,7 +603,7 @@ class Writer:
     def bury_unborn(self, group: Group, *, at: str) -> Write:
         """Set the tombstone of a tree that has not come alive, if nobody has gone on with it since."""
         n = Names()
-        n.value("unborn", {"BOOL": True})
+        n.value("neverLive", {"BOOL": True})
         conditions = [
             f"{n.name('state')} = {n.value('creating', text(State.CREATING))}",
             _made(n, group),
@@ -614,7 +614,7 @@ class Writer:
         sets = [
             f"{n.name('state')} = {n.value('dying', text(State.DELETING))}",
             f"{n.name('deletedAt')} = {n.value('at', text(at))}",
-            *([f"{n.name('unborn')} = :unborn"] if ":unborn" in n.values else []),
+            *([f"{n.name('neverLive')} = :neverLive"] if ":neverLive" in n.values else []),
         ]
         return self._write(
             name,
@@ -641,11 +641,11 @@ class Writer:
             ExpressionAttributeValues={":until": text(until), ":was": text(was)},
         )
 
-    def put_gone(self, name: str, conversation_id: str, *, now_s: int) -> Write:
+    def put_retired(self, name: str, conversation_id: str, *, now_s: int) -> Write:
         """Replace a pointer to a dead tree by what keeps its id from being used again for 30 days."""
-        return self.put(name, items.gone_item(conversation_id, ttl_s=now_s + GONE_SECONDS))
+        return self.put(name, items.retired_item(conversation_id, ttl_s=now_s + RETIRED_SECONDS))
 
-    def check_dying(self, group: Group) -> Write:
+    def check_deleting(self, group: Group) -> Write:
         """Hold what is deleted to the tree that was read: still this one, still dead."""
         return self._of_dying("ConditionCheck", group)
 

@@ -12,19 +12,26 @@ from itertools import chain, islice
 from forklore.domain import access, ancestry, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key, Listed
+from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Caller, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import InvalidCursorError, ValidationError
 from forklore.storage import items
-from forklore.storage.connection import Item, Refused, Write
+from forklore.storage.connection import ConditionFailed, Item, Write
 from forklore.storage.items import Group, Member, State
 from forklore.storage.table import Table
 from forklore.storage.writes import MAKING
-from forklore.usecases.creating import Plan, TreeChanged, create
+from forklore.usecases.creating import PreparedCreation, TreeChanged, create
 from forklore.usecases.drafts import TRANSACTION_WRITES_MAX, Draft, require_match
-from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_entries
-from forklore.usecases.opening import Opened, Shown, find, keys_of_root, open_conversation, root_of
+from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_entries
+from forklore.usecases.loading import (
+    ConversationDetails,
+    LoadedConversation,
+    keys_of_root,
+    load_conversation,
+    look_up,
+    root_of,
+)
 from forklore.usecases.roots import Root, plan_root
 
 ROWS_MAX = 250
@@ -47,29 +54,34 @@ class ChildRequest:
 
 
 def start_child(
-    table: Table, *, caller: Caller, request: ChildRequest, once: Once | None = None
+    table: Table, *, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None = None
 ) -> list[Entry] | None:
     """Create a child by its first entries; None if a conversation of that id exists already.
 
     Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it, ValidationError if
     the parent does not show the entry, ConflictError for an `if_match`: a new conversation shows nothing.
     """
-    return create(table, lambda nonce: _decide(table, caller, request, once, nonce), caller=caller, once=once)
+    return create(
+        table,
+        lambda nonce: _decide(table, caller, request, idempotency_key, nonce),
+        caller=caller,
+        idempotency_key=idempotency_key,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
     """The parent with its members, and the child where it is being made already."""
 
-    parent: Opened
+    parent: LoadedConversation
     members: list[Member]
     begun: Group | None
 
 
 def _decide(
-    table: Table, caller: Caller, request: ChildRequest, once: Once | None, nonce: str
-) -> Plan[list[Entry]] | None:
-    seen = _see(table, caller, request, once)
+    table: Table, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None, nonce: str
+) -> PreparedCreation[list[Entry]] | None:
+    seen = _see(table, caller, request, idempotency_key)
     if seen is None:
         return None
     require_match(request.if_match, None)
@@ -85,23 +97,25 @@ def _decide(
         started_by=started_by,
         created_at=seen.begun.created_at if seen.begun else None,
     )
-    place = Listed(root.conversation.created_at, child_id)
-    kid = keys.kid(parent.group.group_id, request.parent_id, place)
+    place = ListKey(root.conversation.created_at, child_id)
+    child_key = keys.child(parent.group.group_id, request.parent_id, place)
     entries = root.batch.entries
-    record = record_entries(table, once, group_id=child_id, conversation_id=child_id, entries=entries)
+    record = record_entries(
+        table, idempotency_key, group_id=child_id, conversation_id=child_id, entries=entries
+    )
     around = [
         *record,
         table.write.count_child(parent.group),
         *([] if caller.user_id == parent.group.owner else [_still_writer(table, parent, caller)]),
-        table.write.put("kid", items.kid_item(kid, started_by)),
+        table.write.put("child", items.child_item(child_key, started_by)),
     ]
     tree = table.write.put_tree(
-        root.conversation, root.head, seen.members, nonce=nonce, now_s=table.now_s(), kid=kid
+        root.conversation, root.head, seen.members, nonce=nonce, now_s=table.now_s(), child_key=child_key
     )
     if seen.begun is None and len(around) + len(tree) + len(root.writes) <= TRANSACTION_WRITES_MAX:
-        return Plan([*around, *tree, *root.writes], entries, child_id, root.facts)
-    _stage(table, seen, root, kid, nonce)
-    return Plan(
+        return PreparedCreation([*around, *tree, *root.writes], entries, child_id, root.cached)
+    _stage(table, seen, root, child_key, nonce)
+    return PreparedCreation(
         [
             *around,
             *table.write.open_tree(root.conversation, root.head, members=len(seen.members), nonce=nonce),
@@ -109,36 +123,38 @@ def _decide(
         ],
         entries,
         child_id,
-        root.facts,
+        root.cached,
     )
 
 
-def _still_writer(table: Table, parent: Opened, caller: Caller) -> Write:
+def _still_writer(table: Table, parent: LoadedConversation, caller: Caller) -> Write:
     return table.write.check_member(parent.group.group_id, caller.user_id, AccessLevel.WRITER)
 
 
-def _see(table: Table, caller: Caller, request: ChildRequest, once: Once | None) -> _Seen | None:
+def _see(
+    table: Table, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None
+) -> _Seen | None:
     """Return what the child is decided on; None when its id is in use."""
     child_id, entry_id = request.child_id, request.entry_id
     pointer_key, group_key = keys.pointer(child_id), keys.group(child_id)
     is_id = entry_id is not None and ids.is_entry_id(entry_id)
-    found = find(
+    found = look_up(
         table,
         request.parent_id,
         caller=caller,
-        beside=[pointer_key, group_key, *keys_of(once)],
+        extra_keys=[pointer_key, group_key, *keys_of(idempotency_key)],
         in_group=lambda group_id: [keys.entry(group_id, EntryId(entry_id))] if entry_id and is_id else [],
     )
-    raise_if_answered(table, once, found.beside, caller=caller)
+    raise_if_answered(table, idempotency_key, found.found, caller=caller)
     begun: Group | None = None
-    pointer = found.beside.get(pointer_key)
+    pointer = found.found.get(pointer_key)
     if pointer is not None and items.pointer(pointer, now_s=table.now_s()) is not None:
-        begun = items.group(found.beside[group_key]) if group_key in found.beside else None
+        begun = items.group(found.found[group_key]) if group_key in found.found else None
         if begun is None or begun.state is not State.CREATING:
             return None
     parent = found.require(request.parent_id, AccessLevel.WRITER)
     if entry_id is not None:
-        item = found.beside.get(keys.entry(parent.group.group_id, EntryId(entry_id))) if is_id else None
+        item = found.found.get(keys.entry(parent.group.group_id, EntryId(entry_id))) if is_id else None
         _check_shown(parent, item)
     members = [items.member(item) for item in table.query(keys.members_range(parent.group.group_id))]
     # The look-ups are no snapshot: these are the members of the version that the write holds only if they are
@@ -151,7 +167,7 @@ def _see(table: Table, caller: Caller, request: ChildRequest, once: Once | None)
     return _Seen(parent, members, begun)
 
 
-def _check_shown(parent: Opened, item: Item | None) -> None:
+def _check_shown(parent: LoadedConversation, item: Item | None) -> None:
     entry = items.stored_entry(item).entry if item else None
     if entry is None or not ancestry.shows(
         parent.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id
@@ -159,7 +175,7 @@ def _check_shown(parent: Opened, item: Item | None) -> None:
         raise ValidationError("the parent does not show the entry", field="startedByEntryId")
 
 
-def _stage(table: Table, seen: _Seen, root: Root, kid: Key, nonce: str) -> None:
+def _stage(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) -> None:
     """Make the tree, which nobody can see yet, with a copy of the parent's members.
 
     Whoever comes to a tree that is being made takes it over: its nonce becomes theirs, and whatever the one
@@ -169,7 +185,7 @@ def _stage(table: Table, seen: _Seen, root: Root, kid: Key, nonce: str) -> None:
     conversation, group_id = root.conversation, root.conversation.group_id
     try:
         if seen.begun is None or seen.begun.nonce != nonce:
-            _claim(table, seen, root, kid, nonce)
+            _claim(table, seen, root, child_key, nonce)
         there = {m.user_id: m for m in map(items.member, table.query(keys.members_range(group_id)))}
         wanted = {m.user_id: m for m in seen.members}
         changes: list[list[Write]] = []
@@ -182,24 +198,24 @@ def _stage(table: Table, seen: _Seen, root: Root, kid: Key, nonce: str) -> None:
         for at in range(0, len(changes), MEMBERS_AT_ONCE):
             making = table.write.check_making(group_id, nonce=nonce)
             table.commit([making, *chain.from_iterable(changes[at : at + MEMBERS_AT_ONCE])])
-    except Refused as refused:
+    except ConditionFailed as refused:
         raise TreeChanged from refused
 
 
-def _claim(table: Table, seen: _Seen, root: Root, kid: Key, nonce: str) -> None:
-    """Begin the tree, or take it over. Raises Refused when somebody else was faster."""
+def _claim(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) -> None:
+    """Begin the tree, or take it over. Raises ConditionFailed when somebody else was faster."""
     claim = table.write.begin_tree(
         root.conversation,
         owner=root.head.owner,
         members=len(seen.members),
-        kid=kid,
+        child_key=child_key,
         nonce=nonce,
         taken_from=seen.begun,
         now_s=table.now_s(),
     )
     try:
         table.commit(claim)
-    except Refused as refused:
+    except ConditionFailed as refused:
         making = refused.failed.get(MAKING)
         if making is None or items.nonce(making) != nonce:  # else it is this request's own first attempt
             raise
@@ -209,8 +225,8 @@ def _claim(table: Table, seen: _Seen, root: Root, kid: Key, nonce: str) -> None:
 class ChildPage:
     """Children, oldest first. resume: the place to go on after; None at the end."""
 
-    children: list[Shown]
-    resume: Listed | None
+    children: list[ConversationDetails]
+    resume: ListKey | None
 
 
 def list_children(
@@ -218,7 +234,7 @@ def list_children(
     *,
     caller: Caller,
     conversation_id: str,
-    after: Callable[[], Listed | str | None],
+    after: Callable[[], ListKey | str | None],
     limit: int,
 ) -> ChildPage:
     """Return a page of the conversation's direct children that the caller may see, oldest first.
@@ -227,25 +243,25 @@ def list_children(
     member. Raises InvalidCursorError for the id of any other, NotFoundError, ForbiddenError if the caller is
     not a member, and what `after` raises.
     """
-    opened = open_conversation(table, conversation_id, caller=caller)
-    page: list[Shown] = []
+    loaded = load_conversation(table, conversation_id, caller=caller)
+    page: list[ConversationDetails] = []
     place = after()
     if isinstance(place, str):
-        place = _place_of(table, opened, place, caller)
+        place = _place_of(table, loaded, place, caller)
     last = place
     looked = page_bytes = 0
     at_once = min(limit + 1, ROWS_AT_ONCE)
-    rows = table.query(keys.kids_range(opened.group.group_id, conversation_id, after=place), page=at_once)
-    while places := [keys.listed(row["SK"]["S"]) for row in islice(rows, at_once)]:
+    rows = table.query(keys.children_range(loaded.group.group_id, conversation_id, after=place), page=at_once)
+    while places := [keys.list_key(row["SK"]["S"]) for row in islice(rows, at_once)]:
         found = table.get(key for place in places for key in keys_of_root(place.conversation_id, caller))
         for place in places:
             child = root_of(found, place.conversation_id, caller)
             if child is None or child.level is None:
                 continue
-            size = child.shown.escaped_bytes
+            size = child.details.escaped_bytes
             if len(page) == limit or (page and page_bytes + size > PAGE_BYTES_MAX):
                 return ChildPage(page, last)
-            page.append(child.shown)
+            page.append(child.details)
             page_bytes += size
             last = place
         looked += len(places)
@@ -254,12 +270,12 @@ def list_children(
     return ChildPage(page, None)
 
 
-def _place_of(table: Table, parent: Opened, child_id: str, caller: Caller) -> Listed:
+def _place_of(table: Table, parent: LoadedConversation, child_id: str, caller: Caller) -> ListKey:
     """Return the place of a child that the caller may see. Raises InvalidCursorError for any other id."""
     child = root_of(table.get(keys_of_root(child_id, caller)), child_id, caller)
     if child is None or child.level is None:
         raise InvalidCursorError
-    place = Listed(child.group.created_at, child_id)
-    if child.group.kid != keys.kid(parent.group.group_id, parent.conversation.conversation_id, place):
+    place = ListKey(child.group.created_at, child_id)
+    if child.group.child_key != keys.child(parent.group.group_id, parent.conversation.conversation_id, place):
         raise InvalidCursorError
     return place

@@ -12,11 +12,11 @@ from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
 from forklore.errors import ForbiddenError, UnavailableError
 from forklore.storage import items
-from forklore.storage.connection import Item, Refused, Write
+from forklore.storage.connection import ConditionFailed, Item, Write
 from forklore.storage.table import Table
 from forklore.storage.writes import MEMBER
 from forklore.usecases import views
-from forklore.usecases.creating import Plan, TreeChanged, create
+from forklore.usecases.creating import PreparedCreation, TreeChanged, create
 from forklore.usecases.drafts import (
     Draft,
     check_fits,
@@ -28,15 +28,15 @@ from forklore.usecases.drafts import (
 )
 from forklore.usecases.idempotency import (
     NO_GROUP,
-    AnsweredBefore,
-    Once,
+    IdempotencyKey,
+    IdempotentReplay,
     entries_again,
     keys_of,
     raise_if_answered,
     raise_if_recorded,
     record_entries,
 )
-from forklore.usecases.opening import Opened, find
+from forklore.usecases.loading import LoadedConversation, look_up
 from forklore.usecases.roots import plan_root, write_root
 
 ATTEMPTS_MAX = 16
@@ -57,7 +57,12 @@ class Synced:
 
 
 def sync_context(
-    table: Table, *, caller: Caller, conversation_id: str, draft: Draft, once: Once | None = None
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    draft: Draft,
+    idempotency_key: IdempotencyKey | None = None,
 ) -> Synced:
     """Make `draft`, the agent's whole present context, the latest epoch of its client in the view.
 
@@ -67,50 +72,54 @@ def sync_context(
     """
     check_fits([draft])
     try:
-        return _sync(table, caller, conversation_id, draft, once)
-    except AnsweredBefore as before:
-        entries = entries_again(table, before.replay)
-        epoch, epoch_incremented = json.loads(before.replay.body)
+        return _sync(table, caller, conversation_id, draft, idempotency_key)
+    except IdempotentReplay as before:
+        entries = entries_again(table, before.record)
+        epoch, epoch_incremented = json.loads(before.record.body)
         return Synced(epoch, entries[0] if entries else None, epoch_incremented)
 
 
-def _sync(table: Table, caller: Caller, conversation_id: str, draft: Draft, once: Once | None) -> Synced:
+def _sync(
+    table: Table, caller: Caller, conversation_id: str, draft: Draft, idempotency_key: IdempotencyKey | None
+) -> Synced:
     nonce = table.nonce()
     for attempt in range(ATTEMPTS_MAX):
         table.pause(attempt)
         try:
-            seen = _see(table, caller, conversation_id, once, draft.content.value)
+            seen = _see(table, caller, conversation_id, idempotency_key, draft.content.value)
         except TreeChanged:
             continue
         if seen is None:
             if not draft.content.value:
-                return _do_nothing(table, caller, conversation_id, once)
+                return _do_nothing(table, caller, conversation_id, idempotency_key)
             made = create(
                 table,
-                lambda nonce: _plan_root(table, caller, conversation_id, draft, once, nonce),
+                lambda nonce: _plan_root(table, caller, conversation_id, draft, idempotency_key, nonce),
                 caller=caller,
-                once=once,
+                idempotency_key=idempotency_key,
             )
             if made is not None:
                 return made
             continue
         try:
-            return _write(table, caller, seen, draft, once, nonce)
-        except Refused as refused:
-            _judge(table, caller, once, refused)
+            return _write(table, caller, seen, draft, idempotency_key, nonce)
+        except ConditionFailed as refused:
+            _judge(table, caller, idempotency_key, refused)
     raise UnavailableError("the context keeps changing; try again")
 
 
-def _do_nothing(table: Table, caller: Caller, conversation_id: str, once: Once | None) -> Synced:
+def _do_nothing(
+    table: Table, caller: Caller, conversation_id: str, idempotency_key: IdempotencyKey | None
+) -> Synced:
     """Return what it is to send nothing where nothing is known: no conversation is made of it."""
     access.require_context(caller, bound_to=None)
     answer = Synced(None, None, epoch_incremented=False)
-    record = _record(table, once, answer, group_id=NO_GROUP, conversation_id=conversation_id)
+    record = _record(table, idempotency_key, answer, group_id=NO_GROUP, conversation_id=conversation_id)
     try:
         if record:
             table.commit(record)
-    except Refused as refused:
-        _judge(table, caller, once, refused)
+    except ConditionFailed as refused:
+        _judge(table, caller, idempotency_key, refused)
     return answer
 
 
@@ -121,7 +130,7 @@ class _Seen:
     decided: None for a no-op. last: of the client's CTX; None when it has none.
     """
 
-    opened: Opened
+    loaded: LoadedConversation
     client_id: str
     epoch: Epoch
     decided: Sync | None
@@ -129,32 +138,36 @@ class _Seen:
 
 
 def _see(
-    table: Table, caller: Caller, conversation_id: str, once: Once | None, sent: Sequence[Any]
+    table: Table,
+    caller: Caller,
+    conversation_id: str,
+    idempotency_key: IdempotencyKey | None,
+    sent: Sequence[Any],
 ) -> _Seen | None:
     """Return what the sync is decided on; None when there is no conversation.
 
     Raises TreeChanged when a write was met half way.
     """
     client = caller.client_id
-    found = find(
+    found = look_up(
         table,
         conversation_id,
         caller=caller,
-        beside=keys_of(once),
+        extra_keys=keys_of(idempotency_key),
         in_group=lambda group_id: [keys.context(group_id, conversation_id, client)] if client else [],
     )
-    raise_if_answered(table, once, found.beside, caller=caller)
+    raise_if_answered(table, idempotency_key, found.found, caller=caller)
     if not found.exists:
         return None
-    opened = found.require(conversation_id, AccessLevel.WRITER)
-    access.require_context(caller, bound_to=opened.conversation.client_id)
+    loaded = found.require(conversation_id, AccessLevel.WRITER)
+    access.require_context(caller, bound_to=loaded.conversation.client_id)
     assert client is not None
-    group_id = opened.group.group_id
-    own = found.beside.get(keys.context(group_id, conversation_id, client))
+    group_id = loaded.group.group_id
+    own = found.found.get(keys.context(group_id, conversation_id, client))
     if own is not None:
-        latest = views.Latest(items.epoch(own), opened.view, items.last_context(own))
+        latest = views.Latest(items.epoch(own), loaded.view, items.last_context(own))
     else:
-        latest = views.latest_epoch(table, group_id, opened.path, client)
+        latest = views.latest_epoch(table, group_id, loaded.path, client)
     entries = _KnownEntries(conversation_id, views.entries_of_epoch(table, group_id, latest, client))
     try:
         decided = decide_sync(entries.elements(), sent, epoch=latest.epoch.number)
@@ -163,7 +176,7 @@ def _see(
     # What a sync decides on must be whole. A transaction becomes visible item by item.
     if entries.were_all_read and not entries.are_those_of(own):
         raise TreeChanged
-    return _Seen(opened, client, latest.epoch, decided, items.last_context(own) if own else None)
+    return _Seen(loaded, client, latest.epoch, decided, items.last_context(own) if own else None)
 
 
 class _KnownEntries:
@@ -192,16 +205,23 @@ class _KnownEntries:
         return (self._own, self._last) == (items.epoch_entries(context), items.last_context(context))
 
 
-def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once | None, nonce: str) -> Synced:
-    """Decide on what was seen and write it. Raises Refused when that is out of date."""
-    opened = seen.opened
-    conversation_id, group_id = opened.conversation.conversation_id, opened.group.group_id
+def _write(
+    table: Table,
+    caller: Caller,
+    seen: _Seen,
+    draft: Draft,
+    idempotency_key: IdempotencyKey | None,
+    nonce: str,
+) -> Synced:
+    """Decide on what was seen and write it. Raises ConditionFailed when that is out of date."""
+    loaded = seen.loaded
+    conversation_id, group_id = loaded.conversation.conversation_id, loaded.group.group_id
     where = {"group_id": group_id, "conversation_id": conversation_id}
     epoch = seen.epoch
     decided = seen.decided
     if decided is None:
         answer = Synced(epoch.number or None, None, epoch_incremented=False)
-        record = _record(table, once, answer, **where)
+        record = _record(table, idempotency_key, answer, **where)
         if record:
             table.commit(record)
         return answer
@@ -212,17 +232,17 @@ def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once |
         [rest],
         conversation_id=conversation_id,
         caller=caller,
-        after=opened.head.tip,
+        after=loaded.head.tip,
         epoch=epoch,
     )
     answer = Synced(decided.epoch, batch.entries[0], epoch_incremented=decided.increments)
-    is_owner = caller.user_id == opened.head.owner
+    is_owner = caller.user_id == loaded.head.owner
     move = head_move(batch, owner=caller.user_id if is_owner else None, titled=True, **where)
     context = context_move(batch, caller=caller, epoch=epoch, **where)
     assert context is not None, "a sync writes context"
     member = table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)
     writes = [
-        *_record(table, once, answer, **where),
+        *_record(table, idempotency_key, answer, **where),
         *write_batch(table, batch, group_id=group_id, nonce=nonce),
         table.write.move_head(move),
         *([] if is_owner else [member]),
@@ -230,39 +250,55 @@ def _write(table: Table, caller: Caller, seen: _Seen, draft: Draft, once: Once |
     ]
     try:
         table.commit(writes)
-    except Refused as refused:
+    except ConditionFailed as refused:
         if not is_own_first_attempt(refused, nonce):
             raise
-    facts = table.known.get(conversation_id)
-    if facts is not None:
+    cached = table.cache.get(conversation_id)
+    if cached is not None:
         begun = Epoch(context.epoch, context.first)
-        table.known.put(conversation_id, replace(facts, tip=batch.tip).with_epoch(seen.client_id, begun))
+        table.cache.put(conversation_id, replace(cached, tip=batch.tip).with_epoch(seen.client_id, begun))
     return answer
 
 
 def _record(
-    table: Table, once: Once | None, answer: Synced, *, group_id: str, conversation_id: str
+    table: Table,
+    idempotency_key: IdempotencyKey | None,
+    answer: Synced,
+    *,
+    group_id: str,
+    conversation_id: str,
 ) -> list[Write]:
     entries = [] if answer.entry is None else [answer.entry]
     note = json.dumps([answer.epoch, answer.epoch_incremented])
     return record_entries(
-        table, once, group_id=group_id, conversation_id=conversation_id, entries=entries, note=note
+        table, idempotency_key, group_id=group_id, conversation_id=conversation_id, entries=entries, note=note
     )
 
 
-def _judge(table: Table, caller: Caller, once: Once | None, refused: Refused) -> None:
+def _judge(
+    table: Table, caller: Caller, idempotency_key: IdempotencyKey | None, refused: ConditionFailed
+) -> None:
     """Return when the sync is worth deciding again; raise what the caller is told otherwise."""
-    raise_if_recorded(table, once, refused, caller=caller)
+    raise_if_recorded(table, idempotency_key, refused, caller=caller)
     if MEMBER in refused.failed:
         raise ForbiddenError("this needs the access level 'writer'") from refused
 
 
 def _plan_root(
-    table: Table, caller: Caller, conversation_id: str, draft: Draft, once: Once | None, nonce: str
-) -> Plan[Synced]:
+    table: Table,
+    caller: Caller,
+    conversation_id: str,
+    draft: Draft,
+    idempotency_key: IdempotencyKey | None,
+    nonce: str,
+) -> PreparedCreation[Synced]:
     """Plan a new tree whose first conversation begins with the context."""
     first = replace(draft, epoch=1)
     root = plan_root(table, caller, conversation_id=conversation_id, drafts=[first], nonce=nonce)
     answer = Synced(1, root.batch.entries[0], epoch_incremented=True)
-    record = _record(table, once, answer, group_id=conversation_id, conversation_id=conversation_id)
-    return Plan([*record, *write_root(table, root, nonce=nonce)], answer, conversation_id, root.facts)
+    record = _record(
+        table, idempotency_key, answer, group_id=conversation_id, conversation_id=conversation_id
+    )
+    return PreparedCreation(
+        [*record, *write_root(table, root, nonce=nonce)], answer, conversation_id, root.cached
+    )

@@ -10,11 +10,11 @@ from forklore.domain.epochs import NO_EPOCH
 from forklore.domain.model import Caller, Conversation, Head
 from forklore.errors import ConflictError, UnavailableError, brief
 from forklore.storage import items
-from forklore.storage.connection import Refused
+from forklore.storage.connection import ConditionFailed
 from forklore.storage.table import Table
-from forklore.usecases.creating import Plan, create
-from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer
-from forklore.usecases.opening import Shown, open_conversation
+from forklore.usecases.creating import PreparedCreation, create
+from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_answer
+from forklore.usecases.loading import ConversationDetails, load_conversation
 from forklore.usecases.roots import new_root_facts
 
 CHANGE_ATTEMPTS_MAX = 16
@@ -32,14 +32,17 @@ class NewConversation:
 
 
 def create_conversation(
-    table: Table, *, caller: Caller, request: NewConversation, once: Once | None = None
-) -> Shown:
+    table: Table, *, caller: Caller, request: NewConversation, idempotency_key: IdempotencyKey | None = None
+) -> ConversationDetails:
     """Create a conversation of the caller's, in a tree of its own.
 
-    Raises ConflictError if the id is in use or was deleted lately, AnsweredBefore for a replay.
+    Raises ConflictError if the id is in use or was deleted lately, IdempotentReplay for a replay.
     """
     made = create(
-        table, lambda nonce: _plan_root(table, caller, request, once, nonce), caller=caller, once=once
+        table,
+        lambda nonce: _plan_root(table, caller, request, idempotency_key, nonce),
+        caller=caller,
+        idempotency_key=idempotency_key,
     )
     if made is None:
         raise ConflictError(f"the id {brief(request.conversation_id)} is in use")
@@ -47,11 +50,11 @@ def create_conversation(
 
 
 def _plan_root(
-    table: Table, caller: Caller, request: NewConversation, once: Once | None, nonce: str
-) -> Plan[Shown] | None:
+    table: Table, caller: Caller, request: NewConversation, idempotency_key: IdempotencyKey | None, nonce: str
+) -> PreparedCreation[ConversationDetails] | None:
     pointer = [keys.pointer(request.conversation_id)] if request.conversation_id else []
-    found = table.get([*pointer, *keys_of(once)])
-    raise_if_answered(table, once, found, caller=caller)
+    found = table.get([*pointer, *keys_of(idempotency_key)])
+    raise_if_answered(table, idempotency_key, found, caller=caller)
     if any(items.pointer(found[key], now_s=table.now_s()) for key in pointer if key in found):
         return None
     conversation_id = request.conversation_id or table.mint_conversation()
@@ -66,18 +69,18 @@ def _plan_root(
         client_id=caller.client_id,
     )
     head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.title is None)
-    shown = Shown(root, head, AccessLevel.OWNER, head.owner)
+    shown = ConversationDetails(root, head, AccessLevel.OWNER, head.owner)
     record = record_answer(
-        table, once, group_id=conversation_id, conversation_id=conversation_id, answer=shown
+        table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=shown
     )
     tree = table.write.put_root(root, head, nonce=nonce, now_s=table.now_s())
-    facts = new_root_facts(caller, root, head, NO_EPOCH)
-    return Plan([*record, *tree], shown, conversation_id, facts)
+    cached = new_root_facts(caller, root, head, NO_EPOCH)
+    return PreparedCreation([*record, *tree], shown, conversation_id, cached)
 
 
-def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> Shown:
+def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> ConversationDetails:
     """Return the conversation. Raises NotFoundError, ForbiddenError if the caller is not a member."""
-    return open_conversation(table, conversation_id, caller=caller).shown
+    return load_conversation(table, conversation_id, caller=caller).details
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +93,17 @@ class Change:
     metadata: str | None = None
 
 
-def update_conversation(table: Table, *, caller: Caller, conversation_id: str, change: Change) -> Shown:
+def update_conversation(
+    table: Table, *, caller: Caller, conversation_id: str, change: Change
+) -> ConversationDetails:
     """Replace title, tags or metadata, and move `updatedAt`.
 
     Raises NotFoundError, ForbiddenError below writer.
     """
     for attempt in range(CHANGE_ATTEMPTS_MAX):
         table.pause(attempt)
-        opened = open_conversation(table, conversation_id, caller=caller, least=AccessLevel.WRITER)
-        group_id, head = opened.group.group_id, opened.head
+        loaded = load_conversation(table, conversation_id, caller=caller, minimum=AccessLevel.WRITER)
+        group_id, head = loaded.group.group_id, loaded.head
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
         changed_at = max(ids.timestamp(table.now_ms()), later)
         is_owner = caller.user_id == head.owner
@@ -118,11 +123,11 @@ def update_conversation(table: Table, *, caller: Caller, conversation_id: str, c
         ]
         try:
             table.commit(writes)
-        except Refused:
+        except ConditionFailed:
             continue
         if change.has_title:
-            table.known.forget(conversation_id)
-        return _changed(opened.shown, change, changed_at)
+            table.cache.forget(conversation_id)
+        return _changed(loaded.details, change, changed_at)
     raise UnavailableError("the conversation is busy; try again")
 
 
@@ -137,7 +142,7 @@ def _attributes(change: Change) -> dict[str, dict[str, Any] | None]:
     return attributes
 
 
-def _changed(shown: Shown, change: Change, changed_at: str) -> Shown:
+def _changed(shown: ConversationDetails, change: Change, changed_at: str) -> ConversationDetails:
     conversation, head = shown.conversation, replace(shown.head, changed_at=changed_at)
     if change.has_title:
         conversation, head = replace(conversation, title=change.title), replace(head, untitled=False)

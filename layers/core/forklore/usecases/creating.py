@@ -8,11 +8,11 @@ from typing import Generic, TypeVar
 from forklore.domain.model import Caller
 from forklore.errors import ForbiddenError, ForkLimitError, NotFoundError, UnavailableError
 from forklore.storage import items
-from forklore.storage.connection import Refused, Write
-from forklore.storage.known import Facts
+from forklore.storage.cache import CachedConversation
+from forklore.storage.connection import ConditionFailed, Write
 from forklore.storage.table import Table
 from forklore.storage.writes import FORKS_MAX, GROUP, IDEMPOTENCY, MAKING, MEMBER, PARENT, POINTER
-from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, raise_if_recorded
+from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, raise_if_recorded
 
 ATTEMPTS_MAX = 8
 """Times that a creation is decided again when what it stands on changes under it."""
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(Generic[T]):
+class PreparedCreation(Generic[T]):
     """A creation that was decided: what to write, and what to answer when it is written.
 
     conversation_id, facts: what this process then knows, so that the next request need not read it.
@@ -31,7 +31,7 @@ class Plan(Generic[T]):
     writes: Sequence[Write]
     answer: T
     conversation_id: str
-    facts: Facts
+    cached: CachedConversation
 
 
 class TreeChanged(Exception):
@@ -45,13 +45,17 @@ class _Verdict(Enum):
 
 
 def create(
-    table: Table, decide: Callable[[str], Plan[T] | None], *, caller: Caller, once: Once | None
+    table: Table,
+    decide: Callable[[str], PreparedCreation[T] | None],
+    *,
+    caller: Caller,
+    idempotency_key: IdempotencyKey | None,
 ) -> T | None:
     """Return the answer of the plan that was written; None when the id is somebody else's.
 
     decide: given the request's nonce, reads and decides; None when it finds the id in use. It is called again
     when the tree changes between its reading and the write; it may raise TreeChanged itself.
-    Raises what `decide` raises, AnsweredBefore for a replay, ForbiddenError when a membership was taken
+    Raises what `decide` raises, IdempotentReplay for a replay, ForbiddenError when a membership was taken
     away meanwhile, NotFoundError when the tree was deleted, ForkLimitError when it has no room for a fork.
     """
     nonce = table.nonce()
@@ -65,27 +69,34 @@ def create(
             break
         try:
             table.commit(plan.writes)
-        except Refused as refused:
-            match _judge(table, refused, caller=caller, once=once, nonce=nonce):
+        except ConditionFailed as refused:
+            match _judge(table, refused, caller=caller, idempotency_key=idempotency_key, nonce=nonce):
                 case _Verdict.OURS:
                     pass
                 case _Verdict.TAKEN:
                     break
                 case _Verdict.CHANGED:
                     continue
-        table.known.put(plan.conversation_id, plan.facts)
+        table.cache.put(plan.conversation_id, plan.cached)
         return plan.answer
     else:
         raise UnavailableError("the conversations keep changing; try again")
     # The id may have been taken by this very request, sent before, after its record was looked for.
-    raise_if_answered(table, once, table.get(keys_of(once)), caller=caller)
+    raise_if_answered(table, idempotency_key, table.get(keys_of(idempotency_key)), caller=caller)
     return None
 
 
-def _judge(table: Table, refused: Refused, *, caller: Caller, once: Once | None, nonce: str) -> _Verdict:
+def _judge(
+    table: Table,
+    refused: ConditionFailed,
+    *,
+    caller: Caller,
+    idempotency_key: IdempotencyKey | None,
+    nonce: str,
+) -> _Verdict:
     for name, item in refused.failed.items():
         if name == IDEMPOTENCY:
-            raise_if_recorded(table, once, refused, caller=caller)
+            raise_if_recorded(table, idempotency_key, refused, caller=caller)
         elif name == POINTER:
             mine = item is not None and items.nonce(item) == nonce
             return _Verdict.OURS if mine else _Verdict.TAKEN
@@ -93,7 +104,7 @@ def _judge(table: Table, refused: Refused, *, caller: Caller, once: Once | None,
             raise ForbiddenError("the membership was taken away") from refused
         elif name == MAKING and item is not None and items.group(item).is_live:
             return _Verdict.OURS if items.nonce(item) == nonce else _Verdict.TAKEN
-        elif name == GROUP and item is not None and items.group(item).unborn:
+        elif name == GROUP and item is not None and items.group(item).never_live:
             raise UnavailableError("what was begun under this id is still being cleared; try again")
         elif name in (GROUP, PARENT) and (item is None or not items.group(item).is_live):
             raise NotFoundError("the conversation is deleted") from refused

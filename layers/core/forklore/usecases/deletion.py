@@ -17,13 +17,13 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Caller
 from forklore.errors import NotFoundError, UnavailableError, brief
 from forklore.storage import items
-from forklore.storage.connection import Item, Refused, Write
+from forklore.storage.connection import ConditionFailed, Item, Write
 from forklore.storage.items import Group, State
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, POINTER, TRANSFER
-from forklore.usecases.heads import all_heads, all_kids, kids_now
-from forklore.usecases.opening import Found, find
+from forklore.usecases.heads import all_child_keys, all_heads, child_keys_now
+from forklore.usecases.loading import LookUp, look_up
 
 WAIT_SECONDS = 35
 """How long after the tombstone nothing is removed yet: no request that read the tree before lives longer."""
@@ -60,7 +60,7 @@ def delete_conversation(
     Raises NotFoundError, ForbiddenError if the caller is not the owner.
     """
     group_id, is_new = _set_tombstone(table, caller, conversation_id)
-    table.known.forget(conversation_id)
+    table.cache.forget(conversation_id)
     try:
         _close(table, queue, group_id, last=conversation_id, delay_s=wait_s + 1, is_new=is_new)
     except UnavailableError:
@@ -77,36 +77,40 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
     """
     for attempt in range(ATTEMPTS_MAX):
         table.pause(attempt)
-        found = find(table, conversation_id, caller=caller)
-        if found.opened is None:
-            return _dying_group(found, caller, conversation_id), False
+        found = look_up(table, conversation_id, caller=caller)
+        if found.loaded is None:
+            return _deleting_group(found, caller, conversation_id), False
         group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
-        owner = None if caller.sees_all else caller.user_id
+        owner = None if caller.bypasses_membership else caller.user_id
         at = _now(table)
         try:
             table.commit(
                 [
-                    table.write.bury(GROUP, group_id, at=at, owner=owner),
+                    table.write.mark_deleted(GROUP, group_id, at=at, owner=owner),
                     table.write.put_job(JOB, DELETION, group_id, at=at),
                 ]
             )
-        except Refused:  # it has another owner now, or its tombstone
+        except ConditionFailed:  # it has another owner now, or its tombstone
             continue
         return group_id, True
     raise UnavailableError("the conversation keeps changing; try again")
 
 
-def _dying_group(found: Found, caller: Caller, conversation_id: str) -> str:
+def _deleting_group(found: LookUp, caller: Caller, conversation_id: str) -> str:
     """Return the id of the tree, if it has its tombstone and the caller may go on closing it.
 
     The named conversation is closed last, so its HEAD tells that closing did not come to its end.
     """
-    item = found.beside.get(keys.pointer(conversation_id))
+    item = found.found.get(keys.pointer(conversation_id))
     group_id: str | None = item["group"]["S"] if item and "group" in item else None
-    if group_id is not None and keys.head(group_id, conversation_id) in found.beside:
-        group_item = found.beside.get(keys.group(group_id))
+    if group_id is not None and keys.head(group_id, conversation_id) in found.found:
+        group_item = found.found.get(keys.group(group_id))
         group = items.group(group_item) if group_item else None
-        if group and group.state is State.DELETING and (caller.sees_all or group.owner == caller.user_id):
+        if (
+            group
+            and group.state is State.DELETING
+            and (caller.bypasses_membership or group.owner == caller.user_id)
+        ):
             return group_id
     raise NotFoundError(f"no conversation {brief(conversation_id)}")
 
@@ -133,42 +137,42 @@ def _close(
     """
     looking = _look_for_heads(table, [group_id])
     group = _groups(table, [group_id]).get(group_id) if is_new else None
-    kids = all_kids(table, group) if group else kids_now(table, group_id)
+    child_keys = all_child_keys(table, group) if group else child_keys_now(table, group_id)
     open_heads = _heads(table, looking, {group_id: group} if group else {})
     root = _Head(group_id, group_id)
     if has_pointer and root not in open_heads:
         open_heads.append(root)
     open_heads.sort(key=lambda head: head.conversation_id == last)
     at_once, at_last = open_heads[:-CLOSED_AT_ONCE], open_heads[-CLOSED_AT_ONCE:]
-    for some in _in_parts(kids, CHILDREN_AT_ONCE):
+    for some in _in_parts(child_keys, CHILDREN_AT_ONCE):
         buried = _bury_children(table, some)
         looking = _look_for_heads(table, buried)
         new = _groups(table, (child for child, is_new in buried.items() if is_new))
         _close_conversations(table, _heads(table, looking, new))
-        queue.announce([keys.listed(kid.sort).conversation_id for kid in some], delay_s=delay_s)
+        queue.announce([keys.list_key(child_key.sort).conversation_id for child_key in some], delay_s=delay_s)
         table.delete(some)
     _close_conversations(table, at_once)
     _close_conversations(table, at_last)
 
 
-def _bury_children(table: Table, kids: Sequence[Key]) -> dict[str, bool]:
+def _bury_children(table: Table, child_keys: Sequence[Key]) -> dict[str, bool]:
     """Set the tombstones of started trees, whoever owns them now; tell of each whether it was set just now.
 
-    kids: their KID items, which come with a tree's life and are kept for as long as this must be found again.
+    child_keys: of their CHILD items, which are kept as long as this must be found again.
     """
     at = _now(table)
-    children = [keys.listed(kid.sort).conversation_id for kid in kids]
+    children = [keys.list_key(child_key.sort).conversation_id for child_key in child_keys]
 
-    def bury(child: str) -> bool:
+    def mark_deleted(child: str) -> bool:
         return _commit_if_so(  # if not, it is dying or gone
             table,
             [
-                table.write.bury(GROUP, child, at=at),
+                table.write.mark_deleted(GROUP, child, at=at),
                 table.write.put_job(JOB, DELETION, child, at=at),
             ],
         )
 
-    return dict(zip(children, table.side_by_side(bury, children), strict=True))
+    return dict(zip(children, table.side_by_side(mark_deleted, children), strict=True))
 
 
 class _Head(NamedTuple):
@@ -220,7 +224,7 @@ def _close_some(table: Table, heads: Sequence[_Head]) -> None:
     writes: list[Write] = []
     for at, head in enumerate(heads):
         writes += [
-            table.write.put_gone(f"{POINTER}{at}", head.conversation_id, now_s=now_s),
+            table.write.put_retired(f"{POINTER}{at}", head.conversation_id, now_s=now_s),
             table.write.delete(f"{HEAD}{at}", keys.head(head.group_id, head.conversation_id)),
         ]
     table.commit(writes)
@@ -242,7 +246,7 @@ def run_deletion(
         left_s = _advance(table, queue, group_id, wait_s)
     except UnavailableError:
         left_s = RETRY_SECONDS if table.has_time() else 0
-    except Refused:  # an unborn tree is gone, and its id perhaps in use again
+    except ConditionFailed:  # an unborn tree is gone, and its id perhaps in use again
         left_s = None
     if left_s is None:
         return True
@@ -262,7 +266,7 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
     group = items.group(item)
     if group.state is not State.DELETING:
         return None
-    if not group.unborn:
+    if not group.never_live:
         has_pointer = pointer in found and found[pointer].get("group") == items.text(group_id)
         _close(table, queue, group_id, last=group_id, delay_s=0, has_pointer=has_pointer)
     left_s = _seconds_left(group, table.now_ms(), wait_s)
@@ -285,7 +289,7 @@ def _seconds_left(group: Group, now_ms: int, wait_s: int) -> int:
 
 def _erase_entries(table: Table, group: Group) -> None:
     """Remove the entries, and before each the chunks of its body, which only the entry can name."""
-    if group.unborn:
+    if group.never_live:
         return  # a tree's first entry comes with its life
     for some in _in_parts(table.query(keys.entries_range(group.group_id), only=("chunks",)), ERASED_AT_ONCE):
         table.delete(_blobs(group.group_id, some))
@@ -303,7 +307,7 @@ def _erase_members(table: Table, group: Group) -> None:
     of = keys.members_range(group.group_id)
     for some in _in_parts(table.query(of, only=("userId",)), ERASED_AT_ONCE):
         mine = [
-            keys.mine(item["userId"]["S"], group.created_at, group.group_id, is_child=group.is_child)
+            keys.user_tree(item["userId"]["S"], group.created_at, group.group_id, is_child=group.is_child)
             for item in some
         ]
         _erase(table, group, mine)
@@ -332,32 +336,32 @@ def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
 
     The ids of one that was alive rest for 30 days, so what a slow worker deletes late is this tree's or
     nothing. The id of an unborn one may be in use again: there each write holds that it is still this one.
-    Raises Refused if it is not.
+    Raises ConditionFailed if it is not.
     """
-    if not group.unborn:
+    if not group.never_live:
         table.delete(unwanted)
         return
     for some in _in_parts(unwanted, GUARDED_AT_ONCE):
         deletes = [table.write.delete(str(at), key) for at, key in enumerate(some)]
-        table.commit([table.write.check_dying(group), *deletes])
+        table.commit([table.write.check_deleting(group), *deletes])
 
 
 def _end(table: Table, group: Group) -> None:
-    """Delete the tree's own item with its jobs; a started tree's KID first, its count with it.
+    """Delete the tree's own item with its jobs; a started tree's CHILD first, its count with it.
 
-    So its parent counts one less once, and never before the KID has gone.
+    So its parent counts one less once, and never before the CHILD has gone.
     """
     last = [
         table.write.delete_group(group),
         *(table.write.delete(kind, keys.job(kind, group.group_id)) for kind in JOB_KINDS),
     ]
-    if group.kid is None or group.unborn:  # a child is listed and counted when it comes to life
+    if group.child_key is None or group.never_live:  # a child is listed and counted when it comes to life
         _commit_if_so(table, last)
         return
-    table.delete([group.kid])
+    table.delete([group.child_key])
     try:
-        table.commit([*last, table.write.count_child_no_more(group.kid.partition)])
-    except Refused as refused:
+        table.commit([*last, table.write.count_child_no_more(group.child_key.partition)])
+    except ConditionFailed as refused:
         if GROUP not in refused.failed:
             _commit_if_so(table, last)  # the parent is gone
 
@@ -488,7 +492,7 @@ def _commit_if_so(table: Table, writes: Sequence[Write]) -> bool:
     """Write all if every condition holds; tell whether it did."""
     try:
         table.commit(writes)
-    except Refused:
+    except ConditionFailed:
         return False
     return True
 

@@ -9,11 +9,11 @@ from forklore.domain.ancestry import Path
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import JsonText, escaped_size
-from forklore.domain.model import Caller, Channel, Entry, Head, Metrics, Tip, Usage
+from forklore.domain.model import Caller, Channel, Entry, Head, Metrics, Tip, TokenUsage
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import ConflictError, PayloadTooLargeError
 from forklore.storage import items
-from forklore.storage.connection import Refused, Write
+from forklore.storage.connection import ConditionFailed, Write
 from forklore.storage.table import Table
 from forklore.storage.writes import ContextMove, HeadMove, entry_name, is_entry
 from forklore.usecases import views
@@ -38,7 +38,7 @@ class Draft:
     content: JsonText
     agent_id: str | None = None
     epoch: int | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     usage_json: str | None = None
 
     @property
@@ -87,7 +87,7 @@ class Batch:
 
     @property
     def metrics(self) -> Metrics:
-        return Metrics(len(self.entries), sum((draft.usage for draft in self.drafts), Usage()))
+        return Metrics(len(self.entries), sum((draft.usage for draft in self.drafts), TokenUsage()))
 
     @property
     def history(self) -> int:
@@ -273,7 +273,7 @@ def context_move(
     )
 
 
-def is_own_first_attempt(refused: Refused, nonce: str) -> bool:
+def is_own_first_attempt(refused: ConditionFailed, nonce: str) -> bool:
     """Tell whether the entries are there because this very transaction was sent twice (reliability, F06)."""
     return any(
         is_entry(name) and item is not None and items.nonce(item) == nonce

@@ -27,14 +27,14 @@ from forklore.errors import (
     UnavailableError,
 )
 from forklore.storage import items
-from forklore.storage.connection import Item, Refused
+from forklore.storage.cache import CachedConversation
+from forklore.storage.connection import ConditionFailed, Item
 from forklore.storage.items import StoredEntry
-from forklore.storage.known import Facts
 from forklore.storage.table import Table
 from forklore.storage.writes import CONTEXT, HEAD, IDEMPOTENCY, MEMBER, is_entry
 from forklore.usecases import views
 from forklore.usecases.children import ChildRequest, start_child
-from forklore.usecases.creating import Plan, create
+from forklore.usecases.creating import PreparedCreation, create
 from forklore.usecases.drafts import (
     Draft,
     check_fits,
@@ -49,15 +49,15 @@ from forklore.usecases.drafts import (
 )
 from forklore.usecases.forks import ForkRequest, fork_with_entries
 from forklore.usecases.idempotency import (
-    AnsweredBefore,
-    Once,
+    IdempotencyKey,
+    IdempotentReplay,
     entries_again,
     keys_of,
     raise_if_answered,
     raise_if_recorded,
     record_entries,
 )
-from forklore.usecases.opening import Opened, find
+from forklore.usecases.loading import LoadedConversation, look_up
 from forklore.usecases.roots import plan_root, write_root
 from forklore.usecases.views import Filter, Latest
 
@@ -101,7 +101,7 @@ class Append:
     fork: Fork | None = None
     start: Start | None = None
     if_match: EntryId | None = None
-    once: Once | None = None
+    idempotency_key: IdempotencyKey | None = None
 
 
 def append_entries(table: Table, *, caller: Caller, request: Append) -> list[Entry]:
@@ -114,8 +114,8 @@ def append_entries(table: Table, *, caller: Caller, request: Append) -> list[Ent
     check_fits(request.drafts)
     try:
         return _Appending(table, caller, request).run()
-    except AnsweredBefore as before:
-        return entries_again(table, before.replay)
+    except IdempotentReplay as before:
+        return entries_again(table, before.record)
 
 
 class _Appending:
@@ -130,62 +130,62 @@ class _Appending:
         self._is_what_it_says = request.fork is None and request.start is None
 
     def run(self) -> list[Entry]:
-        facts = self._known()
+        cached = self._known()
         for attempt in range(ATTEMPTS_MAX):
             # What this process knew may just have been old: the second attempt follows at once.
             self._table.pause(min(max(attempt - 1, 0), PAUSES_MAX))
-            if facts is None:
+            if cached is None:
                 entries = self._create_if_new()
                 if entries is not None:
                     return entries
-                facts = self._known()
+                cached = self._known()
                 continue
             try:
                 with self._table.turn(self._id):
-                    return self._append(self._matching(self._newest(facts)))
-            except Refused as refused:
-                facts = self._decide_again(facts, refused)
+                    return self._append(self._matching(self._newest(cached)))
+            except ConditionFailed as refused:
+                cached = self._decide_again(cached, refused)
             except ConflictError:
                 self._open()
                 raise
         raise UnavailableError("the conversation is busy; try again")
 
-    def _newest(self, facts: Facts) -> Facts:
+    def _newest(self, cached: CachedConversation) -> CachedConversation:
         """Return the facts with what another thread of this process has appended meanwhile."""
-        known = self._table.known.get(self._id)
-        if known is None or known.tip.last <= facts.tip.last:
-            return facts
-        return replace(facts, tip=known.tip, titled=known.titled)
+        known = self._table.cache.get(self._id)
+        if known is None or known.tip.last <= cached.tip.last:
+            return cached
+        return replace(cached, tip=known.tip, titled=known.titled)
 
-    def _matching(self, facts: Facts) -> Facts:
+    def _matching(self, cached: CachedConversation) -> CachedConversation:
         """Return facts whose last history entry is that of the caller's If-Match.
 
         HEAD holds the append to the last entry of the facts, so nothing more is asked of it.
         Raises ConflictError if it is another.
         """
-        if self._request.if_match in (None, facts.tip.shown.history):
-            return facts
+        if self._request.if_match in (None, cached.tip.shown.history):
+            return cached
         head = self._open().head
         require_match(self._request.if_match, head.last_history)
-        return replace(facts, tip=head.tip)
+        return replace(cached, tip=head.tip)
 
-    def _open(self) -> Opened:
+    def _open(self) -> LoadedConversation:
         """Return the conversation as it is now.
 
-        Raises AnsweredBefore, NotFoundError or ForbiddenError where they are due, before any 409.
+        Raises IdempotentReplay, NotFoundError or ForbiddenError where they are due, before any 409.
         """
-        once = self._request.once
-        found = find(self._table, self._id, caller=self._caller, beside=keys_of(once))
-        raise_if_answered(self._table, once, found.beside, caller=self._caller)
+        idempotency_key = self._request.idempotency_key
+        found = look_up(self._table, self._id, caller=self._caller, extra_keys=keys_of(idempotency_key))
+        raise_if_answered(self._table, idempotency_key, found.found, caller=self._caller)
         return found.require(self._id, AccessLevel.WRITER)
 
-    def _known(self) -> Facts | None:
+    def _known(self) -> CachedConversation | None:
         """Return the facts that the append can be tried on without reading."""
-        facts = self._table.known.get(self._id) if self._is_what_it_says else None
-        if facts is None or not has_context(self._request.drafts):
-            return facts
+        cached = self._table.cache.get(self._id) if self._is_what_it_says else None
+        if cached is None or not has_context(self._request.drafts):
+            return cached
         client = self._caller.client_id
-        return facts if client is not None and facts.epoch_of(client) is not None else None
+        return cached if client is not None and cached.epoch_of(client) is not None else None
 
     def _create_if_new(self) -> list[Entry] | None:
         """Return the entries of a conversation created by them; None when there is one, now known."""
@@ -201,7 +201,9 @@ class _Appending:
                 drafts=request.drafts,
                 if_match=request.if_match,
             )
-            made = fork_with_entries(table, caller=caller, request=fork, once=request.once)
+            made = fork_with_entries(
+                table, caller=caller, request=fork, idempotency_key=request.idempotency_key
+            )
             if made is not None:
                 return made
         if request.start is not None and ids.is_uuid(request.start.parent_id):
@@ -212,31 +214,31 @@ class _Appending:
                 drafts=request.drafts,
                 if_match=request.if_match,
             )
-            made = start_child(table, caller=caller, request=child, once=request.once)
+            made = start_child(table, caller=caller, request=child, idempotency_key=request.idempotency_key)
             if made is not None:
                 return made
         client = caller.client_id
-        found = find(
+        found = look_up(
             table,
             self._id,
             caller=caller,
-            beside=keys_of(request.once),
+            extra_keys=keys_of(request.idempotency_key),
             in_group=lambda group_id: [keys.context(group_id, self._id, client)] if client else [],
         )
-        raise_if_answered(table, request.once, found.beside, caller=caller)
+        raise_if_answered(table, request.idempotency_key, found.found, caller=caller)
         if not found.exists and request.fork is not None:
             raise NotFoundError("no such conversation to fork")
         if not found.exists and request.start is not None:
             raise NotFoundError("no such conversation to be started by")
         if not found.exists:
-            return create(table, self._plan_root, caller=caller, once=request.once)
-        opened = found.require(self._id, AccessLevel.WRITER)
-        self._require_lineage(opened.conversation)
+            return create(table, self._plan_root, caller=caller, idempotency_key=request.idempotency_key)
+        loaded = found.require(self._id, AccessLevel.WRITER)
+        self._require_lineage(loaded.conversation)
         if has_context(request.drafts):
-            access.require_context(caller, bound_to=opened.conversation.client_id)
+            access.require_context(caller, bound_to=loaded.conversation.client_id)
             assert client is not None
-            item = found.beside.get(keys.context(opened.group.group_id, self._id, client))
-            self._learn_epoch(opened, client, items.epoch(item) if item else None)
+            item = found.found.get(keys.context(loaded.group.group_id, self._id, client))
+            self._learn_epoch(loaded, client, items.epoch(item) if item else None)
         return None
 
     def _require_lineage(self, found: Conversation) -> None:
@@ -252,15 +254,15 @@ class _Appending:
             raise ConflictError(_IS_NOT.format("child", "startedBy…"))
         self._is_what_it_says = True
 
-    def _learn_epoch(self, opened: Opened, client: str, own: Epoch | None) -> None:
+    def _learn_epoch(self, loaded: LoadedConversation, client: str, own: Epoch | None) -> None:
         """Note the client's latest epoch in the view: that of its CTX, or else what the path shows."""
-        group_id = opened.group.group_id
-        epoch = own or views.latest_epoch(self._table, group_id, opened.path, client).epoch
-        facts = self._table.known.get(self._id)
-        if facts is not None:
-            self._table.known.put(self._id, facts.with_epoch(client, epoch))
+        group_id = loaded.group.group_id
+        epoch = own or views.latest_epoch(self._table, group_id, loaded.path, client).epoch
+        cached = self._table.cache.get(self._id)
+        if cached is not None:
+            self._table.cache.put(self._id, cached.with_epoch(client, epoch))
 
-    def _plan_root(self, nonce: str) -> Plan[list[Entry]]:
+    def _plan_root(self, nonce: str) -> PreparedCreation[list[Entry]]:
         """Plan a new tree whose first conversation begins with the entries."""
         request = self._request
         require_match(request.if_match, None)
@@ -269,48 +271,52 @@ class _Appending:
         )
         entries = root.batch.entries
         record = record_entries(
-            self._table, request.once, group_id=self._id, conversation_id=self._id, entries=entries
+            self._table, request.idempotency_key, group_id=self._id, conversation_id=self._id, entries=entries
         )
-        return Plan([*record, *write_root(self._table, root, nonce=nonce)], entries, self._id, root.facts)
+        return PreparedCreation(
+            [*record, *write_root(self._table, root, nonce=nonce)], entries, self._id, root.cached
+        )
 
-    def _append(self, facts: Facts) -> list[Entry]:
-        """Append in one transaction. Raises Refused when the facts are out of date or do not allow it."""
+    def _append(self, cached: CachedConversation) -> list[Entry]:
+        """Append in one transaction. Raises ConditionFailed when what was cached is out of date."""
         table, caller, request = self._table, self._caller, self._request
-        table.refuse_if_full(facts.group_id)
+        table.refuse_if_full(cached.group_id)
         client = caller.client_id
-        epoch = (facts.epoch_of(client) if client else None) or NO_EPOCH
+        epoch = (cached.epoch_of(client) if client else None) or NO_EPOCH
         batch = mint_batch(
-            table, request.drafts, conversation_id=self._id, caller=caller, after=facts.tip, epoch=epoch
+            table, request.drafts, conversation_id=self._id, caller=caller, after=cached.tip, epoch=epoch
         )
-        where = {"group_id": facts.group_id, "conversation_id": self._id}
-        is_owner = caller.user_id == facts.owner
+        where = {"group_id": cached.group_id, "conversation_id": self._id}
+        is_owner = caller.user_id == cached.owner
         move = head_move(
             batch,
             owner=caller.user_id if is_owner else None,
-            titled=facts.titled,
+            titled=cached.titled,
             **where,
         )
-        least = AccessLevel.WRITER
+        minimum = AccessLevel.WRITER
         writes = [
-            *record_entries(table, request.once, entries=batch.entries, **where),
-            *write_batch(table, batch, group_id=facts.group_id, nonce=self._nonce),
+            *record_entries(table, request.idempotency_key, entries=batch.entries, **where),
+            *write_batch(table, batch, group_id=cached.group_id, nonce=self._nonce),
             table.write.move_head(move),
-            *([] if is_owner else [table.write.check_member(facts.group_id, caller.user_id, least)]),
+            *([] if is_owner else [table.write.check_member(cached.group_id, caller.user_id, minimum)]),
             *write_context(table, batch, caller=caller, epoch=epoch, **where),
             *([table.write.set_title(title=batch.title, **where)] if move.titles and batch.title else []),
         ]
         try:
             table.commit(writes)
-        except Refused as refused:
+        except ConditionFailed as refused:
             if not is_own_first_attempt(refused, self._nonce):
                 raise
-        now_known = replace(facts, tip=batch.tip, titled=facts.titled or batch.title is not None)
+        now_cached = replace(cached, tip=batch.tip, titled=cached.titled or batch.title is not None)
         if client and batch.context:
-            now_known = now_known.with_epoch(client, epoch_after(batch, epoch))
-        table.known.put(self._id, now_known)
+            now_cached = now_cached.with_epoch(client, epoch_after(batch, epoch))
+        table.cache.put(self._id, now_cached)
         return batch.entries
 
-    def _decide_again(self, facts: Facts, refused: Refused) -> Facts | None:
+    def _decide_again(
+        self, cached: CachedConversation, refused: ConditionFailed
+    ) -> CachedConversation | None:
         """Return better facts for the next attempt; None to look the conversation up.
 
         Raises what the caller is told when the refusal is final.
@@ -318,24 +324,24 @@ class _Appending:
         table, request = self._table, self._request
         for name, item in refused.failed.items():
             if name == IDEMPOTENCY:
-                raise_if_recorded(table, request.once, refused, caller=self._caller)
+                raise_if_recorded(table, request.idempotency_key, refused, caller=self._caller)
             elif is_entry(name):
-                return facts
+                return cached
             elif name == HEAD:
                 if item is None:
-                    table.known.forget(self._id)
+                    table.cache.forget(self._id)
                     return None
                 head = items.head(item)
-                return replace(facts, owner=head.owner, tip=head.tip, titled=not head.untitled)
+                return replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
             elif name == MEMBER:
                 raise ForbiddenError("this needs the access level 'writer'") from refused
             elif name == CONTEXT and item is not None and self._caller.client_id:
-                return facts.with_epoch(self._caller.client_id, items.epoch(item))
-        return facts
+                return cached.with_epoch(self._caller.client_id, items.epoch(item))
+        return cached
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PageStart:
     """Where a page begins: after or before an entry, or at the end of the view. At most one is given."""
 
     after: EntryId | None = None
@@ -352,7 +358,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListEntriesRequest:
     """What to list.
 
     channel None: all that the caller may see. up_to: the view as it ended with that entry.
@@ -361,7 +367,7 @@ class Listing:
     """
 
     conversation_id: str
-    cut: Cut
+    cut: PageStart
     limit: int
     channel: Channel | None = None
     epoch: int | Literal["latest", "all"] = "latest"
@@ -378,7 +384,7 @@ class EntryPage:
     before: EntryId | None
 
 
-def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage:
+def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -> EntryPage:
     """Return a page of what the conversation shows, or with `all_forks` of its whole tree.
 
     Raises NotFoundError, ForbiddenError if the caller is not a member or asks for context that is not theirs,
@@ -387,7 +393,7 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
     cut, client = request.cut, caller.client_id
     wants_context = request.channel is Channel.CONTEXT
     named = [*cut.entry_ids, *([request.up_to] if request.up_to else [])]
-    found = find(
+    found = look_up(
         table,
         request.conversation_id,
         caller=caller,
@@ -396,25 +402,25 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
             *([keys.context(group_id, request.conversation_id, client)] if client and wants_context else []),
         ],
     )
-    opened = found.require(request.conversation_id, AccessLevel.READER)
-    show = _filter(caller, request, opened)
-    group_id = opened.group.group_id
+    loaded = found.require(request.conversation_id, AccessLevel.READER)
+    show = _filter(caller, request, loaded)
+    group_id = loaded.group.group_id
     # The view as it was when HEAD was read: what is appended while ranges are read side by side may be in one
     # of them and not in another.
-    end = request.up_to or (LAST if request.all_forks else opened.head.last)
+    end = request.up_to or (LAST if request.all_forks else loaded.head.last)
     window = Window(stop=LAST if end == LAST else ids.next_id(end))
-    lasts = opened.head.lasts
+    lasts = loaded.head.lasts
     for entry_id in named:
-        item = found.beside.get(keys.entry(group_id, entry_id))
-        if item is None or not _is_position(items.stored_entry(item), opened, window, request.all_forks):
+        item = found.found.get(keys.entry(group_id, entry_id))
+        if item is None or not _is_position(items.stored_entry(item), loaded, window, request.all_forks):
             raise InvalidCursorError
         entry = items.stored_entry(item).entry
         if entry_id == cut.before:
             lasts = entry.after
         elif entry_id == request.up_to and not cut.before:
             lasts = entry.after.moved(entry.channel, entry_id)
-    own = found.beside.get(keys.context(group_id, request.conversation_id, client)) if client else None
-    show, window, latest = _current(table, request, opened, show, window, lasts, own)
+    own = found.found.get(keys.context(group_id, request.conversation_id, client)) if client else None
+    show, window, latest = _current(table, request, loaded, show, window, lasts, own)
     last = [*(lasts.of(channel) for channel in show.channels), latest.last]
     if cut.after:
         window = window.clipped(ids.next_id(cut.after), ids.LAST)
@@ -441,18 +447,18 @@ def list_entries(table: Table, *, caller: Caller, request: Listing) -> EntryPage
             limit=request.limit,
             window=window.clipped(ids.FIRST, ancestry.floor_of(view)),
             backward=cut.backward,
-            own_entries=_own_entries(opened, show) if not named and view == opened.view else None,
+            own_entries=_own_entries(loaded, show) if not named and view == loaded.view else None,
             last=last,
             may_be_cut=True,
         )
     return _in_order(table, group_id, page, cut)
 
 
-def _filter(caller: Caller, request: Listing, opened: Opened) -> Filter:
+def _filter(caller: Caller, request: ListEntriesRequest, loaded: LoadedConversation) -> Filter:
     """Return what the caller is shown. Raises ForbiddenError for context that is not theirs."""
-    if caller.sees_all:
+    if caller.bypasses_membership:
         return Filter((request.channel,) if request.channel else tuple(Channel), any_client=True)
-    bound_to = opened.conversation.client_id
+    bound_to = loaded.conversation.client_id
     if request.channel is Channel.CONTEXT:
         access.require_context(caller, bound_to=bound_to)
         return Filter((Channel.CONTEXT,), caller.client_id)
@@ -463,8 +469,8 @@ def _filter(caller: Caller, request: Listing, opened: Opened) -> Filter:
 
 def _current(
     table: Table,
-    request: Listing,
-    opened: Opened,
+    request: ListEntriesRequest,
+    loaded: LoadedConversation,
     show: Filter,
     window: Window,
     lasts: Lasts,
@@ -478,7 +484,7 @@ def _current(
     is compared with it. A list of both channels goes by what is shown alone: a CTX that shows late would let
     it pass an entry.
     """
-    client, group_id, whole = show.client_id, opened.group.group_id, Latest(shown=opened.view)
+    client, group_id, whole = show.client_id, loaded.group.group_id, Latest(shown=loaded.view)
     if client is None:
         return show, window, whole
     if request.channel is not Channel.CONTEXT:
@@ -490,34 +496,34 @@ def _current(
         number = views.latest_epoch_of_tree(table, group_id, client, window)
         return replace(show, epoch=number), window if number else Window(stop=ids.FIRST), whole
     if own is None:
-        latest = views.latest_epoch(table, group_id, opened.path, client, window)
-    elif request.epoch != "latest" or (request.up_to is None and items.last_context(own) <= opened.head.last):
+        latest = views.latest_epoch(table, group_id, loaded.path, client, window)
+    elif request.epoch != "latest" or (request.up_to is None and items.last_context(own) <= loaded.head.last):
         latest = replace(whole, epoch=items.epoch(own))
     else:
-        latest = views.latest_epoch(table, group_id, opened.view, client, window)
+        latest = views.latest_epoch(table, group_id, loaded.view, client, window)
     if request.epoch != "latest":
         return replace(show, epoch=None if request.epoch == "all" else request.epoch), window, latest
     epoch = latest.epoch
     return replace(show, epoch=epoch.number), window.clipped(epoch.first or ids.FIRST, ids.LAST), latest
 
 
-def _own_entries(opened: Opened, show: Filter) -> int:
-    head = opened.head
+def _own_entries(loaded: LoadedConversation, show: Filter) -> int:
+    head = loaded.head
     counts = {Channel.HISTORY: head.history, Channel.CONTEXT: head.context}
     return sum(counts[channel] for channel in show.channels)
 
 
-def _is_position(stored: StoredEntry, opened: Opened, window: Window, all_forks: bool) -> bool:
+def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window, all_forks: bool) -> bool:
     """Tell whether the entry is in the unfiltered view, or in the tree, and not after the window."""
     entry = stored.entry
     if entry.entry_id >= window.stop:
         return False
     return all_forks or ancestry.shows(
-        opened.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id
+        loaded.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id
     )
 
 
-def _in_order(table: Table, group_id: str, page: views.Page, cut: Cut) -> EntryPage:
+def _in_order(table: Table, group_id: str, page: views.Page, cut: PageStart) -> EntryPage:
     """Return the page oldest first, with the position on either side of it.
 
     Raises UnavailableError where it is cut off before its first entry, and no cursor says where to go on.

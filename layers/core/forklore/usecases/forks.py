@@ -7,7 +7,7 @@ from forklore.domain import ancestry, content, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Listed
+from forklore.domain.keys import ListKey
 from forklore.domain.model import (
     NOTHING,
     Caller,
@@ -23,11 +23,11 @@ from forklore.domain.model import (
 from forklore.domain.paging import RangeRead, Window
 from forklore.errors import ConflictError, InvalidCursorError, NotFoundError, ValidationError, brief
 from forklore.storage import items
+from forklore.storage.cache import CachedConversation
 from forklore.storage.items import StoredEntry
-from forklore.storage.known import Facts
 from forklore.storage.table import Table
 from forklore.usecases import views
-from forklore.usecases.creating import Plan, create
+from forklore.usecases.creating import PreparedCreation, create
 from forklore.usecases.drafts import (
     Draft,
     epoch_after,
@@ -39,8 +39,20 @@ from forklore.usecases.drafts import (
     write_batch,
     write_context,
 )
-from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, record_answer, record_entries
-from forklore.usecases.opening import Found, Opened, Shown, find, open_conversation
+from forklore.usecases.idempotency import (
+    IdempotencyKey,
+    keys_of,
+    raise_if_answered,
+    record_answer,
+    record_entries,
+)
+from forklore.usecases.loading import (
+    ConversationDetails,
+    LoadedConversation,
+    LookUp,
+    load_conversation,
+    look_up,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +79,38 @@ class ForkRequest:
 
 
 def fork_conversation(
-    table: Table, *, caller: Caller, request: ForkRequest, once: Once | None = None
-) -> Shown:
+    table: Table, *, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None = None
+) -> ConversationDetails:
     """Make a fork without entries.
 
     Raises NotFoundError if the source or the anchor does not exist, ForbiddenError below writer,
     ValidationError if the anchor is no history entry that the source shows, ConflictError if the id is in
-    use, ForkTooDeepError if the path would be too long, AnsweredBefore for a replay.
+    use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
     """
-    made = create(table, lambda nonce: _decide(table, caller, request, once, nonce), caller=caller, once=once)
+    made = create(
+        table,
+        lambda nonce: _decide(table, caller, request, idempotency_key, nonce),
+        caller=caller,
+        idempotency_key=idempotency_key,
+    )
     if made is None:
         raise ConflictError(f"the id {brief(request.fork_id)} is in use")
     return made[0]
 
 
 def fork_with_entries(
-    table: Table, *, caller: Caller, request: ForkRequest, once: Once | None = None
+    table: Table, *, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None = None
 ) -> list[Entry] | None:
     """Make a fork by appending its first entries; None if a conversation of that id exists already.
 
     Raises as `fork_conversation`, and ConflictError if `if_match` is not the last history entry inherited.
     """
-    made = create(table, lambda nonce: _decide(table, caller, request, once, nonce), caller=caller, once=once)
+    made = create(
+        table,
+        lambda nonce: _decide(table, caller, request, idempotency_key, nonce),
+        caller=caller,
+        idempotency_key=idempotency_key,
+    )
     return None if made is None else made[1]
 
 
@@ -99,7 +121,7 @@ class _Source:
     history_before: the source's own history entry before it, if that was found.
     """
 
-    opened: Opened
+    loaded: LoadedConversation
     anchor: StoredEntry | None
     history_before: StoredEntry | None
 
@@ -113,12 +135,12 @@ class _Inheritance:
 
 
 def _decide(
-    table: Table, caller: Caller, request: ForkRequest, once: Once | None, nonce: str
-) -> Plan[tuple[Shown, list[Entry]]] | None:
-    source = _read_source(table, caller, request, once)
+    table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None, nonce: str
+) -> PreparedCreation[tuple[ConversationDetails, list[Entry]]] | None:
+    source = _read_source(table, caller, request, idempotency_key)
     if source is None:
         return None
-    opened, group_id = source.opened, source.opened.group.group_id
+    loaded, group_id = source.loaded, source.loaded.group.group_id
     table.refuse_if_full(group_id)
     inherited = _inherit(source, request)
     path = inherited.path
@@ -128,20 +150,20 @@ def _decide(
     lasts = _lasts(source, inherited.point)
     require_match(request.if_match, lasts.history)
     preview = _preview(table, source, request, inherited, lasts)
-    created_at = _not_before(opened.conversation.created_at, ids.timestamp(table.now_ms()))
+    created_at = _not_before(loaded.conversation.created_at, ids.timestamp(table.now_ms()))
     head = Head(
-        owner=opened.group.owner,
+        owner=loaded.group.owner,
         changed_at=created_at,
         floor=floor,
         last=floor,
         lasts=lasts,
-        metrics=Metrics() if request.reset_metrics else opened.head.metrics,
+        metrics=Metrics() if request.reset_metrics else loaded.head.metrics,
         preview=preview,
     )
     batch = mint_batch(
         table, request.drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch
     )
-    default = batch.title if request.drafts else opened.conversation.title
+    default = batch.title if request.drafts else loaded.conversation.title
     title = default if request.title is None else request.title
     head = head_over(replace(head, untitled=title is None), batch)
     fork = Conversation(
@@ -151,15 +173,17 @@ def _decide(
         title=title,
         tags=request.tags,
         metadata=request.metadata,
-        agent_id=request.agent_id or opened.conversation.agent_id,
+        agent_id=request.agent_id or loaded.conversation.agent_id,
         client_id=caller.client_id,
         fork_point=inherited.point,
     )
-    shown = replace(opened.shown, conversation=fork, head=head)
+    shown = replace(loaded.details, conversation=fork, head=head)
     record = (
-        record_entries(table, once, group_id=group_id, conversation_id=fork_id, entries=batch.entries)
+        record_entries(
+            table, idempotency_key, group_id=group_id, conversation_id=fork_id, entries=batch.entries
+        )
         if request.drafts
-        else record_answer(table, once, group_id=group_id, conversation_id=fork_id, answer=shown)
+        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=shown)
     )
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)]
@@ -172,21 +196,25 @@ def _decide(
     ]
     client, is_known = caller.client_id, has_context(request.drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
-    return Plan(writes, (shown, batch.entries), fork_id, Facts.of(fork, head, epochs))
+    return PreparedCreation(
+        writes, (shown, batch.entries), fork_id, CachedConversation.of(fork, head, epochs)
+    )
 
 
-def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once | None) -> _Source | None:
+def _read_source(
+    table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
+) -> _Source | None:
     """Return the source and the anchor; None when the fork's id is in use."""
     anchor = request.anchor
     is_id = anchor is not None and ids.is_entry_id(anchor)
     fork = keys.pointer(request.fork_id) if request.fork_id else None
 
-    def read_source() -> Found:
-        return find(
+    def read_source() -> LookUp:
+        return look_up(
             table,
             request.source_id,
             caller=caller,
-            beside=[*([fork] if fork else []), *keys_of(once)],
+            extra_keys=[*([fork] if fork else []), *keys_of(idempotency_key)],
             in_group=lambda group_id: [keys.entry(group_id, anchor)] if anchor and is_id else [],
         )
 
@@ -194,20 +222,20 @@ def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once 
         found, before = table.both(read_source, lambda: _history_before(table, request))
     else:
         found, before = read_source(), None
-    raise_if_answered(table, once, found.beside, caller=caller)
-    claimed = found.beside.get(fork) if fork else None
+    raise_if_answered(table, idempotency_key, found.found, caller=caller)
+    claimed = found.found.get(fork) if fork else None
     is_taken = claimed is not None and items.pointer(claimed, now_s=table.now_s()) is not None
     if is_taken and request.drafts:
         return None
-    opened = found.require(request.source_id, AccessLevel.WRITER)
+    loaded = found.require(request.source_id, AccessLevel.WRITER)
     if is_taken:
         return None
     if anchor is None:
-        return _Source(opened, None, None)
-    item = found.beside.get(keys.entry(opened.group.group_id, anchor)) if is_id else None
+        return _Source(loaded, None, None)
+    item = found.found.get(keys.entry(loaded.group.group_id, anchor)) if is_id else None
     if item is None:
         raise NotFoundError(f"no entry {brief(anchor)}")
-    return _Source(opened, items.stored_entry(item), before)
+    return _Source(loaded, items.stored_entry(item), before)
 
 
 def _has_text(request: ForkRequest) -> bool:
@@ -220,10 +248,10 @@ def _history_before(table: Table, request: ForkRequest) -> StoredEntry | None:
     It is read beside the source, to save a round, and only shown if the anchor names it.
     """
     assert request.anchor is not None
-    facts = table.known.get(request.source_id)
+    cached = table.cache.get(request.source_id)
     window = Window(stop=request.anchor)
     read = RangeRead(window, 1, request.source_id, Channel.HISTORY)
-    group_id = facts.group_id if facts else request.source_id
+    group_id = cached.group_id if cached else request.source_id
     if window.is_empty:
         return None
     found = table.read_ranges(group_id, [read], backward=True)[0].entries
@@ -235,20 +263,20 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
 
     Raises ValidationError if the anchor is no history entry that the source shows.
     """
-    view, anchor, position = source.opened.view, source.anchor, request.position
+    view, anchor, position = source.loaded.view, source.anchor, request.position
     if anchor is not None:
         owner, entry_id = anchor.entry.conversation_id, anchor.entry_id
         if not ancestry.shows(view, conversation_id=owner, entry_id=entry_id):
-            raise ValidationError("the source does not show the entry to fork at", field="entryId")
+            raise ValidationError("the source does not show the entry to fork at", field="atEntryId")
         if anchor.entry.channel is not Channel.HISTORY:
-            raise ValidationError("a fork is made at a history entry", field="entryId")
+            raise ValidationError("a fork is made at a history entry", field="atEntryId")
         if position is ForkPosition.AFTER:
             path = ancestry.path_after(view, conversation_id=owner, entry_id=entry_id)
         else:
-            own_first = source.opened.head.first
+            own_first = source.loaded.head.first
             path = ancestry.path_before(view, conversation_id=owner, entry_id=entry_id, own_first=own_first)
         return _Inheritance(path, ForkPoint(request.source_id, entry_id, position))
-    head = source.opened.head
+    head = source.loaded.head
     path = ()
     if position is ForkPosition.AFTER and head.lasts != NOTHING:
         path = ancestry.path_at_head(view, last=head.last, own_entries=head.own_entries)
@@ -262,7 +290,7 @@ def _lasts(source: _Source, point: ForkPoint) -> Lasts:
     if point.position is ForkPosition.BLANK:
         return NOTHING
     if source.anchor is None:
-        return source.opened.head.lasts
+        return source.loaded.head.lasts
     anchor = source.anchor.entry
     if point.position is ForkPosition.BEFORE:
         return anchor.after
@@ -275,11 +303,11 @@ def _preview(
     """Return the preview of the last text that the fork inherits; a text of its own needs none."""
     if lasts.history is None or _has_text(request):
         return None
-    head = source.opened.head
+    head = source.loaded.head
     if source.anchor is None and head.preview is not None:
         return head.preview
     near = [s for s in (source.anchor, source.history_before) if s and s.entry_id == lasts.history]
-    group_id = source.opened.group.group_id
+    group_id = source.loaded.group.group_id
     text = views.last_text(table, group_id, inherited.path, nearest=near[0] if near else None)
     return text[: content.PREVIEW_CHARACTERS] if text else None
 
@@ -294,7 +322,7 @@ class ForkPage:
     """Conversations of a tree, oldest first. resume: the place to go on after; None at the end."""
 
     conversations: list[Conversation]
-    resume: Listed | None
+    resume: ListKey | None
 
 
 def list_forks(
@@ -302,7 +330,7 @@ def list_forks(
     *,
     caller: Caller,
     conversation_id: str,
-    after: Callable[[], Listed | str | None],
+    after: Callable[[], ListKey | str | None],
     limit: int,
 ) -> ForkPage:
     """Return a page of the conversations of the tree that `conversation_id` is in, the root included.
@@ -311,23 +339,23 @@ def list_forks(
     known to be a member. Raises InvalidCursorError for the id of any other, NotFoundError, ForbiddenError if
     the caller is none, and what `after` raises.
     """
-    opened = open_conversation(table, conversation_id, caller=caller)
-    group_id = opened.group.group_id
+    loaded = load_conversation(table, conversation_id, caller=caller)
+    group_id = loaded.group.group_id
     place = after()
     if isinstance(place, str):
         place = _place_of(table, group_id, place)
     rows = table.query(keys.tree_range(group_id, after=place), limit=limit + 1)
-    places = [keys.listed(row["SK"]["S"]) for row in rows]
+    places = [keys.list_key(row["SK"]["S"]) for row in rows]
     wanted = [keys.conversation(group_id, place.conversation_id) for place in places[:limit]]
     found = table.get_all(wanted)
     page = [items.conversation(found[key]) for key in wanted]
     return ForkPage(page, places[limit - 1] if len(places) > limit else None)
 
 
-def _place_of(table: Table, group_id: str, conversation_id: str) -> Listed:
+def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:
     """Return the place of a conversation in the tree's list. Raises InvalidCursorError if it has none."""
     key = keys.conversation(group_id, conversation_id)
     found = table.get([key])
     if key not in found:
         raise InvalidCursorError
-    return Listed(items.conversation(found[key]).created_at, conversation_id)
+    return ListKey(items.conversation(found[key]).created_at, conversation_id)

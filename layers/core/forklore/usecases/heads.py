@@ -1,6 +1,6 @@
-"""Every HEAD and every KID of a tree, and none missed.
+"""Every HEAD and every CHILD of a tree, and none missed.
 
-A fork or a child becomes visible item by item, so a Query may come before the HEAD or the KID of one that
+A fork or a child becomes visible item by item, so a Query may come before the HEAD or the CHILD of one that
 GROUP counts already: then it is made again. Whoever closes or rewrites all of them must not miss one.
 """
 
@@ -35,11 +35,11 @@ def all_heads(table: Table, group: Group, *, only: tuple[str, ...]) -> Iterator[
     raise UnavailableError("a fork that was made cannot be read yet; try again")
 
 
-def all_kids(table: Table, group: Group) -> list[Key]:
-    """Return the KID of each child of a tree that has just got its tombstone.
+def all_child_keys(table: Table, group: Group) -> list[Key]:
+    """Return the CHILD of each child of a tree that has just got its tombstone.
 
-    group: as it was read after the tombstone. It is read before the KIDs, each time: a child at the end of
-    its own deletion loses its KID first, and is counted for a moment longer.
+    group: as it was read after the tombstone. It is read before the CHILD, each time: a child at the end of
+    its own deletion loses its CHILD first, and is counted for a moment longer.
     Raises UnavailableError when some stay away.
     """
     own = keys.group(group.group_id)
@@ -52,12 +52,14 @@ def all_kids(table: Table, group: Group) -> list[Key]:
             group = items.group(item)
         if group.children == 0:
             return []
-        kids = kids_now(table, group.group_id)
-        if len(kids) >= (group.children or 0):
-            return kids
+        child_keys = child_keys_now(table, group.group_id)
+        if len(child_keys) >= (group.children or 0):
+            return child_keys
     raise UnavailableError("a child that was started cannot be read yet; try again")
 
 
-def kids_now(table: Table, group_id: str) -> list[Key]:
-    """Return the KIDs that can be read now."""
-    return [Key(group_id, item["SK"]["S"]) for item in table.query(keys.all_kids_range(group_id), only=())]
+def child_keys_now(table: Table, group_id: str) -> list[Key]:
+    """Return the CHILD that can be read now."""
+    return [
+        Key(group_id, item["SK"]["S"]) for item in table.query(keys.all_children_range(group_id), only=())
+    ]

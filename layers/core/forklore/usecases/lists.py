@@ -1,6 +1,6 @@
 """List a user's conversations, tree by tree, the newest root first.
 
-A user's MINE items name the trees; what is shown of each is read from the tree itself, so a list row that is
+A user's USER_TREE items name the trees. What is shown of each is read from the tree itself, so a row that is
 out of date shows nothing (reliability, F08). A page reads the trees it shows and no others.
 """
 
@@ -12,7 +12,7 @@ from itertools import chain, islice
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.keys import Key, Listed
+from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Caller
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import InvalidCursorError
@@ -20,7 +20,7 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
 from forklore.storage.table import Table
-from forklore.usecases.opening import Shown, find, keys_of_root, level_of
+from forklore.usecases.loading import ConversationDetails, keys_of_root, level_of, look_up
 
 TREES_AT_ONCE = 25
 """Trees read in one request: four items each."""
@@ -63,8 +63,8 @@ class Ancestry(StrEnum):
 class Place:
     """A place in the list: a tree, and with Mode.ALL a conversation in it; None: behind the whole tree."""
 
-    tree: Listed
-    conversation: Listed | None = None
+    tree: ListKey
+    conversation: ListKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class ListRequest:
 class ConversationPage:
     """Conversations in the list's order. resume: the place to go on after; None at the end."""
 
-    conversations: list[Shown]
+    conversations: list[ConversationDetails]
     resume: Place | None
 
 
@@ -95,7 +95,7 @@ class ConversationPage:
 class _Tree:
     """A live tree that the caller may see. place: where it stands in the list."""
 
-    place: Listed
+    place: ListKey
     group: Group
     level: AccessLevel
     items: Mapping[Key, Item]
@@ -107,11 +107,11 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
     One who sees all is shown those of `of_user`, or all there are.
     Raises InvalidCursorError if `after` is the id of nothing that the caller may see.
     """
-    assert caller.sees_all or request.of_user is None, "another's trees"
+    assert caller.bypasses_membership or request.of_user is None, "another's trees"
     after = request.after
     if isinstance(after, str):
         after = _place_of(table, caller, request.mode, after)
-    page: list[tuple[Place, Shown]] = []
+    page: list[tuple[Place, ConversationDetails]] = []
     page_bytes = looked = forks = 0
     rows = _rows(table, caller, request, after)
     at_once = TREES_AT_ONCE if request.query else min(TREES_AT_ONCE, request.limit + 1)
@@ -137,7 +137,7 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
 
 def _pages_of(
     table: Table, trees: Sequence[_Tree], request: ListRequest, after: Place | None
-) -> Iterator[tuple[_Tree, "_Listed"]]:
+) -> Iterator[tuple[_Tree, "_TreeListing"]]:
     """Yield each tree with what is listed of it; what is read side by side is about what a page needs."""
     room = request.limit if request.mode is Mode.ALL and request.query is None else FORKS_MAX
     left = list(trees)
@@ -154,13 +154,13 @@ def _pages_of(
 
 def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) -> Place:
     """Return the place of a conversation that the caller may see. Raises InvalidCursorError for any other."""
-    opened = find(table, conversation_id, caller=caller).opened
-    if opened is None or opened.level is None:
+    loaded = look_up(table, conversation_id, caller=caller).loaded
+    if loaded is None or loaded.level is None:
         raise InvalidCursorError
-    tree = Listed(opened.group.created_at, opened.group.group_id)
+    tree = ListKey(loaded.group.created_at, loaded.group.group_id)
     if mode is not Mode.ALL or conversation_id == tree.conversation_id:  # a root is the last of its tree
         return Place(tree)
-    return Place(tree, Listed(opened.conversation.created_at, conversation_id))
+    return Place(tree, ListKey(loaded.conversation.created_at, conversation_id))
 
 
 def _looked_at(tree: _Tree, request: ListRequest) -> int:
@@ -169,11 +169,11 @@ def _looked_at(tree: _Tree, request: ListRequest) -> int:
     return 1 + min(tree.group.forks, most)
 
 
-def _page(page: list[tuple[Place, Shown]], resume: Place | None) -> ConversationPage:
+def _page(page: list[tuple[Place, ConversationDetails]], resume: Place | None) -> ConversationPage:
     return ConversationPage([shown for _, shown in page], resume)
 
 
-def _matches(shown: Shown, query: str | None) -> bool:
+def _matches(shown: ConversationDetails, query: str | None) -> bool:
     return query is None or _has(query, shown.conversation.title)
 
 
@@ -181,17 +181,17 @@ def _has(query: str, title: str | None) -> bool:
     return query.casefold() in (title or "").casefold()
 
 
-def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | None) -> Iterator[Listed]:
+def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | None) -> Iterator[ListKey]:
     """Yield the trees to look at, newest first."""
     before = after.tree if after is not None and after.conversation is None else None
     through = after.tree if after is not None and after.conversation is not None else None
-    if caller.sees_all and request.of_user is None:
+    if caller.bypasses_membership and request.of_user is None:
         every = keys.all_trees_ranges(before=before, through=through)
         return table.newest_trees(every, page=TREES_AT_ONCE)
     user_id = request.of_user or caller.user_id
     kinds = [
         table.query(
-            keys.mine_range(user_id, is_child=is_child, before=before, through=through),
+            keys.user_trees_range(user_id, is_child=is_child, before=before, through=through),
             backward=True,
             page=ROWS_AT_ONCE,
         )
@@ -200,10 +200,10 @@ def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | Non
     ]
     firsts = table.side_by_side(lambda rows: list(islice(rows, 1)), kinds)
     whole = [chain(first, rows) for first, rows in zip(list(firsts), kinds, strict=True)]
-    return heapq.merge(*((keys.listed(row["SK"]["S"]) for row in rows) for rows in whole), reverse=True)
+    return heapq.merge(*((keys.list_key(row["SK"]["S"]) for row in rows) for rows in whole), reverse=True)
 
 
-def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list[Listed]) -> list[_Tree]:
+def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list[ListKey]) -> list[_Tree]:
     """Return those trees that are live, listed and the user's, with their roots."""
     user = caller if request.of_user is None else replace(caller, user_id=request.of_user)
     found = table.get(key for place in places for key in keys_of_root(place.conversation_id, user))
@@ -221,41 +221,45 @@ def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _TreeListing:
     """What is listed of one tree, in order, each with its place; perhaps more than fits the page.
 
     looked: how many conversations were looked at. stopped: the place to go on after, where the tree was not
     looked through.
     """
 
-    listed: list[tuple[Place, Shown]]
+    listed: list[tuple[Place, ConversationDetails]]
     looked: int = 1
     stopped: Place | None = None
 
 
-def _listed(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _Listed:
+def _listed(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _TreeListing:
     if tree.group.forks == 0 or request.mode is Mode.ROOTS:
-        return _Listed(_if_it_matches(tree, _conversation(tree.items, tree, tree.group.group_id), request))
+        return _TreeListing(
+            _if_it_matches(tree, _conversation(tree.items, tree, tree.group.group_id), request)
+        )
     if request.mode is Mode.ALL:
         return _all_of(table, tree, request, after)
     return _latest_of(table, tree, request)
 
 
-def _if_it_matches(tree: _Tree, shown: Shown | None, request: ListRequest) -> list[tuple[Place, Shown]]:
+def _if_it_matches(
+    tree: _Tree, shown: ConversationDetails | None, request: ListRequest
+) -> list[tuple[Place, ConversationDetails]]:
     is_listed = shown is not None and _matches(shown, request.query)
     return [(Place(tree.place), shown)] if shown is not None and is_listed else []
 
 
-def _latest_of(table: Table, tree: _Tree, request: ListRequest) -> _Listed:
+def _latest_of(table: Table, tree: _Tree, request: ListRequest) -> _TreeListing:
     """Return the conversation with the newest `updatedAt`, if it matches."""
     group_id = tree.group.group_id
     heads = {keys.in_head(i["SK"]["S"]): i for i in _heads_to_choose_from(table, tree)}
     if not heads:
-        return _Listed([])
+        return _TreeListing([])
     winner = max(heads, key=lambda c: (items.head(heads[c]).updated_at, c))
     found = {**tree.items, **table.get([keys.conversation(group_id, winner)])}
     shown = _conversation({**found, keys.head(group_id, winner): heads[winner]}, tree, winner)
-    return _Listed(_if_it_matches(tree, shown, request), looked=len(heads))
+    return _TreeListing(_if_it_matches(tree, shown, request), looked=len(heads))
 
 
 def _heads_to_choose_from(table: Table, tree: _Tree) -> list[Item]:
@@ -264,21 +268,21 @@ def _heads_to_choose_from(table: Table, tree: _Tree) -> list[Item]:
     if tree.group.forks <= NEWEST_FORKS:
         return list(table.query(keys.heads_range(group_id)))
     newest = table.query(keys.tree_range(group_id), backward=True, limit=NEWEST_FORKS)
-    forks = [keys.listed(row["SK"]["S"]).conversation_id for row in newest]
+    forks = [keys.list_key(row["SK"]["S"]).conversation_id for row in newest]
     root = tree.items.get(keys.head(group_id, group_id))
     found = table.get(keys.head(group_id, fork_id) for fork_id in forks)
     return [*found.values(), *([root] if root else [])]
 
 
-def _all_of(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _Listed:
+def _all_of(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _TreeListing:
     """Return the tree's conversations that match, newest first, from a place on."""
     group_id = tree.group.group_id
     before = after.conversation if after is not None and after.tree == tree.place else None
     at_once = request.limit + 1 if request.query is None else FORKS_AT_ONCE
     rows = table.query(keys.tree_range(group_id, before=before), backward=True, page=at_once)
-    listed: list[tuple[Place, Shown]] = []
+    listed: list[tuple[Place, ConversationDetails]] = []
     looked = 0
-    while places := [keys.listed(row["SK"]["S"]) for row in islice(rows, at_once)]:
+    while places := [keys.list_key(row["SK"]["S"]) for row in islice(rows, at_once)]:
         found = _read(table, group_id, [place.conversation_id for place in places], request.query)
         for place in places:
             shown = _conversation(found, tree, place.conversation_id)
@@ -288,8 +292,8 @@ def _all_of(table: Table, tree: _Tree, request: ListRequest, after: Place | None
         if len(listed) > request.limit:
             break
         if looked >= FORKS_MAX:
-            return _Listed(listed, looked, Place(tree.place, places[-1]))
-    return _Listed(listed, looked)
+            return _TreeListing(listed, looked, Place(tree.place, places[-1]))
+    return _TreeListing(listed, looked)
 
 
 def _read(
@@ -307,10 +311,12 @@ def _read(
     )
 
 
-def _conversation(found: Mapping[Key, Item], tree: _Tree, conversation_id: str) -> Shown | None:
+def _conversation(found: Mapping[Key, Item], tree: _Tree, conversation_id: str) -> ConversationDetails | None:
     group_id = tree.group.group_id
     conversation = found.get(keys.conversation(group_id, conversation_id))
     head = found.get(keys.head(group_id, conversation_id))
     if conversation is None or head is None:
         return None
-    return Shown(items.conversation(conversation), items.head(head), tree.level, tree.group.owner)
+    return ConversationDetails(
+        items.conversation(conversation), items.head(head), tree.level, tree.group.owner
+    )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from forklore.domain import access, ids
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.model import Caller, Conversation, Head, StartedBy, Tip
+from forklore.storage.cache import CachedConversation
 from forklore.storage.connection import Write
-from forklore.storage.known import Facts
 from forklore.storage.table import Table
 from forklore.usecases.drafts import (
     Batch,
@@ -32,7 +32,7 @@ class Root:
     head: Head
     batch: Batch
     writes: list[Write]
-    facts: Facts
+    cached: CachedConversation
 
 
 def plan_root(
@@ -72,13 +72,13 @@ def plan_root(
         *write_context(table, batch, caller=caller, epoch=NO_EPOCH, **where),
     ]
     head = head_over(head, batch)
-    facts = new_root_facts(caller, root, head, epoch_after(batch, NO_EPOCH))
-    return Root(root, head, batch, writes, facts)
+    cached = new_root_facts(caller, root, head, epoch_after(batch, NO_EPOCH))
+    return Root(root, head, batch, writes, cached)
 
 
-def new_root_facts(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> Facts:
+def new_root_facts(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> CachedConversation:
     """Return what is known of a conversation without ancestry that was just made: all of its context, too."""
-    return Facts.of(root, head, ((caller.client_id, epoch),) if caller.client_id else ())
+    return CachedConversation.of(root, head, ((caller.client_id, epoch),) if caller.client_id else ())
 
 
 def write_root(table: Table, root: Root, *, nonce: str) -> list[Write]:

@@ -15,12 +15,18 @@ from forklore.errors import (
     ValidationError,
 )
 from forklore.storage import items
-from forklore.storage.connection import Refused, Write
+from forklore.storage.connection import ConditionFailed, Write
 from forklore.storage.items import Member
 from forklore.storage.table import Table
 from forklore.storage.writes import MEMBERS_MAX, TARGET
-from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, raise_if_recorded, record_answer
-from forklore.usecases.opening import Opened, find, open_conversation
+from forklore.usecases.idempotency import (
+    IdempotencyKey,
+    keys_of,
+    raise_if_answered,
+    raise_if_recorded,
+    record_answer,
+)
+from forklore.usecases.loading import LoadedConversation, load_conversation, look_up
 from forklore.usecases.transfers import finish_rewriting
 
 ATTEMPTS_MAX = 16
@@ -58,11 +64,11 @@ def list_memberships(
     after: reads the `resume` of the page before, once the caller is known to be a member.
     Raises NotFoundError, ForbiddenError if the caller is not a member, and what `after` raises.
     """
-    opened = open_conversation(table, conversation_id, caller=caller)
+    loaded = load_conversation(table, conversation_id, caller=caller)
     place = after()
     members = sorted(
         ((member.created_at, member.user_id), member)
-        for member in map(items.member, table.query(keys.members_range(opened.group.group_id)))
+        for member in map(items.member, table.query(keys.members_range(loaded.group.group_id)))
     )
     left = [(at, member) for at, member in members if place is None or at > place]
     page = [Membership(conversation_id, member) for _, member in left[:limit]]
@@ -76,17 +82,17 @@ def share_conversation(
     conversation_id: str,
     user_id: str,
     level: AccessLevel,
-    once: Once | None = None,
+    idempotency_key: IdempotencyKey | None = None,
 ) -> Membership:
     """Make a user a member of the conversation's tree.
 
     Raises NotFoundError, ForbiddenError unless the caller may give that level, ConflictError for a member,
-    MemberLimitError, AnsweredBefore for a replay.
+    MemberLimitError, IdempotentReplay for a replay.
     """
     nonce = table.nonce()
 
     def change(seen: _Seen) -> tuple[list[Write], Membership]:
-        group = seen.opened.group
+        group = seen.loaded.group
         access.require_grant(seen.level, level)
         if seen.target is not None:
             raise ConflictError("already a member; PATCH changes the level")
@@ -94,23 +100,27 @@ def share_conversation(
             raise MemberLimitError(f"a fork tree has at most {MEMBERS_MAX} members")
         member = Member(user_id, level, ids.timestamp(table.now_ms()))
         made = Membership(conversation_id, member)
-        mine = items.mine_item(group.group_id, user_id, created_at=group.created_at, is_child=group.is_child)
+        mine = items.user_tree_item(
+            group.group_id, user_id, created_at=group.created_at, is_child=group.is_child
+        )
         record = record_answer(
-            table, once, group_id=group.group_id, conversation_id=conversation_id, answer=made
+            table, idempotency_key, group_id=group.group_id, conversation_id=conversation_id, answer=made
         )
         writes = [
             *record,
             *_allowed(table, seen, caller, target=user_id, by=1),
             table.write.put_new(TARGET, items.member_item(group.group_id, member, nonce=nonce)),
-            table.write.put("mine", mine),
+            table.write.put("user-tree", mine),
         ]
         return writes, made
 
-    def is_done(refused: Refused) -> bool:
+    def is_done(refused: ConditionFailed) -> bool:
         item = refused.failed.get(TARGET)
         return item is not None and items.nonce(item) == nonce
 
-    return _change_members(table, caller, conversation_id, user_id, change, once=once, is_done=is_done)
+    return _change_members(
+        table, caller, conversation_id, user_id, change, idempotency_key=idempotency_key, is_done=is_done
+    )
 
 
 def update_membership(
@@ -126,7 +136,7 @@ def update_membership(
         access.require(seen.level, AccessLevel.MANAGER)
         member = seen.require_target()
         access.require_grant(seen.level, member.level, level)
-        group_id = seen.opened.group.group_id
+        group_id = seen.loaded.group.group_id
         writes = [
             *_allowed(table, seen, caller, target=user_id, by=0),
             table.write.set_level(group_id, user_id, was=member.level, level=level),
@@ -147,20 +157,21 @@ def remove_membership(table: Table, *, caller: Caller, conversation_id: str, use
         is_own = caller.user_id == user_id
         if not is_own:
             access.require(seen.level, AccessLevel.MANAGER)
-        member, group = seen.require_target(), seen.opened.group
+        member, group = seen.require_target(), seen.loaded.group
         if not is_own:
             access.require_grant(seen.level, member.level)
         writes = [
             *_allowed(table, seen, caller, target=user_id, by=-1),
             table.write.delete_member(group.group_id, user_id, was=member.level),
             table.write.delete(
-                "mine", keys.mine(user_id, group.created_at, group.group_id, is_child=group.is_child)
+                "user-tree",
+                keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child),
             ),
             *_drop_transfer(table, seen, user_id),
         ]
         return writes, None
 
-    def is_done(refused: Refused) -> bool:
+    def is_done(refused: ConditionFailed) -> bool:
         return TARGET in refused.failed and refused.failed[TARGET] is None
 
     _change_members(table, caller, conversation_id, user_id, change, is_done=is_done)
@@ -173,7 +184,7 @@ class _Seen:
     target: the member it is about. transfer: the tree's pending one.
     """
 
-    opened: Opened
+    loaded: LoadedConversation
     level: AccessLevel
     target: Member | None
     transfer: Transfer | None
@@ -187,7 +198,7 @@ class _Seen:
         return self.target
 
 
-def _never(_refused: Refused) -> bool:
+def _never(_refused: ConditionFailed) -> bool:
     return False
 
 
@@ -198,8 +209,8 @@ def _change_members(
     user_id: str,
     change: Callable[[_Seen], tuple[list[Write], T]],
     *,
-    once: Once | None = None,
-    is_done: Callable[[Refused], bool] = _never,
+    idempotency_key: IdempotencyKey | None = None,
+    is_done: Callable[[ConditionFailed], bool] = _never,
 ) -> T:
     """Decide with `change` on what is seen, and write it; again when that changes. Return its answer.
 
@@ -207,41 +218,43 @@ def _change_members(
     """
     for attempt in range(ATTEMPTS_MAX):
         table.pause(attempt)
-        seen = _see(table, caller, conversation_id, user_id, once)
-        group_id = seen.opened.group.group_id
-        if seen.opened.group.rewriting == user_id:
+        seen = _see(table, caller, conversation_id, user_id, idempotency_key)
+        group_id = seen.loaded.group.group_id
+        if seen.loaded.group.rewriting == user_id:
             # The owner before still owns some HEADs: what they may do must not outlive this change.
             finish_rewriting(table, group_id)
             continue
         writes, made = change(seen)
         try:
             table.commit(writes)
-        except Refused as refused:
+        except ConditionFailed as refused:
             if is_done(refused):
                 return made
-            raise_if_recorded(table, once, refused, caller=caller)
+            raise_if_recorded(table, idempotency_key, refused, caller=caller)
             continue
         return made
     raise UnavailableError("the members keep changing; try again")
 
 
-def _see(table: Table, caller: Caller, conversation_id: str, user_id: str, once: Once | None) -> _Seen:
-    found = find(
+def _see(
+    table: Table, caller: Caller, conversation_id: str, user_id: str, idempotency_key: IdempotencyKey | None
+) -> _Seen:
+    found = look_up(
         table,
         conversation_id,
         caller=caller,
-        beside=keys_of(once),
+        extra_keys=keys_of(idempotency_key),
         in_group=lambda group_id: [keys.member(group_id, user_id), keys.transfer_of_group(group_id)],
     )
-    raise_if_answered(table, once, found.beside, caller=caller)
-    opened = found.require(conversation_id, AccessLevel.READER)
-    assert opened.level is not None, "a member"
-    group_id = opened.group.group_id
-    target = found.beside.get(keys.member(group_id, user_id))
-    transfer = found.beside.get(keys.transfer_of_group(group_id))
+    raise_if_answered(table, idempotency_key, found.found, caller=caller)
+    loaded = found.require(conversation_id, AccessLevel.READER)
+    assert loaded.level is not None, "a member"
+    group_id = loaded.group.group_id
+    target = found.found.get(keys.member(group_id, user_id))
+    transfer = found.found.get(keys.transfer_of_group(group_id))
     return _Seen(
-        opened,
-        opened.level,
+        loaded,
+        loaded.level,
         items.member(target) if target else None,
         items.transfer(transfer) if transfer else None,
     )
@@ -249,7 +262,7 @@ def _see(table: Table, caller: Caller, conversation_id: str, user_id: str, once:
 
 def _allowed(table: Table, seen: _Seen, caller: Caller, *, target: str, by: int) -> list[Write]:
     """Return what holds the change to the level that it was allowed by, and counts the members."""
-    group_id, user_id = seen.opened.group.group_id, caller.user_id
+    group_id, user_id = seen.loaded.group.group_id, caller.user_id
     is_owner = seen.level is AccessLevel.OWNER
     checks_itself = is_owner or user_id == target  # by GROUP's owner, or the membership that is written
     return [
@@ -262,4 +275,4 @@ def _drop_transfer(table: Table, seen: _Seen, user_id: str) -> list[Write]:
     """Return what ends a pending transfer to the user, or holds that there is none."""
     if seen.transfer is not None and seen.transfer.to_user_id == user_id:
         return table.write.delete_transfer(seen.transfer)
-    return [table.write.check_no_transfer_to(seen.opened.group.group_id, user_id)]
+    return [table.write.check_no_transfer_to(seen.loaded.group.group_id, user_id)]

@@ -13,7 +13,7 @@ from itertools import islice
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Listed
+from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Transfer
 from forklore.errors import (
     BadRequestError,
@@ -24,14 +24,20 @@ from forklore.errors import (
     brief,
 )
 from forklore.storage import items
-from forklore.storage.connection import Refused
+from forklore.storage.connection import ConditionFailed
 from forklore.storage.items import Group
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.storage.writes import GROUP, TRANSFER, head_name
 from forklore.usecases.heads import all_heads
-from forklore.usecases.idempotency import Once, keys_of, raise_if_answered, raise_if_recorded, record_answer
-from forklore.usecases.opening import find
+from forklore.usecases.idempotency import (
+    IdempotencyKey,
+    keys_of,
+    raise_if_answered,
+    raise_if_recorded,
+    record_answer,
+)
+from forklore.usecases.loading import look_up
 
 ATTEMPTS_MAX = 16
 """Times that a step is decided again when the tree changes under it."""
@@ -60,34 +66,39 @@ class TransferPage:
     """Pending transfers, oldest first. resume: the place to go on after; None at the end."""
 
     transfers: list[Transfer]
-    resume: Listed | None
+    resume: ListKey | None
 
 
 def request_transfer(
-    table: Table, *, caller: Caller, conversation_id: str, new_owner: str, once: Once | None = None
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    new_owner: str,
+    idempotency_key: IdempotencyKey | None = None,
 ) -> Transfer:
     """Offer the ownership of the conversation's tree to a member.
 
     Raises NotFoundError, ForbiddenError unless the caller is the owner, BadRequestError to oneself or to a
-    non-member, TransferPendingError, AnsweredBefore for a replay.
+    non-member, TransferPendingError, IdempotentReplay for a replay.
     """
     nonce = table.nonce()
     for attempt in range(ATTEMPTS_MAX):
         table.pause(attempt)
-        found = find(
+        found = look_up(
             table,
             conversation_id,
             caller=caller,
-            beside=keys_of(once),
+            extra_keys=keys_of(idempotency_key),
             in_group=lambda group_id: [keys.member(group_id, new_owner), keys.transfer_of_group(group_id)],
         )
-        raise_if_answered(table, once, found.beside, caller=caller)
+        raise_if_answered(table, idempotency_key, found.found, caller=caller)
         group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
         if new_owner == caller.user_id:
             raise BadRequestError("you are the owner", field="newOwnerUserId")
-        if keys.member(group_id, new_owner) not in found.beside:
+        if keys.member(group_id, new_owner) not in found.found:
             raise BadRequestError("the new owner must be a member", field="newOwnerUserId")
-        pending = found.beside.get(keys.transfer_of_group(group_id))
+        pending = found.found.get(keys.transfer_of_group(group_id))
         if pending is not None:
             raise _pending(items.transfer(pending))
         transfer_id = EntryId(table.mint_conversation())
@@ -95,7 +106,7 @@ def request_transfer(
             transfer_id, group_id, conversation_id, caller.user_id, new_owner, ids.created_at(transfer_id)
         )
         record = record_answer(
-            table, once, group_id=group_id, conversation_id=conversation_id, answer=transfer
+            table, idempotency_key, group_id=group_id, conversation_id=conversation_id, answer=transfer
         )
         writes = [
             *record,
@@ -105,11 +116,11 @@ def request_transfer(
         ]
         try:
             table.commit(writes)
-        except Refused as refused:
+        except ConditionFailed as refused:
             mine = refused.failed.get(TRANSFER)
             if mine is not None and items.nonce(mine) == nonce:
                 return items.transfer(mine)
-            raise_if_recorded(table, once, refused, caller=caller)
+            raise_if_recorded(table, idempotency_key, refused, caller=caller)
             continue
         return transfer
     raise UnavailableError("the conversation is busy; try again")
@@ -120,7 +131,7 @@ def _pending(transfer: Transfer) -> TransferPendingError:
 
 
 def list_transfers(
-    table: Table, *, caller: Caller, role: Role, after: Listed | None, limit: int
+    table: Table, *, caller: Caller, role: Role, after: ListKey | None, limit: int
 ) -> TransferPage:
     """Return a page of the transfers that wait for the caller or that the caller waits for."""
     page: list[Transfer] = []
@@ -142,8 +153,8 @@ def list_transfers(
     return TransferPage(page, None)
 
 
-def _place(transfer: Transfer) -> Listed:
-    return Listed(transfer.created_at, transfer.transfer_id)
+def _place(transfer: Transfer) -> ListKey:
+    return ListKey(transfer.created_at, transfer.transfer_id)
 
 
 def get_transfer(table: Table, *, caller: Caller, transfer_id: str) -> Transfer:
@@ -175,7 +186,7 @@ def delete_transfer(table: Table, *, caller: Caller, transfer_id: str) -> None:
         raise ForbiddenError("only the sender and the recipient may end a transfer")
     try:
         table.commit(table.write.delete_transfer(transfer))
-    except Refused as refused:
+    except ConditionFailed as refused:
         # It is gone: ended by this request's first attempt or by the other party, or accepted meanwhile.
         item = table.get([keys.group(transfer.group_id)]).get(keys.group(transfer.group_id))
         if item is None or items.group(item).owner != transfer.from_user_id:
@@ -183,12 +194,12 @@ def delete_transfer(table: Table, *, caller: Caller, transfer_id: str) -> None:
 
 
 def accept_transfer(
-    table: Table, *, caller: Caller, transfer_id: str, once: Once | None = None
+    table: Table, *, caller: Caller, transfer_id: str, idempotency_key: IdempotencyKey | None = None
 ) -> str | None:
     """Become the owner of the tree; the sender becomes a manager.
 
     Return the tree if its HEADs do not all name the new owner yet, so that the worker must go on; else None.
-    Raises NotFoundError, ForbiddenError unless the caller is the recipient, AnsweredBefore for a replay.
+    Raises NotFoundError, ForbiddenError unless the caller is the recipient, IdempotentReplay for a replay.
     """
     nonce = table.nonce()
     for attempt in range(ATTEMPTS_MAX):
@@ -197,7 +208,7 @@ def accept_transfer(
             transfer, group = _open(table, transfer_id)
         except NotFoundError:
             # The acceptance and its record come in one transaction, which may have been this very request's.
-            raise_if_answered(table, once, table.get(keys_of(once)), caller=caller)
+            raise_if_answered(table, idempotency_key, table.get(keys_of(idempotency_key)), caller=caller)
             raise
         if caller.user_id != transfer.to_user_id:
             raise ForbiddenError("only the recipient may accept a transfer")
@@ -206,7 +217,7 @@ def accept_transfer(
             continue
         record = record_answer(
             table,
-            once,
+            idempotency_key,
             group_id=transfer.group_id,
             conversation_id=transfer.conversation_id,
             answer=transfer,
@@ -214,9 +225,9 @@ def accept_transfer(
         try:
             at = ids.timestamp(table.now_s() * 1000)
             table.commit([*record, *table.write.accept_transfer(transfer, nonce=nonce, at=at)])
-        except Refused as refused:
+        except ConditionFailed as refused:
             if not _is_own_acceptance(table, transfer, nonce):
-                raise_if_recorded(table, once, refused, caller=caller)
+                raise_if_recorded(table, idempotency_key, refused, caller=caller)
                 continue
         try:
             finish_rewriting(table, transfer.group_id)
@@ -240,12 +251,12 @@ def finish_rewriting(table: Table, group_id: str) -> None:
     item = table.get([keys.group(group_id)]).get(keys.group(group_id))
     group = items.group(item) if item else None
     if group is None or not group.is_live or group.rewriting is None:
-        with contextlib.suppress(Refused):  # a transfer was accepted just now, and has this job to do
+        with contextlib.suppress(ConditionFailed):  # a transfer was accepted just now, and has this job to do
             table.commit(table.write.forget_rewriting(group_id))
         return
     heads = all_heads(table, group, only=("owner",))
     behind = (keys.in_head(i["SK"]["S"]) for i in heads if i["owner"]["S"] == group.rewriting)
-    with contextlib.suppress(Refused):  # another one has finished first
+    with contextlib.suppress(ConditionFailed):  # another one has finished first
         while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):
             _rewrite(table, group, conversation_ids)
         table.commit(table.write.end_rewriting(group))
@@ -271,12 +282,12 @@ def announce_rewriting(queue: Queue, group_id: str, *, lease: str | None = None,
 
 
 def _rewrite(table: Table, group: Group, conversation_ids: list[str]) -> None:
-    """Give the conversations' HEADs the tree's owner. Raises Refused when this rewriting is over."""
+    """Give the conversations' HEADs the tree's owner. Raises ConditionFailed when this rewriting is over."""
     left = conversation_ids
     while left:
         try:
             table.commit(table.write.rewrite_owner(group, left))
-        except Refused as refused:
+        except ConditionFailed as refused:
             if GROUP in refused.failed:
                 raise
             # These name the owner already, or are gone.

@@ -12,7 +12,7 @@ from enum import StrEnum
 from forklore.domain import ids, keys
 from forklore.errors import UnavailableError
 from forklore.storage import items
-from forklore.storage.connection import Refused
+from forklore.storage.connection import ConditionFailed
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.storage.writes import JOB, TRANSFER
@@ -83,7 +83,7 @@ def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
     until = ids.timestamp(now_ms + lease_s * 1000)
     try:
         table.commit([table.write.lease_job(key, was=held, until=until)])
-    except Refused as refused:
+    except ConditionFailed as refused:
         now_held = refused.failed[JOB]
         if (
             now_held is None or items.leased_until(now_held) != until

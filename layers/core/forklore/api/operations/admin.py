@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from forklore.api import answers, cursors, requests, results
-from forklore.api.operation import Answer, Call, Operation
+from forklore.api.operation import Answer, CheckedRequest, Operation
 from forklore.api.operations import conversations, entries, sharing
 from forklore.errors import ForbiddenError, ValidationError
 from forklore.usecases import conversations as usecases
@@ -17,22 +17,24 @@ from forklore.usecases import lists
 
 ADMIN, AUDITOR = "admin", "auditor"
 
-Run = Callable[[Call], Mapping[str, Any] | Answer | None]
+Run = Callable[[CheckedRequest], Mapping[str, Any] | Answer | None]
 
 
-def get_conversation(call: Call) -> Mapping[str, Any]:
+def get_conversation(request: CheckedRequest) -> Mapping[str, Any]:
     """Show any conversation, with the client that its context is bound to."""
-    shown = usecases.get_conversation(call.table, caller=call.caller, conversation_id=call.conversation_id)
+    shown = usecases.get_conversation(
+        request.table, caller=request.caller, conversation_id=request.conversation_id
+    )
     return answers.administered(shown)
 
 
-def list_conversations(call: Call) -> Mapping[str, Any]:
+def list_conversations(request: CheckedRequest) -> Mapping[str, Any]:
     """List everybody's conversations, or those of one user, tree by tree, the newest root first."""
-    query: requests.AdminListConversations = call.query
+    query: requests.AdminListConversations = request.query
     resource = json.dumps(["admin/conversations", query.user_id, query.mode, query.ancestry])
     page = lists.list_conversations(
-        call.table,
-        caller=call.caller,
+        request.table,
+        caller=request.caller,
         request=lists.ListRequest(
             mode=query.mode,
             ancestry=query.ancestry,
@@ -47,26 +49,26 @@ def list_conversations(call: Call) -> Mapping[str, Any]:
     }
 
 
-def list_children(call: Call) -> Mapping[str, Any]:
+def list_children(request: CheckedRequest) -> Mapping[str, Any]:
     """List the conversations that any conversation has started, oldest first."""
-    return conversations.list_children(call, show=answers.administered)
+    return conversations.list_children(request, show=answers.administered)
 
 
-def list_entries(call: Call) -> Mapping[str, Any]:
+def list_entries(request: CheckedRequest) -> Mapping[str, Any]:
     """List what any conversation shows, oldest first, with the context of all clients and epochs."""
-    return entries.list_entries(call)
+    return entries.list_entries(request)
 
 
 def _for(role: str, run: Run) -> Run:
     """Return `run` for callers with the role alone, as who sees all."""
 
-    def run_seeing_all(call: Call) -> Mapping[str, Any] | Answer | None:
-        justification: str | None = call.query.justification
-        if call.service.justification_required and not (justification or "").strip():
+    def run_seeing_all(request: CheckedRequest) -> Mapping[str, Any] | Answer | None:
+        justification: str | None = request.query.justification
+        if request.service.justification_required and not (justification or "").strip():
             raise ValidationError("this deployment asks for a justification", field="justification")
-        if not {role, ADMIN} & call.caller.roles:
+        if not {role, ADMIN} & request.caller.roles:
             raise ForbiddenError(f"this needs the role '{role}'")
-        return run(replace(call, caller=replace(call.caller, sees_all=True)))
+        return run(replace(request, caller=replace(request.caller, bypasses_membership=True)))
 
     run_seeing_all.__doc__ = run.__doc__
     return run_seeing_all

@@ -5,25 +5,25 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from forklore.api import answers, cursors, requests, results
-from forklore.api.operation import Answer, Call, Operation
+from forklore.api.operation import Answer, CheckedRequest, Operation
 from forklore.domain.ids import EntryId
 from forklore.domain.model import ForkPosition
 from forklore.usecases import children, conversations, deletion, forks, lists
-from forklore.usecases.opening import Shown
+from forklore.usecases.loading import ConversationDetails
 
 
-def check_health(_call: Call) -> Mapping[str, Any]:
+def check_health(_call: CheckedRequest) -> Mapping[str, Any]:
     """Tell that the service answers. It asks nothing of the table."""
     return {"status": "ok"}
 
 
-def create_conversation(call: Call) -> Mapping[str, Any]:
+def create_conversation(request: CheckedRequest) -> Mapping[str, Any]:
     """Create a conversation without entries."""
-    body: requests.CreateConversation = call.body
-    call.require_own(body.user_id)
+    body: requests.CreateConversation = request.body
+    request.require_own(body.user_id)
     shown = conversations.create_conversation(
-        call.table,
-        caller=call.caller,
+        request.table,
+        caller=request.caller,
         request=conversations.NewConversation(
             conversation_id=body.id,
             title=body.title,
@@ -31,26 +31,28 @@ def create_conversation(call: Call) -> Mapping[str, Any]:
             metadata=body.metadata.text if body.metadata else "{}",
             agent_id=body.agent_id,
         ),
-        once=call.once(answers.conversation),
+        idempotency_key=request.idempotency_key(answers.conversation),
     )
     return answers.conversation(shown)
 
 
-def get_conversation(call: Call) -> Mapping[str, Any]:
+def get_conversation(request: CheckedRequest) -> Mapping[str, Any]:
     """Show a conversation."""
     return answers.conversation(
-        conversations.get_conversation(call.table, caller=call.caller, conversation_id=call.conversation_id)
+        conversations.get_conversation(
+            request.table, caller=request.caller, conversation_id=request.conversation_id
+        )
     )
 
 
-def update_conversation(call: Call) -> Mapping[str, Any]:
+def update_conversation(request: CheckedRequest) -> Mapping[str, Any]:
     """Replace a conversation's title, tags or metadata."""
-    body: requests.UpdateConversation = call.body
-    call.require_own(body.user_id)
+    body: requests.UpdateConversation = request.body
+    request.require_own(body.user_id)
     shown = conversations.update_conversation(
-        call.table,
-        caller=call.caller,
-        conversation_id=call.conversation_id,
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
         change=conversations.Change(
             has_title="title" in body.model_fields_set,
             title=body.title,
@@ -61,25 +63,25 @@ def update_conversation(call: Call) -> Mapping[str, Any]:
     return answers.conversation(shown)
 
 
-def delete_conversation(call: Call) -> Answer:
+def delete_conversation(request: CheckedRequest) -> Answer:
     """Delete the conversation's whole fork tree, and every tree started from it."""
     is_closed = deletion.delete_conversation(
-        call.table,
-        call.service.queue,
-        caller=call.caller,
-        conversation_id=call.conversation_id,
-        wait_s=call.service.delete_wait_s,
+        request.table,
+        request.service.queue,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+        wait_s=request.service.delete_wait_s,
     )
     return Answer(204 if is_closed else 202, None)
 
 
-def list_conversations(call: Call) -> Mapping[str, Any]:
+def list_conversations(request: CheckedRequest) -> Mapping[str, Any]:
     """List the caller's conversations, tree by tree, the newest root first."""
-    query: requests.ListConversations = call.query
-    resource = json.dumps(["conversations", call.caller.user_id, query.mode, query.ancestry, query.query])
+    query: requests.ListConversations = request.query
+    resource = json.dumps(["conversations", request.caller.user_id, query.mode, query.ancestry, query.query])
     page = lists.list_conversations(
-        call.table,
-        caller=call.caller,
+        request.table,
+        caller=request.caller,
         request=lists.ListRequest(
             mode=query.mode,
             ancestry=query.ancestry,
@@ -94,16 +96,16 @@ def list_conversations(call: Call) -> Mapping[str, Any]:
     }
 
 
-def fork_conversation(call: Call) -> Mapping[str, Any]:
+def fork_conversation(request: CheckedRequest) -> Mapping[str, Any]:
     """Fork a conversation before or after an entry, or at its head. Nothing is copied."""
-    body: requests.ForkConversation = call.body
-    call.require_own(body.user_id)
+    body: requests.ForkConversation = request.body
+    request.require_own(body.user_id)
     at_head = body.at_entry_id is None
     shown = forks.fork_conversation(
-        call.table,
-        caller=call.caller,
+        request.table,
+        caller=request.caller,
         request=forks.ForkRequest(
-            source_id=call.conversation_id,
+            source_id=request.conversation_id,
             fork_id=body.id,
             anchor=None if body.at_entry_id is None else EntryId(body.at_entry_id),
             position=ForkPosition.AFTER if at_head else ForkPosition(body.position or "before"),
@@ -112,21 +114,21 @@ def fork_conversation(call: Call) -> Mapping[str, Any]:
             metadata=body.metadata.text if body.metadata else "{}",
             agent_id=body.agent_id,
             reset_metrics=body.reset_metrics is not False,
-            if_match=None if call.if_match is None else EntryId(call.if_match),
+            if_match=None if request.if_match is None else EntryId(request.if_match),
         ),
-        once=call.once(answers.conversation),
+        idempotency_key=request.idempotency_key(answers.conversation),
     )
     return answers.conversation(shown)
 
 
-def list_forks(call: Call) -> Mapping[str, Any]:
+def list_forks(request: CheckedRequest) -> Mapping[str, Any]:
     """List every conversation of the fork tree, the root and the asked one included, oldest first."""
-    query: requests.ListPage = call.query
-    conversation_id = call.conversation_id
+    query: requests.ListPage = request.query
+    conversation_id = request.conversation_id
     resource = f"forks/{conversation_id}"
     page = forks.list_forks(
-        call.table,
-        caller=call.caller,
+        request.table,
+        caller=request.caller,
         conversation_id=conversation_id,
         after=lambda: cursors.to_listed_or_id(resource, query.after_cursor),
         limit=query.limit,
@@ -138,15 +140,15 @@ def list_forks(call: Call) -> Mapping[str, Any]:
 
 
 def list_children(
-    call: Call, *, show: Callable[[Shown], dict[str, Any]] = answers.conversation
+    request: CheckedRequest, *, show: Callable[[ConversationDetails], dict[str, Any]] = answers.conversation
 ) -> Mapping[str, Any]:
     """List the conversations that this one has started, oldest first, as far as you may see them."""
-    query: requests.ListPage = call.query
-    conversation_id = call.conversation_id
+    query: requests.ListPage = request.query
+    conversation_id = request.conversation_id
     resource = f"children/{conversation_id}"
     page = children.list_children(
-        call.table,
-        caller=call.caller,
+        request.table,
+        caller=request.caller,
         conversation_id=conversation_id,
         after=lambda: cursors.to_listed_or_id(resource, query.after_cursor),
         limit=query.limit,

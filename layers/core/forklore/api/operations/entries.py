@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from forklore.api import answers, requests, results
-from forklore.api.operation import Call, Operation
+from forklore.api.operation import CheckedRequest, Operation
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel
@@ -13,10 +13,10 @@ from forklore.usecases import context, entries
 from forklore.usecases.drafts import Draft
 
 
-def append_entry(call: Call) -> Mapping[str, Any]:
+def append_entry(request: CheckedRequest) -> Mapping[str, Any]:
     """Append one entry, or several at once; a conversation that does not exist is created."""
-    body = call.body.root
-    conversation_id = _id_that_may_be_new(call)
+    body = request.body.root
+    conversation_id = _id_that_may_be_new(request)
     fork = None
     if body.forked_at_conversation_id is not None:
         entry_id = body.forked_at_entry_id
@@ -26,23 +26,23 @@ def append_entry(call: Call) -> Mapping[str, Any]:
         start = entries.Start(body.started_by_conversation_id, body.started_by_entry_id)
     is_batch = isinstance(body, requests.AppendEntries)
     appended = entries.append_entries(
-        call.table,
-        caller=call.caller,
+        request.table,
+        caller=request.caller,
         request=entries.Append(
             conversation_id=conversation_id,
-            drafts=[_draft(call, fields) for fields in body.drafts],
+            drafts=[_draft(request, fields) for fields in body.drafts],
             fork=fork,
             start=start,
-            if_match=None if call.if_match is None else EntryId(call.if_match),
-            once=call.once(lambda _answer: {}),
+            if_match=None if request.if_match is None else EntryId(request.if_match),
+            idempotency_key=request.idempotency_key(lambda _answer: {}),
         ),
     )
     shown = [answers.entry(entry) for entry in appended]
     return {"data": shown} if is_batch else shown[0]
 
 
-def _draft(call: Call, fields: requests.EntryFields) -> Draft:
-    call.require_own(fields.user_id)
+def _draft(request: CheckedRequest, fields: requests.EntryFields) -> Draft:
+    request.require_own(fields.user_id)
     channel = fields.channel or Channel.HISTORY
     says_history = fields.channel is None and content.is_history_type(fields.content_type)
     if fields.channel is Channel.HISTORY or says_history:
@@ -62,15 +62,15 @@ def _draft(call: Call, fields: requests.EntryFields) -> Draft:
     )
 
 
-def list_entries(call: Call) -> Mapping[str, Any]:
+def list_entries(request: CheckedRequest) -> Mapping[str, Any]:
     """List what a conversation shows, oldest first; with `allForks` every entry of its fork tree."""
-    query: requests.ListEntries | requests.AdminListEntries = call.query
+    query: requests.ListEntries | requests.AdminListEntries = request.query
     page = entries.list_entries(
-        call.table,
-        caller=call.caller,
-        request=entries.Listing(
-            conversation_id=call.conversation_id,
-            cut=entries.Cut(_position(query.after_cursor), _position(query.before_cursor), query.tail),
+        request.table,
+        caller=request.caller,
+        request=entries.ListEntriesRequest(
+            conversation_id=request.conversation_id,
+            cut=entries.PageStart(_position(query.after_cursor), _position(query.before_cursor), query.tail),
             limit=query.limit,
             channel=query.channel,
             epoch=query.epoch or "latest",
@@ -85,15 +85,15 @@ def list_entries(call: Call) -> Mapping[str, Any]:
     }
 
 
-def sync_context(call: Call) -> Mapping[str, Any]:
+def sync_context(request: CheckedRequest) -> Mapping[str, Any]:
     """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch is written."""
-    body: requests.SyncContext = call.body
-    conversation_id = _id_that_may_be_new(call)
-    call.require_own(body.user_id)
+    body: requests.SyncContext = request.body
+    conversation_id = _id_that_may_be_new(request)
+    request.require_own(body.user_id)
     content.check_elements(body.content.value)
     synced = context.sync_context(
-        call.table,
-        caller=call.caller,
+        request.table,
+        caller=request.caller,
         conversation_id=conversation_id,
         draft=Draft(
             channel=Channel.CONTEXT,
@@ -103,14 +103,14 @@ def sync_context(call: Call) -> Mapping[str, Any]:
             usage=requests.usage_of(body.usage),
             usage_json=body.usage.text if body.usage else None,
         ),
-        once=call.once(lambda _answer: {}),
+        idempotency_key=request.idempotency_key(lambda _answer: {}),
     )
     return answers.synced(synced)
 
 
-def _id_that_may_be_new(call: Call) -> str:
+def _id_that_may_be_new(request: CheckedRequest) -> str:
     """Return the conversation that the path names and the request may create."""
-    conversation_id = call.path["conversationId"]
+    conversation_id = request.path["conversationId"]
     if not ids.is_uuid(conversation_id):
         raise ValidationError("the conversation's id must be a lower-case UUID", field="conversationId")
     return conversation_id

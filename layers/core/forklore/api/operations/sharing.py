@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from forklore.api import answers, cursors, requests, results
-from forklore.api.operation import Call, Operation
+from forklore.api.operation import CheckedRequest, Operation
 from forklore.domain import ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.users import is_user_id
@@ -17,14 +17,14 @@ _IN_PATH = re.compile(r"[A-Za-z0-9_.@:+-]+")
 """The user ids that a path can name. API Gateway decodes a path, perhaps twice, and cuts it at a `?`."""
 
 
-def list_memberships(call: Call) -> Mapping[str, Any]:
+def list_memberships(request: CheckedRequest) -> Mapping[str, Any]:
     """List who may use the conversation's fork tree, oldest first."""
-    query: requests.ListMembers = call.query
-    resource = f"memberships/{call.conversation_id}"
+    query: requests.ListMembers = request.query
+    resource = f"memberships/{request.conversation_id}"
     page = sharing.list_memberships(
-        call.table,
-        caller=call.caller,
-        conversation_id=call.conversation_id,
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
         after=lambda: cursors.to_member(resource, query.after_cursor),
         limit=query.limit,
     )
@@ -34,63 +34,66 @@ def list_memberships(call: Call) -> Mapping[str, Any]:
     }
 
 
-def share_conversation(call: Call) -> Mapping[str, Any]:
+def share_conversation(request: CheckedRequest) -> Mapping[str, Any]:
     """Make a user a member of the conversation's fork tree."""
-    body: requests.ShareConversation = call.body
+    body: requests.ShareConversation = request.body
     membership = sharing.share_conversation(
-        call.table,
-        caller=call.caller,
-        conversation_id=call.conversation_id,
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
         user_id=body.user_id,
         level=AccessLevel(body.access_level),
-        once=call.once(answers.membership),
+        idempotency_key=request.idempotency_key(answers.membership),
     )
     return answers.membership(membership)
 
 
-def update_membership(call: Call) -> Mapping[str, Any]:
+def update_membership(request: CheckedRequest) -> Mapping[str, Any]:
     """Change a member's access level."""
-    body: requests.UpdateMembership = call.body
+    body: requests.UpdateMembership = request.body
     membership = sharing.update_membership(
-        call.table,
-        caller=call.caller,
-        conversation_id=call.conversation_id,
-        user_id=_user_id(call),
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+        user_id=_user_id(request),
         level=AccessLevel(body.access_level),
     )
     return answers.membership(membership)
 
 
-def remove_membership(call: Call) -> None:
+def remove_membership(request: CheckedRequest) -> None:
     """End a membership: that of a member you have a say in, or your own."""
     sharing.remove_membership(
-        call.table, caller=call.caller, conversation_id=call.conversation_id, user_id=_user_id(call)
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+        user_id=_user_id(request),
     )
 
 
-def request_transfer(call: Call) -> Mapping[str, Any]:
+def request_transfer(request: CheckedRequest) -> Mapping[str, Any]:
     """Offer the ownership of a conversation's fork tree to a member."""
-    body: requests.RequestTransfer = call.body
-    call.require_own(body.user_id)
+    body: requests.RequestTransfer = request.body
+    request.require_own(body.user_id)
     if not ids.is_uuid(body.conversation_id):
         raise NotFoundError(f"no conversation {brief(body.conversation_id)}")
     transfer = transfers.request_transfer(
-        call.table,
-        caller=call.caller,
+        request.table,
+        caller=request.caller,
         conversation_id=body.conversation_id,
         new_owner=body.new_owner_user_id,
-        once=call.once(answers.transfer),
+        idempotency_key=request.idempotency_key(answers.transfer),
     )
     return answers.transfer(transfer)
 
 
-def list_transfers(call: Call) -> Mapping[str, Any]:
+def list_transfers(request: CheckedRequest) -> Mapping[str, Any]:
     """List the pending transfers that you have sent or that wait for you, oldest first."""
-    query: requests.ListTransfers = call.query
-    resource = f"transfers/{query.role}/{call.caller.user_id}"
+    query: requests.ListTransfers = request.query
+    resource = f"transfers/{query.role}/{request.caller.user_id}"
     page = transfers.list_transfers(
-        call.table,
-        caller=call.caller,
+        request.table,
+        caller=request.caller,
         role=query.role,
         after=cursors.to_listed(resource, query.after_cursor),
         limit=query.limit,
@@ -101,33 +104,33 @@ def list_transfers(call: Call) -> Mapping[str, Any]:
     }
 
 
-def get_transfer(call: Call) -> Mapping[str, Any]:
+def get_transfer(request: CheckedRequest) -> Mapping[str, Any]:
     """Show a pending transfer to its sender or recipient."""
     return answers.transfer(
-        transfers.get_transfer(call.table, caller=call.caller, transfer_id=_transfer_id(call))
+        transfers.get_transfer(request.table, caller=request.caller, transfer_id=_transfer_id(request))
     )
 
 
-def delete_transfer(call: Call) -> None:
+def delete_transfer(request: CheckedRequest) -> None:
     """Cancel a transfer as its sender, or decline it as its recipient."""
-    transfers.delete_transfer(call.table, caller=call.caller, transfer_id=_transfer_id(call))
+    transfers.delete_transfer(request.table, caller=request.caller, transfer_id=_transfer_id(request))
 
 
-def accept_transfer(call: Call) -> None:
+def accept_transfer(request: CheckedRequest) -> None:
     """Become the owner; the sender becomes a manager."""
     half_done = transfers.accept_transfer(
-        call.table,
-        caller=call.caller,
-        transfer_id=_transfer_id(call),
-        once=call.once(lambda _answer: None),
+        request.table,
+        caller=request.caller,
+        transfer_id=_transfer_id(request),
+        idempotency_key=request.idempotency_key(lambda _answer: None),
     )
     if half_done is not None:
-        transfers.announce_rewriting(call.service.queue, half_done)
+        transfers.announce_rewriting(request.service.queue, half_done)
 
 
-def _user_id(call: Call) -> str:
+def _user_id(request: CheckedRequest) -> str:
     """Return the member that the query names. Raises NotFoundError for what can be no user."""
-    query: requests.OneMember = call.query
+    query: requests.OneMember = request.query
     if not is_user_id(query.user_id):
         raise NotFoundError("no such member")
     return query.user_id
@@ -136,12 +139,12 @@ def _user_id(call: Call) -> str:
 def _by_path(operation: Operation) -> Operation:
     """Return the operation with the member in the path instead of the query: an older form of its route."""
 
-    def run(call: Call) -> Any:
-        user_id = call.path["userId"]
+    def run(request: CheckedRequest) -> Any:
+        user_id = request.path["userId"]
         if not _IN_PATH.fullmatch(user_id):
             message = "a path names members of the characters A-Za-z0-9_.@:+- only; name others by ?userId="
             raise ValidationError(message, field="userId")
-        return operation.run(replace(call, query=requests.OneMember.model_validate({"userId": user_id})))
+        return operation.run(replace(request, query=requests.OneMember.model_validate({"userId": user_id})))
 
     run.__doc__ = operation.run.__doc__
     run.__module__ = operation.run.__module__
@@ -154,9 +157,9 @@ def _by_path(operation: Operation) -> Operation:
     )
 
 
-def _transfer_id(call: Call) -> str:
+def _transfer_id(request: CheckedRequest) -> str:
     """Return the transfer that the path names. Raises NotFoundError for what can be no id."""
-    transfer_id = call.path["transferId"]
+    transfer_id = request.path["transferId"]
     if not ids.is_uuid(transfer_id):
         raise NotFoundError(f"no transfer {brief(transfer_id)}")
     return transfer_id

@@ -8,7 +8,20 @@ from forklore.domain.keys import Key
 from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
 from forklore.storage.table import LOOKS_MAX, Table
 from tests.support.tables import Request, Store, Wire
-from tests.usecases.builders import BOB, EVE, FORK, OTHER, ROOT, append, fork, once, page, read, say, show
+from tests.usecases.builders import (
+    BOB,
+    EVE,
+    FORK,
+    OTHER,
+    ROOT,
+    append,
+    fork,
+    idempotency_key,
+    page,
+    read,
+    say,
+    show,
+)
 
 PARTS = {
     "group": keys.group(ROOT),
@@ -90,7 +103,7 @@ def test_an_unknown_id_is_looked_up_once(store: Store, table: Table) -> None:
 
 
 def test_a_tree_that_is_being_deleted_is_looked_up_no_more_than_a_live_one(forked: Store) -> None:
-    forked.bury(ROOT)
+    forked.mark_deleted(ROOT)
     table = forked.process()
     wire = Wire.of(table)
 
@@ -101,11 +114,11 @@ def test_a_tree_that_is_being_deleted_is_looked_up_no_more_than_a_live_one(forke
 
 
 def test_a_replay_whose_entry_is_read_too_early_reads_it_again(store: Store, table: Table) -> None:
-    [first] = append(table, ROOT, "once", once=once())
+    [first] = append(table, ROOT, "once", idempotency_key=idempotency_key())
     lacking(table, keys.entry(ROOT, first.entry_id), times=2)
 
     with store.unchanged():
-        assert append(table, ROOT, "once", once=once()) == [first]
+        assert append(table, ROOT, "once", idempotency_key=idempotency_key()) == [first]
 
 
 def test_a_body_of_which_a_part_is_read_too_early_is_read_again(table: Table) -> None:
@@ -118,12 +131,12 @@ def test_a_body_of_which_a_part_is_read_too_early_is_read_again(table: Table) ->
 
 @pytest.mark.parametrize("stays_away", ["entry", "part"])
 def test_what_stays_away_although_it_was_written_is_asked_for_later(table: Table, stays_away: str) -> None:
-    [entry] = append(table, ROOT, random_text(100_000), once=once())
+    [entry] = append(table, ROOT, random_text(100_000), idempotency_key=idempotency_key())
     key = keys.entry(ROOT, entry.entry_id) if stays_away == "entry" else keys.blob(ROOT, entry.entry_id, 0)
     lacking(table, key, times=1_000)
 
     with pytest.raises(UnavailableError):
-        append(table, ROOT, "again", once=once())
+        append(table, ROOT, "again", idempotency_key=idempotency_key())
 
 
 def random_text(size: int) -> str:

@@ -20,7 +20,7 @@ TURN_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class CachedConversation:
     """group_id and client_id never change. Hints: owner, tip, titled, and the epochs seen, by client."""
 
     group_id: str
@@ -33,7 +33,7 @@ class Facts:
     @classmethod
     def of(
         cls, conversation: Conversation, head: Head, epochs: tuple[tuple[str, Epoch], ...] = ()
-    ) -> "Facts":
+    ) -> "CachedConversation":
         return cls(
             group_id=conversation.group_id,
             client_id=conversation.client_id,
@@ -46,16 +46,16 @@ class Facts:
     def epoch_of(self, client_id: str) -> Epoch | None:
         return dict(self.epochs).get(client_id)
 
-    def with_epoch(self, client_id: str, epoch: Epoch) -> "Facts":
+    def with_epoch(self, client_id: str, epoch: Epoch) -> "CachedConversation":
         return replace(self, epochs=tuple((dict(self.epochs) | {client_id: epoch}).items()))
 
 
-class Known:
-    """A bounded memory of Facts by conversation id, least recently used first out. Safe under threads."""
+class ConversationCache:
+    """A bounded cache by conversation id; the least recently used leaves first. Safe under threads."""
 
     def __init__(self, conversations_max: int = CONVERSATIONS_MAX) -> None:
         self._max = conversations_max
-        self._facts: OrderedDict[str, Facts] = OrderedDict()
+        self._cached: OrderedDict[str, CachedConversation] = OrderedDict()
         self._full: set[str] = set()
         self._lock = threading.Lock()
         self._turns = [threading.RLock() for _ in range(TURNS)]
@@ -75,23 +75,23 @@ class Known:
             if is_ours:
                 turn.release()
 
-    def get(self, conversation_id: str) -> Facts | None:
+    def get(self, conversation_id: str) -> CachedConversation | None:
         with self._lock:
-            facts = self._facts.get(conversation_id)
-            if facts is not None:
-                self._facts.move_to_end(conversation_id)
-            return facts
+            cached = self._cached.get(conversation_id)
+            if cached is not None:
+                self._cached.move_to_end(conversation_id)
+            return cached
 
-    def put(self, conversation_id: str, facts: Facts) -> None:
+    def put(self, conversation_id: str, cached: CachedConversation) -> None:
         with self._lock:
-            self._facts[conversation_id] = facts
-            self._facts.move_to_end(conversation_id)
-            if len(self._facts) > self._max:
-                self._facts.popitem(last=False)
+            self._cached[conversation_id] = cached
+            self._cached.move_to_end(conversation_id)
+            if len(self._cached) > self._max:
+                self._cached.popitem(last=False)
 
     def forget(self, conversation_id: str) -> None:
         with self._lock:
-            self._facts.pop(conversation_id, None)
+            self._cached.pop(conversation_id, None)
 
     def mark_full(self, group_id: str) -> None:
         """Note that a tree is near the size that an item collection may have."""

@@ -12,14 +12,14 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Caller, Conversation, Head
 from forklore.errors import NotFoundError, brief
 from forklore.storage import items
+from forklore.storage.cache import CachedConversation
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
-from forklore.storage.known import Facts
 from forklore.storage.table import LOOKS_MAX, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class LoadedConversation:
     """A live conversation as it was read. level: the caller's; None for someone who is not a member."""
 
     conversation: Conversation
@@ -33,14 +33,14 @@ class Opened:
         return ancestry.view_of(self.conversation.conversation_id, self.path)
 
     @property
-    def shown(self) -> "Shown":
+    def details(self) -> "ConversationDetails":
         """The conversation as its member sees it."""
         assert self.level is not None, "shown to a member only"
-        return Shown(self.conversation, self.head, self.level, self.group.owner)
+        return ConversationDetails(self.conversation, self.head, self.level, self.group.owner)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ConversationDetails:
     """A conversation as a member of level `level` sees it. owner: the tree's."""
 
     conversation: Conversation
@@ -56,40 +56,40 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LookUp:
     """What a look-up found. exists: whether the id is or was in use. beside: the other items asked for."""
 
     exists: bool
-    opened: Opened | None
-    beside: Mapping[Key, Item]
+    loaded: LoadedConversation | None
+    found: Mapping[Key, Item]
 
-    def require(self, conversation_id: str, least: AccessLevel) -> Opened:
-        """Return the conversation. Raises NotFoundError without one, ForbiddenError below `least`."""
-        if self.opened is None:
+    def require(self, conversation_id: str, minimum: AccessLevel) -> LoadedConversation:
+        """Return the conversation. Raises NotFoundError without one, ForbiddenError below `minimum`."""
+        if self.loaded is None:
             raise NotFoundError(f"no conversation {brief(conversation_id)}")
-        access.require(self.opened.level, least)
-        return self.opened
+        access.require(self.loaded.level, minimum)
+        return self.loaded
 
 
-def open_conversation(
-    table: Table, conversation_id: str, *, caller: Caller, least: AccessLevel = AccessLevel.READER
-) -> Opened:
+def load_conversation(
+    table: Table, conversation_id: str, *, caller: Caller, minimum: AccessLevel = AccessLevel.READER
+) -> LoadedConversation:
     """Return a conversation that the caller may use at level `least`.
 
     Raises NotFoundError if there is none or it is deleted, ForbiddenError if the caller's level is too low.
     """
-    return find(table, conversation_id, caller=caller).require(conversation_id, least)
+    return look_up(table, conversation_id, caller=caller).require(conversation_id, minimum)
 
 
-def find(
+def look_up(
     table: Table,
     conversation_id: str,
     *,
     caller: Caller,
-    beside: Iterable[Key] = (),
+    extra_keys: Iterable[Key] = (),
     in_group: Callable[[str], Iterable[Key]] = lambda _group_id: (),
     existed: bool = False,
-) -> Found:
+) -> LookUp:
     """Look a conversation up, and further items in the same request; a root has no PATH.
 
     beside: keys that do not depend on the tree. in_group: makes keys from the tree's id. The tree is known
@@ -108,37 +108,37 @@ def find(
         ]
 
     user_id = caller.user_id
-    beside, pointer_key = list(beside), keys.pointer(conversation_id)
-    facts = table.known.get(conversation_id)
+    extra_keys, pointer_key = list(extra_keys), keys.pointer(conversation_id)
+    cached = table.cache.get(conversation_id)
     found: dict[Key, Item] = {}
     for attempt in range(LOOKS_MAX):
         table.pause(attempt)
-        if facts is not None:
-            group_id = facts.group_id
-            found = table.get([*group_keys(group_id), *beside])
+        if cached is not None:
+            group_id = cached.group_id
+            found = table.get([*group_keys(group_id), *extra_keys])
         else:
             group_id = conversation_id
-            found = table.get([pointer_key, *group_keys(group_id), *beside])
+            found = table.get([pointer_key, *group_keys(group_id), *extra_keys])
             item = found.get(pointer_key)
             pointer = items.pointer(item, now_s=table.now_s()) if item else None
             if pointer is None and existed:
                 continue
             if pointer is None or pointer.group_id is None:
-                return Found(pointer is not None, None, found)
+                return LookUp(pointer is not None, None, found)
             if pointer.group_id != group_id:
                 group_id = pointer.group_id
                 found |= table.get(group_keys(group_id))
         if not _is_torn(found, conversation_id, group_id, user_id):
-            opened = _opened(found, conversation_id, group_id, caller)
-            if opened is not None:
-                _learn(table, opened)
-                return Found(True, opened, found)
-            if facts is None:
+            loaded = _opened(found, conversation_id, group_id, caller)
+            if loaded is not None:
+                _learn(table, loaded)
+                return LookUp(True, loaded, found)
+            if cached is None:
                 break
-        if facts is not None:
-            table.known.forget(conversation_id)
-            facts = None
-    return Found(True, None, found)
+        if cached is not None:
+            table.cache.forget(conversation_id)
+            cached = None
+    return LookUp(True, None, found)
 
 
 def _is_torn(found: Mapping[Key, Item], conversation_id: str, group_id: str, user_id: str) -> bool:
@@ -159,20 +159,22 @@ def _is_torn(found: Mapping[Key, Item], conversation_id: str, group_id: str, use
     )
 
 
-def _opened(found: Mapping[Key, Item], conversation_id: str, group_id: str, caller: Caller) -> Opened | None:
+def _opened(
+    found: Mapping[Key, Item], conversation_id: str, group_id: str, caller: Caller
+) -> LoadedConversation | None:
     group = found.get(keys.group(group_id))
     conversation = found.get(keys.conversation(group_id, conversation_id))
     head = found.get(keys.head(group_id, conversation_id))
     if group is None or conversation is None or head is None:
         return None
-    opened = Opened(
+    loaded = LoadedConversation(
         items.conversation(conversation),
         items.head(head),
         items.group(group),
         items.path(found.get(keys.path(group_id, conversation_id))),
         level_of(caller, found.get(keys.member(group_id, caller.user_id))),
     )
-    return opened if opened.group.is_live else None
+    return loaded if loaded.group.is_live else None
 
 
 def keys_of_root(group_id: str, caller: Caller) -> list[Key]:
@@ -185,18 +187,18 @@ def keys_of_root(group_id: str, caller: Caller) -> list[Key]:
     ]
 
 
-def root_of(found: Mapping[Key, Item], group_id: str, caller: Caller) -> Opened | None:
+def root_of(found: Mapping[Key, Item], group_id: str, caller: Caller) -> LoadedConversation | None:
     """Return a tree's root from its items; None where there is none that lives."""
     return _opened(found, group_id, group_id, caller)
 
 
 def level_of(caller: Caller, member: Item | None) -> AccessLevel | None:
     """Return the caller's access level, given their membership; one who sees all is taken for the owner."""
-    return AccessLevel.OWNER if caller.sees_all else items.level(member)
+    return AccessLevel.OWNER if caller.bypasses_membership else items.level(member)
 
 
-def _learn(table: Table, opened: Opened) -> None:
-    conversation, head = opened.conversation, opened.head
-    known = table.known.get(conversation.conversation_id)
-    facts = Facts.of(conversation, head, known.epochs if known else ())
-    table.known.put(conversation.conversation_id, facts)
+def _learn(table: Table, loaded: LoadedConversation) -> None:
+    conversation, head = loaded.conversation, loaded.head
+    known = table.cache.get(conversation.conversation_id)
+    cached = CachedConversation.of(conversation, head, known.epochs if known else ())
+    table.cache.put(conversation.conversation_id, cached)

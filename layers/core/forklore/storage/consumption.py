@@ -11,7 +11,7 @@ _UNPROCESSED = ("UnprocessedItems", "UnprocessedKeys")
 _GIGABYTE = 1 << 30
 
 
-class Usage:
+class Consumption:
     """Counts of one request, whose calls may overlap: safe under threads.
 
     calls: sent to DynamoDB, with `retries`: those that repeat one that failed; what a batch left undone is

@@ -12,10 +12,10 @@ from forklore.domain.keys import Key
 from forklore.errors import UnavailableError
 from forklore.storage import items
 from forklore.storage.clock import Clock, system_ms
-from forklore.storage.connection import Refused, Write
+from forklore.storage.connection import ConditionFailed, Write
+from forklore.storage.consumption import Consumption
 from forklore.storage.items import text
 from forklore.storage.table import Table
-from forklore.storage.usage import Usage
 from tests.support.tables import NAME, Answer, Store, Wire, cancelled, failure
 
 GROUP = "00000000-0000-4000-8000-000000000001"
@@ -32,20 +32,20 @@ CHECK = Write(
 )
 
 
-def read(table: Table) -> Usage:
+def read(table: Table) -> Consumption:
     """Return what reading one item counts."""
-    usage = Usage()
+    usage = Consumption()
     table.within(20, usage=usage).get([Key("p", "0")])
     return usage
 
 
-def write(table: Table) -> Usage:
-    usage = Usage()
+def write(table: Table) -> Consumption:
+    usage = Consumption()
     table.within(20, usage=usage).commit([PUT])
     return usage
 
 
-def counts(usage: Usage) -> tuple[int, int, int, int]:
+def counts(usage: Consumption) -> tuple[int, int, int, int]:
     return usage.calls, usage.retries, usage.conflicts, usage.throttles
 
 
@@ -75,8 +75,8 @@ def test_what_is_tried_again_is_counted_with_its_reason(
 
 
 def test_a_condition_that_does_not_hold_is_a_call_and_no_conflict(store: Store, table: Table) -> None:
-    usage = Usage()
-    with pytest.raises(Refused):
+    usage = Consumption()
+    with pytest.raises(ConditionFailed):
         table.within(20, usage=usage).commit([CHECK])
 
     assert counts(usage) == (1, 0, 0, 0)
@@ -84,7 +84,7 @@ def test_a_condition_that_does_not_hold_is_a_call_and_no_conflict(store: Store, 
 
 def test_a_request_that_ran_out_of_time_has_its_calls_counted(table: Table) -> None:
     Wire.of(table).before(lambda _: failure("ThrottlingException"))
-    usage = Usage()
+    usage = Consumption()
     with pytest.raises(UnavailableError):
         table.within(20, usage=usage).get([Key("p", "0")])
 
@@ -97,7 +97,7 @@ def test_what_a_batch_leaves_undone_is_throttled(table: Table) -> None:
             answer["UnprocessedItems"] = {NAME: [{"DeleteRequest": {"Key": items.key_of(Key("p", "0"))}}]}
 
     Wire.of(table).after(half)
-    usage = Usage()
+    usage = Consumption()
     table.within(20, usage=usage).delete([Key("p", "0")])
 
     assert counts(usage) == (2, 0, 0, 1)
@@ -121,7 +121,7 @@ def test_what_a_batch_leaves_undone_is_throttled(table: Table) -> None:
     ],
 )
 def test_units_are_read_or_written(operation: str, consumed: Any, units: tuple[float, float]) -> None:
-    usage = Usage()
+    usage = Consumption()
     usage.count_answer(operation, {"ConsumedCapacity": consumed})
     usage.count_answer(operation, {})
 
@@ -130,7 +130,7 @@ def test_units_are_read_or_written(operation: str, consumed: Any, units: tuple[f
 
 def test_every_call_asks_for_its_units_and_they_are_summed(store: Store, table: Table) -> None:
     wire = Wire.of(table)
-    usage = Usage()
+    usage = Consumption()
     request = table.within(20, usage=usage)
     request.commit([PUT])
     request.get([keys.pointer("x"), Key("p", "0")])
@@ -143,7 +143,7 @@ def test_every_call_asks_for_its_units_and_they_are_summed(store: Store, table: 
 
 
 def test_calls_side_by_side_are_all_counted(table: Table) -> None:
-    usage = Usage()
+    usage = Consumption()
 
     def count(_thread: int) -> None:
         for _ in range(500):
@@ -158,7 +158,7 @@ def test_calls_side_by_side_are_all_counted(table: Table) -> None:
 
 
 def test_each_request_counts_its_own(table: Table) -> None:
-    first, second = Usage(), Usage()
+    first, second = Consumption(), Consumption()
     one, other = table.within(20, usage=first), table.within(20, usage=second)
     one.get([Key("p", "0")])
     other.get([Key("p", "0")])
@@ -176,7 +176,7 @@ def test_the_largest_tree_of_a_request_is_kept_as_bytes(table: Table) -> None:
         }
 
     Wire.of(table).after(measure)
-    usage = Usage()
+    usage = Consumption()
     request = table.within(20, usage=usage)
     seen = []
     for _ in range(3):
@@ -184,14 +184,14 @@ def test_the_largest_tree_of_a_request_is_kept_as_bytes(table: Table) -> None:
         seen.append(usage.largest_tree_bytes)
 
     assert seen == [0, 8 << 30, 8 << 30]
-    assert Usage().largest_tree_bytes is None
+    assert Consumption().largest_tree_bytes is None
 
 
 @pytest.mark.parametrize(("ahead_ms", "expected"), [(OFFSET_MAX_MS + 5_000, 1), (OFFSET_MAX_MS - 5_000, 0)])
 def test_a_head_far_ahead_of_the_clock_is_counted_once_and_continued(
     table: Table, ahead_ms: int, expected: int
 ) -> None:
-    usage = Usage()
+    usage = Consumption()
     request = table.within(20, usage=usage)
     last = ids.fresh_id(system_ms() + ahead_ms, 0)
     after = request.mint(request.mint(last))
@@ -209,4 +209,4 @@ def test_how_far_the_clock_is_off_is_kept(store: Store, minutes: int) -> None:
 
     assert offset_ms is not None
     assert abs(offset_ms - minutes * 60_000) <= 2_000
-    assert Usage().clock_offset_ms is None
+    assert Consumption().clock_offset_ms is None
