@@ -1015,7 +1015,7 @@ def test_a_context_is_appended_although_another_thread_appends_after_each_refusa
 def test_a_turn_is_waited_for_no_longer_than_the_request_has_time(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known, "TURN_SECONDS", 30.0)
+    monkeypatch.setattr(cache, "TURN_SECONDS", 30.0)
     begun = threading.Event()
     ended = threading.Event()
 

@@ -264,12 +264,13 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
     Raises ValidationError if the anchor is no history entry that the source shows.
     """
     view, anchor, position = source.loaded.view, source.anchor, request.position
+    field_name = "forkedAtEntryId" if request.drafts else "atEntryId"
     if anchor is not None:
         owner, entry_id = anchor.entry.conversation_id, anchor.entry_id
         if not ancestry.shows(view, conversation_id=owner, entry_id=entry_id):
-            raise ValidationError("the source does not show the entry to fork at", field="atEntryId")
+            raise ValidationError("the source does not show the entry to fork at", field=field_name)
         if anchor.entry.channel is not Channel.HISTORY:
-            raise ValidationError("a fork is made at a history entry", field="atEntryId")
+            raise ValidationError("a fork is made at a history entry", field=field_name)
         if position is ForkPosition.AFTER:
             path = ancestry.path_after(view, conversation_id=owner, entry_id=entry_id)
         else:
