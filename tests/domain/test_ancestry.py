@@ -204,9 +204,9 @@ FORKS: dict[str, Callable[[Path, int], Path]] = {
 }
 
 
+@pytest.mark.failure("deep-or-wide-tree")
 @pytest.mark.parametrize("how", FORKS)
 def test_a_path_has_at_most_a_thousand_segments(how: str) -> None:
-    """F16."""
     deepest = FORKS[how](deep_view(SEGMENTS_MAX - 1), SEGMENTS_MAX - 1)
     assert len(deepest) == SEGMENTS_MAX == 1_000
 

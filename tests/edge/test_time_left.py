@@ -11,6 +11,7 @@ from forklore.errors import UnavailableError
 from tests.edge.gateway import Gateway
 
 
+@pytest.mark.failure("busy-database", "no-time-left")
 @pytest.mark.usefixtures("gateway")
 @pytest.mark.parametrize(
     ("left_s", "allowed_s"), [(29.0, 20.0), (23.5, 20.0), (23.0, 20.0), (10.0, 7.0), (3.5, 0.5)]
@@ -18,7 +19,7 @@ from tests.edge.gateway import Gateway
 def test_a_request_has_20_seconds_or_what_is_left_less_3(
     monkeypatch: pytest.MonkeyPatch, gateway: Gateway, left_s: float, allowed_s: float
 ) -> None:
-    """The whole of its attempts and pauses (F04); nothing is begun after that (F22)."""
+    """All attempts and pauses together take no longer; nothing is begun after that."""
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now)
     table = table_for(SimpleNamespace(get_remaining_time_in_millis=lambda: left_s * 1000), Usage())
@@ -29,9 +30,10 @@ def test_a_request_has_20_seconds_or_what_is_left_less_3(
     assert not table.has_time()
 
 
+@pytest.mark.failure("no-time-left")
 @pytest.mark.usefixtures("gateway")
 @pytest.mark.parametrize("left_s", [3.0, 1.0, 0.0])
 def test_with_3_seconds_left_nothing_is_begun(left_s: float) -> None:
-    """503 at once (F22)."""
+    """The answer is 503, at once."""
     with pytest.raises(UnavailableError):
         table_for(SimpleNamespace(get_remaining_time_in_millis=lambda: left_s * 1000), Usage())

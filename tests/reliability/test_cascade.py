@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+import pytest
+
 from forklore.domain import keys
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller
@@ -312,8 +314,9 @@ def is_rest(key: Key, item: Item) -> bool:
     return "ttl" in item and (key.partition.startswith("IDEM#") or "gone" in item)
 
 
+@pytest.mark.failure("killed-between-calls", "write-during-deletion", "unreliable-messages", "late-cleanup")
 def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measure) -> None:
-    """C6, F01, F11, F17, F19: killed workers, doubled, late and lost messages, writers until the end."""
+    """Workers are killed; messages come twice, late or never; others write to the trees until the end."""
     kills, forks = measure.goal(ci=50, gate=500), measure.goal(ci=60, gate=150)
     service = Service(store, measure.random)
     plain = Process(store)
@@ -362,7 +365,7 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
 
 
 def test_a_large_tree_is_deleted_in_time(store: Store, measure: Measure) -> None:
-    """C6: 100,000 items in 180 s."""
+    """100,000 items take at most 180 s."""
     items = measure.goal(ci=3_000, gate=100_000)
     forks = items // 100
     tree = Planted(

@@ -47,7 +47,6 @@ def all_operations() -> Iterator[Operation]:
 
 
 def test_the_table_names_every_condition_that_is_sent_and_no_other(endpoint: str) -> None:
-    """C14."""
     changes = {id(operation): operation for operation in all_operations() if not operation.is_read}
     sent = set().union(*(sent_by(operation, endpoint) for operation in changes.values()))
 
@@ -77,6 +76,5 @@ def by_hand(name: str, rewrite: Rewrite, endpoint: str) -> None:
 
 @pytest.mark.parametrize("condition", TABLE)
 def test_without_a_condition_its_check_fails(endpoint: str, condition: str, measure: Measure) -> None:
-    """C14."""
     assert fails(TABLE[condition], condition, endpoint), f"nothing fails without {condition}"
     measure.count(conditions=1)

@@ -87,7 +87,7 @@ class Walk:
 
 
 def test_a_walk_over_pages_is_the_list(endpoint: str, measure: Measure) -> None:
-    """C13: random page sizes, directions and filters; appends between pages, faults in reading them."""
+    """Page sizes, directions and filters are random. Entries are appended between pages, and reads fail."""
     walks, random = measure.goal(ci=1_000, gate=10_000), measure.random
     while measure.counts["walks"] < walks:
         with new_world(endpoint, random, bits=random.getrandbits(32)) as world:

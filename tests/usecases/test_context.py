@@ -573,8 +573,8 @@ def test_of_two_syncs_with_one_key_at_the_same_time_one_is_done_and_both_get_its
     assert known(table) == ["a", "b"]
 
 
+@pytest.mark.failure("own-first-attempt")
 def test_a_sync_knows_its_own_first_attempt_again(store: Store, table: Table) -> None:
-    """F06."""
     sync(table, "a")
     wire = Wire.of(table)
 
@@ -679,10 +679,10 @@ def test_a_sync_in_a_fork_that_races_for_its_first_context_is_decided_again(
     assert known(table) == ["a"]
 
 
+@pytest.mark.failure("two-creators")
 def test_of_many_syncs_at_once_the_one_that_keeps_losing_is_decided_each_time_anew(
     store: Store, table: Table
 ) -> None:
-    """F14."""
     create(table)
     sync(table, "a")
     wire = Wire.of(table)

@@ -265,11 +265,12 @@ def tree(planted: tuple[Store, dict[int, Tree]], request: pytest.FixtureRequest)
     return planted[1][width]
 
 
+@pytest.mark.failure("deep-or-wide-tree", "no-time-left")
 @pytest.mark.parametrize("name", FIGURES)
 def test_an_operation_costs_as_many_requests_however_wide_the_tree_is(
     planted: tuple[Store, dict[int, Tree]], tree: Tree, name: str
 ) -> None:
-    """No request does unbounded work (F16, F22)."""
+    """No request does unbounded work."""
     figure = FIGURES[name]
     unused = int(tree.root[:8], 16) + 0x1000 + list(FIGURES).index(name)
     asked = Asked(planted[0].process(), tree, conversation(unused))
