@@ -1,4 +1,4 @@
-"""C8: who may do what: every route by every kind of caller, for a live and a deleted conversation."""
+"""Who may do what: every route by every kind of caller, for a live and a deleted conversation."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ USERS = {
 """The callers with good credentials, by kind."""
 LEVELS = {"rita": "reader", "will": "writer", "mia": "manager", "fred": "writer", "otto": "writer"}
 KINDS_MIN = 12
-"""Source: reliability, C8."""
+"""The check `who-may-what` of docs/reliability.md promises so many."""
 BOUND, OTHER = "planner", "coder"
 SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}
 numbers = itertools.count(1)

@@ -1,4 +1,4 @@
-"""C10: credentials on their whole way: to the authorizer, with its answer to a function, and its answer."""
+"""Bad credentials on their whole way: from the authorizer to a function and its answer."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ from tests.edge.world import CONVERSATIONS
 from tests.reliability.figures import Measure
 
 COUNT_MIN = 60
-"""Source: reliability, C10."""
+"""The check `bad-credentials` of docs/reliability.md promises so many."""
 ALICE: dict[str, Any] = {"userId": USER, "roles": []}
 
 

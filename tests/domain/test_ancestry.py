@@ -65,7 +65,7 @@ def play(history: Operations | Growth) -> Tree:
 
 
 def plain_view(tree: Tree, conversation_id: str, moment: int) -> list[EntryId]:
-    """Return what a conversation showed when the tree had `moment` entries, in the words of the contract.
+    """Return what a conversation showed when the tree had `moment` entries, by the plainest definition.
 
     What its parent showed when the fork was made, up to the fork point; then its own entries as they came.
     """

@@ -174,7 +174,7 @@ def test_each_kind_of_item_is_in_its_own_range_alone(
     assert found(keys.mine_range(user, is_child=False)) == set()
 
 
-def test_each_kind_of_key_is_spelled_as_the_design_has_it() -> None:
+def test_each_kind_of_key_is_spelled_as_the_architecture_page_has_it() -> None:
     created_at = "2026-03-01T09:15:00.000Z"
     entry_id = ids.fresh_id(ids.milliseconds(created_at), 5)
 

@@ -1,4 +1,4 @@
-"""C15: canaries in everything that a caller can send, by every way of asking: none may come out in a line."""
+"""A canary is in everything that a caller can send, by every way of asking. No log line contains one."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""C17: the checker says nothing of a table that is intact, and the right thing of each that is not."""
+"""The checker finds nothing in an intact table, and the right thing in each that is not intact."""
 
 from collections.abc import Iterable
 from random import Random

@@ -1,7 +1,7 @@
-"""C11: the committed OpenAPI document against the server: thousands of requests, made by schemathesis.
+"""The server answers thousands of requests as docs/openapi.json says. Schemathesis makes them.
 
-No 5xx, no status, header or content type that is not documented, no answer against its schema, no method
-that is served without being documented. FORKLORE_TEST_SEED runs the same requests again.
+No answer is a 5xx, has an undocumented status, header or content type, or breaks its schema. No method is
+served that is not documented. FORKLORE_TEST_SEED runs the same requests again.
 """
 
 import re

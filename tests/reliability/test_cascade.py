@@ -1,4 +1,4 @@
-"""C6: deletion of families of trees while they are written to, by workers that are killed again and again."""
+"""Families of trees are deleted by workers that are killed again and again, while others write to them."""
 
 import json
 import threading

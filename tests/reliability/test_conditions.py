@@ -1,7 +1,7 @@
-"""Each condition of each write is needed: without it a check of C4 fails (reliability, C14).
+"""Each condition of each write is needed: without it a race or a delayed request goes wrong.
 
-`conditions.txt` names for each condition the smallest check that fails; what it does not name is a mistake,
-and so is what it names and nobody sends.
+`conditions.txt` names for each condition the smallest check that fails. It names every condition that is
+sent, and no other.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def fails(check: str, condition: str, endpoint: str) -> bool:
     """Tell whether a check finds something when the condition is taken out of every write."""
     kind, _, name = check.partition(" ")
     try:
-        {"C4": by_race, "held-up": by_hand}[kind](name, without(condition), endpoint)
+        {"race": by_race, "held-up": by_hand}[kind](name, without(condition), endpoint)
     except Violation:
         return True
     return False

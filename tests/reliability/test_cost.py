@@ -1,4 +1,4 @@
-"""What operations cost, in rounds and units: the design's figures, and no growth where none is explained."""
+"""What operations cost, in rounds and units: no more than bench/limits.py says, and no unexplained growth."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,8 +21,8 @@ def rows(endpoint: str, shape: Shape) -> Sequence[Row]:
     return list(rows_of(endpoint, shape, runs=0))
 
 
-def test_no_operation_costs_more_than_the_design_says_but_those_that_are_explained(endpoint: str) -> None:
-    """Section 6 of the design, and the floor of appends and pages."""
+def test_no_operation_costs_more_than_its_limit_but_those_that_are_explained(endpoint: str) -> None:
+    """The limits include multiples of the floor, for appends and pages."""
     said = {row.name: text for row, _, text in limits_of(rows(endpoint, BASE)) if text}
 
     assert said == {name: f"**missed**: {missed.why}" for name, missed in MISSED.items()}

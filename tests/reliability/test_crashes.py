@@ -1,10 +1,9 @@
-"""Every call of every operation spoilt in every way (reliability, C2).
+"""Every call of every operation goes wrong in every way.
 
-An operation is run once without a fault: it makes n calls, gives an answer and leaves a table. Then, for each
-k up to n and each fault, it is run on a copy of the same table with the fault at its kth call, and on another
-with a fault at every attempt of that call. The caller does what callers do: after a 503 they send the same
-request again to the same process, and after no answer at all to a new one. Answer and table must be as they
-were without the fault.
+An operation runs once without a fault: it makes n calls, gives an answer and leaves a table. Then, for each k
+up to n and each fault, it runs on a copy of the same table with the fault at its kth call, and on another
+copy with a fault at every attempt of that call. After a 503 the caller sends the same request again to the
+same process; after no answer, to a new process. Answer and table must be as they were without the fault.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""C7: chains of a thousand forks and ten thousand forks of one entry: exact, and no dearer."""
+"""A chain of a thousand forks, and ten thousand forks of one entry: the views are exact and cost no more."""
 
 import sys
 import time

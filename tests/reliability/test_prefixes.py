@@ -1,4 +1,4 @@
-"""What a fork has inherited never changes, whatever is done later (design, section 5, invariant 4)."""
+"""What a fork has inherited never changes, whatever is done later (docs/architecture.md, rule 4)."""
 
 import hashlib
 import json

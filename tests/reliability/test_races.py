@@ -1,4 +1,4 @@
-"""Every order of the DynamoDB calls of two requests (reliability, C4)."""
+"""Every order of the DynamoDB calls of two requests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Epochs of contexts along views, and syncs (contract, section 4)."""
+"""Epochs of contexts along views, and syncs."""
 
 import json
 import tracemalloc
@@ -85,7 +85,7 @@ def note(table: Table, conversation_id: str, text: str, epoch: int | None = None
 
 
 def lettered(table: Table, *, creator: Caller = ANN) -> dict[str, EntryId]:
-    """Make the root of the specification's table: history A, C, D; context B, E, F of epoch 1."""
+    """Make a root with the history A, C, D and the context B, E, F of epoch 1."""
     create(table, by=creator)
     made = {}
     for letter in "ABCDEF":
@@ -168,7 +168,7 @@ Step = tuple[str, int, int, int]
 def by_definition(
     parents: dict[int, tuple[int, int] | None], log: list[tuple[int, Caller | None, int, str]], of: int
 ) -> list[tuple[Caller | None, int, str]]:
-    """Return what a conversation shows, as the contract has it: its parent's up to the fork, then its own."""
+    """Return what a conversation shows: its parent's entries up to the fork, then its own."""
     parent = parents[of]
     own = [(by, epoch, text) for at, by, epoch, text in log if at == of]
     if parent is None:

@@ -470,7 +470,7 @@ def test_only_the_owner_goes_on_closing(world: World, by: Caller) -> None:
 def test_how_many_requests_follow_one_another_until_the_204(
     store: Store, forks: int, children: int, rounds: int
 ) -> None:
-    """Design, section 6: 5 at most without children. They are found, buried, read, closed, forgotten."""
+    """At most 5 without children. They are found, buried, read, closed, forgotten."""
     process = store.process()
     say(process, ROOT, "a")
     plant_forks(store, forks)

@@ -1,8 +1,8 @@
-"""Every request of an operation spoilt in every way, in the spirit of reliability C2.
+"""Every request of an operation goes wrong in every way: the check `call-faults`, small and on moto.
 
-An operation is run once without a fault: it makes n requests, and leaves a table. Then it is run again on a
-new table for each k up to n and each kind of fault, through the real retry layer, and must leave the same
-table and give the same answer. Ids, times and nonces differ from run to run, so they are compared by rank.
+An operation runs once without a fault: it makes n requests and leaves a table. Then it runs again on a new
+table for each k up to n and each kind of fault, through the real retry layer. It must leave the same table
+and give the same answer. Ids, times and nonces differ from run to run, so their ranks are compared.
 """
 
 import copy

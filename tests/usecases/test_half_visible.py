@@ -123,7 +123,7 @@ def kid_of(store: Store, child: str) -> Key:
 
 @pytest.mark.failure("half-visible-transaction")
 def test_a_deletion_closes_a_child_that_was_shown_late(store: Store, shared: Table) -> None:
-    """Nothing of a direct child can be written after the 204 (design, invariant 10)."""
+    """Nothing of a direct child can be written after the 204."""
     start(shared, "a task")
     warm = store.process()
     say(warm, KID, "b")

@@ -73,7 +73,7 @@ MAY: dict[AccessLevel | None, list[AccessLevel]] = {
     OWNER: [MANAGER, WRITER, READER],
     MANAGER: [WRITER, READER],
 }
-"""The levels that a member of each level may give and take (contract, section 7)."""
+"""The levels that a member of each level may give and take."""
 ODD_USERS = ["a", "a#", "ab", "a/b", "a%b", "a%23", "a b", " a", "A", "é", "e\u0301", "😀" * 63, "x" * 255]
 
 

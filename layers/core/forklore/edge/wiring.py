@@ -13,7 +13,7 @@ from forklore.storage.usage import Usage
 __all__ = ["Queue", "Settings", "Table", "Usage", "open_queue", "open_table", "served_api", "stack_name"]
 
 DELETE_WAIT_SECONDS = 35
-"""No request lives longer (design, section 3)."""
+"""No request lives longer."""
 
 
 @dataclass(frozen=True, slots=True)
