@@ -365,7 +365,7 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
 
 
 def test_a_large_tree_is_deleted_in_time(store: Store, measure: Measure) -> None:
-    """100,000 items take at most 180 s."""
+    """At the figures of the gate, 100,000 items take at most 180 s."""
     items = measure.goal(ci=3_000, gate=100_000)
     forks = items // 100
     tree = Planted(

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from random import Random
 
+import pytest
+
 from tests.model.asking import Caller, Json, Request
 from tests.model.history import History
 from tests.model.oracle import Conversation
@@ -86,6 +88,7 @@ class Walk:
         self.history.both.hold(holds, f"{message}\n in a walk: {self.request}, forward: {self.forward}")
 
 
+@pytest.mark.failure("misleading-query-page", "partial-answer")
 def test_a_walk_over_pages_is_the_list(endpoint: str, measure: Measure) -> None:
     """Page sizes, directions and filters are random. Entries are appended between pages, and reads fail."""
     walks, random = measure.goal(ci=1_000, gate=10_000), measure.random
