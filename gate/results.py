@@ -11,7 +11,7 @@ COUNT = "count "
 
 @dataclass
 class Result:
-    """A result. counts: what was done, by its name. tests, failed, skipped: numbers of tests. seconds: in all."""
+    """What a check has done. counts: by what was counted. tests, failed, skipped: numbers of tests."""
 
     counts: Counter[str] = field(default_factory=Counter)
     tests: int = 0

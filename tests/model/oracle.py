@@ -1,9 +1,9 @@
 """What docs/api.md promises, as plainly as possible: lists, dictionaries and recursive views.
 
-There is one method for each operation. The model shares no code and no idea with forklore. What the service
-may choose (ids, times) is taken from its answer, `chosen`. Lists are whole, so an
-`afterCursor` of a list is always refused. The model also says: equal times are ordered by id; a whole tree's latest epoch is its highest; every
-member may replay; other trees are unknown.
+There is one method for each operation. The model shares no code and no idea with forklore. What the
+service may choose (ids, times) is taken from its answer, `chosen`. Lists are whole, so an `afterCursor`
+of a list is always refused. The model also says: equal times are ordered by id; a whole tree's latest
+epoch is its highest; every member may replay; other trees are unknown.
 """
 
 import re
