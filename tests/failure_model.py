@@ -1,93 +1,93 @@
-"""Which test proves which row of the failure model: `python -m tests.failure_model` prints the table.
+"""Which test proves which failure: `python -m tests.failure_model` prints the table.
 
-A test names the rows that it proves in its name or its docstring: F02. The rows are those of the page
-`shared/reliability.md` beside the project, where there is one, and else F01 to F37.
+The failures are the first table of docs/reliability.md, the checks the second one. A test names the failures
+that it proves with a marker: `@pytest.mark.failure("lost-answer")`.
 """
 
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-PAGE = TESTS.parents[1] / "shared" / "reliability.md"
-KNOWN = tuple(f"F{number:02}" for number in range(1, 38))
-_ID = re.compile(r"(?<![A-Za-z0-9])F\d{2}(?![0-9])")
+PAGE = TESTS.parent / "docs" / "reliability.md"
+FAILURES, CHECKS = "The failure model", "The checks"
+MARKER = "pytest.mark.failure"
 
 
 @dataclass(frozen=True, order=True)
 class Proof:
-    """A test that says which rows it proves. file: from the folder of the tests on."""
+    """A test that names failures. file: from the folder of the tests on."""
 
     file: str
     name: str
-    says: str
-
-    @property
-    def rows(self) -> list[str]:
-        """The rows that the test names."""
-        return rows_in(f"{self.name} {self.says}")
+    failures: tuple[str, ...]
 
 
-def rows_in(text: str) -> list[str]:
-    """Return the rows that a text names, each once.
+def rows_of(page: str, heading: str) -> dict[str, Sequence[str]]:
+    """Return the other cells of each row of the table under a heading, by the name in its first cell.
 
-    >>> rows_in("A retry after an unknown result (F02), F04; not F5, F100 or 0xF02")
-    ['F02', 'F04']
+    >>> rows_of("## One\\n| `a` | b | `c` |\\n\\n## Two\\n| `d` | e |", "One")
+    {'a': ['b', '`c`']}
     """
-    return sorted(set(_ID.findall(text)))
+    section = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    lines = re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", section, re.MULTILINE)
+    return {name: cells.split(" | ") for name, cells in lines}
 
 
-def rows_of_page(page: str) -> list[str]:
-    """Return the rows of the failure model's table.
-
-    >>> rows_of_page("| id | fault |\\n| F01 | killed |\\n| F37 | used again, see F01 |\\n| C1 | F02 |")
-    ['F01', 'F37']
-    """
-    return sorted(set(re.findall(r"^\| (F\d{2}) \|", page, re.MULTILINE)))
+def failures() -> dict[str, Sequence[str]]:
+    """Return the failures: what goes wrong, what answers it, what proves it, by name."""
+    return rows_of(PAGE.read_text(encoding="utf-8"), FAILURES)
 
 
-def rows() -> list[str]:
-    """Return the rows that there are."""
-    return rows_of_page(PAGE.read_text(encoding="utf-8")) if PAGE.is_file() else list(KNOWN)
+def checks() -> dict[str, Sequence[str]]:
+    """Return the checks: how each one shows what it shows, by name."""
+    return rows_of(PAGE.read_text(encoding="utf-8"), CHECKS)
 
 
 def proofs(folder: Path = TESTS) -> Iterator[Proof]:
-    """Yield every test that names a row."""
+    """Yield every test that names a failure."""
     for file in sorted(folder.rglob("test_*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                proof = Proof(file.relative_to(folder).as_posix(), node.name, ast.get_docstring(node) or "")
-                if proof.rows:
-                    yield proof
+                names = tuple(_marked(node))
+                if names:
+                    yield Proof(file.relative_to(folder).as_posix(), node.name, names)
 
 
-def by_row(found: Iterable[Proof]) -> Mapping[str, list[Proof]]:
-    """Return the tests of each row that is named."""
+def _marked(test: ast.FunctionDef) -> Iterator[str]:
+    """Yield the names in the test's markers."""
+    for decorator in test.decorator_list:
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == MARKER:
+            yield from (ast.literal_eval(name) for name in decorator.args)
+
+
+def by_failure(found: Iterable[Proof]) -> Mapping[str, list[Proof]]:
+    """Return the tests of each failure that is named."""
     named: dict[str, list[Proof]] = {}
     for proof in found:
-        for row in proof.rows:
-            named.setdefault(row, []).append(proof)
+        for failure in proof.failures:
+            named.setdefault(failure, []).append(proof)
     return dict(sorted(named.items()))
 
 
 def table(named: Mapping[str, Iterable[Proof]]) -> Iterator[str]:
-    """Yield the lines of a table in Markdown: each row with its tests, file by file."""
-    yield "| id | tests |"
+    """Yield the lines of a table in Markdown: each failure with its tests, file by file."""
+    yield "| failure | tests |"
     yield "|---|---|"
-    for row, found in named.items():
+    for failure, found in named.items():
         files: dict[str, list[str]] = {}
         for proof in sorted(found):
             files.setdefault(proof.file, []).append(proof.name.removeprefix("test_").replace("_", " "))
         cell = "<br>".join(f"`{file}`: {'; '.join(names)}" for file, names in files.items())
-        yield f"| {row} | {cell} |"
+        yield f"| `{failure}` | {cell} |"
 
 
 def main() -> None:
     """Print the table."""
-    sys.stdout.writelines(f"{line}\n" for line in table(by_row(proofs())))
+    sys.stdout.writelines(f"{line}\n" for line in table(by_failure(proofs())))
 
 
 if __name__ == "__main__":

@@ -1,43 +1,65 @@
-"""Every row of the failure model has a test that says so."""
+"""docs/reliability.md and the tests agree: each failure has a proof, and each check is run."""
 
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.failure_model import KNOWN, PAGE, by_row, proofs, rows, table
+import pytest
+
+from tests.failure_model import by_failure, checks, failures, proofs, table
+from tools.gate.checks import CHECKS
+
+PROJECT = Path(__file__).parents[1]
+PATHS_OF: Mapping[str, Sequence[str]] = {check.name: check.paths for check in CHECKS} | {
+    "template": ["tests/deployment"]
+}
 
 
-def test_every_row_of_the_failure_model_is_named_by_a_test() -> None:
-    named = by_row(proofs())
-
-    assert [row for row in rows() if row not in named] == []
+def in_code(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
 
 
-def test_no_test_names_a_row_that_there_is_not() -> None:
-    named = by_row(proofs())
-
-    assert {row: named[row] for row in named if row not in rows()} == {}
+def test_each_failure_has_a_test_that_names_it_and_no_test_names_another() -> None:
+    assert sorted(by_failure(proofs())) == sorted(failures())
 
 
-def test_the_rows_known_here_are_those_of_the_page_where_it_is() -> None:
-    assert not PAGE.is_file() or rows() == list(KNOWN)
+@pytest.mark.parametrize("failure", failures())
+def test_each_place_that_is_said_to_prove_a_failure_has_a_test_that_names_it(failure: str) -> None:
+    files = [f"tests/{proof.file}" for proof in by_failure(proofs())[failure]]
+    places = in_code(failures()[failure][2])
+
+    assert places
+    for place in places:
+        assert any(file.startswith(path) for path in PATHS_OF.get(place, [place]) for file in files), place
 
 
-def test_a_row_is_found_in_names_and_docstrings_of_tests_and_nowhere_else(tmp_path: Path) -> None:
+def test_what_is_said_to_answer_a_failure_is_there() -> None:
+    rooms = [PROJECT, PROJECT / "layers/core/forklore"]
+    named = {word for row in failures().values() for word in in_code(row[1]) if "/" in word}
+
+    assert [word for word in sorted(named) if not any((room / word).exists() for room in rooms)] == []
+
+
+def test_the_checks_of_the_page_are_those_that_are_run() -> None:
+    assert sorted(checks()) == sorted(PATHS_OF)
+
+
+def test_a_failure_is_named_by_the_markers_of_tests_and_by_nothing_else(tmp_path: Path) -> None:
     file = tmp_path / "some" / "test_it.py"
     file.parent.mkdir()
     file.write_text(
-        "def test_F01_alone(): pass\n"
-        'def test_two():\n    """F02.\n\n    And (F03)."""\n'
-        'def test_none():\n    "F5, AF04, F060"\n    # F07\n    x = "F08"\n'
-        'def helper():\n    """F09."""\n'
-        'class TestIt:\n    def test_inside(self):\n        """F10."""\n',
+        '@pytest.mark.failure("a", "b")\ndef test_two(): pass\n'
+        '@pytest.mark.failure("b")\n@pytest.mark.parametrize("c", "d")\ndef test_one(c): pass\n'
+        '@pytest.mark.failure("e")\ndef helper(): pass\n'
+        'def test_none():\n    "f"\n'
+        'class TestIt:\n    @pytest.mark.failure("g")\n    def test_inside(self): pass\n',
         encoding="utf-8",
     )
-    named = by_row(proofs(tmp_path))
+    named = by_failure(proofs(tmp_path))
 
-    assert {row: [proof.name for proof in found] for row, found in named.items()} == {
-        "F01": ["test_F01_alone"],
-        "F02": ["test_two"],
-        "F03": ["test_two"],
-        "F10": ["test_inside"],
+    assert {failure: [proof.name for proof in found] for failure, found in named.items()} == {
+        "a": ["test_two"],
+        "b": ["test_two", "test_one"],
+        "g": ["test_inside"],
     }
-    assert list(table(named))[2] == "| F01 | `some/test_it.py`: F01 alone |"
+    assert list(table(named))[2] == "| `a` | `some/test_it.py`: two |"

@@ -1,4 +1,4 @@
-"""C8: who may do what: every route by every kind of caller, for a live and a deleted conversation."""
+"""Who may do what: every route by every kind of caller, for a live and a deleted conversation."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ USERS = {
 """The callers with good credentials, by kind."""
 LEVELS = {"rita": "reader", "will": "writer", "mia": "manager", "fred": "writer", "otto": "writer"}
 KINDS_MIN = 12
-"""Source: reliability, C8."""
+"""The check `who-may-what` of docs/reliability.md promises so many."""
 BOUND, OTHER = "planner", "coder"
 SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}
 numbers = itertools.count(1)
@@ -171,7 +171,7 @@ def deleted(world: World) -> Tree:
 
 
 def test_the_table_has_every_route_and_every_kind_of_caller(measure: Measure) -> None:
-    """C8: a route without a row fails; at least 12 kinds of caller."""
+    """Every route has a row, and there are at least 12 kinds of caller."""
     assert ROWS.keys() == BY_NAME.keys()
     assert ["anonymous", "bad-token", *USERS] == KINDS
     assert len(KINDS) >= KINDS_MIN
@@ -183,7 +183,6 @@ def test_the_table_has_every_route_and_every_kind_of_caller(measure: Measure) ->
 def test_a_live_conversation_answers_each_kind_of_caller_as_the_table_says(
     world: World, live: Callable[..., Tree], operation: str
 ) -> None:
-    """C8: every cell of the table for live conversations."""
     answered, spoilt = {}, True
     for kind in KINDS:
         tree = live(operation, spoilt=spoilt)
@@ -200,17 +199,17 @@ def test_a_live_conversation_answers_each_kind_of_caller_as_the_table_says(
 def test_a_deleted_conversation_answers_each_kind_of_caller_as_the_table_says(
     world: World, deleted: Tree, operation: str
 ) -> None:
-    """C8: every cell of the table for deleted conversations."""
     answered = {kind: world.call(operation, kind, deleted).status for kind in KINDS}
 
     assert answered == {kind: statuses[1] for kind, statuses in ROWS[operation].items()}
 
 
+@pytest.mark.failure("foreign-id")
 @pytest.mark.parametrize("kind", ["stranger", "former", "parent-only"])
 def test_a_refusal_says_nothing_of_the_conversation(
     world: World, live: Callable[..., Tree], kind: str
 ) -> None:
-    """C8, and nothing of another tenant's in any refusal (F34)."""
+    """No refusal contains anything of another tenant's."""
     tree = live("getConversation")
     texts = [
         answer.text

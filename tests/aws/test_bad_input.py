@@ -87,11 +87,11 @@ BAD_CREDENTIALS = {
 }
 
 
+@pytest.mark.failure("bad-token")
 @pytest.mark.parametrize("headers", BAD_CREDENTIALS.values(), ids=BAD_CREDENTIALS)
 def test_bad_credentials_are_401_with_one_body_for_every_reason(
     world: World, headers: list[tuple[str, str]]
 ) -> None:
-    """F29."""
     answers = [
         world.send(replace(ask, user=None, headers=headers))
         for ask in (show(ROOT), conversations(), create({}), append(PLAIN), show(FRESH), fork({"bad": 1}))
@@ -124,11 +124,11 @@ NO_IDENTITY: dict[str, dict[str, Any] | None] = {
 }
 
 
+@pytest.mark.failure("missing-identity")
 @pytest.mark.parametrize("authorizer", NO_IDENTITY.values(), ids=NO_IDENTITY)
 def test_without_an_identity_from_the_authorizer_nobody_is_let_in(
     world: World, gateway: Gateway, authorizer: dict[str, Any] | None
 ) -> None:
-    """F31."""
     for method, path, body in (("GET", path_of(ROOT), b""), ("POST", path_of(ROOT) + "/entries", b"{}")):
         function, event = gateway.event(method, path, body=body, headers=[("Authorization", "Bearer ann")])
         event["requestContext"]["authorizer"] = authorizer
@@ -137,8 +137,8 @@ def test_without_an_identity_from_the_authorizer_nobody_is_let_in(
         assert_refused(gateway.handle(function, event), UNAUTHORIZED)
 
 
+@pytest.mark.failure("claimed-identity")
 def test_identities_in_other_headers_are_ignored(open_world: World) -> None:
-    """F32."""
     forged = [
         ("X-User-Id", "bob"),
         ("X-Client-Id", "planner"),
@@ -153,9 +153,9 @@ def test_identities_in_other_headers_are_ignored(open_world: World) -> None:
     assert_refused(open_world.send(show(FOREIGN, headers=forged)), FORBIDDEN)
 
 
+@pytest.mark.failure("unusual-user-id")
 @pytest.mark.parametrize("user", ["a#b/c%2Fd", "ü, Bearer x", "a" * 255, "\N{GRINNING FACE}" * 63, "a", "a#"])
 def test_any_other_text_is_a_user_and_comes_back_as_it_is(open_world: World, user: str) -> None:
-    """F27."""
     made = open_world.send(create({}, user=user)).json
     listed = open_world.send(conversations(user=user)).json["data"]
 
@@ -746,11 +746,14 @@ ROWS = [
 ]
 
 
+@pytest.mark.failure(
+    "unusual-characters", "unusual-numbers", "malformed-body", "bad-parameter", "malformed-path"
+)
 @pytest.mark.parametrize(("ask", "expected"), ROWS)
 def test_a_request_with_one_thing_wrong_is_refused_and_changes_nothing(
     world: World, ask: Ask, expected: tuple[int, str]
 ) -> None:
-    """Ids (F24), numbers (F25), bodies (F26), limits and other parameters (F28), paths (F31)."""
+    """Ids, numbers, bodies, limits and other parameters, and paths."""
     assert_refused(world.send(ask), expected)
 
 
@@ -788,11 +791,12 @@ def test_a_lone_surrogate_that_is_not_escaped_is_refused(
     assert_refused(gateway.handle(function, event | {"body": body}), VALIDATION)
 
 
+@pytest.mark.failure("foreign-id")
 @pytest.mark.parametrize("resource", [entries, forks, conversations])
 def test_cursors_are_refused_in_the_same_words_whatever_is_wrong_with_them(
     world: World, resource: Any
 ) -> None:
-    """Another tenant's among them (F34)."""
+    """Some of these cursors are another tenant's."""
     answers = [
         without_request_id(world.send(resource("afterCursor=" + cursor)))
         for cursor in ("", "x", "<foreign>", "<forks of fork>", "<conversations of Bob>", FRESH)

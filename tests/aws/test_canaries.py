@@ -1,4 +1,4 @@
-"""C15: canaries in everything that a caller can send, by every way of asking: none may come out in a line."""
+"""A canary is in everything that a caller can send, by every way of asking. No log line contains one."""
 
 import json
 import logging
@@ -142,11 +142,12 @@ def test_each_request_of_every_operation_is_one_line_that_cloudwatch_takes(told:
     assert {one["message"] for one in lines.all} == {"request", "audit"}
 
 
+@pytest.mark.failure("leaking-log")
 @pytest.mark.parametrize("way", ["sown http", "sown direct"])
 def test_no_canary_of_a_good_or_a_bad_request_of_any_operation_is_logged(
     told: Any, way: str, measure: Measure
 ) -> None:
-    """C15: in content, titles, tags, keys, user ids and all else that is sent (F35)."""
+    """The canaries are in content, titles, tags, keys, user ids and everything else that is sent."""
     answers, lines = told[way]
     measure.count(requests=len(answers), lines=len(lines.texts))
 
@@ -182,6 +183,7 @@ def members(operation: Operation) -> list[str]:
     )
 
 
+@pytest.mark.failure("leaking-log")
 @pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
 @pytest.mark.parametrize("user", ["ann", "aude"])
 def test_no_canary_in_any_member_of_a_direct_invocation_is_logged(
@@ -192,7 +194,6 @@ def test_no_canary_in_any_member_of_a_direct_invocation_is_logged(
     monkeypatch: pytest.MonkeyPatch,
     measure: Measure,
 ) -> None:
-    """C15 (F35)."""
     monkeypatch.setenv("FORKLORE_DIRECT_ROLES", "allowed")
     direct = Direct(gateway.template)
     path = dict.fromkeys(operation.path_names, conversation_id(8))
@@ -236,11 +237,12 @@ def test_no_canary_in_the_frame_of_a_direct_invocation_is_logged(
     assert leaks(lines) == []
 
 
+@pytest.mark.failure("leaking-log")
 @pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
 def test_no_canary_in_any_part_of_an_http_request_is_logged(
     gateway: Gateway, lines: Lines, operation: Operation, measure: Measure
 ) -> None:
-    """C15: in paths, queries, bodies and headers, tokens and keys among them (F35)."""
+    """The canaries are in paths, queries, bodies and headers, including tokens and API keys."""
     path = operation.path.replace("{", "").replace("}", "").replace("conversationId", conversation_id(8))
     wild = re.sub(r"\{\w+\}", CANARY, operation.path)
     asks: list[dict[str, Any]] = [

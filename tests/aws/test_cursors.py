@@ -61,8 +61,8 @@ def test_a_cursor_can_stand_in_a_query_string_as_it_is() -> None:
         assert cursor.isascii()
 
 
+@pytest.mark.failure("foreign-id")
 def test_a_cursor_of_another_resource_is_refused() -> None:
-    """F34."""
     with pytest.raises(InvalidCursorError):
         cursors.to_listed("forks/of-another", cursors.of_listed(RESOURCE, EARLIER))
     with pytest.raises(InvalidCursorError):
@@ -271,9 +271,10 @@ def test_a_list_goes_on_after_the_id_of_a_conversation_that_it_has_shown(
         assert (page["afterCursor"] is None) == (at + 1 + limit >= len(whole))
 
 
+@pytest.mark.failure("foreign-id")
 @pytest.mark.parametrize("resource", [conversations, forks_of_10, children_of_30])
 def test_the_id_of_what_the_list_cannot_have_shown_is_no_cursor(forest: World, resource: Any) -> None:
-    """One body for all: of another's, of none, and of the tree next to it (F34)."""
+    """The body is the same for an id of another user's, of nobody's, and of the next tree."""
     others = [FOREIGN, conversation_id(999), conversation_id(10).upper().replace("0000-4", "000A-4")]
     others += [conversation_id(20)] if resource is not conversations else []
     others += [conversation_id(30)] if resource is children_of_30 else []
@@ -292,6 +293,7 @@ def test_the_size_of_pages_may_change_on_the_way(forest: World) -> None:
     assert [int(one["id"][-2:]) for one in rest.json["data"]] == [20, 13, 12, 11, 10]
 
 
+@pytest.mark.failure("foreign-id")
 @pytest.mark.parametrize(
     "position",
     [
@@ -301,7 +303,6 @@ def test_the_size_of_pages_may_change_on_the_way(forest: World) -> None:
     ],
 )
 def test_a_forged_position_shows_nothing_but_a_part_of_the_same_list(forest: World, position: str) -> None:
-    """F34."""
     cursor = forged(position, resource=f"forks/{conversation_id(10)}")
     page = forest.send(forks_of_10(f"afterCursor={cursor}", user="flora"))
     stranger = forest.send(forks_of_10(f"afterCursor={cursor}", user="ann"))

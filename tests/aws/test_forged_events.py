@@ -96,28 +96,30 @@ def assert_refused(answer: Any, status: int) -> None:
     assert answer["headers"]["X-Request-Id"] == json.loads(answer["body"])["requestId"]
 
 
+@pytest.mark.failure("forged-event")
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
 @pytest.mark.parametrize("event", ALIEN.values(), ids=list(ALIEN))
 def test_an_event_of_something_else_is_refused(gateway: Gateway, function: Any, event: Any) -> None:
-    """The functions of the API refuse events of another one (F33)."""
+    """The functions of the API refuse events of another API."""
     before = stored()
 
     assert_refused(gateway.raw(function, event), 400)
     assert stored() == before
 
 
+@pytest.mark.failure("forged-event")
 @pytest.mark.parametrize(("path", "value"), WRONG_PARTS, ids=lambda part: ascii(part)[:40])
 def test_an_event_with_a_part_of_another_shape_is_refused(gateway: Gateway, path: str, value: Any) -> None:
-    """F33."""
     function, event = gateway.event("GET", CONVERSATIONS, headers=[("Authorization", "Bearer ann")])
 
     assert gateway.raw(function, event)["statusCode"] == 200
     assert_refused(gateway.raw(function, changed(event | {"pathParameters": {}}, path, value)), 400)
 
 
+@pytest.mark.failure("missing-identity")
 @pytest.mark.parametrize(("path", "value"), NOBODY, ids=lambda part: ascii(part)[:40])
 def test_an_event_without_a_good_caller_is_401(gateway: Gateway, path: str, value: Any) -> None:
-    """Never a default identity; it fails closed (F31)."""
+    """There is no default identity."""
     function, event = gateway.event("GET", CONVERSATIONS, headers=[("Authorization", "Bearer ann")])
 
     assert_refused(gateway.raw(function, changed(event, path, value)), 401)
@@ -157,6 +159,7 @@ def test_health_needs_no_credentials_that_can_be_checked(gateway: Gateway) -> No
     assert gateway.raw(function, event)["statusCode"] == 200
 
 
+@pytest.mark.failure("unsafe-settings")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -170,7 +173,6 @@ def test_health_needs_no_credentials_that_can_be_checked(gateway: Gateway) -> No
 def test_a_function_with_a_wrong_setting_serves_nobody_and_says_what_to_set(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, name: str, value: str | None
 ) -> None:
-    """F36."""
     function, event = gateway.event("GET", "/v1/health")
     monkeypatch.setenv(name, value) if value is not None else monkeypatch.delenv(name)
 

@@ -205,9 +205,10 @@ SHAPES = [
 TOKENS = [f"[{NUMBERS}, {LONG_NUMBERS}]", f"[{','.join(TEXTS)}]", *SHAPES]
 
 
+@pytest.mark.failure("unusual-characters", "unusual-numbers")
 @pytest.mark.parametrize("tokens", TOKENS, ids=range(len(TOKENS)))
 def test_content_comes_back_token_by_token(open_world: World, tokens: str) -> None:
-    """Characters (F24) and numbers (F25) of every kind."""
+    """Characters and numbers of every kind."""
     body = f'{{"contentType": "x", "content" : [ {tokens}, 1.0 ] , "agentId":"a"}}'
     made = open_world.send(append(body))
     batch = open_world.send(append(f'{{"entries": [{body}, {body}]}}'))

@@ -42,8 +42,8 @@ def test_two_request_ids_are_replaced(world: World) -> None:
     assert is_uuid(twice.headers["x-request-id"])
 
 
+@pytest.mark.failure("no-time-left")
 def test_a_request_without_time_left_is_503_and_changes_nothing(world: World, gateway: Gateway) -> None:
-    """F22."""
     function, event = gateway.event("POST", "/v1/conversations", headers=[("Authorization", "Bearer ann")])
     late = gateway.invoke(replace(function, timeout_seconds=3), event)
 

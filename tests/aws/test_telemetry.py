@@ -364,6 +364,7 @@ def test_a_line_that_cloudwatch_would_not_take_is_noticed(wrong: dict[str, Any])
     assert faults({"stack": "s", **made, **wrong}, now_ms=now_ms()) != []
 
 
+@pytest.mark.failure("leaking-log")
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -375,7 +376,7 @@ def test_a_line_that_cloudwatch_would_not_take_is_noticed(wrong: dict[str, Any])
     ],
 )
 def test_what_cannot_be_printed_is_spelled_out(text: str, shown: str) -> None:
-    """Control characters are escaped (F35)."""
+    """Control characters are escaped."""
     assert printable(text) == shown
     assert printable(text).isprintable()
     printable(text).encode()

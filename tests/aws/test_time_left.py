@@ -18,6 +18,7 @@ def ask_for_service(left_s: float) -> Service:
     return service_for(context, Consumption(), ServiceSettings("t"))
 
 
+@pytest.mark.failure("busy-database", "no-time-left")
 @pytest.mark.usefixtures("gateway")
 @pytest.mark.parametrize(
     ("left_s", "allowed_s"), [(29.0, 20.0), (23.5, 20.0), (23.0, 20.0), (10.0, 7.0), (3.5, 0.5)]
@@ -25,7 +26,7 @@ def ask_for_service(left_s: float) -> Service:
 def test_a_request_has_20_seconds_or_what_is_left_less_3(
     monkeypatch: pytest.MonkeyPatch, gateway: Gateway, left_s: float, allowed_s: float
 ) -> None:
-    """The whole of its attempts and pauses (F04); nothing is begun after that (F22)."""
+    """All attempts and pauses together take no longer; nothing is begun after that."""
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now)
     table = ask_for_service(left_s).table
@@ -36,9 +37,10 @@ def test_a_request_has_20_seconds_or_what_is_left_less_3(
     assert not table.has_time()
 
 
+@pytest.mark.failure("no-time-left")
 @pytest.mark.usefixtures("gateway")
 @pytest.mark.parametrize("left_s", [3.0, 1.0, 0.0])
 def test_with_3_seconds_left_nothing_is_begun(left_s: float) -> None:
-    """503 at once (F22)."""
+    """The answer is 503, at once."""
     with pytest.raises(UnavailableError):
         ask_for_service(left_s)

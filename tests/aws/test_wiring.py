@@ -26,9 +26,9 @@ def test_what_is_set_is_read(environment: pytest.MonkeyPatch) -> None:
     assert ServiceSettings.from_environment() == ServiceSettings("t", None, "https://sqs/jobs", 2)
 
 
+@pytest.mark.failure("unsafe-settings")
 @pytest.mark.parametrize("wait", ["-1", "1.5", "900", "soon", "²"])
 def test_a_wait_that_cannot_be_is_refused(environment: pytest.MonkeyPatch, wait: str) -> None:
-    """F36."""
     environment.setenv("FORKLORE_DELETE_WAIT_SECONDS", wait)
 
     with pytest.raises(RuntimeError, match="FORKLORE_DELETE_WAIT_SECONDS"):

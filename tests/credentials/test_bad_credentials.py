@@ -1,4 +1,4 @@
-"""C10: credentials on their whole way: to the authorizer, with its answer to a function, and its answer."""
+"""Bad credentials on their whole way: from the authorizer to a function and its answer."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ from tests.credentials.vectors import BAD, GOOD, Headers, Vector, bearer
 from tests.reliability.figures import Measure
 
 COUNT_MIN = 60
-"""Source: reliability, C10."""
+"""The check `bad-credentials` of docs/reliability.md promises so many."""
 ALICE: dict[str, Any] = {"userId": USER, "roles": []}
 
 
@@ -71,11 +71,11 @@ def texts_of(headers: Headers) -> set[str]:
 
 
 def test_there_are_enough_of_them(measure: Measure) -> None:
-    """C10: at least 60 vectors."""
     assert len(BAD) >= COUNT_MIN
     measure.count(vectors=len(BAD))
 
 
+@pytest.mark.failure("bad-api-key")
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize(("vector", "differs"), GOOD.values(), ids=list(GOOD))
 def test_good_credentials_reach_the_use_case(
@@ -87,7 +87,7 @@ def test_good_credentials_reach_the_use_case(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """C10: so that the others say something; neither tokens nor keys are logged (F30)."""
+    """This shows that the other tests of this file test something. No token and no key is logged."""
     headers = vector(issuer)
     with caplog.at_level(logging.INFO):
         assert handler(asked_by(headers), None) == {"isAuthorized": True, "context": {**ALICE, **differs}}
@@ -99,6 +99,7 @@ def test_good_credentials_reach_the_use_case(
     assert [text for text in texts_of(headers) if text in logged] == []
 
 
+@pytest.mark.failure("bad-token", "bad-api-key")
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize("vector", BAD.values(), ids=list(BAD))
 def test_bad_credentials_are_401_with_one_body_and_reach_nothing(
@@ -109,7 +110,7 @@ def test_bad_credentials_are_401_with_one_body_and_reach_nothing(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """C10: tokens (F29) and API keys (F30); the body is written by the edge."""
+    """The authorizer refuses nobody: the function writes the 401 and its body."""
     headers = vector(issuer)
     with caplog.at_level(logging.DEBUG):
         answer = sent(gateway, headers)
@@ -138,10 +139,10 @@ OTHER_HEADERS = [
 ]
 
 
+@pytest.mark.failure("claimed-identity")
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize("name", OTHER_HEADERS)
 def test_identity_in_another_header_is_ignored(gateway: Gateway, issuer: Issuer, name: str) -> None:
-    """F32."""
     headers = {**bearer(issuer.token()), name: "root"}
 
     assert handler(asked_by(headers), None)["context"] == ALICE
@@ -149,22 +150,22 @@ def test_identity_in_another_header_is_ignored(gateway: Gateway, issuer: Issuer,
     assert (made.status, made.json["ownerUserId"]) == (201, USER)
 
 
+@pytest.mark.failure("claimed-identity")
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize("member", ["userId", "ownerUserId", "clientId", "roles", "caller"])
 def test_identity_in_a_body_or_a_query_is_400(gateway: Gateway, issuer: Issuer, member: str) -> None:
-    """F32."""
     headers = bearer(issuer.token())
 
     assert sent(gateway, headers, method="POST", body={member: "root"}).status == 400
     assert sent(gateway, headers, query=f"{member}=root").status == 400
 
 
+@pytest.mark.failure("bad-api-key")
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize("name", ["authorization", "access_token", "x-api-key"])
 def test_credentials_in_the_url_are_none(
     gateway: Gateway, calls: list[str], issuer: Issuer, name: str
 ) -> None:
-    """F30."""
     query = f"{name}={issuer.token()}"
 
     assert sent(gateway, {}, query=query).status == 401
@@ -172,6 +173,7 @@ def test_credentials_in_the_url_are_none(
     assert calls == []
 
 
+@pytest.mark.failure("bad-token")
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize(
     "event",
@@ -179,5 +181,4 @@ def test_credentials_in_the_url_are_none(
     ids=ascii,
 )
 def test_an_event_without_headers_is_nobodys(event: Any) -> None:
-    """F29."""
     assert handler(event, None) == {"isAuthorized": True, "context": {}}

@@ -102,8 +102,8 @@ def test_keys_are_fetched_when_the_first_token_comes(world: World) -> None:
     assert world.publisher.asked == ["/tenant/.well-known/openid-configuration", KEYS]
 
 
+@pytest.mark.failure("bad-token")
 def test_nothing_is_fetched_for_a_token_of_another_form(world: World) -> None:
-    """F29."""
     headers: list[dict[str, Any]] = [{"alg": "none"}, {"jku": "https://x.example"}, {"kid": 5}, {"crit": []}]
     for header in headers:
         assert world.ask(**header) == NOBODY
@@ -143,8 +143,9 @@ def test_a_new_key_is_found_at_once_but_not_twice_a_minute(world: World) -> None
     assert (world.ask(kid="rsa-3"), world.publisher.fetches) == (GOOD, 3)
 
 
+@pytest.mark.failure("bad-token")
 def test_a_flood_of_unknown_keys_is_one_fetch_a_minute(world: World) -> None:
-    """An unknown `kid` refreshes at most once a minute (F29)."""
+    """An unknown `kid` makes the process fetch the keys again at most once a minute."""
     world.ask()
     for number in range(300):
         assert world.ask(kid=f"unknown-{number}") == NOBODY
@@ -320,11 +321,12 @@ OUTAGES: dict[str, Any] = {
 }
 
 
+@pytest.mark.failure("bad-token")
 @pytest.mark.parametrize("outage", OUTAGES.values(), ids=list(OUTAGES))
 def test_keys_that_cannot_be_had_make_the_service_unavailable_and_one_line_in_the_log(
     hasty: World, outage: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Redirects, other addresses, endless answers: keys come from the issuer alone (F29)."""
+    """Keys come from the issuer alone: no redirects, no other addresses, no endless answers."""
     outage(hasty.publisher)
     started = time.monotonic()
     with caplog.at_level(logging.DEBUG):

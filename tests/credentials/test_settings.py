@@ -126,9 +126,10 @@ UNSAFE: list[tuple[str, str]] = [
 ]
 
 
+@pytest.mark.failure("unsafe-settings")
 @pytest.mark.parametrize(("name", "text"), UNSAFE, ids=lambda part: ascii(part)[:40])
 def test_an_unsafe_setting_is_refused_by_its_name_and_without_its_value(name: str, text: str) -> None:
-    """No issuer, no audience, an issuer without https, algorithms of shared secrets (F36)."""
+    """No issuer, no audience, an issuer without https, algorithms of shared secrets."""
     with pytest.raises(RuntimeError, match=f"set FORKLORE_{name}") as refused:
         read(**{name: text})
 
@@ -143,11 +144,11 @@ def test_keys_that_are_too_short_or_for_no_configured_algorithm_are_no_keys(issu
             read(ISSUER_KEYS=json.dumps({"keys": [key]}), ALGORITHMS=algorithms)
 
 
+@pytest.mark.failure("unsafe-settings")
 @pytest.mark.parametrize("missing", LEAST)
 def test_a_function_without_its_settings_fails_and_says_what_to_set(
     missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It refuses to start (F36)."""
     for name, text in LEAST.items():
         monkeypatch.setenv(name, text)
     monkeypatch.delenv(missing)

@@ -102,7 +102,6 @@ def route_target(route: Properties) -> str:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_role_allows_its_log_its_queues_and_verbs_of_the_table_and_nothing_else(name: str) -> None:
-    """C16."""
     allowed: dict[str, set[str]] = {}
     for statement in statements_by_function(DOCUMENT)[name]:
         for resource in map(short, statement.resources):
@@ -136,7 +135,6 @@ def test_each_function_has_a_role_of_its_own_without_managed_policies() -> None:
 
 
 def test_no_statement_of_a_role_holds_a_star() -> None:
-    """C16."""
     assert [text for role in ROLES.values() for text in texts(role) if "*" in text] == []
 
 
@@ -148,8 +146,8 @@ def test_the_authorizer_may_write_its_log_and_nothing_else() -> None:
     assert (environment["FORKLORE_TABLE"], environment["FORKLORE_QUEUE"]) == ("", "")
 
 
+@pytest.mark.failure("forged-event")
 def test_functions_are_run_by_this_api_alone_and_the_authorizer_as_its_authorizer() -> None:
-    """F33."""
     granted = {
         resource_of(permission["FunctionName"]): permission["SourceArn"]["Fn::Sub"].partition(
             "${AWS::AccountId}:"
@@ -200,7 +198,6 @@ def test_a_route_is_named_for_its_operation() -> None:
 
 @pytest.mark.parametrize("name", ROUTES)
 def test_every_route_asks_the_authorizer(name: str) -> None:
-    """C16."""
     route = ROUTES[name]
 
     assert (route["ApiId"], route["AuthorizationType"]) == ({"Ref": "Api"}, "CUSTOM")
@@ -237,8 +234,8 @@ def test_the_api_is_the_first_resource() -> None:
     assert next(iter(DOCUMENT["Resources"])) == "Api"
 
 
+@pytest.mark.failure("unsafe-settings")
 def test_browsers_are_let_in_from_named_origins_alone() -> None:
-    """F36."""
     cors = of_type(DOCUMENT, "AWS::ApiGatewayV2::Api")["Api"]["CorsConfiguration"]["Fn::If"]
 
     assert cors[0] == "HasCors"
@@ -253,7 +250,6 @@ def test_browsers_are_let_in_from_named_origins_alone() -> None:
 
 
 def test_the_table_is_encrypted_recovered_and_kept() -> None:
-    """C16."""
     resource = DOCUMENT["Resources"]["Table"]
 
     assert TABLE["SSESpecification"] == {"SSEEnabled": True}
@@ -265,8 +261,8 @@ def test_the_table_is_encrypted_recovered_and_kept() -> None:
     assert TABLE["BillingMode"] == "PAY_PER_REQUEST"
 
 
+@pytest.mark.failure("poison-message")
 def test_queues_are_encrypted_and_what_keeps_failing_is_kept_apart() -> None:
-    """C16 (F18)."""
     assert all(queue["SqsManagedSseEnabled"] is True for queue in QUEUES.values())
     redrive = QUEUES["JobsQueue"]["RedrivePolicy"]
     assert (resource_of(redrive["deadLetterTargetArn"]), redrive["maxReceiveCount"]) == ("DeadJobsQueue", 5)
@@ -427,8 +423,9 @@ def statistics_of(alarm: Properties) -> list[tuple[str, int]]:
     return [(one["Stat"], one["Period"]) for one in read]
 
 
+@pytest.mark.failure("poison-message")
 def test_there_is_an_alarm_for_each_thing_that_somebody_must_know() -> None:
-    """A message in a dead-letter queue is one of them (F18)."""
+    """A message in a dead-letter queue raises one of these alarms."""
     assert ALARMS.keys() == WATCHED.keys()
 
 
@@ -679,9 +676,10 @@ def fits(name: str, value: str) -> bool:
     return re.fullmatch(PARAMETERS[name]["AllowedPattern"], value) is not None
 
 
+@pytest.mark.failure("unsafe-settings")
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in REFUSED for value in REFUSED[name]])
 def test_an_unsafe_value_stops_the_deployment(name: str, value: str) -> None:
-    """No issuer, no audience, CORS for everybody: nothing is deployed (F36)."""
+    """Without an issuer or an audience, or with CORS for everybody, nothing is deployed."""
     assert not fits(name, value)
 
 

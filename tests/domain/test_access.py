@@ -22,7 +22,7 @@ def allows(level: AccessLevel | None, minimum: AccessLevel) -> bool:
     return True
 
 
-def test_the_levels_are_spelled_as_the_contract_has_them() -> None:
+def test_the_levels_are_spelled_as_the_api_has_them() -> None:
     assert (OWNER, MANAGER, WRITER, READER) == ("owner", "manager", "writer", "reader")
 
 

@@ -65,7 +65,7 @@ def play(history: Operations | Growth) -> Tree:
 
 
 def plain_view(tree: Tree, conversation_id: str, moment: int) -> list[EntryId]:
-    """Return what a conversation showed when the tree had `moment` entries, in the words of the contract.
+    """Return what a conversation showed when the tree had `moment` entries, by the plainest definition.
 
     What its parent showed when the fork was made, up to the fork point; then its own entries as they came.
     """
@@ -204,9 +204,9 @@ FORKS: dict[str, Callable[[Path, int], Path]] = {
 }
 
 
+@pytest.mark.failure("deep-or-wide-tree")
 @pytest.mark.parametrize("how", FORKS)
 def test_a_path_has_at_most_a_thousand_segments(how: str) -> None:
-    """F16."""
     deepest = FORKS[how](deep_view(SEGMENTS_MAX - 1), SEGMENTS_MAX - 1)
     assert len(deepest) == SEGMENTS_MAX == 1_000
 

@@ -194,5 +194,5 @@ def test_the_text_of_a_history_entry_is_that_of_its_first_element_if_there_is_an
     assert content.history_text(value) == text
 
 
-def test_titles_and_previews_have_the_contract_s_lengths() -> None:
+def test_titles_and_previews_have_the_lengths_of_the_api() -> None:
     assert (content.TITLE_CHARACTERS, content.PREVIEW_CHARACTERS) == (40, 100)

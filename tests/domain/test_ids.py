@@ -206,6 +206,7 @@ def test_every_id_that_is_made_can_be_an_entry_s_id(place: tuple[int, int]) -> N
 # Minting
 
 
+@pytest.mark.failure("wrong-clock")
 @examples(1_000)
 @given(
     last=PLACES.filter(lambda place: place[0] < MILLISECONDS_MAX),
@@ -216,7 +217,7 @@ def test_every_id_that_is_made_can_be_an_entry_s_id(place: tuple[int, int]) -> N
 def test_a_minted_id_is_fresh_or_a_step_after_the_last_and_always_greater(
     last: tuple[int, int], now: int, random: int, step: int
 ) -> None:
-    """Also by a clock that steps back (F09)."""
+    """A clock that steps back makes such ids, too."""
     last_id = ids.fresh_id(*last)
     minted = ids.mint_id(now, last=last_id, random=random, step=step)
 
@@ -227,8 +228,8 @@ def test_a_minted_id_is_fresh_or_a_step_after_the_last_and_always_greater(
         assert minted == ids.next_id(last_id, step)
 
 
+@pytest.mark.failure("wrong-clock")
 def test_ids_minted_in_one_millisecond_ascend_whatever_the_dice() -> None:
-    """F09."""
     dice = [RANDOM_MAX, 0, RANDOM_MAX - 1, 5, RANDOM_MAX, RANDOM_MAX]
     minted = list(
         itertools.accumulate(

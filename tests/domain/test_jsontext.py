@@ -95,16 +95,16 @@ def test_a_comma_before_the_end_is_told_of_in_our_words_by_every_python(text: st
     assert refusal(text).partition(": ")[2].partition(" at ")[0] in told
 
 
+@pytest.mark.failure("malformed-body")
 @pytest.mark.parametrize("text", ["[]", "[{}]", "1", "-0", '"{}"', "null", "true", "1e400", ' "x" '])
 def test_json_that_is_no_object_is_refused(text: str) -> None:
-    """F26."""
     assert refusal(text) == "the body must be a JSON object"
 
 
+@pytest.mark.failure("unusual-numbers")
 @pytest.mark.parametrize("name", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize("text", ['{"a":%s}', '{"content":[%s]}', "%s", '{"entries":[{"content":[%s]}]}'])
 def test_numbers_that_are_none_are_refused_wherever_they_stand(text: str, name: str) -> None:
-    """F25."""
     assert refusal(text % name) == f"{name} is not JSON"
 
 
@@ -113,6 +113,7 @@ def test_other_spellings_of_them_are_not_json_either(word: str) -> None:
     assert "not JSON" in refusal(f'{{"content":[{word}]}}')
 
 
+@pytest.mark.failure("malformed-body")
 @pytest.mark.parametrize(
     "text",
     [
@@ -130,7 +131,6 @@ def test_other_spellings_of_them_are_not_json_either(word: str) -> None:
     ],
 )
 def test_a_name_twice_is_refused_however_deep_and_however_spelled(text: str) -> None:
-    """F26."""
     assert refusal(text) == "the body names a member twice"
 
 
@@ -138,6 +138,7 @@ def test_names_that_differ_only_in_case_or_in_form_are_different() -> None:
     assert read('{"a":1,"A":2,"é":3,"e\u0301":4}') == {"a": 1, "A": 2, "é": 3, "e\u0301": 4}
 
 
+@pytest.mark.failure("unusual-characters")
 @pytest.mark.parametrize(
     "escapes",
     [
@@ -150,7 +151,6 @@ def test_names_that_differ_only_in_case_or_in_form_are_different() -> None:
     "text", ['{"content":["%s"]}', '{"title":"%s"}', '{"%s":1}', '{"entries":[{"content":[{"%s":[]}]}]}']
 )
 def test_a_lone_surrogate_is_refused_in_any_string(text: str, escapes: str) -> None:
-    """F24."""
     assert refusal(text.replace("%s", escapes)) == "the body holds a lone surrogate"
 
 
@@ -159,6 +159,7 @@ def test_a_lone_surrogate_is_refused_where_the_text_holds_it_unescaped_too(text:
     assert refusal(text) == "the body holds a lone surrogate"
 
 
+@pytest.mark.failure("unusual-characters")
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -178,15 +179,15 @@ def test_a_lone_surrogate_is_refused_where_the_text_holds_it_unescaped_too(text:
     ids=ascii,
 )
 def test_every_other_character_comes_back_as_it_was_sent(text: str, value: Any) -> None:
-    """Nothing is normalised (F24)."""
+    """Unicode is not normalised."""
     assert read(f'{{"content":{text}}}') == {"content": JsonText(text, value)}
 
 
 # Depth
 
 
+@pytest.mark.failure("malformed-body")
 def test_an_object_may_nest_64_levels_deep() -> None:
-    """F26."""
     deepest = nested(DEPTH_MAX)
     content = read(deepest)["content"]
 
@@ -195,15 +196,15 @@ def test_an_object_may_nest_64_levels_deep() -> None:
     assert content.value == json.loads(deepest)["content"]
 
 
+@pytest.mark.failure("malformed-body")
 @pytest.mark.parametrize("levels", [65, 66, 1_000, 100_000])
 def test_an_object_that_nests_deeper_is_refused(levels: int) -> None:
-    """F26."""
     assert refusal(nested(levels)) == "the body nests deeper than 64 levels"
 
 
+@pytest.mark.failure("malformed-body")
 @pytest.mark.parametrize("bracket", ["[", '{"a":', '[{"a":', "[["])
 def test_a_hundred_thousand_opening_brackets_are_refused(bracket: str) -> None:
-    """F26."""
     for text in (bracket * 100_000, '{"content":' + bracket * 100_000):
         assert refusal(text) == "the body nests deeper than 64 levels"
 
@@ -231,6 +232,7 @@ def test_levels_that_close_again_neither_add_up_nor_take_away() -> None:
 # Numbers
 
 
+@pytest.mark.failure("unusual-numbers")
 @pytest.mark.parametrize(
     "token",
     [
@@ -251,7 +253,6 @@ def test_levels_that_close_again_neither_add_up_nor_take_away() -> None:
     ids=lambda token: token if len(token) < 50 else f"{token[:9]}… of {len(token)} characters",
 )
 def test_a_number_comes_back_token_by_token_and_means_its_exact_value(token: str) -> None:
-    """F25."""
     read_back = read(f'{{"content":[{token}],"title":{token}}}')
 
     assert read_back["content"].text == f"[{token}]"
@@ -269,12 +270,12 @@ def test_whole_numbers_of_ordinary_length_are_ints_and_all_others_decimals() -> 
     }
 
 
+@pytest.mark.failure("unusual-numbers")
 @pytest.mark.parametrize(
     "token", ["1e9999999999999999999", "-1e9999999999999999999", "1e-9999999999999999999"]
 )
 @pytest.mark.parametrize("text", ['{"a":%s}', '{"content":[%s]}'])
 def test_a_number_beyond_what_can_be_read_is_refused(text: str, token: str) -> None:
-    """F25."""
     assert refusal(text % token) == "a number in the body is beyond what can be read"
 
 

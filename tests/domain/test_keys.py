@@ -74,10 +74,10 @@ def within(key: Key, of: SortRange) -> bool:
 # Text of users and clients
 
 
+@pytest.mark.failure("unusual-user-id")
 @examples(500)
 @given(st.lists(USER_IDS, min_size=2, max_size=2, unique=True))
 def test_no_two_users_or_clients_share_a_key_and_no_one_s_key_begins_with_another_s(users: list[str]) -> None:
-    """F27."""
     one, other = users
 
     assert unquote(keys.escape(one)) == one
@@ -109,6 +109,7 @@ def test_text_of_255_bytes_fits_into_every_key(text: str) -> None:
         assert len(key.sort) <= 1_024
 
 
+@pytest.mark.failure("unusual-user-id")
 @examples(500)
 @given(
     st.lists(USER_IDS, min_size=2, max_size=2, unique=True),
@@ -119,7 +120,7 @@ def test_text_of_255_bytes_fits_into_every_key(text: str) -> None:
 def test_no_user_s_tree_is_listed_for_another(
     users: list[str], created_ms: int, group_id: str, is_child: bool
 ) -> None:
-    """No user's range holds another's (F27), nor that of roots a child, or the other way round."""
+    """No user's key range contains another user's. The ranges of roots and of children are apart, too."""
     owner, other = users
     key = keys.user_tree(owner, ids.timestamp(created_ms), group_id, is_child=is_child)
 
@@ -173,7 +174,7 @@ def test_each_kind_of_item_is_in_its_own_range_alone(
     assert found(keys.user_trees_range(user, is_child=False)) == set()
 
 
-def test_each_kind_of_key_is_spelled_as_the_design_has_it() -> None:
+def test_each_kind_of_key_is_spelled_as_the_architecture_page_has_it() -> None:
     created_at = "2026-03-01T09:15:00.000Z"
     entry_id = ids.fresh_id(ids.milliseconds(created_at), 5)
 

@@ -513,9 +513,9 @@ def test_a_conversation_known_to_be_empty_is_an_empty_page_without_a_read() -> N
     assert shelf.rounds == []
 
 
+@pytest.mark.failure("misleading-query-page")
 @pytest.mark.parametrize("backward", [False, True])
 def test_a_page_that_the_list_just_fills_names_no_position_to_go_on_from(backward: bool) -> None:
-    """The end of the list is the end of the page (F21)."""
     entries = [stored(at(number)) for number in range(1, 5)]
     near_first = entries[::-1] if backward else entries
 
@@ -593,12 +593,13 @@ def family(siblings: int) -> tuple[Shelf, Path]:
     return Shelf(entries), view_of(FORK, (Segment(ROOT, at(31)),))
 
 
+@pytest.mark.failure("deep-or-wide-tree")
 @pytest.mark.parametrize("own_entries", [None, 5])
 @pytest.mark.parametrize("limit", [3, 20, 50])
 def test_a_page_of_a_fork_makes_the_same_reads_among_one_sibling_and_among_five_hundred(
     limit: int, own_entries: int | None
 ) -> None:
-    """A page's cost does not depend on the tree's width (F16)."""
+    """A page's cost does not depend on the tree's width."""
     for backward in (False, True):
         (few, view), (many, _) = family(1), family(500)
         pages = [
@@ -622,10 +623,10 @@ def test_the_newest_page_of_a_conversation_that_fills_it_alone_is_one_read() -> 
     assert shelf.rounds == [[RangeRead(Window(at(89), LAST), 51, FORK, H)]]
 
 
+@pytest.mark.failure("deep-or-wide-tree")
 @pytest.mark.parametrize("own_entries", [None, 1])
 @pytest.mark.parametrize("backward", [False, True])
 def test_a_page_of_a_chain_of_a_thousand_forks_is_one_round(backward: bool, own_entries: int | None) -> None:
-    """F16."""
     entries, view, shown = chain_of(1_000, crowd=0)
     shelf = Shelf(entries)
     near_first = shown[::-1] if backward else shown

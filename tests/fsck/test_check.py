@@ -1,4 +1,4 @@
-"""C17: the checker says nothing of a table that is intact, and the right thing of each that is not."""
+"""The checker finds nothing in an intact table, and the right thing in each that is not intact."""
 
 from collections.abc import Iterable
 from random import Random
@@ -33,7 +33,6 @@ def intact(moto: None) -> Made:
 
 
 def test_what_the_service_makes_is_intact_and_holds_every_kind(intact: Made) -> None:
-    """C17."""
     assert check(intact.contents.values(), now_s=intact.now_s) == []
     assert {kind_of(key) for key in intact.contents} == set(Kind)
 
@@ -42,7 +41,6 @@ def test_what_the_service_makes_is_intact_and_holds_every_kind(intact: Made) -> 
 def test_each_planted_corruption_is_found_as_what_it_is(
     intact: Made, corruption: Corruption, measure: Measure
 ) -> None:
-    """C17."""
     spoilt = intact.copy()
     corruption.spoil(spoilt)
 
@@ -98,7 +96,7 @@ _NONSENSE: list[Any] = [
 
 
 def test_whatever_is_taken_away_is_missed(intact: Made) -> None:
-    """C17: each single item."""
+    """Each item is taken away in turn."""
     unmissed = {
         key for key in intact.contents if not intact.copy().take(key).kinds_found and key not in _free(intact)
     }
@@ -124,7 +122,7 @@ def _free(made: Made) -> set[Key]:
 
 @pytest.mark.parametrize("number", range(100))
 def test_nonsense_is_found_and_never_raises(intact: Made, number: int) -> None:
-    """C17: whatever an item's attributes hold."""
+    """An item's attributes may hold anything."""
     random = Random(number)
     spoilt = intact.copy()
     for _ in range(1 + number % 3):
@@ -141,5 +139,5 @@ def test_nonsense_is_found_and_never_raises(intact: Made, number: int) -> None:
 
 
 def test_many_kinds_of_corruption_are_planted() -> None:
-    """C17: at least 30 kinds; here 70, and more ways to them."""
+    """At least 70 kinds, some of them in several ways."""
     assert len({kind for corruption in CORRUPTIONS for kind in corruption.kinds}) >= 70

@@ -1,4 +1,4 @@
-"""C17: work that takes more than one call leaves the table intact after each: wherever it may be killed."""
+"""Work that takes several calls leaves the table intact after each call, wherever it is killed."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

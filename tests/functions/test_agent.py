@@ -28,8 +28,9 @@ def test_a_sample_event_appends_an_entry_once(direct: Direct, name: str) -> None
     assert (first["body"]["userId"], first["body"]["clientId"]) == tuple(request["caller"].values())
 
 
+@pytest.mark.failure("forged-event")
 def test_the_function_has_no_route_and_keeps_what_fails(direct: Direct) -> None:
-    """Direct invocation has a function of its own (F33)."""
+    """Direct invocation has its own function."""
     text = (PROJECT / "template.yaml").read_text()
     resources: dict[str, Any] = yaml.load(text, Loader=_CloudFormationLoader)["Resources"]
     [properties] = [

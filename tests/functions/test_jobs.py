@@ -95,9 +95,10 @@ def test_a_worker_deletes_the_trees_of_its_messages(dead: list[str]) -> None:
     assert [is_left(group_id) for group_id in dead] == [False] * 3
 
 
+@pytest.mark.failure("poison-message")
 @pytest.mark.parametrize("poison", POISON, ids=lambda poison: poison[:30] or "empty")
 def test_a_poison_message_fails_alone(dead: list[str], poison: str, lines: Lines) -> None:
-    """The others of its batch go on; the answer names exactly what failed (F18)."""
+    """The other messages of its batch go on. The answer names exactly those that failed."""
     answer = work(batch(message(dead[0]), poison, message(dead[1])))
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "1"}]}
@@ -255,8 +256,8 @@ def no_queue_afterwards() -> Any:
     open_queue.cache_clear()
 
 
+@pytest.mark.failure("unreliable-messages")
 def test_the_sweep_announces_what_no_message_did(dead: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """F17."""
     url = announced(monkeypatch)
 
     assert invoke(SWEEP, load_handler(SWEEP), read_event("sweep")) is None
@@ -295,8 +296,9 @@ def test_a_deletion_is_announced_for_when_its_wait_is_over(
     assert received(url) == [made]
 
 
+@pytest.mark.failure("poison-message")
 def test_the_template_s_queue_gives_up_a_message_after_5_receives(gateway: Gateway) -> None:
-    """And keeps it in a queue of its own (F18)."""
+    """The message is then kept in a dead-letter queue."""
     with mock.patch.dict("os.environ"):
         url = open_queues(TEMPLATE)["JobsQueue"]
     found: Any = boto3.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])
@@ -305,8 +307,9 @@ def test_the_template_s_queue_gives_up_a_message_after_5_receives(gateway: Gatew
     assert json.loads(found["Attributes"]["RedrivePolicy"])["maxReceiveCount"] == 5
 
 
+@pytest.mark.failure("unreliable-messages")
 def test_a_message_comes_again_after_six_times_the_functions_timeout_at_the_earliest() -> None:
-    """And the sweep comes every 5 minutes (F17)."""
+    """The sweep runs every 5 minutes."""
     queues = {queue.name: queue for queue in TEMPLATE.queues}
     [polled] = WORKER.polls
 

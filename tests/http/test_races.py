@@ -90,10 +90,10 @@ def test_a_request_sent_twice_with_one_key_takes_effect_once_and_is_answered_ali
     assert len(listed) == 1 + 4 * ROUNDS
 
 
+@pytest.mark.failure("two-creators")
 def test_of_two_that_create_one_id_one_wins_and_the_other_is_409(
     two: tuple[Service, Service], caller: Caller
 ) -> None:
-    """F14."""
     for _ in range(ROUNDS):
         body = {"id": str(uuid4())}
         answers = at_once(two, caller, "createConversation", body=body)

@@ -179,11 +179,11 @@ def is_sane(one: Written, *, since: datetime) -> bool:
     return since - SANE < datetime.fromisoformat(one.created_at) < now() + SANE
 
 
+@pytest.mark.failure("wrong-clock", "two-appenders")
 @pytest.mark.parametrize("sees_date", [True, False], ids=["corrected by Date", "uncorrected"])
 def test_nothing_is_lost_doubled_or_reordered_by_two_writers_whose_clocks_differ_by_10_s(
     table: Table, own_endpoint: str, sees_date: bool
 ) -> None:
-    """F09, F10."""
     root = str(uuid4())
     acknowledged = told(table, root, "r1", "r2", "r3")
     near = fork(table, root, acknowledged[1].written.entry_id)
@@ -229,11 +229,12 @@ def test_nothing_is_lost_doubled_or_reordered_by_two_writers_whose_clocks_differ
                 assert one.written.entry_id not in ids, "sent after the fork, and in it"
 
 
+@pytest.mark.failure("two-appenders")
 @pytest.mark.parametrize("cut", [PageStart(), PageStart(tail=True)], ids=["forward", "tail"])
 def test_a_page_that_appends_overtake_shows_no_entry_without_those_before_it(
     table: Table, cut: PageStart
 ) -> None:
-    """Nothing becomes visible below what was read (F10)."""
+    """Nothing becomes visible before what was already read."""
     root = str(uuid4())
     told(table, root, "r1")
     append(table, CALLER, root, ["r2.0"], Channel.CONTEXT)
@@ -262,10 +263,10 @@ def test_a_page_that_appends_overtake_shows_no_entry_without_those_before_it(
         assert page == whole[: len(page)]
 
 
+@pytest.mark.failure("wrong-clock")
 def test_a_clock_65_years_ahead_that_sees_no_date_harms_one_conversation_only(
     table: Table, own_endpoint: str
 ) -> None:
-    """F09."""
     started_at = now()
     harmed, other = str(uuid4()), str(uuid4())
     before = told(table, harmed, "h1", "h2")
@@ -314,10 +315,10 @@ def far_ahead(own_endpoint: str, new_table: str) -> Iterator[tuple[Service, Serv
 ENTRY = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "late"}]}
 
 
+@pytest.mark.failure("wrong-clock")
 def test_a_server_whose_clock_is_65_years_ahead_of_date_reads_but_refuses_to_mint(
     far_ahead: tuple[Service, Service],
 ) -> None:
-    """F09."""
     good, bad = far_ahead
     caller = HttpCaller(good.new_user())
     known, unknown = str(uuid4()), str(uuid4())

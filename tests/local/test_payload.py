@@ -117,8 +117,8 @@ def test_the_raw_query_string_stays_and_the_parameters_are_decoded() -> None:
     assert made["queryStringParameters"] == {"a": "1 2,é", "b": "", "c": "", "&": "+"}
 
 
+@pytest.mark.failure("unusual-user-id")
 def test_the_raw_path_is_decoded_and_ends_at_a_question_mark() -> None:
-    """F27."""
     made = event(path="/a%20b/c%2Fd%252Fe/%2525%3Ff=g")
 
     assert made["rawPath"] == made["requestContext"]["http"]["path"] == "/a b/c/d/e/%"

@@ -5,11 +5,11 @@ from typing import Any, Protocol
 
 Json = Any
 Outcome = tuple[int, Json]
-"""A status and a body; of errors the code alone, with the members of `details` that the contract names."""
+"""A status and a body; of errors the code alone, with the members of `details` that docs/api.md names."""
 
 
 class Refusal(Exception):
-    """The request is refused: the status, and the code with the `details` that the contract names."""
+    """The request is refused: the status, and the code with the `details` that docs/api.md names."""
 
 
 def require(holds: object, status: int, code: str, **details: Json) -> None:

@@ -10,7 +10,7 @@ from tests.model.oracle import Oracle
 
 LIMITS = (1, 3, 20, 200, 200)
 TOLD = ("lastEntryId", "existingTransferId")
-"""The members of an error's `details` that the contract names."""
+"""The members of an error's `details` that docs/api.md names."""
 TRANSCRIPT_LINES = 12
 OF_CONVERSATIONS = {"listconversations", "listforks", "listchildren"}
 

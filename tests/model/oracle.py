@@ -1,9 +1,9 @@
-"""What the API promises, said as plainly as it can be: lists, dictionaries and recursive views.
+"""What docs/api.md promises, as plainly as possible: lists, dictionaries and recursive views.
 
-One method for each operation. The model shares nothing with forklore, no code and no idea of how it is done.
-What the service may choose (ids, times) is taken from its answer, `chosen`. Lists are whole; an `afterCursor`
-of one does not fit it. Where the contract is silent, docs/api.md speaks; where that is, too: equal times are
-ordered by id, a whole tree's latest epoch is its highest, every member may replay, other trees are unknown.
+There is one method for each operation. The model shares no code and no idea with forklore. What the
+service may choose (ids, times) is taken from its answer, `chosen`. Lists are whole, so an `afterCursor`
+of a list is always refused. The model also says: equal times are ordered by id; a whole tree's latest
+epoch is its highest; every member may replay; other trees are unknown.
 """
 
 import re

@@ -1,1 +1,1 @@
-"""The promises of the design under every fault that can be named, on the real emulator (reliability, 2)."""
+"""The checks of docs/reliability.md that run on DynamoDB Local: the promises, under every kind of failure."""

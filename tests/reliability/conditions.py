@@ -1,11 +1,11 @@
-"""The conditions of the service's writes, and writes without one of them (reliability, C14).
+"""The conditions of the service's writes, and writes without one of them: the check `needed-conditions`.
 
-A condition is what stands alone, or between ANDs, in a ConditionExpression. It is known by the write that
-it is in, and by its own words, such as `Update HEAD (first): last = :after`. In the brackets is what tells
-writes of one kind of item apart: the first attributes that are written or, by a ConditionCheck, asked for.
-Most conditions come with their write, whoever makes it. Those that a use case chooses are known by what the
-transaction is for as well, such as `fork: Update GROUP (forks): owner = :owner`: all ConditionChecks, and
-whether the owner must still be one.
+A condition is a clause that stands alone, or between ANDs, in a ConditionExpression. Its name is the write
+that it is in and the clause itself, such as `Update HEAD (first): last = :after`. The brackets tell writes of
+one kind of item apart: they have the first attributes that are written or, by a ConditionCheck, compared.
+Most conditions come with their write, whichever use case makes it. A use case chooses all ConditionChecks,
+and whether the caller must still be the owner. The names of these begin with the purpose of the transaction,
+such as `fork: Update GROUP (forks): owner = :owner`.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""One operation with one fault at one of its calls, and what must be true of it then (reliability, C2)."""
+"""One operation with one fault at one of its calls, and what must be true then: the check `call-faults`."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext

@@ -1,4 +1,4 @@
-"""What can go wrong with a call to DynamoDB, injected between botocore and the wire (reliability, C2)."""
+"""What can go wrong with a call to DynamoDB, injected between botocore and the network."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Requests that are held up for so long that no search comes to it, step by step (reliability, C4, C14)."""
+"""Requests that are delayed for long, step by step: orders of calls that the search does not reach."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

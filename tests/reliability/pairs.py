@@ -1,4 +1,4 @@
-"""Requests that meet: what is raced in C4, and what shows that a condition is needed (C14)."""
+"""Pairs of requests at once, for the checks `orders-of-two` and `needed-conditions`."""
 
 from dataclasses import replace
 from typing import Any

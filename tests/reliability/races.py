@@ -1,8 +1,8 @@
-"""Two requests at the same time, and what must be true of them (reliability, C4).
+"""Two requests at the same time, and what must be true of them: the check `orders-of-two`.
 
-They must come out as if one had been made after the other: all answers and the table, once all work is done,
-are as in one of the orders. Where one was answered before the other began, it is the first in that order. And
-the invariants hold as soon as both are answered.
+They come out as if one had been made after the other: all answers, and the table once all work is done, are
+as in one of the orders. If one was answered before the other began, it is the first in that order. The rules
+of docs/architecture.md hold as soon as both are answered.
 Source: M. Herlihy, J. Wing, "Linearizability: A Correctness Condition for Concurrent Objects" (1990).
 """
 

@@ -1,4 +1,4 @@
-"""Every order in which the DynamoDB calls of two requests can happen (reliability, C4).
+"""Every order in which the DynamoDB calls of two requests can happen.
 
 Each caller runs in a thread of its own and stops before each call; one of those that wait is let through at
 a time. Which one is a decision, and a run is known by its decisions: they are taken again from the last one

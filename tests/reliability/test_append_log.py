@@ -10,6 +10,8 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from forklore.domain.model import Caller
 from tests.reliability.faults import Fault
 from tests.reliability.figures import Measure
@@ -142,13 +144,14 @@ def final_of(store: Store, roots: Sequence[str]) -> Final:
     return final
 
 
+@pytest.mark.failure("lost-answer", "wrong-clock", "two-appenders")
 def test_what_eight_processes_saw_of_their_appends_and_reads_fits_one_order(
     store: Store, measure: Measure, tmp_path: Path
 ) -> None:
-    """C3: under 5 % faults of each kind and clocks ± 5 minutes, none is lost, doubled, reordered or phantom.
+    """No append is lost, doubled, reordered or made up, at 5 % faults of each kind and clocks ± 5 minutes.
 
-    An append is one value that is acknowledged; a request appends one to eight of them. Retries after an
-    unknown result with an Idempotency-Key (F02), clocks (F09), two appenders on one conversation (F10).
+    An append is one value that is acknowledged. A request appends one to eight of them. After an unknown
+    result it is sent again with its Idempotency-Key. Several processes append to one conversation.
     """
     goal = measure.goal(ci=5_000, gate=20_000)
     random = measure.random

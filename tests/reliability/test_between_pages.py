@@ -43,11 +43,12 @@ def page(process: Process, name: str, by: Caller, cursor: str | None = None) -> 
     return process.ask(operation, by, conversationId=ROOT, limit="1", **cut)
 
 
+@pytest.mark.failure("gone-between-pages")
 @pytest.mark.parametrize("name", LISTS)
 def test_the_next_page_after_a_removal_is_403_and_after_a_deletion_404(
     store: Store, process: Process, name: str
 ) -> None:
-    """Never a short 200, in a process that knows the tree and in one that does not (F23)."""
+    """The page is never a short 200, whether the process has cached the tree or not."""
     cursors = {by: page(process, name, by).body[LISTS[name][2]] for by in (ANN, BOB)}
     assert all(cursors.values())
     others = (process, Process(store))

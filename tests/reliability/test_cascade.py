@@ -1,4 +1,4 @@
-"""C6: deletion of families of trees while they are written to, by workers that are killed again and again."""
+"""Families of trees are deleted by workers that are killed again and again, while others write to them."""
 
 import json
 import threading
@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
+
+import pytest
 
 from forklore.domain import keys
 from forklore.domain.keys import Key
@@ -316,8 +318,9 @@ def is_rest(key: Key, item: Item) -> bool:
     return "ttl" in item and (key.partition.startswith("IDEM#") or "retired" in item)
 
 
+@pytest.mark.failure("killed-between-calls", "write-during-deletion", "unreliable-messages", "late-cleanup")
 def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measure) -> None:
-    """C6, F01, F11, F17, F19: killed workers, doubled, late and lost messages, writers until the end."""
+    """Workers are killed; messages come twice, late or never; others write to the trees until the end."""
     kills, forks = measure.goal(ci=50, gate=500), measure.goal(ci=60, gate=150)
     service = Service(store, measure.random)
     plain = Process(store)
@@ -366,7 +369,7 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
 
 
 def test_a_large_tree_is_deleted_in_time(store: Store, measure: Measure) -> None:
-    """C6: 100,000 items in 180 s."""
+    """At the figures of the gate, 100,000 items take at most 180 s."""
     items = measure.goal(ci=3_000, gate=100_000)
     forks = items // 100
     tree = Planted(

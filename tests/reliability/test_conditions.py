@@ -1,7 +1,7 @@
-"""Each condition of each write is needed: without it a check of C4 fails (reliability, C14).
+"""Each condition of each write is needed: without it a race or a delayed request goes wrong.
 
-`conditions.txt` names for each condition the smallest check that fails; what it does not name is a mistake,
-and so is what it names and nobody sends.
+`conditions.txt` names for each condition the smallest check that fails. It names every condition that is
+sent, and no other.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,6 @@ def all_operations() -> Iterator[Operation]:
 
 
 def test_the_table_names_every_condition_that_is_sent_and_no_other(endpoint: str) -> None:
-    """C14."""
     changes = {id(operation): operation for operation in all_operations() if not operation.is_read}
     sent = set().union(*(sent_by(operation, endpoint) for operation in changes.values()))
 
@@ -59,7 +58,7 @@ def fails(check: str, condition: str, endpoint: str) -> bool:
     """Tell whether a check finds something when the condition is taken out of every write."""
     kind, _, name = check.partition(" ")
     try:
-        {"C4": by_race, "held-up": by_hand}[kind](name, without(condition), endpoint)
+        {"race": by_race, "held-up": by_hand}[kind](name, without(condition), endpoint)
     except Violation:
         return True
     return False
@@ -77,6 +76,5 @@ def by_hand(name: str, rewrite: Rewrite, endpoint: str) -> None:
 
 @pytest.mark.parametrize("condition", TABLE)
 def test_without_a_condition_its_check_fails(endpoint: str, condition: str, measure: Measure) -> None:
-    """C14."""
     assert fails(TABLE[condition], condition, endpoint), f"nothing fails without {condition}"
     measure.count(conditions=1)

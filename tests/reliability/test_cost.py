@@ -1,4 +1,4 @@
-"""What operations cost, in rounds and units: the design's figures, and no growth where none is explained."""
+"""What operations cost, in rounds and units: no more than bench/limits.py says, and no unexplained growth."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,18 +21,19 @@ def rows(endpoint: str, shape: Shape) -> Sequence[Row]:
     return list(rows_of(endpoint, shape, runs=0))
 
 
-def test_no_operation_costs_more_than_the_design_says_but_those_that_are_explained(endpoint: str) -> None:
-    """Section 6 of the design, and the floor of appends and pages."""
+def test_no_operation_costs_more_than_its_limit_but_those_that_are_explained(endpoint: str) -> None:
+    """The limits include multiples of the floor, for appends and pages."""
     said = {row.name: text for row, _, text in limits_of(rows(endpoint, BASE)) if text}
 
     assert said == {name: f"**missed**: {missed.why}" for name, missed in MISSED.items()}
 
 
+@pytest.mark.failure("deep-or-wide-tree", "no-time-left")
 @pytest.mark.parametrize(("axis", "few", "many"), [("forks", 1, 60), ("entries", 200, 800), ("chain", 2, 12)])
 def test_costs_do_not_grow_with_siblings_length_or_depth_but_where_it_is_explained(
     endpoint: str, axis: str, few: int, many: int
 ) -> None:
-    """F16, F22: no request does unbounded work, and each reason to do more says how much."""
+    """No request does unbounded work. Each reason for more calls says how many more."""
     small_rows, large_rows = (rows(endpoint, replace(FULL, **{axis: at})) for at in (few, many))
 
     assert len(small_rows) == len(large_rows) > 40

@@ -1,10 +1,9 @@
-"""Every call of every operation spoilt in every way (reliability, C2).
+"""Every call of every operation goes wrong in every way.
 
-An operation is run once without a fault: it makes n calls, gives an answer and leaves a table. Then, for each
-k up to n and each fault, it is run on a copy of the same table with the fault at its kth call, and on another
-with a fault at every attempt of that call. The caller does what callers do: after a 503 they send the same
-request again to the same process, and after no answer at all to a new one. Answer and table must be as they
-were without the fault.
+An operation runs once without a fault: it makes n calls, gives an answer and leaves a table. Then, for each k
+up to n and each fault, it runs on a copy of the same table with the fault at its kth call, and on another
+copy with a fault at every attempt of that call. After a 503 the caller sends the same request again to the
+same process; after no answer, to a new process. Answer and table must be as they were without the fault.
 """
 
 import pytest
@@ -21,27 +20,41 @@ def crashes_of(name: str, endpoint: str) -> Crashes:
     return Crashes(operation, built(operation.of, endpoint), endpoint)
 
 
+@pytest.mark.failure(
+    "killed-between-calls",
+    "lost-answer",
+    "retry-without-key",
+    "partial-answer",
+    "misleading-query-page",
+    "busy-database",
+    "cancelled-transaction",
+)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_operation_recovers_from_every_fault_at_every_call(
     endpoint: str, name: str, measure: Measure
 ) -> None:
-    """C2: F01, F02, F03, F07, F21; of F04 how many attempts, then 503; of F05 that a conflict is repeated."""
+    """The answer and the table are as without the fault.
+
+    Of a busy database this shows how many attempts are made before a 503; of a cancelled transaction, that
+    a conflict is tried again.
+    """
     crashes = crashes_of(name, endpoint)
 
     for point in crashes.points():
         measure.count(points=crashes.recovers(*point))
 
 
+@pytest.mark.failure("killed-between-calls")
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_a_killed_process_leaves_is_all_or_nothing_once_it_is_swept(
     endpoint: str, name: str, measure: Measure
 ) -> None:
-    """C2: F01, when nobody sends the request again."""
+    """Nobody sends the request again."""
     measure.count(places_to_be_killed=crashes_of(name, endpoint).abandoned())
 
 
 def test_there_are_as_many_points_as_are_promised(endpoint: str) -> None:
-    """C2: 500 points or more."""
+    """500 points or more: a point is one fault at one call of one operation."""
     points = sum(len(list(crashes_of(name, endpoint).points())) for name in OPERATIONS)
 
     assert points >= 500

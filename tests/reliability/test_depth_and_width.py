@@ -1,4 +1,4 @@
-"""C7: chains of a thousand forks and ten thousand forks of one entry: exact, and no dearer."""
+"""A chain of a thousand forks, and ten thousand forks of one entry: the views are exact and cost no more."""
 
 import sys
 import time
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 from forklore.domain import ancestry
 from forklore.domain.model import Caller
@@ -93,8 +95,9 @@ def newest_page(store: Store, level: Level) -> int:
     return len(process.faults.calls)
 
 
+@pytest.mark.failure("deep-or-wide-tree")
 def test_a_chain_of_a_thousand_forks(store: Store, measure: Measure) -> None:
-    """C7, F16: every view is exact, whatever its depth; one fork more is refused; nothing recurses."""
+    """Every view is exact at every depth. One more fork is refused. Nothing recurses."""
     process = Process(store)
     first = process.ask("appendEntry", ANN, conversationId=ROOT, entries=[say("a"), say("b")])
     levels = [Level(ROOT, [one["id"] for one in first.body["data"]])]
@@ -153,8 +156,9 @@ def costs(store: Store, tree: Planted) -> dict[str, int]:
     }
 
 
+@pytest.mark.failure("deep-or-wide-tree")
 def test_ten_thousand_forks_of_one_entry(store: Store, measure: Measure) -> None:
-    """C7, F16: what an operation costs does not depend on how many forks there are beside."""
+    """An operation's cost does not depend on how many sibling forks there are."""
     width = measure.goal(ci=1_500, gate=9_990)
     at_ms = int(time.time() * 1000) - 60_000
     narrow = Planted(0xC000_0000, "ann", at_ms, entries=60, forks=1, own_entries=1)

@@ -37,11 +37,12 @@ def test_a_fault_costs_a_call_and_changes_nothing(store: Store, fault: Fault) ->
     assert shown(store) == 2
 
 
+@pytest.mark.failure("busy-database")
 @pytest.mark.parametrize(
     ("fault", "done"), [(Fault.BEFORE, 0), (Fault.AFTER, 1), (Fault.THROTTLE, 0), (Fault.CONFLICT, 0)]
 )
 def test_a_lasting_fault_befalls_every_attempt(store: Store, fault: Fault, done: int) -> None:
-    """The process gives up (F04)."""
+    """The process gives up."""
     plain = Process(store)
     append(plain)
     last = len(plain.faults.calls)
@@ -78,6 +79,7 @@ def test_reads_in_parts_show_the_same(store: Store, fault: Fault) -> None:
     assert fault in [name for _, name in process.faults.injected]
 
 
+@pytest.mark.failure("misleading-query-page")
 @pytest.mark.parametrize(
     ("name", "trees", "fault", "pages"),
     [
@@ -92,7 +94,7 @@ def test_reads_in_parts_show_the_same(store: Store, fault: Fault) -> None:
 def test_a_list_whose_first_pages_end_early_shows_the_same(
     store: Store, name: str, trees: int, fault: Fault, pages: int
 ) -> None:
-    """Where they hold something and where they hold nothing, on the table and on its index (F21)."""
+    """The early pages are empty or not, and come from the table or from its index."""
     if trees:
         append(Process(store))
     expected = Process(store).ask(name, ADMIN)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+import pytest
+
 from tests.aws.gateway import Answer, Gateway
 from tests.aws.test_fuzz import exact
 from tests.aws.world import CONVERSATIONS, conversation_id, path_of
@@ -151,8 +153,9 @@ def read_back(send: Callable[..., Answer], place: Place, made: Any) -> Any:
     return exact(send("GET", f"{path_of(ROOT)}/entries", query=query, agent="planner").text)["data"][0]
 
 
+@pytest.mark.failure("unusual-characters", "unusual-numbers", "malformed-body")
 def test_a_hostile_body_is_refused_or_comes_back_token_by_token(store: Store, measure: Measure) -> None:
-    """C12: characters (F24), numbers (F25), nesting, names, encodings (F26): 400, or equal on read-back."""
+    """Characters, numbers, nesting, names, encodings: the answer is 400, or a read returns what was sent."""
     with functions_on(store) as template:
         gateway = Gateway(template)
         assert gateway.send("POST", CONVERSATIONS, body={"id": ROOT}, agent="planner").status == 201

@@ -220,13 +220,15 @@ class Listening(Gateway):
         return self.last
 
 
+@pytest.mark.failure("foreign-id")
 @pytest.mark.parametrize("way", ["http", "direct"])
 def test_the_id_of_another_tenant_gives_nothing_away_and_changes_nothing(
     store: Store, measure: Measure, way: str
 ) -> None:
-    """C9: every valid request, each of its ids replaced by the other tenant's, in both directions (F34).
+    """In every valid request, each id is replaced by one of the other tenant's, in both directions.
 
-    In paths, bodies, cursors and If-Match: 403 or 404, for cursors 400, and where an id is to be new 409.
+    Ids are in paths, bodies, cursors and If-Match. The answer is 403 or 404; 400 for a cursor; 409 for an id
+    that must be new.
     """
     with functions_on(store, FORKLORE_DIRECT_ROLES="allowed") as template:
         gateway = Listening(template, **ROLES)
@@ -267,7 +269,7 @@ def _without(error: Any, sent: str) -> str:
 
 
 def test_every_id_of_every_request_is_swapped() -> None:
-    """C9: no request keeps an id that is the tenant's own."""
+    """No request keeps an id of the tenant's own."""
     for valid in REQUESTS:
         ids = {name for name, held in valid.given.items() if isinstance(held, str) and held.startswith("<")}
         assert ids == set(valid.swaps), valid

@@ -1,4 +1,4 @@
-"""The checker of append logs finds each anomaly that is planted in a log, and none in a good one (C3)."""
+"""The checker of append logs finds each anomaly that is planted in a log, and none in a good one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

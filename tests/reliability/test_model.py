@@ -87,10 +87,10 @@ def _rule(name: str) -> Any:
 def test_whatever_is_asked_is_answered_as_the_oracle_does(
     endpoint: str, measure: Measure, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """C1: hypothesis rules over all operations, several users and clients, against the oracle.
+    """Hypothesis has a rule for every operation; several users and clients take part.
 
-    The likelier moves have more rules than others, and come first: hypothesis takes every rule as often, but
-    for the first ones, which it prefers.
+    Hypothesis chooses each rule equally often and prefers the first ones. So the more likely moves have more
+    rules, and these come first.
     """
     asked: Counter[tuple[str, int]] = Counter()
     likely_first = sorted(MOVES, key=lambda name: -MOVES[name])

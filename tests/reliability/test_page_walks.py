@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from random import Random
 
+import pytest
+
 from tests.model.asking import Caller, Json, Request
 from tests.model.history import History
 from tests.model.oracle import Conversation
@@ -86,8 +88,9 @@ class Walk:
         self.history.both.hold(holds, f"{message}\n in a walk: {self.request}, forward: {self.forward}")
 
 
+@pytest.mark.failure("misleading-query-page", "partial-answer")
 def test_a_walk_over_pages_is_the_list(endpoint: str, measure: Measure) -> None:
-    """C13: random page sizes, directions and filters; appends between pages, faults in reading them."""
+    """Page sizes, directions and filters are random. Entries are appended between pages, and reads fail."""
     walks, random = measure.goal(ci=1_000, gate=10_000), measure.random
     while measure.counts["walks"] < walks:
         with new_world(endpoint, random, bits=random.getrandbits(32)) as world:

@@ -1,4 +1,4 @@
-"""What a fork has inherited never changes, whatever is done later (design, section 5, invariant 4)."""
+"""What a fork has inherited never changes, whatever is done later (docs/architecture.md, rule 4)."""
 
 import hashlib
 import json
@@ -58,7 +58,7 @@ class Watch:
 
 
 def test_what_a_fork_has_inherited_never_changes(endpoint: str, measure: Measure) -> None:
-    """C5: the hash of forks' inherited parts, checked after every later operation; clocks are ±5 min off."""
+    """The inherited part of each fork is hashed and checked after every later operation."""
     checks, random = measure.goal(ci=2_000, gate=10_000), measure.random
     deepest = 0
     while measure.counts["checks"] < checks:

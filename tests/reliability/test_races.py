@@ -1,4 +1,4 @@
-"""Every order of the DynamoDB calls of two requests (reliability, C4)."""
+"""Every order of the DynamoDB calls of two requests."""
 
 import pytest
 
@@ -8,9 +8,9 @@ from tests.reliability.pairs import PAIRS
 from tests.reliability.races import Race
 
 
+@pytest.mark.failure("write-during-revocation")
 @pytest.mark.parametrize("name", HELD_UP)
 def test_a_request_that_is_held_up_for_long_does_no_harm(endpoint: str, name: str, measure: Measure) -> None:
-    """C4: F12."""
     HELD_UP[name](endpoint, None)
     measure.count(schedules_by_hand=1)
 
@@ -18,23 +18,26 @@ def test_a_request_that_is_held_up_for_long_does_no_harm(endpoint: str, name: st
 ENDLESS = [name for name, pair in PAIRS.items() if pair.is_endless]
 
 
+@pytest.mark.failure(
+    "two-appenders", "write-during-deletion", "write-during-revocation", "transfer-race", "two-creators"
+)
 @pytest.mark.parametrize("name", sorted(PAIRS.keys() - set(ENDLESS)))
 def test_two_requests_come_out_as_if_made_one_after_the_other(
     endpoint: str, name: str, measure: Measure
 ) -> None:
-    """C4: F10, F11, F12, F13 and F14."""
     measure.count(pairs=1, schedules=Race(PAIRS[name], endpoint).run())
 
 
+@pytest.mark.failure("two-creators", "unreliable-messages")
 @pytest.mark.parametrize("name", ENDLESS)
 def test_two_requests_of_many_calls_come_out_so_however_one_stops_for_the_other(
     endpoint: str, name: str, measure: Measure
 ) -> None:
-    """C4: F14 and F17, in the orders in which few must wait who could go on, as there are too many."""
+    """There are too many orders, so those are tried in which few requests wait needlessly."""
     switches_max = measure.goal(ci=1, gate=2)
     measure.count(schedules_of_few_switches=Race(PAIRS[name], endpoint).run(switches_max=switches_max))
 
 
 def test_there_are_as_many_pairs_as_are_promised() -> None:
-    """C4: 14 pairs or more whose orders are all tried."""
+    """Of 14 pairs or more, all orders are tried."""
     assert len(PAIRS) - len(ENDLESS) >= 14

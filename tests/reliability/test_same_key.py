@@ -31,8 +31,9 @@ def process(store: Store) -> Process:
     return process
 
 
+@pytest.mark.failure("lost-answer")
 def test_a_key_is_scoped_by_caller_method_route_and_path_ids(store: Store, process: Process) -> None:
-    """The same key of another user, client, route or conversation is another request (F02)."""
+    """The same key with another user, client, route or conversation is another request."""
     requests: list[tuple[str, Caller, dict[str, Any]]] = [
         ("appendEntry", ANN, {"conversationId": ROOT, **PLAIN}),
         ("appendEntry", PLANNER, {"conversationId": ROOT, **PLAIN}),
@@ -62,8 +63,9 @@ def test_a_key_is_scoped_by_caller_method_route_and_path_ids(store: Store, proce
     assert_intact(store)
 
 
+@pytest.mark.failure("lost-answer")
 def test_a_refused_request_leaves_its_key_free(store: Store, process: Process) -> None:
-    """What was refused, for whatever reason, is not recorded: the key is as good as new (F02)."""
+    """A refusal is not recorded, so the key can be used again."""
     first = process.ask("appendEntry", ANN, conversationId=ROOT, **SAID)
     assert process.ask("appendEntry", ANN, conversationId=ROOT, **SAID).status == 201
     refused: list[tuple[int, str, Caller, dict[str, Any]]] = [
@@ -86,10 +88,11 @@ def _fork_of(source: str) -> dict[str, str]:
     return {"forkedAtConversationId": source}
 
 
+@pytest.mark.failure("retry-without-key")
 def test_without_a_key_a_post_may_repeat_its_effect_and_patch_and_delete_do_not(
     store: Store, process: Process
 ) -> None:
-    """POST twice is two entries; PATCH twice is one change; DELETE twice is 204, then 404 (F03)."""
+    """POST twice makes two entries; PATCH twice makes one change; DELETE twice is 204, then 404."""
     first, second = (process.ask("appendEntry", ANN, conversationId=ROOT, **PLAIN) for _ in range(2))
     assert first.id != second.id
     patches: list[tuple[str, dict[str, Any]]] = [
@@ -111,14 +114,15 @@ def test_without_a_key_a_post_may_repeat_its_effect_and_patch_and_delete_do_not(
     assert_intact(store)
 
 
+@pytest.mark.failure("reused-id")
 def test_an_id_of_a_deleted_tree_makes_nothing_by_whatever_way(store: Store, process: Process) -> None:
-    """An append, a late retry, a fork, a child, a creation, a sync: 404 or 409, never a new tree (F37)."""
-    idempotency_key = {"conversationId": ROOT, "idempotency_key": KEY, **PLAIN}
-    assert process.ask("appendEntry", ANN, **idempotency_key).status == 201
+    """An append, a late retry, a fork, a child, a creation, a sync: 404 or 409, never a new tree."""
+    once = {"conversationId": ROOT, "idempotency_key": KEY, **PLAIN}
+    assert process.ask("appendEntry", ANN, **once).status == 201
     assert process.ask("createConversation", ANN, id=NEW, idempotency_key=KEY).status == 201
     other = process.ask("appendEntry", ANN, conversationId=OTHER, **SAID)
     requests: list[tuple[int, str, dict[str, Any]]] = [
-        (404, "appendEntry", idempotency_key),
+        (404, "appendEntry", once),
         (404, "appendEntry", {"conversationId": ROOT, **PLAIN}),
         (404, "appendEntry", {"conversationId": ROOT, **PLAIN, **_fork_of(OTHER)}),
         (404, "appendEntry", {"conversationId": ROOT, **PLAIN, "startedByConversationId": OTHER}),
@@ -140,12 +144,13 @@ def test_an_id_of_a_deleted_tree_makes_nothing_by_whatever_way(store: Store, pro
             assert store.contents() == before
 
 
+@pytest.mark.failure("reused-id")
 def test_an_event_that_comes_after_the_deletion_makes_nothing(store: Store, process: Process) -> None:
-    """Delivered late or again, with a key or without: 404, and nothing for Lambda to send again (F37)."""
-    idempotency_key = {"conversationId": ROOT, **PLAIN, "idempotencyKey": KEY}
+    """The event comes late or again, with a key or without: 404, and Lambda does not send it again."""
+    once = {"conversationId": ROOT, **PLAIN, "idempotencyKey": KEY}
     events: list[dict[str, Any]] = [
         {"operation": "appendEntry", "caller": {"userId": "ann"}, "input": given}
-        for given in (idempotency_key, {"conversationId": ROOT, **PLAIN})
+        for given in (once, {"conversationId": ROOT, **PLAIN})
     ]
     with functions_on(store) as template:
         direct = Direct(template)

@@ -54,8 +54,9 @@ def gateway(store: Store) -> Iterator[Gateway]:
         yield Gateway(template)
 
 
+@pytest.mark.failure("unusual-user-id")
 def test_a_name_in_a_body_a_query_or_a_list_is_that_user_and_no_other(store: Store, gateway: Gateway) -> None:
-    """Escaped in keys, decoded once in queries, and no range of one is within another's (F27)."""
+    """User ids are escaped in keys and decoded once in queries. No user's range is within another's."""
     assert gateway.send("POST", CONVERSATIONS, body={"id": ROOT}).status == 201
     for name in NAMES:
         body = {"userId": name, "accessLevel": "reader"}
@@ -74,8 +75,9 @@ def test_a_name_in_a_body_a_query_or_a_list_is_that_user_and_no_other(store: Sto
     assert_intact(store)
 
 
+@pytest.mark.failure("unusual-user-id")
 def test_each_user_lists_their_own_and_nobody_elses(store: Store, gateway: Gateway) -> None:
-    """Lists and transfers of one user hold nothing of a user whose name begins alike (F27)."""
+    """A user's lists and transfers contain nothing of a user whose id begins with the same characters."""
     names = [name for name in NAMES if name.isascii()]
     for name in names:
         assert gateway.send("POST", CONVERSATIONS, body={"title": name}, user=name).status == 201
@@ -88,11 +90,12 @@ def test_each_user_lists_their_own_and_nobody_elses(store: Store, gateway: Gatew
     assert_intact(store)
 
 
+@pytest.mark.failure("unusual-user-id")
 @pytest.mark.parametrize(
     "name", ["", " ", "\t", "\u2003", "a\x00", "a\n", "\x7f", "a\u0085", "x" * 256, "😀" * 64]
 )
 def test_what_is_blank_too_long_or_has_control_characters_is_no_user(gateway: Gateway, name: str) -> None:
-    """Refused with 400 in a body (F27)."""
+    """A body with such a user id is refused with 400."""
     assert gateway.send("POST", CONVERSATIONS, body={"id": ROOT}).status == 201
     body = {"userId": name, "accessLevel": "reader"}
 

@@ -81,9 +81,9 @@ def test_a_slow_answer_does_not_move_a_clock_that_may_be_right() -> None:
     assert hands.clock.offset_ms == 0
 
 
+@pytest.mark.failure("wrong-clock")
 @pytest.mark.parametrize("step_ms", [5 * MINUTE_MS, -5 * MINUTE_MS])
 def test_a_clock_that_steps_is_corrected_by_the_next_answer(step_ms: int) -> None:
-    """F09."""
     hands = Hands()
     hands.ask()
     hands.off_ms += step_ms

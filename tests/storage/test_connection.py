@@ -108,9 +108,10 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
 
 
+@pytest.mark.failure("cancelled-transaction")
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_a_call_in_trouble_is_repeated_exactly_as_it_was(trouble: str) -> None:
-    """Conflicts and throttling retry, and so do errors without a response (F05)."""
+    """Conflicts, throttling and errors without a response are tried again."""
     line = Line(TROUBLE[trouble], TROUBLE[trouble], rest=success(found=1))
 
     assert line.transact()["found"] == 1
@@ -121,9 +122,10 @@ def test_a_call_in_trouble_is_repeated_exactly_as_it_was(trouble: str) -> None:
     assert len(line.slept) == 2
 
 
+@pytest.mark.failure("busy-database")
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_after_eight_attempts_in_trouble_the_caller_is_told_to_come_again(trouble: str) -> None:
-    """At most 8 attempts, then 503 (F04); but transactions that only conflict take turns."""
+    """At most 8 attempts, then 503. Transactions that only conflict may try more often."""
     line = Line(*[TROUBLE[trouble]] * 100)
 
     with pytest.raises(UnavailableError):
@@ -152,8 +154,9 @@ def test_two_transactions_have_tokens_of_their_own() -> None:
     assert {**first, "ClientRequestToken": ""} == {**second, "ClientRequestToken": ""}
 
 
+@pytest.mark.failure("busy-database")
 def test_pauses_are_anything_up_to_a_bound_that_doubles_to_one_second() -> None:
-    """Full jitter, capped at 1 s (F04)."""
+    """Full jitter, at most 1 s."""
     line, runs = Line(*[TROUBLE["throttled"]] * 10_000), []
     for _ in range(150):
         line.slept.clear()
@@ -187,8 +190,9 @@ class Told(Deadline):
         return self.now + seconds < 0.3
 
 
+@pytest.mark.failure("busy-database")
 def test_no_pause_begins_that_would_end_after_the_deadline() -> None:
-    """All attempts and pauses together stay within the request's time (F04)."""
+    """All attempts and pauses together stay within the request's time."""
     for _ in range(50):
         Told.now, deadline = 0.0, Told(0)
         line = Line(*[TROUBLE["throttled"]] * 100)
@@ -208,8 +212,8 @@ def test_a_deadline_allows_what_ends_before_it() -> None:
     assert not deadline.allows(11)
 
 
+@pytest.mark.failure("no-time-left")
 def test_nothing_is_sent_once_the_deadline_has_passed() -> None:
-    """F22."""
     line = Line()
 
     with pytest.raises(UnavailableError):
@@ -218,13 +222,14 @@ def test_nothing_is_sent_once_the_deadline_has_passed() -> None:
     assert line.sent == []
 
 
+@pytest.mark.failure("busy-database")
 def test_no_request_has_more_than_twenty_seconds() -> None:
-    """F04."""
     assert Deadline.after(900).at <= time.monotonic() + 20
 
 
+@pytest.mark.failure("busy-database")
 def test_the_sdk_itself_never_retries() -> None:
-    """There is one retry layer only (F04)."""
+    """There is only one layer of retries."""
     client = make_client()
     wire = Wire(client)
     sends: list[object] = []
@@ -244,6 +249,7 @@ OLD = {"PK": text("first"), "SK": text("s"), "nonce": text("n")}
 FAILED = {"Code": "ConditionalCheckFailed"}
 
 
+@pytest.mark.failure("cancelled-transaction")
 @pytest.mark.parametrize(
     ("reasons", "failed"),
     [
@@ -259,7 +265,7 @@ FAILED = {"Code": "ConditionalCheckFailed"}
 def test_conditions_that_fail_are_told_by_position_with_what_stands_there_and_never_retried(
     reasons: list[Any], failed: dict[str, Any]
 ) -> None:
-    """A failed condition beside conflicts or throttling decides (F05)."""
+    """A failed condition decides, also beside conflicts or throttling."""
     line = Line(lambda: cancelled(*reasons))
 
     with pytest.raises(ConditionFailed) as refused:
@@ -270,6 +276,7 @@ def test_conditions_that_fail_are_told_by_position_with_what_stands_there_and_ne
     assert len(line.sent) == 1
 
 
+@pytest.mark.failure("cancelled-transaction")
 @pytest.mark.parametrize(
     "answer",
     [
@@ -285,7 +292,7 @@ def test_conditions_that_fail_are_told_by_position_with_what_stands_there_and_ne
     ids=lambda answer: str(answer["Error"]["Code"]) + str(answer.get("CancellationReasons", "")),
 )
 def test_what_can_never_succeed_is_sent_once_and_is_a_bug(answer: Answer) -> None:
-    """A ValidationError beside whatever else is never tried again (F05)."""
+    """A ValidationError is never tried again, whatever else failed."""
     line = Line(lambda: answer)
 
     with pytest.raises(ClientError) as raised:
@@ -295,6 +302,7 @@ def test_what_can_never_succeed_is_sent_once_and_is_a_bug(answer: Answer) -> Non
     assert (len(line.sent), line.slept) == (1, [])
 
 
+@pytest.mark.failure("cancelled-transaction")
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
@@ -309,7 +317,6 @@ def test_what_can_never_succeed_is_sent_once_and_is_a_bug(answer: Answer) -> Non
     ],
 )
 def test_what_is_too_large_is_told_and_never_retried(answer: Answer, error: type[ForkloreError]) -> None:
-    """Size limits are never tried again (F05)."""
     line = Line(lambda: answer)
 
     with pytest.raises(error):

@@ -200,9 +200,10 @@ def test_a_head_far_ahead_of_the_clock_is_counted_once_and_continued(
     assert usage.heads_ahead == expected
 
 
+@pytest.mark.failure("wrong-clock")
 @pytest.mark.parametrize("minutes", [-5, 0, 5])
 def test_how_far_the_clock_is_off_is_kept(store: Store, minutes: int) -> None:
-    """The drift against DynamoDB's `Date` is a metric (F09)."""
+    """The drift against DynamoDB's `Date` header is a metric."""
     table = store.process(clock=Clock(lambda: system_ms() - minutes * 60_000))
 
     offset_ms = read(table).clock_offset_ms

@@ -89,8 +89,8 @@ def leave_unprocessed(wire: Wire, of: Callable[[list[Any]], list[Any]]) -> None:
     wire.before(answer)
 
 
+@pytest.mark.failure("partial-answer")
 def test_what_a_batch_left_unprocessed_is_sent_again_and_nothing_else(store: Store, table: Table) -> None:
-    """F07."""
     wire = Wire.of(table)
     leave_unprocessed(wire, lambda wanted: wanted[: len(wanted) // 2])
 
@@ -101,8 +101,8 @@ def test_what_a_batch_left_unprocessed_is_sent_again_and_nothing_else(store: Sto
     assert sent[1] == sent[0][:10]
 
 
+@pytest.mark.failure("partial-answer")
 def test_a_batch_that_stays_unprocessed_is_given_up_after_8_attempts(store: Store, table: Table) -> None:
-    """F07."""
     wire = Wire.of(table)
     leave_unprocessed(wire, lambda wanted: wanted)
 
@@ -165,8 +165,8 @@ def some_at_a_time(most: int) -> Callable[[Request, dict[str, Any]], None]:
     return keep_back
 
 
+@pytest.mark.failure("partial-answer")
 def test_keys_that_dynamodb_leaves_over_are_asked_for_again(store: Store, table: Table) -> None:
-    """F07."""
     store.put(*rows(10))
     wire = Wire.of(table)
     wire.after(some_at_a_time(3))
@@ -185,8 +185,9 @@ def test_keys_that_are_left_over_for_ever_end_in_come_again(store: Store, table:
     assert len(wire.requests) == 8
 
 
+@pytest.mark.failure("partial-answer")
 def test_there_is_a_pause_before_keys_left_over_are_asked_for_again(store: Store) -> None:
-    """With backoff, inside the request's time (F07)."""
+    """The pauses grow, and stay inside the request's time."""
     pauses: list[float] = []
     table = store.process(sleep=pauses.append)
     Wire.of(table).after(some_at_a_time(1))
@@ -221,9 +222,9 @@ def short_pages(most: int) -> Callable[[Request, dict[str, Any]], None]:
     return shorten
 
 
+@pytest.mark.failure("misleading-query-page")
 @pytest.mark.parametrize("backward", [False, True])
 def test_a_range_is_read_to_its_end_over_short_pages(store: Store, table: Table, backward: bool) -> None:
-    """F21."""
     store.put(*rows(10))
     wire = Wire.of(table)
     wire.after(short_pages(3))
@@ -235,8 +236,8 @@ def test_a_range_is_read_to_its_end_over_short_pages(store: Store, table: Table,
     assert all(request.body["ConsistentRead"] for request in wire.requests)
 
 
+@pytest.mark.failure("misleading-query-page")
 def test_an_empty_page_with_a_key_to_go_on_from_is_not_the_end(store: Store, table: Table) -> None:
-    """F21."""
     store.put(*rows(2))
     wire = Wire.of(table)
     wire.before(empty_at_first)
@@ -245,8 +246,9 @@ def test_an_empty_page_with_a_key_to_go_on_from_is_not_the_end(store: Store, tab
     assert len(wire.requests) == 2
 
 
+@pytest.mark.failure("misleading-query-page")
 def test_a_range_larger_than_a_megabyte_is_read_to_its_end(store: Store, table: Table) -> None:
-    """DynamoDB's own pages end at 1 MB (F21)."""
+    """DynamoDB's own pages end at 1 MB."""
     store.put(*(item | {"data": {"B": bytes(300_000)}} for item in rows(8)))
     wire = Wire.of(table)
 

@@ -101,8 +101,9 @@ def test_the_index_is_read_on_from_a_place_in_every_shard(forest: Table) -> None
         assert through == every[at:]
 
 
+@pytest.mark.failure("stale-list-row")
 def test_what_the_index_still_names_and_what_is_not_live_is_not_listed(store: Store) -> None:
-    """Every hit is read again from the table (F08)."""
+    """Every hit is read again from the table."""
     table = grown(store)
     gone, dead = conversation(100), conversation(101)
     store.client.delete_item(TableName=store.name, Key=key(keys.conversation(gone, gone)))
@@ -125,8 +126,8 @@ def key(wanted: keys.Key) -> dict[str, dict[str, str]]:
     return {"PK": {"S": wanted.partition}, "SK": {"S": wanted.sort}}
 
 
+@pytest.mark.failure("stale-list-row")
 def test_a_membership_that_ended_is_not_listed_though_its_row_is_still_there(store: Store) -> None:
-    """F08."""
     table = grown(store)
     root = conversation(3)
     store.client.delete_item(TableName=store.name, Key=key(keys.member(root, "ann")))

@@ -409,9 +409,10 @@ def assert_complete(store: Store, table: Table, expected: dict[str, str] | None 
     assert_settled(store)
 
 
+@pytest.mark.failure("too-many-for-one-transaction")
 @pytest.mark.parametrize(("count", "writes"), [(45, 1), (46, 3), (60, 4), (300, 9)])
 def test_a_child_of_many_members_has_them_all(store: Store, parent: Table, count: int, writes: int) -> None:
-    """More than fit into one transaction: staged, and visible last (F15)."""
+    """The members do not fit into one transaction. They are copied first; the child is made visible last."""
     plant_members(store, count)
     wire = Wire.of(parent)
     start(parent, by=BOB)
@@ -421,13 +422,14 @@ def test_a_child_of_many_members_has_them_all(store: Store, parent: Table, count
     assert_complete(store, parent)
 
 
+@pytest.mark.failure("killed-between-calls")
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("has_key", [True, False], ids=["with a key", "without"])
 @pytest.mark.parametrize("count", [3, 60])
 def test_a_child_whose_making_was_killed_is_seen_by_nobody_and_completed_by_the_same_request(
     store: Store, parent: Table, before: bool, has_key: bool, count: int
 ) -> None:
-    """The write that shows it is its last (F01)."""
+    """The last write makes the child visible."""
     plant_members(store, count)
     key = idempotency_key(by=BOB) if has_key else None
     clean = store.contents()
@@ -588,11 +590,11 @@ def assert_nobody_sees_it_or_anything(store: Store, table: Table) -> None:
         show(table, CHILD)
 
 
+@pytest.mark.failure("write-during-deletion")
 @each_request
 def test_a_parent_that_is_deleted_meanwhile_has_no_child(
     store: Store, parent: Table, nth: int, count: int
 ) -> None:
-    """Child and parent's deletion at the same time (F11)."""
     plant_members(store, count)
     process = store.process()
     ran = meanwhile(process, nth, lambda: store.mark_deleted(ROOT))

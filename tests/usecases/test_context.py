@@ -1,4 +1,4 @@
-"""Epochs of contexts along views, and syncs (contract, section 4)."""
+"""Epochs of contexts along views, and syncs."""
 
 import json
 import tracemalloc
@@ -87,7 +87,7 @@ def note(table: Table, conversation_id: str, text: str, epoch: int | None = None
 
 
 def lettered(table: Table, *, creator: Caller = ANN) -> dict[str, EntryId]:
-    """Make the root of the specification's table: history A, C, D; context B, E, F of epoch 1."""
+    """Make a root with the history A, C, D and the context B, E, F of epoch 1."""
     create(table, by=creator)
     made = {}
     for letter in "ABCDEF":
@@ -170,7 +170,7 @@ Step = tuple[str, int, int, int]
 def by_definition(
     parents: dict[int, tuple[int, int] | None], log: list[tuple[int, Caller | None, int, str]], of: int
 ) -> list[tuple[Caller | None, int, str]]:
-    """Return what a conversation shows, as the contract has it: its parent's up to the fork, then its own."""
+    """Return what a conversation shows: its parent's entries up to the fork, then its own."""
     parent = parents[of]
     own = [(by, epoch, text) for at, by, epoch, text in log if at == of]
     if parent is None:
@@ -577,8 +577,8 @@ def test_of_two_syncs_with_one_key_at_the_same_time_one_is_done_and_both_get_its
     assert known(table) == ["a", "b"]
 
 
+@pytest.mark.failure("own-first-attempt")
 def test_a_sync_knows_its_own_first_attempt_again(store: Store, table: Table) -> None:
-    """F06."""
     sync(table, "a")
     wire = Wire.of(table)
 
@@ -683,10 +683,10 @@ def test_a_sync_in_a_fork_that_races_for_its_first_context_is_decided_again(
     assert known(table) == ["a"]
 
 
+@pytest.mark.failure("two-creators")
 def test_of_many_syncs_at_once_the_one_that_keeps_losing_is_decided_each_time_anew(
     store: Store, table: Table
 ) -> None:
-    """F14."""
     create(table)
     sync(table, "a")
     wire = Wire.of(table)

@@ -131,8 +131,8 @@ def test_an_id_in_use_is_409_without_a_word_of_what_it_holds(store: Store, table
         assert "ann" not in raised.value.message
 
 
+@pytest.mark.failure("reused-id")
 def test_an_id_deleted_lately_is_409(store: Store, table: Table) -> None:
-    """F37."""
     create(table)
     fork(table)
     store.remove_tree(ROOT)
@@ -155,6 +155,7 @@ def test_an_id_is_free_again_once_its_time_is_over(store: Store, table: Table) -
         show(table)
 
 
+@pytest.mark.failure("two-creators")
 @pytest.mark.parametrize(
     "rival",
     [lambda t: create(t, title="rival", by=EVE), lambda t: append(t, ROOT, "rival", by=EVE)],
@@ -163,7 +164,7 @@ def test_an_id_is_free_again_once_its_time_is_over(store: Store, table: Table) -
 def test_of_two_who_create_one_conversation_the_second_is_409_and_changes_nothing(
     store: Store, table: Table, rival: Callable[[Table], object]
 ) -> None:
-    """And is told nothing of the winner's (F14)."""
+    """The answer contains nothing of the conversation that exists."""
     expected: dict[Key, Item] = {}
 
     def take() -> None:
@@ -178,8 +179,8 @@ def test_of_two_who_create_one_conversation_the_second_is_409_and_changes_nothin
     assert show(table, by=EVE).conversation.title == "rival"
 
 
+@pytest.mark.failure("own-first-attempt")
 def test_a_creation_knows_its_own_first_attempt_again(store: Store, table: Table) -> None:
-    """F06."""
     wire = Wire.of(table)
 
     def lose(request: Request, answer: dict[str, Any]) -> None:
@@ -441,8 +442,8 @@ def test_a_change_that_keeps_losing_to_others_is_told_to_come_again(store: Store
     assert items.conversation(store.item(keys.conversation(ROOT, ROOT))).title == "t"
 
 
+@pytest.mark.failure("retry-without-key")
 def test_a_change_sent_twice_is_the_same_change(store: Store, table: Table) -> None:
-    """F03."""
     create(table, title="t")
 
     first, second = (change(table, title="new", tags={"a": "b"}) for _ in range(2))

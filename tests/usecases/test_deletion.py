@@ -186,8 +186,8 @@ def test_in_the_end_only_gone_pointers_remain_whichever_conversation_was_named(
     assert left(world.store) == remains(world.before)
 
 
+@pytest.mark.failure("unreliable-messages")
 def test_without_any_message_the_sweep_brings_it_to_the_same_end(world: World) -> None:
-    """A message that never comes is not needed (F17)."""
     delete(world.store, mailbox=Mailbox(is_down=True))
 
     for _ in range(4):  # level by level
@@ -296,8 +296,8 @@ def test_a_worker_closes_the_grandchildren_and_announces_them_at_once(world: Wor
     assert read(world.store.process(), GREAT) == ["go"]
 
 
+@pytest.mark.failure("reused-id")
 def test_the_ids_rest_for_30_days_and_are_free_after_that(world: World) -> None:
-    """Nothing old or new under a deleted id for 30 days (F37)."""
     mailbox = Mailbox()
     delete(world.store, mailbox=mailbox)
     drain(world.store, mailbox)
@@ -347,8 +347,8 @@ def test_one_who_sees_all_deletes_whatever_tree(world: World) -> None:
     assert left(world.store) == remains(world.before)
 
 
+@pytest.mark.failure("retry-without-key")
 def test_a_second_delete_is_404(world: World) -> None:
-    """DELETE twice is 204, then 404 (F03)."""
     delete(world.store)
 
     for by in (ANN, BOB, Caller("stranger"), ADMIN):
@@ -409,8 +409,9 @@ def plant_forks(store: Store, count: int) -> None:
         )
 
 
+@pytest.mark.failure("too-many-for-one-transaction", "no-time-left")
 def test_a_tree_too_wide_for_the_request_is_202_and_goes_on_behind_it(world: World) -> None:
-    """However many conversations: no transaction over all of them (F15, F22)."""
+    """No transaction covers all conversations."""
     plant_forks(world.store, 90)
     table, mailbox = world.store.process(), Mailbox()
     wire = Wire.of(table)
@@ -437,8 +438,9 @@ def end_time_after(wire: Wire, requests: int) -> None:
     wire.before(refuse)
 
 
+@pytest.mark.failure("too-many-for-one-transaction")
 def test_deleting_a_tree_again_goes_on_until_every_head_is_closed(world: World) -> None:
-    """A deletion of many resumes where it ended (F15)."""
+    """A large deletion goes on where it stopped."""
     plant_forks(world.store, 90)
     answers = []
     for requests in range(3, 12):
@@ -468,7 +470,7 @@ def test_only_the_owner_goes_on_closing(world: World, by: Caller) -> None:
 def test_how_many_requests_follow_one_another_until_the_204(
     store: Store, forks: int, children: int, rounds: int
 ) -> None:
-    """Design, section 6: 5 at most without children. They are found, buried, read, closed, forgotten."""
+    """At most 5 without children. They are found, buried, read, closed, forgotten."""
     process = store.process()
     say(process, ROOT, "a")
     plant_forks(store, forks)
@@ -521,11 +523,12 @@ def killed(store: Store, end: Callable[[Wire, int], None], k: int, act: Callable
     return False
 
 
+@pytest.mark.failure("killed-between-calls")
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
 def test_a_request_killed_anywhere_is_completed_by_the_same_request(
     planted: World, end: Callable[[Wire, int], None]
 ) -> None:
-    """Its first write is the one that hides the tree; sent again, it is carried on (F01)."""
+    """The first write hides the tree. The same request, sent again, goes on."""
     expected, k = remains(planted.before), 1
     while True:
         store = planted.set_back().store
@@ -556,11 +559,12 @@ def test_a_request_killed_anywhere_is_completed_by_the_same_request(
     assert k > 10
 
 
+@pytest.mark.failure("killed-between-calls")
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
 def test_a_request_killed_anywhere_is_completed_by_the_sweep(
     planted: World, end: Callable[[Wire, int], None]
 ) -> None:
-    """What a killed process left is invisible, and swept (F01)."""
+    """What a killed process left is invisible until the sweep removes it."""
     expected, k = remains(planted.before), 1
     while killed(
         planted.set_back().store,
@@ -581,12 +585,13 @@ def test_a_request_killed_anywhere_is_completed_by_the_sweep(
     assert k > 10
 
 
+@pytest.mark.failure("killed-between-calls", "partial-answer")
 @pytest.mark.parametrize("tree", [ROOT, CHILD])
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
 def test_a_worker_killed_anywhere_is_followed_by_one_that_comes_to_the_same_end(
     planted: World, end: Callable[[Wire, int], None], tree: str
 ) -> None:
-    """A step that was done is found out by looking, and not done again (F01, F07)."""
+    """The next worker reads which steps are done, and does not repeat them."""
     expected, k = remains(planted.before), 1
     planted.set_back()
     delete(planted.store)
@@ -632,8 +637,9 @@ def test_workers_killed_again_and_again_still_come_to_the_end(world: World) -> N
 # Messages doubled, late, wrong
 
 
+@pytest.mark.failure("unreliable-messages")
 def test_two_workers_at_the_same_step_come_to_the_same_end(planted: World) -> None:
-    """One worker runs as a whole inside the other, before each of its requests in turn (F17)."""
+    """One worker runs to its end before the nth request of the other, for every n."""
     k, expected = 1, remains(planted.before)
     while True:
         store = planted.set_back().store
@@ -660,8 +666,8 @@ def test_two_workers_at_the_same_step_come_to_the_same_end(planted: World) -> No
     assert k > 10
 
 
+@pytest.mark.failure("unreliable-messages")
 def test_a_late_message_of_a_finished_deletion_does_nothing(world: World) -> None:
-    """A message that comes late or twice does nothing more (F17)."""
     mailbox = Mailbox()
     delete(world.store, mailbox=mailbox)
     drain(world.store, mailbox)
@@ -672,8 +678,8 @@ def test_a_late_message_of_a_finished_deletion_does_nothing(world: World) -> Non
     assert mailbox.messages == []
 
 
+@pytest.mark.failure("unreliable-messages")
 def test_a_late_message_does_nothing_to_a_tree_that_has_the_id_after_30_days(world: World) -> None:
-    """Not even when the id is in use again (F17)."""
     mailbox = Mailbox()
     delete(world.store, mailbox=mailbox)
     drain(world.store, mailbox)
@@ -684,9 +690,10 @@ def test_a_late_message_does_nothing_to_a_tree_that_has_the_id_after_30_days(wor
         assert run_deletion(world.store.process(), mailbox.queue, ROOT, wait_s=0)
 
 
+@pytest.mark.failure("late-cleanup")
 @pytest.mark.parametrize("group_id", [ROOT, OTHER, CHILD, FORK, conversation(99)])
 def test_a_worker_never_touches_a_tree_without_a_tombstone(world: World, group_id: str) -> None:
-    """The worker's own deletes hold that the tree is still dead (F19)."""
+    """Each delete of the worker has the condition that the tree is still deleted."""
     with world.store.unchanged():
         assert run_deletion(world.store.process(), Mailbox().queue, group_id, wait_s=0)
 
@@ -718,8 +725,8 @@ def test_nothing_is_removed_before_the_wait_is_over(world: World) -> None:
     assert 30 <= message.delay_s <= 35
 
 
+@pytest.mark.failure("no-time-left")
 def test_a_worker_without_time_hands_the_tree_on_at_once(world: World) -> None:
-    """No work is begun without time for it (F22)."""
     delete(world.store)
     mailbox = Mailbox()
 
@@ -801,8 +808,9 @@ def plant_unborn(store: Store, *, seconds_ago: int, group_id: str = UNBORN) -> N
         )
 
 
+@pytest.mark.failure("killed-between-calls")
 def test_a_creation_given_up_is_swept_and_its_id_is_free(world: World) -> None:
-    """The leftovers of a creation that was killed are invisible, and swept (F01)."""
+    """What a killed creation left is invisible until the sweep removes it."""
     plant_unborn(world.store, seconds_ago=301)
     mailbox = Mailbox()
 
@@ -841,8 +849,9 @@ def test_the_job_of_a_creation_without_a_tree_is_dropped(world: World) -> None:
     assert world.store.contents() == world.before
 
 
+@pytest.mark.failure("late-cleanup")
 def test_a_creation_that_is_taken_over_while_it_is_swept_goes_on(world: World) -> None:
-    """The sweep decides, waits, and then deletes nothing that has come to life (F19)."""
+    """The sweep decides and then waits. It deletes no tree that became live meanwhile."""
     plant_unborn(world.store, seconds_ago=301)
     table = world.store.process()
     Wire.of(table).just_before(
@@ -857,8 +866,9 @@ def test_a_creation_that_is_taken_over_while_it_is_swept_goes_on(world: World) -
     }
 
 
+@pytest.mark.failure("late-cleanup")
 def test_a_slow_worker_of_a_swept_creation_leaves_the_tree_alone_that_has_its_id_now(planted: World) -> None:
-    """The tree is removed by another and made anew, before each request of the slow one in turn (F19)."""
+    """Before the nth request of the slow worker the tree is removed and made again, for every n."""
     k = 1
     while True:
         store = planted.set_back().store
@@ -1011,9 +1021,10 @@ def end(store: Store, expected: dict[Key, Item], mailbox: Mailbox) -> None:
     assert found == expected
 
 
+@pytest.mark.failure("write-during-deletion")
 @pytest.mark.parametrize("name", WRITES)
 def test_a_deletion_in_the_middle_of_a_write_leaves_nothing_over(planted: World, name: str) -> None:
-    """Append, fork, child: done and then gone with the tree, or 404 (F11)."""
+    """An append, a fork or a child is done and then deleted with the tree, or it is 404."""
     k, expected = 1, remains(planted.before)
     while True:
         store, mailbox = planted.set_back().store, Mailbox()
@@ -1041,9 +1052,10 @@ def test_a_deletion_in_the_middle_of_a_write_leaves_nothing_over(planted: World,
     assert k > 2
 
 
+@pytest.mark.failure("write-during-deletion")
 @pytest.mark.parametrize("name", WRITES)
 def test_a_write_in_the_middle_of_a_deletion_leaves_nothing_over(planted: World, name: str) -> None:
-    """Append, fork, child: done and then gone with the tree, or 404 (F11)."""
+    """An append, a fork or a child is done and then deleted with the tree, or it is 404."""
     k, expected = 1, remains(planted.before)
     while True:
         store, mailbox = planted.set_back().store, Mailbox()

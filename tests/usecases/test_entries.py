@@ -169,12 +169,12 @@ def spoil(wire: Wire, most: int) -> None:
     wire.after(shorten)
 
 
+@pytest.mark.failure("misleading-query-page")
 @each_view
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
 def test_pages_of_dynamodb_that_are_empty_or_end_early_lose_nothing(
     grown: Grown, conversation_id: str, backward: bool
 ) -> None:
-    """F21."""
     table = grown.store.process()
     spoil(Wire.of(table), 2)
 
@@ -230,8 +230,8 @@ def test_cursors_are_exclusive(grown: Grown, conversation_id: str) -> None:
     assert ends(before) == (shows[2:4], grown.id_of(shows[2]), grown.id_of(shows[3]))
 
 
+@pytest.mark.failure("misleading-query-page")
 def test_a_page_that_ends_the_list_has_no_cursor_onward(grown: Grown) -> None:
-    """F21."""
     assert page(grown.table, ROOT, limit=12).after is None
     assert page(grown.table, ROOT, limit=11).after == grown.id_of("r10")
     assert ends(page(grown.table, ROOT, after=grown.id_of("r11"))) == ([], grown.id_of("r11"), None)
@@ -404,11 +404,11 @@ def test_entries_are_for_members(grown: Grown) -> None:
         page(grown.table, conversation(999), by=EVE)
 
 
+@pytest.mark.failure("gone-between-pages")
 @pytest.mark.parametrize("all_forks", [False, True])
 def test_a_page_after_a_removal_is_403_and_after_a_deletion_404(
     store: Store, table: Table, all_forks: bool
 ) -> None:
-    """F23."""
     say(table, ROOT, "a", "b", "c")
     fork(table)
     store.add_member(ROOT, "bob")
@@ -432,9 +432,9 @@ def test_a_page_after_a_removal_is_403_and_after_a_deletion_404(
 # Bytes
 
 
+@pytest.mark.failure("too-large")
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
 def test_a_page_is_cut_by_bytes_and_holds_at_least_one_entry(table: Table, backward: bool) -> None:
-    """F20."""
     sizes = [2_400_000, 2_490_000, 20_000, 2_490_000, 2_490_000]
     for size in sizes:
         append(table, ROOT, large(size))

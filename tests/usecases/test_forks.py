@@ -508,10 +508,10 @@ class TestRefused:
             with store.refuses(ForbiddenError):
                 self.fork(table, is_append, ROOT, anchor, by=EVE)
 
+    @pytest.mark.failure("write-during-revocation")
     def test_a_membership_taken_away_before_the_write_is_403(
         self, store: Store, table: Table, is_append: bool
     ) -> None:
-        """F12."""
         say(table, ROOT, "a")
         store.add_member(ROOT, "bob")
         expected: dict[Key, Item] = {}
@@ -526,10 +526,10 @@ class TestRefused:
 
         assert store.contents() == expected
 
+    @pytest.mark.failure("write-during-deletion")
     def test_a_tree_deleted_before_the_write_is_404_and_nothing_is_left(
         self, store: Store, table: Table, is_append: bool
     ) -> None:
-        """Fork and deletion at the same time (F11)."""
         say(table, ROOT, "a")
         expected: dict[Key, Item] = {}
 
@@ -554,10 +554,11 @@ class TestRefused:
 
         assert store.contents().keys() == {keys.pointer(ROOT)}
 
+    @pytest.mark.failure("deep-or-wide-tree")
     def test_a_path_of_a_thousand_segments_is_the_longest(
         self, store: Store, table: Table, is_append: bool
     ) -> None:
-        """Over the limit 409 (F16)."""
+        """One more is 409."""
         say(table, ROOT, "a")
         plant_deep_fork(store, conversation(60), SEGMENTS_MAX)
         (own,) = say(table, conversation(60), "own")
@@ -670,8 +671,8 @@ def test_an_id_in_use_is_told_before_the_entry_is_looked_for(store: Store, table
         fork(table, ROOT, OTHER, elsewhere)
 
 
+@pytest.mark.failure("reused-id")
 def test_an_id_deleted_lately_cannot_be_taken_by_a_fork(store: Store, table: Table) -> None:
-    """F37."""
     say(table, ROOT, "a")
     say(table, OTHER, "b")
     store.remove_tree(OTHER)
@@ -695,6 +696,7 @@ def test_an_id_is_free_for_a_fork_once_its_time_is_over(store: Store, table: Tab
     assert (read(table, OTHER), read(table, TWIG)) == (["a"], ["x"])
 
 
+@pytest.mark.failure("two-creators")
 @pytest.mark.parametrize(
     "rival",
     [
@@ -707,7 +709,6 @@ def test_an_id_is_free_for_a_fork_once_its_time_is_over(store: Store, table: Tab
 def test_of_two_who_take_one_id_the_fork_that_comes_second_is_409(
     store: Store, table: Table, rival: Callable[[Table], object]
 ) -> None:
-    """F14."""
     say(table, ROOT, "a")
     expected: dict[Key, Item] = {}
 
@@ -723,10 +724,11 @@ def test_of_two_who_take_one_id_the_fork_that_comes_second_is_409(
     assert show(table, FORK).conversation.title == "rival"
 
 
+@pytest.mark.failure("two-creators")
 def test_of_two_first_forks_by_appending_the_second_is_a_plain_append_to_the_first(
     store: Store, table: Table
 ) -> None:
-    """Two first forks: the second is decided again on the new state (F14)."""
+    """The second is decided again, on what the first one wrote."""
     _, _, c = say(table, ROOT, "a", "b", "c")
     Wire.of(table).just_before(WRITE, lambda: append(store.process(), FORK, "rival", fork=(ROOT, c)))
 

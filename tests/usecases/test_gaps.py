@@ -153,6 +153,7 @@ READERS = {
 }
 
 
+@pytest.mark.failure("late-visible-entry")
 @pytest.mark.parametrize("limit", [1, 3, 50])
 @pytest.mark.parametrize("who", READERS)
 @pytest.mark.parametrize("scene", SCENES)
@@ -179,6 +180,7 @@ def test_an_entry_that_shows_late_is_missed_by_nobody(
         assert followed == [] or followed == whole[at + 1 :][-limit:]
 
 
+@pytest.mark.failure("late-visible-entry")
 def test_the_view_up_to_an_entry_and_the_whole_tree_end_before_what_shows_late(store: Store) -> None:
     where = in_a_fork(store.process())
     whole = forward(store.process(), where, ANN, None, 50)
@@ -199,6 +201,7 @@ def test_the_view_up_to_an_entry_and_the_whole_tree_end_before_what_shows_late(s
             assert cut.after < hidden
 
 
+@pytest.mark.failure("late-visible-entry")
 def test_backward_pages_of_a_part_and_of_the_whole_tree_end_before_what_shows_late(store: Store) -> None:
     where = one_by_one(store.process())
     whole = _ids(page(store.process(), where, all_forks=True))
@@ -221,6 +224,7 @@ def test_backward_pages_of_a_part_and_of_the_whole_tree_end_before_what_shows_la
         assert before > hidden
 
 
+@pytest.mark.failure("late-visible-entry")
 def test_an_inherited_context_that_shows_late_is_not_taken_for_whole(store: Store) -> None:
     table = store.process()
     note(table, ROOT, "c1", by=PLANNER)
@@ -246,6 +250,7 @@ def test_an_inherited_context_that_shows_late_is_not_taken_for_whole(store: Stor
     assert len(read(store.process(), FORK, by=PLANNER, channel=Channel.CONTEXT)) == 3
 
 
+@pytest.mark.failure("late-visible-entry")
 def test_an_agent_sees_its_context_of_other_forks_of_the_tree(store: Store) -> None:
     table = store.process()
     append(table, ROOT, "a")
@@ -257,6 +262,7 @@ def test_an_agent_sees_its_context_of_other_forks_of_the_tree(store: Store) -> N
         assert shown == ["c1"]
 
 
+@pytest.mark.failure("late-visible-entry")
 def test_the_view_up_to_an_entry_newer_than_head_as_it_was_read_shows_its_context(store: Store) -> None:
     table = store.process()
     append(table, ROOT, "a", by=PLANNER)
@@ -276,6 +282,7 @@ def test_the_view_up_to_an_entry_newer_than_head_as_it_was_read_shows_its_contex
     assert c in _ids(page(process, by=PLANNER, up_to=d))
 
 
+@pytest.mark.failure("late-visible-entry")
 def test_a_fork_that_shows_late_is_not_left_out_of_the_list(store: Store) -> None:
     table = store.process()
     append(table, ROOT, "a")
@@ -295,6 +302,7 @@ def test_a_fork_that_shows_late_is_not_left_out_of_the_list(store: Store) -> Non
     assert [one.conversation_id for one in got.conversations] == [ROOT, FORK]
 
 
+@pytest.mark.failure("late-visible-entry")
 def test_a_first_context_is_not_passed_although_its_ctx_shows_late(store: Store) -> None:
     append(store.process(), ROOT, said("a"), thought("b"), by=PLANNER)
     say(store.process(), ROOT, "c")
@@ -310,6 +318,7 @@ def test_a_first_context_is_not_passed_although_its_ctx_shows_late(store: Store)
     assert read(process, by=PLANNER) == ["a", "b", "c"]
 
 
+@pytest.mark.failure("late-visible-entry")
 def test_a_whole_page_costs_no_read_more(store: Store) -> None:
     where = in_batches(store.process())
     process = store.process()

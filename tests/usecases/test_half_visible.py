@@ -64,6 +64,7 @@ def owners(store: Store) -> set[str]:
     return {items.head(i).owner for k, i in store.contents().items() if k.sort.startswith("HEAD#")}
 
 
+@pytest.mark.failure("half-visible-transaction")
 def test_a_transfer_rewrites_a_head_that_was_shown_late(store: Store, shared: Table) -> None:
     transfer = offer(shared)
     warm = store.process()
@@ -79,6 +80,7 @@ def test_a_transfer_rewrites_a_head_that_was_shown_late(store: Store, shared: Ta
         say(warm, FORK, "too late")
 
 
+@pytest.mark.failure("half-visible-transaction")
 def test_a_rewriting_that_misses_a_head_for_good_stays_a_job(store: Store, shared: Table) -> None:
     transfer = offer(shared)
     process = store.process()
@@ -92,6 +94,7 @@ def test_a_rewriting_that_misses_a_head_for_good_stays_a_job(store: Store, share
     assert owners(store) == {"bob"}
 
 
+@pytest.mark.failure("half-visible-transaction")
 def test_a_deletion_closes_a_fork_that_was_shown_late(store: Store, shared: Table) -> None:
     warm = store.process()
     say(warm, FORK, "b")
@@ -104,6 +107,7 @@ def test_a_deletion_closes_a_fork_that_was_shown_late(store: Store, shared: Tabl
         say(warm, FORK, "too late")
 
 
+@pytest.mark.failure("half-visible-transaction")
 def test_a_deletion_that_misses_a_fork_for_good_is_no_204(store: Store, shared: Table) -> None:
     process = store.process()
     sees_late(process, without(keys.head(ROOT, FORK)), times=ALWAYS)
@@ -117,8 +121,9 @@ def kid_of(store: Store, child: str) -> Key:
     return child_key
 
 
+@pytest.mark.failure("half-visible-transaction")
 def test_a_deletion_closes_a_child_that_was_shown_late(store: Store, shared: Table) -> None:
-    """Nothing of a direct child can be written after the 204 (design, invariant 10)."""
+    """Nothing of a direct child can be written after the 204."""
     start(shared, "a task")
     warm = store.process()
     say(warm, CHILD, "b")
@@ -131,6 +136,7 @@ def test_a_deletion_closes_a_child_that_was_shown_late(store: Store, shared: Tab
         say(warm, CHILD, "too late")
 
 
+@pytest.mark.failure("half-visible-transaction")
 def test_a_deletion_that_misses_a_child_for_good_is_no_204(store: Store, shared: Table) -> None:
     start(shared, "a task")
     process, mailbox = store.process(), Mailbox()
@@ -144,6 +150,7 @@ def test_a_deletion_that_misses_a_child_for_good_is_no_204(store: Store, shared:
     assert [message.group_id for message in mailbox.messages] == [ROOT]
 
 
+@pytest.mark.failure("half-visible-transaction")
 def test_a_deletion_closes_the_children_that_an_older_version_did_not_count(
     store: Store, shared: Table
 ) -> None:
@@ -157,6 +164,7 @@ def test_a_deletion_closes_the_children_that_an_older_version_did_not_count(
     assert items.group(store.item(keys.group(CHILD))).state is items.State.DELETING
 
 
+@pytest.mark.failure("half-visible-transaction")
 @pytest.mark.parametrize("is_there", [True, False], ids=["with its parent", "without"])
 def test_a_deleted_child_is_counted_no_more_when_its_kid_has_gone(
     store: Store, shared: Table, is_there: bool
@@ -184,6 +192,7 @@ def test_a_deleted_child_is_counted_no_more_when_its_kid_has_gone(
     assert keys.job("delete", CHILD) not in store.contents()
 
 
+@pytest.mark.failure("half-visible-transaction")
 def test_a_parent_is_deleted_although_a_child_is_at_the_end_of_its_own_deletion(
     store: Store, shared: Table
 ) -> None:
@@ -207,6 +216,7 @@ def test_a_parent_is_deleted_although_a_child_is_at_the_end_of_its_own_deletion(
     assert ends == [True]
 
 
+@pytest.mark.failure("half-visible-transaction")
 @pytest.mark.parametrize("by", [ANN, BOB], ids=["by the one before", "by the new one"])
 def test_a_child_has_the_owner_of_the_parent_although_the_members_were_shown_late(
     store: Store, shared: Table, by: Caller
@@ -224,6 +234,7 @@ def test_a_child_has_the_owner_of_the_parent_although_the_members_were_shown_lat
     assert items.group(store.item(keys.group(CHILD))).owner == "bob"
 
 
+@pytest.mark.failure("half-visible-transaction")
 def test_a_removed_member_starts_no_child_by_a_membership_that_is_shown_late(
     store: Store, shared: Table
 ) -> None:
@@ -244,6 +255,7 @@ def test_a_removed_member_starts_no_child_by_a_membership_that_is_shown_late(
         start(process, "x", by=BOB)
 
 
+@pytest.mark.failure("half-visible-transaction")
 @pytest.mark.parametrize("then", [("a", "mine"), ("a",), ("a", "rival"), ("a", "rival", "more")])
 def test_a_sync_decides_on_no_half_of_another(store: Store, table: Table, then: tuple[str, ...]) -> None:
     sync(table, "a")
@@ -256,6 +268,7 @@ def test_a_sync_decides_on_no_half_of_another(store: Store, table: Table, then: 
     assert known(store.process()) == list(then)
 
 
+@pytest.mark.failure("half-visible-transaction")
 def test_a_first_sync_does_not_take_an_entry_without_its_head_for_inherited(
     store: Store, table: Table
 ) -> None:
@@ -278,6 +291,7 @@ def test_a_first_sync_does_not_take_an_entry_without_its_head_for_inherited(
     assert known(store.process()) == ["rival", "mine"]
 
 
+@pytest.mark.failure("half-visible-transaction")
 @pytest.mark.parametrize("user_id", ["~", "~bob", "~~", "$", "#", "MEM#"])
 def test_a_member_of_any_name_is_listed_copied_and_deleted(store: Store, table: Table, user_id: str) -> None:
     append(table, OTHER, "of somebody else", by=Caller(user_id))
@@ -297,6 +311,7 @@ def test_a_member_of_any_name_is_listed_copied_and_deleted(store: Store, table: 
     assert read(store.process(), OTHER, by=Caller(user_id)) == ["of somebody else"]
 
 
+@pytest.mark.failure("half-visible-transaction")
 def test_an_owner_of_any_name_starts_a_child(table: Table) -> None:
     owner = Caller("~bob")
     append(table, ROOT, "a", by=owner)

@@ -91,9 +91,10 @@ def records(store: Store) -> list[Item]:
     return [item for key, item in store.contents().items() if key.partition.startswith("IDEM#")]
 
 
+@pytest.mark.failure("lost-answer")
 @each_effect
 def test_a_replay_gets_the_same_answer_and_changes_nothing(shared: Store, name: str) -> None:
-    """The effect once, the same status and body (F02)."""
+    """The effect happens once; the status and the body are the same."""
     table = shared.process()
     before = shared.contents()
     first = EFFECTS[name](table)
@@ -123,9 +124,10 @@ def _made(store: Store) -> str:
     return made
 
 
+@pytest.mark.failure("lost-answer")
 @each_effect
 def test_the_record_is_written_with_the_effect_and_lasts_a_day(shared: Store, name: str) -> None:
-    """In the effect's own transaction (F02)."""
+    """The record is written in the effect's own transaction."""
     table = shared.process()
     wire = Wire.of(table)
     EFFECTS[name](table)
@@ -161,9 +163,10 @@ def test_a_caller_who_lost_access_gets_403(shared: Store, name: str) -> None:
             EFFECTS[name](process, body=body)
 
 
+@pytest.mark.failure("reused-id")
 @each_effect
 def test_after_the_deletion_a_replay_is_404(shared: Store, name: str) -> None:
-    """A late retry of what is deleted shows nothing old and makes nothing new (F37)."""
+    """A late retry shows nothing of what was deleted, and makes nothing new."""
     table = shared.process()
     EFFECTS[name](table)
     group_id = records(shared)[0]["group"]["S"]
@@ -236,9 +239,10 @@ def test_of_two_bodies_under_one_key_at_the_same_time_one_has_its_effect(shared:
     assert shared.contents() == expected
 
 
+@pytest.mark.failure("lost-answer")
 @pytest.mark.parametrize("name", ["append", "append several", "fork under an id that is made"])
 def test_another_key_or_another_callers_is_another_request(shared: Store, name: str) -> None:
-    """The record is scoped by caller and key (F02)."""
+    """A record belongs to one caller and one key."""
     table = shared.process()
     answers = [
         EFFECTS[name](table, "k", by=BOB),
@@ -251,8 +255,8 @@ def test_another_key_or_another_callers_is_another_request(shared: Store, name: 
     assert len(records(shared)) == 4
 
 
+@pytest.mark.failure("lost-answer")
 def test_what_was_refused_is_not_remembered(shared: Store) -> None:
-    """F02."""
     table = shared.process()
     (a,) = say(table, ROOT, "b")
     say(table, ROOT, "c")
@@ -345,8 +349,9 @@ def test_a_replay_is_answered_though_the_tree_is_full(shared: Store) -> None:
         assert EFFECTS["append"](table) == first
 
 
+@pytest.mark.failure("reused-id")
 def test_a_key_reused_by_a_new_request_after_the_first_was_deleted_to_the_end_is_404(shared: Store) -> None:
-    """A late retry makes no new tree, even when the record is all that is left (F37)."""
+    """A late retry makes no new tree, even when only the record is left."""
     effect = EFFECTS["append to a new one"]
     effect(shared.process())
     shared.remove_tree(OTHER)

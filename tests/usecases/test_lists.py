@@ -206,10 +206,11 @@ def test_trees_of_one_millisecond_are_all_listed_in_a_steady_order(store: Store,
 # Who sees what
 
 
+@pytest.mark.failure("stale-list-row")
 def test_every_member_sees_a_tree_with_their_own_level_as_long_as_they_are_one(
     forest: Table, store: Store
 ) -> None:
-    """Access is what the tree says, not the row (F08)."""
+    """The tree decides who has access, not the row of the list."""
     store.add_member(conversation(2), "bob", AccessLevel.READER)
     store.add_member(conversation(3), "bob", AccessLevel.MANAGER)
 
@@ -221,12 +222,13 @@ def test_every_member_sees_a_tree_with_their_own_level_as_long_as_they_are_one(
     assert named(walk(forest, by=BOB, mode=Mode.ALL)) == [3]
 
 
+@pytest.mark.failure("stale-list-row")
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("limit", [1, 20])
 def test_a_deleted_tree_is_not_listed_whatever_rows_are_left_of_it(
     forest: Table, store: Store, mode: Mode, limit: int
 ) -> None:
-    """A row that is stale against the tree decides nothing (F08)."""
+    """A row that disagrees with its tree decides nothing."""
     created_at = ids.timestamp(START_MS + 3 * HOUR_MS)
     stale = store.contents()[keys.user_tree("ann", created_at, conversation(3), is_child=False)]
     store.mark_deleted(conversation(2))
@@ -492,8 +494,9 @@ def test_a_query_that_matches_nothing_in_a_wide_tree_asks_a_bounded_number_of_ti
     assert [s.conversation.title for s in walk(table, mode=Mode.ALL, query=titled(1))] == [titled(1)]
 
 
+@pytest.mark.failure("no-time-left")
 def test_a_page_comes_back_short_and_with_a_cursor_at_the_bound_of_trees(store: Store, table: Table) -> None:
-    """No request does unbounded work (F22)."""
+    """No request does unbounded work."""
     roots = [
         Conversation(conversation(n), conversation(n), ids.timestamp(START_MS + n * HOUR_MS))
         for n in range(1, TREES_MAX + 30)
@@ -517,8 +520,8 @@ def short_pages(wire: Wire) -> None:
     wire.after(shorten)
 
 
+@pytest.mark.failure("misleading-query-page")
 def test_pages_of_dynamodb_that_end_early_lose_nothing(forest: Table) -> None:
-    """F21."""
     short_pages(Wire.of(forest))
 
     for (mode, ancestry), expected in LISTS.items():

@@ -1,6 +1,6 @@
-"""What each operation asks of DynamoDB, against section 6 of the design: requests, and rounds of them.
+"""How many requests each operation sends to DynamoDB, and in how many rounds.
 
-Rounds are what the design calls sequential requests. The figures are the same however wide the tree is.
+A round is made of requests that are sent at once. The figures are the same however wide the tree is.
 """
 
 from collections.abc import Callable, Iterator
@@ -142,7 +142,7 @@ def knows_context(asked: Asked) -> object:
 
 
 FIGURES = {
-    # design: append, warm, owner: 1; other member: 1; cold: 2
+    # targets: append, warm, owner: 1; other member: 1; cold: 2
     "append, warm, owner": Figure(lambda a: say(a.table, a.tree.root, "x"), 1, 1, knows_root),
     "append, warm, other member": Figure(lambda a: say(a.table, a.tree.root, "x", by=BOB), 1, 1, knows_root),
     "append, warm, to a fork": Figure(lambda a: say(a.table, a.tree.fork, "x"), 1, 1, knows_fork),
@@ -199,7 +199,7 @@ FIGURES = {
     ),
     # section 3: the first context write of a client reads the latest epoch once
     "append, cold, context": Figure(lambda a: append(a.table, a.tree.root, thought("x"), by=PLANNER), 2, 2),
-    # design: create root, fork: 2
+    # target: create root, fork: 2
     "create": Figure(lambda a: create(a.table, a.new_id), 2, 2),
     "create, with a key": Figure(
         lambda a: create(a.table, a.new_id, idempotency_key=idempotency_key(a.new_id)), 2, 2
@@ -217,7 +217,7 @@ FIGURES = {
     ),
     "fork a fork, cold": Figure(lambda a: fork(a.table, a.tree.fork, a.new_id), 3, 3),
     "fork a fork, warm": Figure(lambda a: fork(a.table, a.tree.fork, a.new_id), 2, 2, knows_fork),
-    # design: newest page of 50: 2, and 3 for a cold fork
+    # target: newest page of 50: 2, and 3 for a cold fork
     "newest page, cold": Figure(lambda a: page(a.table, a.tree.root, limit=50, tail=True), 2, 2),
     "newest page, warm": Figure(lambda a: page(a.table, a.tree.root, limit=50, tail=True), 2, 2, knows_root),
     "newest page, cold, fork": Figure(lambda a: page(a.table, a.tree.fork, limit=50, tail=True), 4, 3),
@@ -238,7 +238,7 @@ FIGURES = {
         lambda a: page(a.table, a.tree.root, limit=20, before=a.tree.anchors[40]), 2, 2
     ),
     "page of the whole tree": Figure(lambda a: page(a.table, a.tree.root, limit=50, all_forks=True), 2, 2),
-    # design: forks page of 20: 3
+    # target: forks page of 20: 3
     "page of forks": Figure(
         lambda a: forks.list_forks(
             a.table, caller=ANN, conversation_id=a.tree.root, after=lambda: None, limit=20
@@ -246,7 +246,7 @@ FIGURES = {
         3,
         3,
     ),
-    # design: list page: 3
+    # target: list page: 3
     "list, roots": Figure(lambda a: a.list(lists.Mode.ROOTS), 2, 2),
     "list, latest forks": Figure(lambda a: a.list(lists.Mode.LATEST_FORK), None, 5),
     "list, all": Figure(lambda a: a.list(lists.Mode.ALL), None, 4),
@@ -259,9 +259,9 @@ FIGURES = {
         2,
     ),
 }
-"""What each operation costs. Lists take 4 rounds where the design has 3, if trees have forks: which CONV is
-shown depends on the HEADs or on TREE, and those are read after GROUP. Of a wide tree TREE says whose HEADs
-are read, in a fifth."""
+"""What each operation costs. Lists of trees with forks take 4 rounds, not 3: the CONV that is shown depends
+on the HEADs or on TREE, and these are read after GROUP. In a wide tree TREE says which HEADs are read, in a
+fifth round."""
 
 
 @pytest.fixture(params=WIDTHS)
@@ -270,11 +270,12 @@ def tree(planted: tuple[Store, dict[int, Tree]], request: pytest.FixtureRequest)
     return planted[1][width]
 
 
+@pytest.mark.failure("deep-or-wide-tree", "no-time-left")
 @pytest.mark.parametrize("name", FIGURES)
 def test_an_operation_costs_as_many_requests_however_wide_the_tree_is(
     planted: tuple[Store, dict[int, Tree]], tree: Tree, name: str
 ) -> None:
-    """No request does unbounded work (F16, F22)."""
+    """No request does unbounded work."""
     figure = FIGURES[name]
     unused = int(tree.root[:8], 16) + 0x1000 + list(FIGURES).index(name)
     asked = Asked(planted[0].process(), tree, conversation(unused))

@@ -73,7 +73,7 @@ MAY: dict[AccessLevel | None, list[AccessLevel]] = {
     OWNER: [MANAGER, WRITER, READER],
     MANAGER: [WRITER, READER],
 }
-"""The levels that a member of each level may give and take (contract, section 7)."""
+"""The levels that a member of each level may give and take."""
 ODD_USERS = ["a", "a#", "ab", "a/b", "a%b", "a%23", "a b", " a", "A", "é", "e\u0301", "😀" * 63, "x" * 255]
 
 
@@ -244,8 +244,8 @@ def test_a_user_who_was_removed_can_be_added_again_with_another_level(store: Sto
     assert_settled(store)
 
 
+@pytest.mark.failure("unusual-user-id")
 def test_any_text_of_255_bytes_names_a_user_and_none_is_taken_for_another(store: Store, table: Table) -> None:
-    """F27."""
     say(table, ROOT, "x")
     for at, user in enumerate(ODD_USERS):
         share(table, user, GIVABLE[at % 3])
@@ -267,8 +267,8 @@ def test_any_text_of_255_bytes_names_a_user_and_none_is_taken_for_another(store:
         assert_settled(store)
 
 
+@pytest.mark.failure("too-many-for-one-transaction")
 def test_a_tree_has_at_most_500_members(store: Store, table: Table) -> None:
-    """Members are bounded (F15)."""
     create(table)
     created_at = show(table).conversation.created_at
     store.put(
@@ -384,11 +384,11 @@ def test_of_two_shares_at_once_the_second_is_409(store: Store, table: Table) -> 
     assert_settled(store)
 
 
+@pytest.mark.failure("own-first-attempt")
 @pytest.mark.parametrize("has_key", [True, False])
 def test_a_change_of_members_knows_its_own_first_attempt_again(
     store: Store, table: Table, has_key: bool
 ) -> None:
-    """F06."""
     create(table)
     key = idempotency_key() if has_key else None
     acts: list[tuple[Callable[[Table], object], dict[str, str]]] = [
@@ -431,13 +431,14 @@ PLANS: dict[str, tuple[Callable[[Table, Caller, EntryId], object], AccessLevel]]
 }
 
 
+@pytest.mark.failure("write-during-revocation")
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("was_owner", [True, False], ids=["owner", "member"])
 @pytest.mark.parametrize("now", [READER, None], ids=["downgraded", "removed"])
 def test_nothing_is_accepted_on_a_level_that_was_taken_away(
     store: Store, table: Table, name: str, was_owner: bool, now: AccessLevel | None
 ) -> None:
-    """The revocation is answered before the nth request leaves, for every n (F12)."""
+    """The revocation is answered just before the nth request is sent, for every n."""
     act, minimum = PLANS[name]
     was, other = OWNER if was_owner else minimum, store.process()
     [anchor] = say(table, ROOT, "a")

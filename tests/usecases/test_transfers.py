@@ -288,8 +288,8 @@ def test_an_acceptance_whose_answers_are_lost_is_done(
     assert_settled(store)
 
 
+@pytest.mark.failure("own-first-attempt")
 def test_an_offer_and_its_end_know_their_own_first_attempts_again(store: Store, shared: Table) -> None:
-    """F06."""
     process = store.process()
     answer_lost(Wire.of(process), 2)
     transfer = offer(process)
@@ -303,12 +303,13 @@ def test_an_offer_and_its_end_know_their_own_first_attempts_again(store: Store, 
 # Killed half way
 
 
+@pytest.mark.failure("transfer-race")
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("has_key", [True, False])
 def test_however_an_acceptance_ends_there_is_one_owner_and_it_can_be_finished(
     store: Store, shared: Table, before: bool, has_key: bool
 ) -> None:
-    """One owner at every instant (F13)."""
+    """There is one owner at every moment."""
     for nth in itertools.count(1):
         sender, heir = (ANN, BOB) if members(shared)["ann"] == "owner" else (BOB, ANN)
         transfer = offer(shared, heir.user_id, by=sender)
@@ -413,8 +414,8 @@ def test_a_fork_that_an_acceptance_overtakes_is_the_new_owners(store: Store, sha
     assert_settled(store)
 
 
+@pytest.mark.failure("too-many-for-one-transaction")
 def test_more_heads_than_fit_into_one_transaction_are_rewritten(store: Store, shared: Table) -> None:
-    """F15."""
     for at in range(transfers.HEADS_AT_ONCE + 5):
         fork(shared, ROOT, conversation(600 + at))
     process = store.process()
@@ -519,12 +520,13 @@ ENDS: dict[str, Callable[[Table, Transfer], object]] = {
 }
 
 
+@pytest.mark.failure("transfer-race")
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("rival", ENDS)
 def test_of_two_ends_of_a_transfer_exactly_one_wins(
     store: Store, shared: Table, name: str, rival: str
 ) -> None:
-    """Accept, cancel, decline, removal of the recipient: the others are 404 or 409 (F13)."""
+    """Of accept, cancel, decline and removal of the recipient one wins; the others are 404 or 409."""
     for nth in (1, 2, 3):
         transfer = offer(shared)
         process = store.process()

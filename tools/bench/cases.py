@@ -1,4 +1,4 @@
-"""What is measured: every operation of the contract, and the least that DynamoDB needs for it."""
+"""What is measured: every operation of the API, and the least that DynamoDB needs for it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -261,4 +261,4 @@ CASES: dict[str, Case] = {
         base_only=True,
     ),
 }
-"""In the order of the contract."""
+"""The cases, in the order in which the tables show them."""

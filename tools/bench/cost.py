@@ -186,7 +186,7 @@ def rows_of(endpoint: str, shape: Shape, runs: int) -> Iterator[Row]:
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
-    """Return rows in the order of the contract."""
+    """Return rows in the order of the cases."""
     order = [*CASES, CASCADE]
     return sorted(rows, key=lambda row: order.index(row.name))
 

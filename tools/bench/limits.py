@@ -1,4 +1,4 @@
-"""What the costs on the base shape are held to: the design's figures, and the floor."""
+"""The limits of the costs on the base shape: targets for each case, and multiples of the floor."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tools.bench.shapes import CHILDREN, MEMBERS
 
 @dataclass(frozen=True)
 class Limit:
-    """What a case may cost on the base shape (design, section 6). None: the design does not say.
+    """What a case may cost on the base shape. None: there is no limit.
 
     write_ratio, read_ratio: units by those of the floor, where they are limited.
     """

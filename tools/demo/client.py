@@ -32,7 +32,7 @@ class RefusedError(ClientError):
 
 
 class MalformedAnswerError(ClientError):
-    """The server answered with success and not with what the contract says."""
+    """The server answered with success, but not in the shape that docs/openapi.json says."""
 
 
 class StoppedError(ClientError):
@@ -145,7 +145,7 @@ class Client:
             body=body,
             headers={"Idempotency-Key": key},
         )
-        with _as_the_contract_says("the answer to an append"):
+        with _expected_shape("the answer to an append"):
             return _text(answer["id"])
 
     def read_forward(self, conversation_id: str, *, limit: int | None = None) -> list[SeenEntry]:
@@ -174,7 +174,7 @@ class Client:
         """
         seen: list[SeenFork] = []
         for page in self._pages(f"/v1/conversations/{conversation_id}/forks", {}, "afterCursor"):
-            with _as_the_contract_says("a fork list"):
+            with _expected_shape("a fork list"):
                 seen += [
                     SeenFork(
                         _text(fork["conversationId"]),
@@ -195,7 +195,7 @@ class Client:
         for _ in range(PAGES_MAX):
             page = self._send("GET", path, params=params | extra)
             yield page
-            with _as_the_contract_says("a list"):
+            with _expected_shape("a list"):
                 following = page[cursor]
                 if following is None:
                     return
@@ -281,7 +281,7 @@ def _body_of(response: httpx.Response) -> Any:
 
 
 def _entries_of(page: Any, limit: int | None) -> list[SeenEntry]:
-    with _as_the_contract_says("a page of entries"):
+    with _expected_shape("a page of entries"):
         entries = [
             SeenEntry(_text(entry["id"]), _text(content["role"]), _text(content["text"]))
             for entry in page["data"]
@@ -293,12 +293,12 @@ def _entries_of(page: Any, limit: int | None) -> list[SeenEntry]:
 
 
 @contextmanager
-def _as_the_contract_says(what: str) -> Iterator[None]:
+def _expected_shape(what: str) -> Iterator[None]:
     """Turn the errors of reading an unexpected shape into MalformedAnswerError."""
     try:
         yield
     except (KeyError, TypeError, AttributeError) as error:
-        raise MalformedAnswerError(f"{what} is not as the contract says: {error!r}") from error
+        raise MalformedAnswerError(f"{what} is not as docs/openapi.json says: {error!r}") from error
 
 
 def _text(value: object) -> str:

@@ -1,1 +1,1 @@
-"""The checks of reliability at their full figures: run one after another, and put into one table."""
+"""Run the checks of docs/reliability.md at their full figures, and put the results into one table."""

@@ -1,8 +1,8 @@
-"""Run the checks of reliability, and print one table.
+"""Run the checks of docs/reliability.md, and print one table.
 
-What is done is kept in a folder, by figures and state of the source: a run that was broken off goes on where
-it stopped when it is started again, and a check that failed is run again. The gate's checks are the first
-part of the long ones.
+Results are kept in a folder, by figures and state of the source. A run that was interrupted goes on where it
+stopped when it is started again. A check that failed is run again. The gate's checks are the first part of
+the long ones.
 """
 
 import argparse
@@ -26,7 +26,7 @@ FILES = ("template.yaml", "requirements-dev.txt", "pyproject.toml", "docs/openap
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for; return 0 if every check is good."""
+    """Run the checks that the arguments name; return 0 if every check is good."""
     asked = _parser().parse_args(arguments)
     chosen = _chosen(asked.only)
     figures = "ci" if asked.size == "ci" else "gate"
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _chosen(only: Sequence[str] | None) -> list[Check]:
-    """Return the checks that are asked for, but for those whose engine is not here; that is printed."""
+    """Return the checks that are asked for and whose engine is here; print the names of the others."""
     asked = [check for check in CHECKS if not only or check.name in only]
     for check in asked:
         if check.engine and which(check.engine) is None:
@@ -60,7 +60,7 @@ def _chosen(only: Sequence[str] | None) -> list[Check]:
 
 
 def _do(runs: Sequence[Run]) -> None:
-    """Do what was not done before: what can be done beside each other first."""
+    """Run what was not run before: first the checks that can run at the same time."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         list(threads.map(Run.result, [run for run in runs if run.check.how is How.BESIDE]))
     for run in runs:
@@ -69,7 +69,7 @@ def _do(runs: Sequence[Run]) -> None:
 
 
 def _parts(check: Check, size: str) -> Sequence[int | None]:
-    """Return the numbers of the parts of a check; of one that is done whole, None."""
+    """Return the numbers of the parts of a check; [None] for a check that is run as a whole."""
     if size == "ci" or check.parts == 1:
         return [None]
     return range(1, 1 + (check.parts if size == "long" else 1))
@@ -79,15 +79,24 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tools.gate", description=(__doc__ or "").split("\n", 1)[0]
     )
-    parser.add_argument("--size", choices=["ci", "gate", "long"], default="gate", help="how much is done")
-    parser.add_argument("--only", nargs="+", metavar="CHECK", help="such as C3; else all")
-    parser.add_argument("--seed", type=int, help="of all that is made up; else one is made up, and kept")
-    parser.add_argument("--folder", default=".gate", help="where what is done is kept (.gate)")
+    parser.add_argument(
+        "--size", choices=["ci", "gate", "long"], default="gate", help="how much each check does"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="CHECK",
+        help="names of checks, such as many-writers; all if none is given",
+    )
+    parser.add_argument(
+        "--seed", type=int, help="of all random choices; without one, a new one is made and kept"
+    )
+    parser.add_argument("--folder", default=".gate", help="where results are kept (.gate)")
     return parser
 
 
 def _folder(of_source: Path, asked: int | None) -> tuple[Path, int]:
-    """Return the folder of a seed, and the seed: the one asked for, or that of the last run, or a new one."""
+    """Return the folder of a seed, and the seed: the given one, that of the last run, or a new one."""
     of_source.mkdir(parents=True, exist_ok=True)
     kept = of_source / "seed"
     if asked is None:
@@ -99,7 +108,7 @@ def _folder(of_source: Path, asked: int | None) -> tuple[Path, int]:
 
 
 def _state_of_source() -> str:
-    """Return a name of what is tested: the same for the same files and Python, whatever their history."""
+    """Return a name of the source that is tested: the same for the same files and the same Python."""
     digest = hashlib.sha256(sys.version.encode())
     files = [PROJECT / name for name in FILES]
     for source in SOURCES:

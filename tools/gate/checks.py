@@ -1,4 +1,4 @@
-"""Which tests are which check, and how they are run."""
+"""The checks of docs/reliability.md: which tests each one consists of, and how these are run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ R = "tests/reliability"
 class How(Enum):
     """How the tests of a check use the machine."""
 
-    BESIDE = "one at a time; as many checks, or parts of them, beside each other as there are cores"
-    WIDE = "side by side, as many as there are cores"
-    ALONE = "one at a time; they use all cores themselves, or are timed"
+    BESIDE = "one test at a time, and as many checks, or parts of them, at once as there are cores"
+    WIDE = "as many tests at once as there are cores"
+    ALONE = "one test at a time, and no other check: they use all cores themselves, or are timed"
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check of the table in docs/reliability.md.
+    """A check of the table in docs/reliability.md, which has its name.
 
-    shows: what it shows. paths: its tests. parts: how often it is run at its figure, with other seeds, for
-    the largest one; the gate runs the first. engine: the database of its tests, a program on the PATH; where
-    it is not, the check is left out. None: DynamoDB Local.
+    paths: its tests. parts: how often `make gate-long` runs it, each time with another seed; `make gate` runs
+    the first part. engine: the database of its tests, a program on the PATH; without it the check is left
+    out. None: DynamoDB Local.
     """
 
     name: str
@@ -33,28 +33,34 @@ class Check:
 
 
 CHECKS = (
-    Check("C1", "all operations agree with the oracle", [f"{R}/test_model.py"], parts=10),
-    Check("C2", "a fault at every call of every operation", [f"{R}/test_crashes.py"], How.WIDE),
-    Check("C3", "eight processes append and read", [f"{R}/test_append_log.py"], How.ALONE, parts=5),
-    Check("C4", "every order of the calls of two requests", [f"{R}/test_races.py"], How.WIDE),
-    Check("C5", "what a fork inherits never changes", [f"{R}/test_prefixes.py"], parts=10),
-    Check("C6", "deletion by killed workers", [f"{R}/test_cascade.py"], How.ALONE),
-    Check("C7", "1,000 forks deep, 10,000 wide", [f"{R}/test_depth_and_width.py"]),
-    Check("C8", "every route for every kind of caller", ["tests/authorization"]),
-    Check("C9", "ids swapped between two tenants", [f"{R}/test_id_swap.py"]),
-    Check("C10", "bad credentials", ["tests/credentials/test_bad_credentials.py"]),
-    Check("C11", "cases made up from the OpenAPI document", ["tests/local/test_schemathesis.py"]),
-    Check("C12", "hostile bodies", [f"{R}/test_hostile_bodies.py"]),
-    Check("C13", "walks from page to page", [f"{R}/test_page_walks.py"]),
-    Check("C14", "each condition of each write is needed", [f"{R}/test_conditions.py"], How.WIDE),
-    Check("C15", "canaries in everything that is sent", ["tests/aws/test_canaries.py"]),
-    Check("C17", "planted corruptions are found", ["tests/fsck"], How.WIDE),
+    Check("histories", "all operations agree with the oracle", [f"{R}/test_model.py"], parts=10),
+    Check("call-faults", "a fault at every call of every operation", [f"{R}/test_crashes.py"], How.WIDE),
+    Check("many-writers", "eight processes append and read", [f"{R}/test_append_log.py"], How.ALONE, parts=5),
+    Check("orders-of-two", "every order of the calls of two requests", [f"{R}/test_races.py"], How.WIDE),
+    Check("inherited-parts", "what a fork inherits never changes", [f"{R}/test_prefixes.py"], parts=10),
+    Check("killed-deletions", "deletion by killed workers", [f"{R}/test_cascade.py"], How.ALONE),
+    Check("deep-and-wide", "1,000 forks deep, 10,000 wide", [f"{R}/test_depth_and_width.py"]),
+    Check("who-may-what", "every route for every kind of caller", ["tests/authorization"]),
+    Check("swapped-ids", "ids swapped between two tenants", [f"{R}/test_id_swap.py"]),
+    Check("bad-credentials", "bad credentials", ["tests/credentials/test_bad_credentials.py"]),
     Check(
-        "C18",
+        "openapi-cases",
+        "cases made up from the OpenAPI document",
+        ["tests/local/test_schemathesis.py"],
+    ),
+    Check("hostile-bodies", "hostile bodies", [f"{R}/test_hostile_bodies.py"]),
+    Check("page-walks", "walks from page to page", [f"{R}/test_page_walks.py"]),
+    Check(
+        "needed-conditions", "each condition of each write is needed", [f"{R}/test_conditions.py"], How.WIDE
+    ),
+    Check("canaries", "canaries in everything that is sent", ["tests/aws/test_canaries.py"]),
+    Check("planted-damage", "planted corruptions are found", ["tests/fsck"], How.WIDE),
+    Check(
+        "third-engine",
         "histories over HTTP, and each condition, on a third engine",
         ["tests/http/test_model.py", f"{R}/test_conditions.py"],
         How.WIDE,
         engine="dynoxide",
     ),
 )
-"""C16, the template's, is `make test-deployment`."""
+"""All checks but `template`, which is `make test-deployment`."""

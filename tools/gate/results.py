@@ -1,6 +1,6 @@
-"""What a run of a check has done, read from the report that pytest writes (JUnit XML)."""
+"""The result of a check, read from the report that pytest writes (JUnit XML)."""
 
-import xml.etree.ElementTree as ET  # nosec B405 # a report of our own
+import xml.etree.ElementTree as ET  # nosec B405 # our own report
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ COUNT = "count "
 
 @dataclass
 class Result:
-    """What was done. counts: by what was counted. tests, failed, skipped: how many tests; seconds: in all."""
+    """What a check has done. counts: by what was counted. tests, failed, skipped: numbers of tests."""
 
     counts: Counter[str] = field(default_factory=Counter)
     tests: int = 0
@@ -21,7 +21,7 @@ class Result:
 
     @property
     def is_good(self) -> bool:
-        """Tell whether all was tested, and nothing found."""
+        """Tell whether there are tests, and all of them passed."""
         return self.tests > 0 and self.failed == 0 and self.skipped == 0
 
     def __add__(self, other: "Result") -> "Result":
@@ -35,11 +35,11 @@ class Result:
 
 
 def read_report(path: Path) -> Result:
-    """Return the result in a report; one without a test where there is no report."""
+    """Return the result in a report; a result without a test if there is no report."""
     result = Result()
     if not path.is_file():
         return result
-    for suite in ET.parse(path).getroot().iter("testsuite"):  # nosec B314 # a report of our own
+    for suite in ET.parse(path).getroot().iter("testsuite"):  # nosec B314 # our own report
         result.tests += int(suite.get("tests", 0))
         result.failed += int(suite.get("failures", 0)) + int(suite.get("errors", 0))
         result.skipped += int(suite.get("skipped", 0))

@@ -13,12 +13,12 @@ from tools.gate.results import Result, read_report
 
 PROJECT = Path(__file__).parents[2]
 ALL_PASSED, SOME_FAILED = 0, 1
-"""What pytest says of a run that came to its end."""
+"""The exit codes of pytest after a run that was not interrupted."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A check, or a part of one, run at the figures `ci` or `gate`. folder: where what is done is kept."""
+    """A check, or a part of one, run at the figures `ci` or `gate`. folder: where its result is kept."""
 
     check: Check
     part: int | None
@@ -31,16 +31,16 @@ class Run:
 
     @property
     def report(self) -> Path:
-        """What pytest says of it, when it came to its end."""
+        """The path of pytest's report of a run that was not interrupted."""
         return self.folder / f"{self}.xml"
 
     @property
     def kept(self) -> Result:
-        """What it has done, as its report says."""
+        """The result in its report."""
         return read_report(self.report)
 
     def result(self) -> Result:
-        """Return what it has done: as it is kept, if it was good; else it is run."""
+        """Return the kept result if it is good; otherwise run the check."""
         result = self.kept
         if result.is_good:
             print(f"{self}: was done before", flush=True)
@@ -63,7 +63,7 @@ class Run:
         return result
 
     def _run(self, log: Path, environment: Mapping[str, str]) -> None:
-        """Run pytest; keep its report if it came to its end."""
+        """Run pytest; keep its report if it was not interrupted."""
         unfinished = self.report.with_suffix(".unfinished")
         command = [sys.executable, "-m", "pytest", "--quiet", f"--junitxml={unfinished}"]
         command += ["--override-ini=junit_family=xunit1", "--override-ini=junit_logging=no"]
@@ -78,5 +78,5 @@ class Run:
                 stderr=subprocess.STDOUT,
                 check=False,
             )
-        if done.returncode in (ALL_PASSED, SOME_FAILED):  # else pytest was broken off, or did not begin
+        if done.returncode in (ALL_PASSED, SOME_FAILED):  # otherwise pytest was interrupted, or did not start
             unfinished.rename(self.report)

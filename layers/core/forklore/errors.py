@@ -1,4 +1,4 @@
-"""Every error raised on purpose, with the status and code that a caller sees (contract, section 2)."""
+"""Every error raised on purpose, with the status and code that a caller sees."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The gate counts what was done, and nothing that was not."""
+"""The gate counts what was done, and nothing else."""
 
 import os
 import subprocess
@@ -41,25 +41,25 @@ def test_what_failed_or_was_skipped_is_not_good_and_the_table_says_so(
     result = read_report(report(tmp_path, **wrong))
 
     assert not result.is_good
-    assert "**1 " in table([("C3", "appends", result)])[-1]
+    assert "**1 " in table([("many-writers", "appends", result)])[-1]
 
 
 def test_what_was_not_run_is_not_good(tmp_path: Path) -> None:
     assert not read_report(tmp_path / "none.xml").is_good
-    assert "**not run**" in table([("C3", "appends", Result())])[-1]
+    assert "**not run**" in table([("many-writers", "appends", Result())])[-1]
 
 
 def test_a_check_is_run_kept_and_not_run_again(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tools.gate", "--size", "ci", "--only", "C15", "--seed", "7"]
+    command = [sys.executable, "-m", "tools.gate", "--size", "ci", "--only", "canaries", "--seed", "7"]
 
-    for told in ("C15: canaries in", "C15: was done before"):
+    for told in ("canaries: canaries in", "canaries: was done before"):
         done = subprocess.run(
             [*command, "--folder", str(tmp_path)], cwd=PROJECT, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert told in done.stdout
-        assert "| C15 |" in done.stdout
-    [kept] = tmp_path.glob("ci/*/7/table-ci-C15.md")
+        assert "| canaries |" in done.stdout
+    [kept] = tmp_path.glob("ci/*/7/table-ci-canaries.md")
     assert "seed 7" in kept.read_text()
 
 
@@ -68,7 +68,7 @@ def test_a_run_that_was_broken_off_is_not_kept_though_it_left_a_report(tmp_path:
     tests.write_text(
         "def test_one(): pass\ndef test_two(): raise KeyboardInterrupt\ndef test_three(): pass\n"
     )
-    run = Run(Check("C0", "nothing", [str(tests)]), None, "ci", 7, tmp_path)
+    run = Run(Check("nothing", "nothing at all", [str(tests)]), None, "ci", 7, tmp_path)
 
     result = run.result()
 
@@ -84,13 +84,13 @@ def test_each_part_has_a_seed_and_a_report_of_its_own(tmp_path: Path) -> None:
         "    record_property('count part', os.environ['FORKLORE_PART'])\n"
         "    assert os.environ['FORKLORE_TEST_SEED'] == '7'\n"
     )
-    check = Check("C0", "nothing", [str(tests)], parts=3)
+    check = Check("nothing", "nothing at all", [str(tests)], parts=3)
 
     results = [Run(check, part, "gate", 7, tmp_path).result() for part in (1, 3)]
 
     assert [dict(result.counts) for result in results] == [{"part": 1}, {"part": 3}]
-    assert sorted(path.name for path in tmp_path.glob("*.xml")) == ["C0-1.xml", "C0-3.xml"]
-    assert Measure("C0", "gate", 7, part=1).seed != Measure("C0", "gate", 7, part=3).seed
+    assert sorted(path.name for path in tmp_path.glob("*.xml")) == ["nothing-1.xml", "nothing-3.xml"]
+    assert Measure("nothing", "gate", 7, part=1).seed != Measure("nothing", "gate", 7, part=3).seed
 
 
 def test_a_check_of_another_engine_is_run_on_it(tmp_path: Path) -> None:
@@ -98,14 +98,24 @@ def test_a_check_of_another_engine_is_run_on_it(tmp_path: Path) -> None:
     tests.write_text(
         "import os\ndef test_one():\n    assert os.environ['FORKLORE_TEST_ENGINE'] == 'dynoxide'\n"
     )
-    check = Check("C0", "nothing", [str(tests)], engine="dynoxide")
+    check = Check("nothing", "nothing at all", [str(tests)], engine="dynoxide")
 
     assert Run(check, None, "ci", 7, tmp_path).result().is_good
 
 
 def test_a_check_whose_engine_is_not_here_is_left_out_and_named(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tools.gate", "--size", "ci", "--only", "C18", "--folder", str(tmp_path)],
+        [
+            sys.executable,
+            "-m",
+            "tools.gate",
+            "--size",
+            "ci",
+            "--only",
+            "third-engine",
+            "--folder",
+            str(tmp_path),
+        ],
         cwd=PROJECT,
         env=os.environ | {"PATH": str(tmp_path)},
         capture_output=True,
@@ -113,8 +123,8 @@ def test_a_check_whose_engine_is_not_here_is_left_out_and_named(tmp_path: Path) 
         check=True,
     )
 
-    assert "NOT RUN: C18" in done.stdout
-    assert "| C18 |" not in done.stdout
+    assert "NOT RUN: third-engine" in done.stdout
+    assert "| third-engine |" not in done.stdout
 
 
 def test_help_says_what_it_does() -> None:

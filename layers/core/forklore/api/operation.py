@@ -86,7 +86,7 @@ class CheckedRequest:
         return conversation_id
 
     def require_own(self, user_id: str | None) -> None:
-        """Raise ValidationError if a body names another user than the caller (contract, section 1)."""
+        """Raise ValidationError if a body names another user than the caller."""
         if user_id not in (None, self.caller.user_id):
             raise ValidationError("userId must be absent or your own", field="userId")
 

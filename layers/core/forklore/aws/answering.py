@@ -13,7 +13,7 @@ from forklore.domain.model import Caller
 from forklore.errors import PHRASES, ForkloreError, UnavailableError
 
 ANSWER_SECONDS = 3.0
-"""What is kept of a request's time for the answer (reliability, F22)."""
+"""What is kept of a request's time for the answer."""
 BODY_CHARACTERS_MAX = 5_500_000
 """More could not be answered: content is at most 5 MB. It is refused before it is read."""
 NOBODY = Caller("")

@@ -1,4 +1,4 @@
-"""Direct invocation: an operation, a caller and its input to a status and a body (contract, section 9).
+"""Direct invocation: an operation, a caller and its input to a status and a body (docs/api.md).
 
 Who may invoke the function is decided by IAM; whom the request speaks for is a part of it. What the operation
 is given is read and checked by the very code that reads and checks the HTTP API's requests.

@@ -15,7 +15,7 @@ from forklore.credentials.tokens import Expected
 USER_ID_CLAIM = "sub"
 DEFAULT_ALGORITHMS = "RS256,ES256"
 SCOPES = frozenset({"scope", "scp"})
-"""Claims that say what an app may do for a user; they are never roles (contract, section 1)."""
+"""Claims that say what an app may do for a user; they are never roles."""
 _ONLY_STARS = re.compile(r"\*+")
 _Read = TypeVar("_Read")
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 OFFSET_MAX_MS = 10 * 60 * 1000
-"""A clock further off than this makes no ids (design, section 1, idea 2)."""
+"""A clock further off than this makes no ids."""
 
 
 @dataclass(frozen=True, slots=True)

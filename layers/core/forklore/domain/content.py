@@ -1,4 +1,4 @@
-"""The rules of an entry's content, and what a conversation's title and preview are made of (contract, 4)."""
+"""The rules of an entry's content, and what a conversation's title and preview are made of."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which context an agent holds, and what a sync of its present context writes (contract, section 4)."""
+"""Which context an agent holds, and what a sync of its present context writes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -84,8 +84,7 @@ def previous_id(before: EntryId) -> EntryId:
 def mint_id(now_ms: int, *, last: EntryId, random: int, step: int) -> EntryId:
     """Return the id of a new entry: now, or a step after the conversation's `last` id if that is later.
 
-    Order of acknowledgement, order of keys and order of reading are one, whatever the clocks say.
-    Source: design, section 1, idea 2.
+    So the order of acknowledgement, of keys and of reading is the same, whatever the clocks say.
     """
     return max(fresh_id(max(now_ms, 0), random), next_id(last, step))
 

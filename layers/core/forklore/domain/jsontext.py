@@ -1,7 +1,7 @@
 """JSON as callers sent it: read strictly, kept as text.
 
 Numbers lose their spelling when they are read, so the members that callers own (`content`, `metadata`,
-`usage`) are kept as the text that was sent. What cannot come back as sent is refused (reliability, F24-F26).
+`usage`) are kept as the text that was sent. What cannot come back as sent is refused.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""How partition keys and sort keys are spelled (design, section 2). Nothing else spells a key.
+"""How partition keys and sort keys are spelled (docs/architecture.md). Nothing else spells a key.
 
 Only entries have a sort key that begins with a digit; every other kind begins with a letter. Text of users
 and clients is percent-escaped, so that it holds no `#` and can enter no other kind's range.

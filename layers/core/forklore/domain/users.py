@@ -25,5 +25,5 @@ def is_user_id(value: object) -> TypeGuard[str]:
 
 
 def has_controls(text: str) -> bool:
-    """Tell whether a control character, C0 or C1, is in `text`."""
+    """Tell whether a control character (Unicode category Cc) is in `text`."""
     return any(ord(c) < 32 or 127 <= ord(c) < 160 for c in text)

@@ -9,9 +9,10 @@ from forklore.domain.keys import Key
 class Finding:
     """Something that does not agree.
 
-    kind: one word that stays the same from version to version. invariant: the number in the design's section
-    5; None for what no invariant names. key: of the item, or of one that should be there. group_id: the tree
-    that it concerns, where one is known. detail: never content, a title or a token.
+    kind: one word that stays the same from version to version. invariant: the number of the broken rule in
+    docs/architecture.md, "What always holds"; None if no rule there names it. key: of the item, or of one
+    that should be there. group_id: the tree that it concerns, if it is known. detail: never content, a title
+    or a token.
     """
 
     key: Key

@@ -1,4 +1,4 @@
-"""Which kinds of items there are, where they lie, and which attributes they have (design, section 2)."""
+"""Which kinds of items there are, where they lie, and which attributes they have (docs/architecture.md)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ from forklore.storage.connection import Item
 
 
 class Kind(StrEnum):
-    """A kind of item, by the design's name for it."""
+    """A kind of item, by its name in docs/architecture.md."""
 
     GROUP = "group"
     CONV = "conv"

@@ -146,9 +146,8 @@ class Connection:
 
         Raises UnavailableError when DynamoDB stays slow or silent, Refused when a transaction's conditions
         do not hold, GroupFullError and PayloadTooLargeError when an item collection or an item is full.
-        Source: reliability, F04 and F05: at most 8 attempts, full jitter, capped at 1 s, inside the deadline.
-        A conflict with another transaction is no trouble of DynamoDB's: many at once take turns, so a request
-        goes on for as long as it has time.
+        There are at most 8 attempts, with full jitter of at most 1 s, inside the deadline. A conflict with
+        another transaction does not count as one of them: it is tried again as long as the request has time.
         """
         troubles = conflicts = 0
         while troubles < ATTEMPTS_MAX and conflicts < CONFLICTS_MAX:

@@ -1,4 +1,4 @@
-"""The parts of every transaction, each with the condition that makes it safe (design, section 3)."""
+"""The parts of every transaction, each with the condition that makes it safe."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Delete fork trees: the doors first, then what lies behind them, batch by batch (design, section 3).
+"""Delete fork trees: close them to requests first, then remove their items batch by batch.
 
 Every step finds its work by Query and can be done again: a killed or doubled worker only repeats. The JOB
 item, written with the tombstone and deleted with the tree, is the guarantee; the queue only makes it quick.

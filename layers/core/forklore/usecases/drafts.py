@@ -274,7 +274,7 @@ def context_move(
 
 
 def is_own_first_attempt(refused: ConditionFailed, nonce: str) -> bool:
-    """Tell whether the entries are there because this very transaction was sent twice (reliability, F06)."""
+    """Tell whether the entries are there because this very transaction was sent twice."""
     return any(
         is_entry(name) and item is not None and items.nonce(item) == nonce
         for name, item in refused.failed.items()

@@ -1,7 +1,7 @@
 """List a user's conversations, tree by tree, the newest root first.
 
-A user's USER_TREE items name the trees. What is shown of each is read from the tree itself, so a row that is
-out of date shows nothing (reliability, F08). A page reads the trees it shows and no others.
+A user's USER_TREE items name the trees. What is shown of each tree is read from the tree itself,
+so an item that is out of date shows nothing. A page reads the trees it shows and no others.
 """
 
 import heapq

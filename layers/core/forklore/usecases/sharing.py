@@ -1,4 +1,4 @@
-"""Who may use a fork tree: share it, change and remove memberships, list them (contract, section 7)."""
+"""Who may use a fork tree: share it, change and remove memberships, list them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

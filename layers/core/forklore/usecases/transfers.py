@@ -1,4 +1,4 @@
-"""Hand a fork tree over: offer its ownership, cancel, decline, accept (contract, section 7).
+"""Hand a fork tree over: offer its ownership, cancel, decline, accept.
 
 The tree has one owner at every instant: GROUP names them, and one transaction changes GROUP and both
 memberships. The HEADs, which name the owner for appends, follow; until then the owner before still appends
