@@ -8,6 +8,7 @@ from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Channel
+from forklore.domain.tree import IdempotencyRecord
 from forklore.fsck.check import check
 from forklore.fsck.shapes import Kind, kind_of
 from forklore.storage import items
@@ -108,5 +109,5 @@ class Made:
 
 
 def record_item(group_id: str, conversation_id: str, entry_ids: list[str], *, ttl_s: int) -> Item:
-    record = items.IdempotencyRecord("hash", group_id, conversation_id, tuple(map(EntryId, entry_ids)), "{}")
+    record = IdempotencyRecord("hash", group_id, conversation_id, tuple(map(EntryId, entry_ids)), "{}")
     return items.idempotency_record_item(keys.idempotency("planted"), record, ttl_s=ttl_s)

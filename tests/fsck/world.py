@@ -10,7 +10,7 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Conversation, StartedBy
-from forklore.storage.items import Member
+from forklore.domain.tree import Member
 from forklore.storage.table import Table
 from forklore.usecases import deletion
 from tests.reliability.faults import Call, Fault, Killed, at

@@ -277,8 +277,8 @@ def test_the_sweep_announces_transfers_and_the_worker_finishes_them(
     assert work(batch(json.dumps({"groupId": made, "kind": "transfer"}))) == {"batchItemFailures": []}
 
     assert [(line["kind"], line["status"]) for line in lines.named("job")] == [("transfer", "done")]
-    assert table.get([keys.job("transfer", made)]) == {}
-    assert items.group(table.get([keys.group(made)])[keys.group(made)]).rewriting is None
+    assert table.items_at([keys.job("transfer", made)]) == {}
+    assert items.group(table.items_at([keys.group(made)])[keys.group(made)]).rewriting is None
 
 
 def test_a_deletion_is_announced_for_when_its_wait_is_over(

@@ -9,9 +9,9 @@ from forklore.domain import keys
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller
+from forklore.domain.tree import State
 from forklore.storage import items
 from forklore.storage.connection import Item
-from forklore.storage.items import State
 from forklore.storage.writes import FORKS_MAX
 from forklore.usecases.worker import Outcome
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite

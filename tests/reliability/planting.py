@@ -10,9 +10,9 @@ from forklore.domain import ancestry, ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel, Conversation, Entry, ForkPoint, ForkPosition, Head, Lasts, Metrics
+from forklore.domain.tree import Member
 from forklore.storage import items
 from forklore.storage.connection import Item, make_client
-from forklore.storage.items import Member
 from tests.support.tables import BATCH_ITEMS_MAX, Store
 
 NONCE = "planted"

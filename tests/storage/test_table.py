@@ -137,7 +137,7 @@ def test_any_number_of_keys_is_read_a_hundred_at_a_time(store: Store, table: Tab
     wire = Wire.of(table)
     wanted = [Key("p", f"{at:04}") for at in range(205)]
 
-    assert table.get(wanted).keys() == set(wanted[:150])
+    assert table.items_at(wanted).keys() == set(wanted[:150])
     assert keys_sent(wire) == [BATCH_KEYS_MAX, BATCH_KEYS_MAX, 5]
     assert all(request.body["RequestItems"][NAME]["ConsistentRead"] for request in wire.requests)
 
@@ -146,8 +146,8 @@ def test_a_key_named_twice_is_asked_for_once_and_none_is_not_asked_for(store: St
     store.put(*rows(1))
     wire = Wire.of(table)
 
-    assert table.get([Key("p", "0000")] * 3) == {Key("p", "0000"): row("0000")}
-    assert table.get([]) == {}
+    assert table.items_at([Key("p", "0000")] * 3) == {Key("p", "0000"): row("0000")}
+    assert table.items_at([]) == {}
     assert keys_sent(wire) == [1]
 
 
@@ -171,7 +171,7 @@ def test_keys_that_dynamodb_leaves_over_are_asked_for_again(store: Store, table:
     wire = Wire.of(table)
     wire.after(some_at_a_time(3))
 
-    assert len(table.get(Key("p", f"{at:04}") for at in range(10))) == 10
+    assert len(table.items_at(Key("p", f"{at:04}") for at in range(10))) == 10
     assert keys_sent(wire) == [10, 7, 4, 1]
 
 
@@ -180,7 +180,7 @@ def test_keys_that_are_left_over_for_ever_end_in_come_again(store: Store, table:
     wire.after(some_at_a_time(0))
 
     with pytest.raises(UnavailableError):
-        table.get([Key("p", "0000")])
+        table.items_at([Key("p", "0000")])
 
     assert len(wire.requests) == 8
 
@@ -192,7 +192,7 @@ def test_there_is_a_pause_before_keys_left_over_are_asked_for_again(store: Store
     table = store.process(sleep=pauses.append)
     Wire.of(table).after(some_at_a_time(1))
 
-    table.get(Key("p", f"{at:04}") for at in range(3))
+    table.items_at(Key("p", f"{at:04}") for at in range(3))
 
     assert len(pauses) == 2
 

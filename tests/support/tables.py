@@ -26,6 +26,7 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation
+from forklore.domain.tree import Member
 from forklore.errors import ForkloreError
 from forklore.local import embedded, template
 from forklore.storage import items
@@ -152,9 +153,7 @@ class Store:
         created_at = self.item(keys.group(group_id))["createdAt"]["S"]
         root = Conversation(group_id, group_id, created_at)
         self._count_members(group_id, 0 if self._is_member(group_id, user_id) else 1)
-        self.put(
-            items.member_item(group_id, items.Member(user_id, level, created_at)), mine_of(root, user_id)
-        )
+        self.put(items.member_item(group_id, Member(user_id, level, created_at)), mine_of(root, user_id))
 
     def remove_member(self, group_id: str, user_id: str) -> None:
         """Take a membership away; the USER_TREE item stays, as stale as a list row can be."""

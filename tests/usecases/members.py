@@ -7,8 +7,8 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Transfer
+from forklore.domain.tree import State
 from forklore.storage import items
-from forklore.storage.items import State
 from forklore.storage.table import Table
 from forklore.usecases import lists, sharing, transfers
 from forklore.usecases.idempotency import IdempotencyKey

@@ -10,6 +10,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Caller, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.domain.tree import Member, State
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
@@ -20,7 +21,7 @@ from forklore.errors import (
     ValidationError,
 )
 from forklore.storage import items
-from forklore.storage.items import Member, State, number
+from forklore.storage.items import number
 from forklore.storage.table import Table
 from forklore.usecases import children, entries
 from forklore.usecases.drafts import Draft

@@ -13,12 +13,12 @@ from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Caller, Conversation
+from forklore.domain.tree import Member, State
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
 from forklore.storage import items
 from forklore.storage.cache import CachedConversation
 from forklore.storage.clock import system_ms
 from forklore.storage.connection import Item
-from forklore.storage.items import State
 from forklore.storage.table import Table
 from forklore.usecases import deletion, entries, sharing, transfers
 from forklore.usecases.deletion import delete_conversation, run_deletion, sweep
@@ -801,7 +801,7 @@ def plant_unborn(store: Store, *, seconds_ago: int, group_id: str = UNBORN) -> N
     group = items.group_item(never_live, owner="ann", child_key=child_key, state=State.CREATING, nonce="n")
     store.put(group, items.pointer_item(never_live, "n"), job("create", group_id))
     for user in ("ann", "bob"):
-        member = items.Member(user, AccessLevel.WRITER, made)
+        member = Member(user, AccessLevel.WRITER, made)
         store.put(
             items.member_item(group_id, member),
             items.user_tree_item(group_id, user, created_at=made, is_child=True),

@@ -39,4 +39,4 @@ def test_editing_the_first_message_of_the_latest_fork_does_not_deepen_its_path(t
 
     assert [entry.entry_id for entry in shown.entries] == [question, first]
     path = keys.path(root, conversation(5))
-    assert len(items.path(table.get([path])[path])) == 1
+    assert len(items.path(table.items_at([path])[path])) == 1

@@ -11,6 +11,7 @@ import pytest
 from forklore.domain import keys
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller
+from forklore.domain.tree import State
 from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
 from forklore.storage import items
 from forklore.storage.connection import Item
@@ -161,7 +162,7 @@ def test_a_deletion_closes_the_children_that_an_older_version_did_not_count(
 
     assert deletion.delete_conversation(shared, Mailbox().queue, caller=ANN, conversation_id=ROOT)
 
-    assert items.group(store.item(keys.group(CHILD))).state is items.State.DELETING
+    assert items.group(store.item(keys.group(CHILD))).state is State.DELETING
 
 
 @pytest.mark.failure("half-visible-transaction")
@@ -204,7 +205,7 @@ def test_a_parent_is_deleted_although_a_child_is_at_the_end_of_its_own_deletion(
 
     def end(_request: Request) -> None:
         if not ends and keys.group(ROOT) in store.contents():
-            dying = items.group(store.item(keys.group(ROOT))).state is items.State.DELETING
+            dying = items.group(store.item(keys.group(ROOT))).state is State.DELETING
             if dying:
                 ends.append(deletion.run_deletion(store.process(), mailbox.queue, CHILD, wait_s=0))
 

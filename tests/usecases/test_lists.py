@@ -10,6 +10,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Conversation, Head, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.domain.tree import Member
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
@@ -59,7 +60,7 @@ def plant_tree(
         items.conversation_item(root),
         items.head_item(root, Head(user, created_at)),
         items.tree_item(root),
-        items.member_item(root_id, items.Member(user, AccessLevel.OWNER, created_at)),
+        items.member_item(root_id, Member(user, AccessLevel.OWNER, created_at)),
         mine_of(root, user),
     )
     return root_id

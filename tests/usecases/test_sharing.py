@@ -8,6 +8,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller
+from forklore.domain.tree import Member
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
@@ -19,7 +20,7 @@ from forklore.errors import (
 )
 from forklore.storage import items
 from forklore.storage.connection import Item
-from forklore.storage.items import Member, number
+from forklore.storage.items import number
 from forklore.storage.table import Table
 from forklore.storage.writes import MEMBERS_MAX
 from forklore.usecases import entries, sharing

@@ -12,9 +12,9 @@ import pytest
 from forklore.domain import keys
 from forklore.domain.keys import ListKey
 from forklore.domain.model import Conversation, Head
+from forklore.domain.tree import State
 from forklore.storage import items
 from forklore.storage.connection import Item
-from forklore.storage.items import State
 from forklore.storage.table import Table
 from forklore.usecases import deletion, heads, transfers
 from tests.support.tables import Store
@@ -124,6 +124,6 @@ def test_every_head_is_seen_once_also_one_that_is_closed_meanwhile(
     )
     monkeypatch.setattr(table, "query", lambda *_, **__: map(_head, next(shown)))
 
-    seen = [keys.in_head(item["SK"]["S"]) for item in heads.all_heads(table, group, only=())]
+    seen = list(heads.all_head_ids(table, group))
 
     assert seen == list(map(conversation, (1, 2, 3, 4)))

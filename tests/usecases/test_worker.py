@@ -77,7 +77,7 @@ def test_the_message_that_a_worker_sends_goes_on_with_its_lease(store: Store, de
     [second] = deleted.take()
 
     assert first.lease is None
-    assert second.lease == items.leased_until(store.item(keys.job("delete", ROOT)))
+    assert second.lease == items.job(store.item(keys.job("delete", ROOT))).leased_until
     assert long_work(second, at(store, 1), deleted) is Outcome.LEFT
     assert long_work(second, at(store, 2), deleted) is Outcome.DROPPED, "delivered twice"
 
@@ -209,7 +209,7 @@ def test_a_rewriting_that_is_not_done_goes_on_in_the_next_message_and_is_announc
     sweep(handed_over.process(), mailbox.queue)
     [following] = mailbox.take()
 
-    lease = items.leased_until(handed_over.item(keys.job("transfer", ROOT)))
+    lease = items.job(handed_over.item(keys.job("transfer", ROOT))).leased_until
     assert following == Message(ROOT, RETRY_SECONDS, kind="transfer", lease=lease)
     assert following.work(handed_over.process(), mailbox.queue) is Outcome.DONE
     assert owner_of_heads(handed_over) == {"bob"}

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from forklore.domain import ids
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Channel
+from forklore.domain.model import Channel, Transfer
 
 TREE_SHARDS = 8
 CHANNEL_LETTERS = {Channel.HISTORY: "H", Channel.CONTEXT: "C"}
@@ -190,7 +190,7 @@ def members_range(group_id: str) -> SortRange:
 _TRANSFER = "XFER"
 
 
-def transfer(transfer_id: str) -> Key:
+def transfer_by_id(transfer_id: str) -> Key:
     return Key(f"{_TRANSFER}#{transfer_id}", _TRANSFER)
 
 
@@ -201,6 +201,17 @@ def transfer_of_group(group_id: str) -> Key:
 
 def transfer_of_user(user_id: str, list_key: ListKey) -> Key:
     return Key(_user(user_id), f"{_TRANSFER}#{list_key.sort}")
+
+
+def transfer_keys(transfer: Transfer) -> list[Key]:
+    """Return the keys of a pending transfer's items, the tree's first: it makes the transfer the only one."""
+    place = ListKey(transfer.created_at, transfer.transfer_id)
+    return [
+        transfer_of_group(transfer.group_id),
+        transfer_by_id(transfer.transfer_id),
+        transfer_of_user(transfer.from_user_id, place),
+        transfer_of_user(transfer.to_user_id, place),
+    ]
 
 
 def transfers_range(user_id: str, *, after: ListKey | None = None) -> SortRange:

@@ -14,11 +14,11 @@ from forklore.domain import ancestry, ids, keys
 from forklore.domain.ancestry import SEGMENT_BYTES
 from forklore.domain.ids import FIRST, LAST
 from forklore.domain.model import ForkPoint, ForkPosition, Head, Metrics
+from forklore.domain.tree import State
 from forklore.errors import BrokenAncestryError
 from forklore.fsck.facts import Conv, Own, Tree
 from forklore.fsck.finding import Finding
 from forklore.storage import items
-from forklore.storage.items import State
 
 
 def check(tree: Tree) -> Iterator[Finding]:

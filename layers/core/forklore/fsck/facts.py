@@ -8,7 +8,7 @@ from forklore.domain import ids
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import ForkPoint, Head, StartedBy, TokenUsage, Transfer
-from forklore.storage.items import Group, Member, State
+from forklore.domain.tree import Group, Member, State
 
 
 class Thought(NamedTuple):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
+from forklore.domain.tree import Group, State
 from forklore.fsck.facts import Tree, is_time
 from forklore.fsck.finding import Finding
-from forklore.storage.items import Group, State
 
 
 def check(tree: Tree) -> Iterator[Finding]:

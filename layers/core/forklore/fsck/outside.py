@@ -12,12 +12,11 @@ from forklore.domain import ids, keys
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Transfer
+from forklore.domain.tree import State
 from forklore.fsck.facts import Tree
 from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import Kind, kind_of
 from forklore.fsck.survey import DELETION, RETIRED, Survey
-from forklore.storage import items
-from forklore.storage.items import State
 from forklore.storage.writes import CREATION, RETIRED_SECONDS, TRANSFER
 
 ANY: Final = object()
@@ -116,7 +115,7 @@ def _list_rows(tree: Tree) -> Iterator[Implied]:
 
 def _transfers(tree: Tree) -> Iterator[Implied]:
     if tree.transfer is not None:
-        for key in items.transfer_keys(tree.transfer)[1:]:
+        for key in keys.transfer_keys(tree.transfer)[1:]:
             yield Implied(key, tree.transfer, tree.keeps_transfer)
 
 

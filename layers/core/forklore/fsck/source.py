@@ -87,4 +87,4 @@ class Source:
 
     def get(self, wanted: Iterable[Key]) -> dict[Key, Item]:
         """Return the items that exist."""
-        return self._table.get(wanted)
+        return self._table.items_at(wanted)

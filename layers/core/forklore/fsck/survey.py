@@ -239,10 +239,10 @@ class Survey:
     def _job(self, key: Key, item: Item) -> None:
         kind, group_id = keys.in_job(key.sort)
         _require(key.partition == "JOB" and kind in (DELETION, CREATION, TRANSFER) and ids.is_uuid(group_id))
-        created_at = items.job_created_at(item)
-        _require(all(at is None or is_time(at) for at in (created_at, items.leased_until(item))))
+        job = items.job(item)
+        _require(all(at is None or is_time(at) for at in (job.created_at, job.leased_until)))
         self.outside[key] = None
-        self.jobs[key] = created_at
+        self.jobs[key] = job.created_at
 
     def _require_ttl(self, key: Key, ttl_s: int, seconds: int) -> None:
         if ttl_s > self.now_s + seconds + CLOCK_SECONDS_MAX:

@@ -4,7 +4,6 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from forklore.domain import ancestry, ids, keys
@@ -25,18 +24,19 @@ from forklore.domain.model import (
     TokenUsage,
     Transfer,
 )
+from forklore.domain.tree import (
+    ClientContext,
+    Group,
+    IdempotencyRecord,
+    Job,
+    Member,
+    Pointer,
+    State,
+)
 from forklore.storage import bodies
 from forklore.storage.connection import Item
 
 _CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()}
-
-
-class State(StrEnum):
-    """What a tree is in: being made, in use, or being deleted."""
-
-    CREATING = "creating"
-    LIVE = "live"
-    DELETING = "tombstone"
 
 
 def text(value: str) -> dict[str, str]:
@@ -99,42 +99,6 @@ def _plain(value: Mapping[str, Any]) -> Any:
             return held
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A fork tree.
-
-    children: how many trees that conversations of this one have started are not deleted yet; None of one that
-    an older version made, which did not count them.
-    members_version: moves with every change of members. rewriting: the owner before, while HEADs may still
-    name them. kid: where a started child stands in the list of its parent's. nonce: of the request that makes
-    it. deleted_at: when it got its tombstone. unborn: it got that before it was ever live, so that its id may
-    be used again at once.
-    """
-
-    group_id: str
-    owner: str
-    created_at: str
-    state: State = State.LIVE
-    forks: int = 0
-    children: int | None = None
-    members: int = 1
-    members_version: int = 1
-    rewriting: str | None = None
-    child_key: Key | None = None
-    nonce: str | None = None
-    deleted_at: str | None = None
-    never_live: bool = False
-
-    @property
-    def is_live(self) -> bool:
-        return self.state is State.LIVE
-
-    @property
-    def is_child(self) -> bool:
-        """Tell whether another conversation started it."""
-        return self.child_key is not None
-
-
 def group_item(
     conversation: Conversation,
     *,
@@ -171,7 +135,7 @@ def group(item: Item) -> Group:
         created_at=a["createdAt"],
         state=State(a["state"]),
         forks=a["forks"],
-        children=a.get("children"),
+        children=a["children"],
         members=a["members"],
         members_version=a["membersVersion"],
         rewriting=a.get("rewriting"),
@@ -264,6 +228,11 @@ def head_item(conversation: Conversation, head: Head) -> Item:
     )
 
 
+def owner(item: Item) -> str:
+    """Return the owner that a HEAD names."""
+    return str(item["owner"]["S"])
+
+
 def head(item: Item) -> Head:
     a = plain(item)
     entries, *usage = (a[name] for name in COUNTERS)
@@ -282,15 +251,6 @@ def head(item: Item) -> Head:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A user's membership of a tree."""
-
-    user_id: str
-    level: AccessLevel
-    created_at: str
-
-
 def member_item(group_id: str, member: Member, *, nonce: str | None = None) -> Item:
     return key_of(keys.member(group_id, member.user_id)) | present(
         {
@@ -307,9 +267,9 @@ def member(item: Item) -> Member:
     return Member(a["userId"], AccessLevel(a["level"]), a["createdAt"])
 
 
-def level(item: Item | None) -> AccessLevel | None:
-    """Return the access level of a membership; None where there is none."""
-    return AccessLevel(item["level"]["S"]) if item else None
+def user_id(item: Item) -> str:
+    """Return the user that a membership names."""
+    return str(item["userId"]["S"])
 
 
 def user_tree_item(group_id: str, user_id: str, *, created_at: str, is_child: bool) -> Item:
@@ -335,18 +295,7 @@ def transfer_items(transfer: Transfer, *, nonce: str) -> list[Item]:
             "nonce": nonce,
         }
     )
-    return [key_of(key) | held for key in transfer_keys(transfer)]
-
-
-def transfer_keys(transfer: Transfer) -> list[Key]:
-    """Return the keys of a pending transfer's items, the one that makes it the only one first."""
-    listed = keys.ListKey(transfer.created_at, transfer.transfer_id)
-    return [
-        keys.transfer_of_group(transfer.group_id),
-        keys.transfer(transfer.transfer_id),
-        keys.transfer_of_user(transfer.from_user_id, listed),
-        keys.transfer_of_user(transfer.to_user_id, listed),
-    ]
+    return [key_of(key) | held for key in keys.transfer_keys(transfer)]
 
 
 def transfer(item: Item) -> Transfer:
@@ -374,26 +323,21 @@ def job_item(kind: str, group_id: str, *, created_at: str) -> Item:
     return key_of(keys.job(kind, group_id)) | present({"createdAt": created_at, "leasedUntil": FREE})
 
 
-def job_created_at(item: Item) -> str | None:
-    """Return when a JOB was asked for; None of one that an older version wrote."""
-    return item["createdAt"]["S"] if "createdAt" in item else None
+def job(item: Item) -> Job:
+    """Return the work in progress that a JOB item names. Raises KeyError or ValueError if it is malformed."""
+    a = plain(item)
+    kind, group_id = keys.in_job(a["SK"])
+    return Job(kind, group_id, created_at=a.get("createdAt"), leased_until=a.get("leasedUntil"))
 
 
-def leased_until(item: Item) -> str | None:
-    """Return until when the worker that holds a JOB does; None of one that an older version wrote."""
-    return item["leasedUntil"]["S"] if "leasedUntil" in item else None
+def context(item: Item) -> ClientContext:
+    a = plain(item)
+    return ClientContext(Epoch(a["epoch"], EntryId(a["first"])), last=EntryId(a["last"]), entries=a["count"])
 
 
 def nonce(item: Item) -> str | None:
     """Return the mark of the request that wrote the item."""
     return item["nonce"]["S"] if "nonce" in item else None
-
-
-@dataclass(frozen=True, slots=True)
-class Pointer:
-    """Where a conversation lives. group_id: None while its id may not be used again."""
-
-    group_id: str | None
 
 
 def pointer(item: Item, *, now_s: int) -> Pointer | None:
@@ -407,21 +351,6 @@ def pointer(item: Item, *, now_s: int) -> Pointer | None:
 def chunks(item: Item) -> int:
     """Return how many BLOB items hold an entry's body."""
     return int(item["chunks"]["N"]) if "chunks" in item else 0
-
-
-def epoch(item: Item) -> Epoch:
-    """Return the latest epoch that a CTX item names."""
-    return Epoch(int(item["epoch"]["N"]), EntryId(item["first"]["S"]))
-
-
-def epoch_entries(item: Item) -> int:
-    """Return how many of the conversation's own entries are in the latest epoch that a CTX item names."""
-    return int(item["count"]["N"])
-
-
-def last_context(item: Item) -> EntryId:
-    """Return the last context entry that a CTX item names."""
-    return EntryId(item["last"]["S"])
 
 
 def _packed(shown: Lasts) -> bytes | None:
@@ -505,17 +434,6 @@ def stored_entry(item: Item) -> StoredEntry:
         escaped_bytes=a["size"],
         nonce=a["nonce"],
     )
-
-
-@dataclass(frozen=True, slots=True)
-class IdempotencyRecord:
-    """What was answered to an Idempotency-Key. entry_ids: the entries to show again, in place of a body."""
-
-    request_hash: str
-    group_id: str
-    conversation_id: str
-    entry_ids: tuple[EntryId, ...]
-    body: str
 
 
 def idempotency_record_item(key: Key, record: IdempotencyRecord, *, ttl_s: int) -> Item:

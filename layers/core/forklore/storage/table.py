@@ -12,14 +12,16 @@ from forklore.domain import ids, keys
 from forklore.domain.clock import OFFSET_MAX_MS
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
-from forklore.domain.model import Entry
+from forklore.domain.model import Conversation, Entry
 from forklore.domain.paging import RangeAnswer, RangeRead
 from forklore.errors import GroupFullError, UnavailableError
 from forklore.storage import bodies, items
 from forklore.storage.cache import ConversationCache
 from forklore.storage.connection import ATTEMPTS_MAX, BUDGET_MAX_S, Connection, Deadline, Item, Write
 from forklore.storage.consumption import Consumption
+from forklore.storage.found import Found
 from forklore.storage.items import StoredEntry, key_of, text
+from forklore.storage.reads import Reads
 from forklore.storage.writes import Writer
 
 BATCH_KEYS_MAX = 100
@@ -58,6 +60,7 @@ class Table:
         self.connection = connection
         self.cache = cache or ConversationCache()
         self.write = Writer(connection.table_name)
+        self.read = Reads(self)
         self._deadline = deadline
         self._random = random
         self._threads = threads or ThreadPoolExecutor(READS_AT_ONCE, thread_name_prefix="read")
@@ -164,8 +167,12 @@ class Table:
 
     # Reading items
 
-    def get(self, wanted: Iterable[Key]) -> dict[Key, Item]:
-        """Return the items that exist among `wanted`, which may be any number."""
+    def get(self, wanted: Iterable[Key]) -> Found:
+        """Return what exists among `wanted`, which may be any number."""
+        return Found(self.items_at(wanted))
+
+    def items_at(self, wanted: Iterable[Key]) -> dict[Key, Item]:
+        """Return the items that exist among `wanted`, as DynamoDB has them."""
         found: dict[Key, Item] = {}
         left = [key_of(key) for key in dict.fromkeys(wanted)]
         name, until = self.connection.table_name, self._until()
@@ -190,7 +197,7 @@ class Table:
         backward: bool = False,
         limit: int | None = None,
         page: int | None = None,
-        only: Sequence[str] | None = None,
+        only: tuple[str, ...] | None = None,
     ) -> Iterator[Item]:
         """Yield the items of a range in key order, or backward.
 
@@ -304,7 +311,13 @@ class Table:
         end = answer.get("LastEvaluatedKey")
         return RangeAnswer(found, keys.entry_id_of(end["SK"]["S"]) if end else None)
 
-    def get_all(self, wanted: Sequence[Key]) -> dict[Key, Item]:
+    def conversations(self, group_id: str, conversation_ids: Sequence[str]) -> list[Conversation]:
+        """Return conversations that exist, in that order. Raises UnavailableError as `entries` does."""
+        wanted = [keys.conversation(group_id, one) for one in conversation_ids]
+        found = self._all_items_at(wanted)
+        return [items.conversation(found[key]) for key in wanted]
+
+    def _all_items_at(self, wanted: Sequence[Key]) -> dict[Key, Item]:
         """Return items that are known to be there, and so are looked for again where a read came too early.
 
         A transaction becomes visible item by item. Raises UnavailableError when some stay away.
@@ -312,7 +325,7 @@ class Table:
         found: dict[Key, Item] = {}
         for attempt in range(LOOKS_MAX):
             self.pause(attempt)
-            found |= self.get(key for key in wanted if key not in found)
+            found |= self.items_at(key for key in wanted if key not in found)
             if len(found) == len(set(wanted)):
                 return found
         raise UnavailableError("something that was written cannot be read yet; try again")
@@ -320,7 +333,7 @@ class Table:
     def entries(self, group_id: str, entry_ids: Sequence[EntryId]) -> list[Entry]:
         """Return the entries with these ids, which exist, in that order."""
         wanted = [keys.entry(group_id, entry_id) for entry_id in entry_ids]
-        found = self.get_all(wanted)
+        found = self._all_items_at(wanted)
         return self.with_bodies(group_id, [items.stored_entry(found[key]) for key in wanted])
 
     def with_bodies(self, group_id: str, stored: Sequence[StoredEntry]) -> list[Entry]:
@@ -328,7 +341,7 @@ class Table:
         wanted = [keys.blob(group_id, s.entry_id, at) for s in stored for at in range(s.chunks)]
         blobs: dict[Key, Item] = {}
         for at in range(0, len(wanted), BLOBS_AT_ONCE):
-            blobs |= self.get_all(wanted[at : at + BLOBS_AT_ONCE])
+            blobs |= self._all_items_at(wanted[at : at + BLOBS_AT_ONCE])
         return [replace(s.entry, content=bodies.decode(_whole_body(group_id, s, blobs))) for s in stored]
 
     def _query(self, **parameters: Any) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Entry, Head, Metrics, Tip, Transfer
+from forklore.domain.tree import Group, IdempotencyRecord, Member, State
 from forklore.storage import items
 from forklore.storage.connection import Item, Write
-from forklore.storage.items import Group, Member, State, key_of, number, text
+from forklore.storage.items import key_of, number, text
 
 IDEMPOTENCY_SECONDS = 24 * 3600
 RETIRED_SECONDS = 30 * 24 * 3600
@@ -69,7 +70,7 @@ class Writer:
         """Put an item that must not exist yet."""
         return self._write(name, "Put", Item=item, ConditionExpression="attribute_not_exists(PK)")
 
-    def put_idempotency_record(self, key: Key, record: items.IdempotencyRecord, *, now_s: int) -> Write:
+    def put_idempotency_record(self, key: Key, record: IdempotencyRecord, *, now_s: int) -> Write:
         """Remember the answer for 24 hours, unless one is remembered already."""
         return self._put_unless_current(
             IDEMPOTENCY, items.idempotency_record_item(key, record, ttl_s=now_s + IDEMPOTENCY_SECONDS), now_s
@@ -249,7 +250,7 @@ class Writer:
 
     def delete_transfer(self, transfer: Transfer) -> list[Write]:
         """Delete a pending transfer while it is the tree's."""
-        only, *others = items.transfer_keys(transfer)
+        only, *others = keys.transfer_keys(transfer)
         return [
             self._write(
                 TRANSFER,

@@ -15,10 +15,10 @@ from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Caller, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.domain.tree import Group, Member, State
 from forklore.errors import InvalidCursorError, ValidationError
 from forklore.storage import items
-from forklore.storage.connection import ConditionFailed, Item, Write
-from forklore.storage.items import Group, Member, State
+from forklore.storage.connection import ConditionFailed, Write
 from forklore.storage.table import Table
 from forklore.storage.writes import MAKING
 from forklore.usecases.creating import PreparedCreation, TreeChanged, create
@@ -27,6 +27,7 @@ from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answ
 from forklore.usecases.loading import (
     ConversationDetails,
     LoadedConversation,
+    TreeExtras,
     keys_of_root,
     load_conversation,
     look_up,
@@ -143,20 +144,19 @@ def _see(
         request.parent_id,
         caller=caller,
         extra_keys=[pointer_key, group_key, *keys_of(idempotency_key)],
-        in_group=lambda group_id: [keys.entry(group_id, EntryId(entry_id))] if entry_id and is_id else [],
+        extras=TreeExtras(entries=(EntryId(entry_id),) if entry_id and is_id else ()),
     )
     raise_if_answered(table, idempotency_key, found.found, caller=caller)
     begun: Group | None = None
-    pointer = found.found.get(pointer_key)
-    if pointer is not None and items.pointer(pointer, now_s=table.now_s()) is not None:
-        begun = items.group(found.found[group_key]) if group_key in found.found else None
+    if found.found.pointer(child_id, now_s=table.now_s()) is not None:
+        begun = found.found.group(child_id)
         if begun is None or begun.state is not State.CREATING:
             return None
     parent = found.require(request.parent_id, AccessLevel.WRITER)
     if entry_id is not None:
-        item = found.found.get(keys.entry(parent.group.group_id, EntryId(entry_id))) if is_id else None
-        _check_shown(parent, item)
-    members = [items.member(item) for item in table.query(keys.members_range(parent.group.group_id))]
+        stored = found.found.entry(parent.group.group_id, EntryId(entry_id)) if is_id else None
+        _check_shown(parent, stored.entry if stored else None)
+    members = list(table.read.members(parent.group.group_id))
     # The look-ups are no snapshot: these are the members of the version that the write holds only if they are
     # as many as GROUP counts and its owner is the one owner among them. They say who may start a child.
     owners = [member.user_id for member in members if member.level is AccessLevel.OWNER]
@@ -167,8 +167,8 @@ def _see(
     return _Seen(parent, members, begun)
 
 
-def _check_shown(parent: LoadedConversation, item: Item | None) -> None:
-    entry = items.stored_entry(item).entry if item else None
+def _check_shown(parent: LoadedConversation, entry: Entry | None) -> None:
+    """Raise ValidationError if the parent does not show the entry."""
     if entry is None or not ancestry.shows(
         parent.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id
     ):
@@ -186,7 +186,7 @@ def _stage(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) ->
     try:
         if seen.begun is None or seen.begun.nonce != nonce:
             _claim(table, seen, root, child_key, nonce)
-        there = {m.user_id: m for m in map(items.member, table.query(keys.members_range(group_id)))}
+        there = {member.user_id: member for member in table.read.members(group_id)}
         wanted = {m.user_id: m for m in seen.members}
         changes: list[list[Write]] = []
         for user_id, member in there.items():
@@ -251,8 +251,8 @@ def list_children(
     last = place
     looked = page_bytes = 0
     at_once = min(limit + 1, ROWS_AT_ONCE)
-    rows = table.query(keys.children_range(loaded.group.group_id, conversation_id, after=place), page=at_once)
-    while places := [keys.list_key(row["SK"]["S"]) for row in islice(rows, at_once)]:
+    rows = table.read.children(loaded.group.group_id, conversation_id, after=place, page=at_once)
+    while places := list(islice(rows, at_once)):
         found = table.get(key for place in places for key in keys_of_root(place.conversation_id, caller))
         for place in places:
             child = root_of(found, place.conversation_id, caller)

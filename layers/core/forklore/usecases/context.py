@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from forklore.domain import access, jsontext, keys
+from forklore.domain import access, jsontext
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import Epoch, Sync, decide_sync
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
+from forklore.domain.tree import ClientContext
 from forklore.errors import ForbiddenError, UnavailableError
-from forklore.storage import items
-from forklore.storage.connection import ConditionFailed, Item, Write
+from forklore.storage.connection import ConditionFailed, Write
 from forklore.storage.table import Table
 from forklore.storage.writes import MEMBER
 from forklore.usecases import views
@@ -36,7 +36,7 @@ from forklore.usecases.idempotency import (
     raise_if_recorded,
     record_entries,
 )
-from forklore.usecases.loading import LoadedConversation, look_up
+from forklore.usecases.loading import LoadedConversation, TreeExtras, look_up
 from forklore.usecases.roots import plan_root, write_root
 
 ATTEMPTS_MAX = 16
@@ -154,7 +154,7 @@ def _see(
         conversation_id,
         caller=caller,
         extra_keys=keys_of(idempotency_key),
-        in_group=lambda group_id: [keys.context(group_id, conversation_id, client)] if client else [],
+        extras=TreeExtras(context_of=client),
     )
     raise_if_answered(table, idempotency_key, found.found, caller=caller)
     if not found.exists:
@@ -163,9 +163,9 @@ def _see(
     access.require_context(caller, bound_to=loaded.conversation.client_id)
     assert client is not None
     group_id = loaded.group.group_id
-    own = found.found.get(keys.context(group_id, conversation_id, client))
+    own = found.found.context(group_id, conversation_id, client)
     if own is not None:
-        latest = views.Latest(items.epoch(own), loaded.view, items.last_context(own))
+        latest = views.Latest(own.epoch, loaded.view, own.last)
     else:
         latest = views.latest_epoch(table, group_id, loaded.path, client)
     entries = _KnownEntries(conversation_id, views.entries_of_epoch(table, group_id, latest, client))
@@ -176,7 +176,7 @@ def _see(
     # What a sync decides on must be whole. A transaction becomes visible item by item.
     if entries.were_all_read and not entries.are_those_of(own):
         raise TreeChanged
-    return _Seen(loaded, client, latest.epoch, decided, items.last_context(own) if own else None)
+    return _Seen(loaded, client, latest.epoch, decided, own.last if own else None)
 
 
 class _KnownEntries:
@@ -198,11 +198,11 @@ class _KnownEntries:
             yield from jsontext.read_value(entry.content)
         self.were_all_read = True
 
-    def are_those_of(self, context: Item | None) -> bool:
+    def are_those_of(self, context: ClientContext | None) -> bool:
         """Tell whether those read are all own entries that the client's CTX, perhaps absent, speaks of."""
         if context is None:
             return self._own == 0
-        return (self._own, self._last) == (items.epoch_entries(context), items.last_context(context))
+        return (self._own, self._last) == (context.entries, context.last)
 
 
 def _write(

@@ -55,7 +55,7 @@ def _plan_root(
     pointer = [keys.pointer(request.conversation_id)] if request.conversation_id else []
     found = table.get([*pointer, *keys_of(idempotency_key)])
     raise_if_answered(table, idempotency_key, found, caller=caller)
-    if any(items.pointer(found[key], now_s=table.now_s()) for key in pointer if key in found):
+    if request.conversation_id and found.pointer(request.conversation_id, now_s=table.now_s()):
         return None
     conversation_id = request.conversation_id or table.mint_conversation()
     root = Conversation(

@@ -13,16 +13,16 @@ from typing import NamedTuple, TypeVar
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
+from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller
+from forklore.domain.tree import Group, State
 from forklore.errors import NotFoundError, UnavailableError, brief
-from forklore.storage import items
-from forklore.storage.connection import ConditionFailed, Item, Write
-from forklore.storage.items import Group, State
+from forklore.storage.connection import ConditionFailed, Write
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, POINTER, TRANSFER
-from forklore.usecases.heads import all_child_keys, all_heads, child_keys_now
+from forklore.usecases.heads import all_child_keys, all_head_ids, child_keys_now
 from forklore.usecases.loading import LookUp, look_up
 
 WAIT_SECONDS = 35
@@ -79,7 +79,7 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
         table.pause(attempt)
         found = look_up(table, conversation_id, caller=caller)
         if found.loaded is None:
-            return _deleting_group(found, caller, conversation_id), False
+            return _deleting_group(table, found, caller, conversation_id), False
         group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
         owner = None if caller.bypasses_membership else caller.user_id
         at = _now(table)
@@ -96,16 +96,15 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
     raise UnavailableError("the conversation keeps changing; try again")
 
 
-def _deleting_group(found: LookUp, caller: Caller, conversation_id: str) -> str:
+def _deleting_group(table: Table, found: LookUp, caller: Caller, conversation_id: str) -> str:
     """Return the id of the tree, if it has its tombstone and the caller may go on closing it.
 
     The named conversation is closed last, so its HEAD tells that closing did not come to its end.
     """
-    item = found.found.get(keys.pointer(conversation_id))
-    group_id: str | None = item["group"]["S"] if item and "group" in item else None
+    pointer = found.found.pointer(conversation_id, now_s=table.now_s())
+    group_id = pointer.group_id if pointer else None
     if group_id is not None and keys.head(group_id, conversation_id) in found.found:
-        group_item = found.found.get(keys.group(group_id))
-        group = items.group(group_item) if group_item else None
+        group = found.found.group(group_id)
         if (
             group
             and group.state is State.DELETING
@@ -184,14 +183,16 @@ class _Head(NamedTuple):
 
 def _groups(table: Table, group_ids: Iterable[str]) -> dict[str, Group]:
     """Return the trees that are there, by id."""
-    found = table.get(map(keys.group, group_ids))
-    return {key.partition: items.group(item) for key, item in found.items()}
+    wanted = list(group_ids)
+    found = table.get(map(keys.group, wanted))
+    groups = ((group_id, found.group(group_id)) for group_id in wanted)
+    return {group_id: group for group_id, group in groups if group is not None}
 
 
 def _look_for_heads(table: Table, group_ids: Iterable[str]) -> Iterator[tuple[str, list[_Head]]]:
     """Yield trees with those of their conversations that can be appended to; it begins to read at once."""
     return table.side_by_side(
-        lambda group_id: (group_id, _named(group_id, table.query(keys.heads_range(group_id), only=()))),
+        lambda group_id: (group_id, _named(group_id, table.read.head_ids(group_id))),
         group_ids,
     )
 
@@ -206,13 +207,12 @@ def _heads(table: Table, looking: Iterable[tuple[str, list[_Head]]], new: Mappin
     for group_id, heads in looking:
         group = new.get(group_id)
         is_short = group is not None and len(heads) <= group.forks
-        found += _named(group_id, all_heads(table, group, only=())) if group and is_short else heads
+        found += _named(group_id, all_head_ids(table, group)) if group and is_short else heads
     return found
 
 
-def _named(group_id: str, rows: Iterable[Item]) -> list[_Head]:
-    """Return the conversations whose HEADs were read, and no more of them."""
-    return [_Head(group_id, keys.in_head(row["SK"]["S"])) for row in rows]
+def _named(group_id: str, conversation_ids: Iterable[str]) -> list[_Head]:
+    return [_Head(group_id, conversation_id) for conversation_id in conversation_ids]
 
 
 def _close_conversations(table: Table, heads: Sequence[_Head]) -> None:
@@ -258,16 +258,16 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
     """Do what can be done. Return in how many seconds to go on; None when nothing is left."""
     job, pointer = keys.job(DELETION, group_id), keys.pointer(group_id)
     found = table.get([keys.group(group_id), job, pointer])
-    item = found.get(keys.group(group_id))
-    if item is None:
+    group = found.group(group_id)
+    if group is None:
         if job in found:
             _commit_if_so(table, [table.write.check_no_group(group_id), table.write.delete(JOB, job)])
         return None
-    group = items.group(item)
     if group.state is not State.DELETING:
         return None
     if not group.never_live:
-        has_pointer = pointer in found and found[pointer].get("group") == items.text(group_id)
+        at = found.pointer(group_id, now_s=table.now_s())
+        has_pointer = at is not None and at.group_id == group_id
         _close(table, queue, group_id, last=group_id, delay_s=0, has_pointer=has_pointer)
     left_s = _seconds_left(group, table.now_ms(), wait_s)
     if left_s > 0:
@@ -291,35 +291,34 @@ def _erase_entries(table: Table, group: Group) -> None:
     """Remove the entries, and before each the chunks of its body, which only the entry can name."""
     if group.never_live:
         return  # a tree's first entry comes with its life
-    for some in _in_parts(table.query(keys.entries_range(group.group_id), only=("chunks",)), ERASED_AT_ONCE):
+    for some in _in_parts(table.read.entry_chunks(group.group_id), ERASED_AT_ONCE):
         table.delete(_blobs(group.group_id, some))
-        table.delete(items.key(item) for item in some)
+        table.delete(keys.entry(group.group_id, entry_id) for entry_id, _ in some)
 
 
-def _blobs(group_id: str, entries: Iterable[Item]) -> Iterator[Key]:
-    for item in entries:
-        for at in range(items.chunks(item)):
-            yield keys.blob(group_id, keys.entry_id_of(item["SK"]["S"]), at)
+def _blobs(group_id: str, entries: Iterable[tuple[EntryId, int]]) -> Iterator[Key]:
+    for entry_id, chunks in entries:
+        for at in range(chunks):
+            yield keys.blob(group_id, entry_id, at)
 
 
 def _erase_members(table: Table, group: Group) -> None:
     """Remove the members, and before each the row in the user's list, which only the member can name."""
-    of = keys.members_range(group.group_id)
-    for some in _in_parts(table.query(of, only=("userId",)), ERASED_AT_ONCE):
-        mine = [
-            keys.user_tree(item["userId"]["S"], group.created_at, group.group_id, is_child=group.is_child)
-            for item in some
+    for some in _in_parts(table.read.member_ids(group.group_id), ERASED_AT_ONCE):
+        rows = [
+            keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
+            for user_id in some
         ]
-        _erase(table, group, mine)
-        _erase(table, group, [items.key(item) for item in some])
+        _erase(table, group, rows)
+        _erase(table, group, [keys.member(group.group_id, user_id) for user_id in some])
 
 
 def _erase_transfer(table: Table, group: Group) -> None:
     """Remove a pending transfer, and last the item that names all others."""
-    key = keys.transfer_of_group(group.group_id)
-    item = table.get([key]).get(key)
-    if item is not None:
-        only, *others = items.transfer_keys(items.transfer(item))
+    found = table.get([keys.transfer_of_group(group.group_id)])
+    transfer = found.transfer_of_group(group.group_id)
+    if transfer is not None:
+        only, *others = keys.transfer_keys(transfer)
         _erase(table, group, others)
         _erase(table, group, [only])
 
@@ -327,8 +326,8 @@ def _erase_transfer(table: Table, group: Group) -> None:
 def _erase_others(table: Table, group: Group) -> None:
     """Remove whatever else lies in the tree's partition, of whatever kind, except the tree's own item."""
     own = keys.group(group.group_id)
-    for some in _in_parts(table.query(keys.others_range(group.group_id), only=()), ERASED_AT_ONCE):
-        _erase(table, group, [key for key in map(items.key, some) if key != own])
+    for some in _in_parts(table.read.other_keys(group.group_id), ERASED_AT_ONCE):
+        _erase(table, group, [key for key in some if key != own])
 
 
 def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
@@ -442,14 +441,13 @@ class _Job:
 def _jobs(table: Table, kind: str, alone: _Alone) -> list[_Job]:
     """Return the work of a kind that is in progress."""
     found: list[_Job] = []
-    for row in table.query(keys.jobs_range(kind), limit=SWEPT_MAX, only=("createdAt", "leasedUntil")):
+    for job in table.read.jobs(kind, limit=SWEPT_MAX):
         alone.unreadable += 1
         with alone.each():
-            since, until = items.job_created_at(row), items.leased_until(row)
-            group_id = keys.in_job(row["SK"]["S"])[1]
+            since, until = job.created_at, job.leased_until
             found.append(
                 _Job(
-                    group_id,
+                    job.group_id,
                     None if since is None else ids.milliseconds(since),
                     0 if until is None else ids.milliseconds(until),
                 )
@@ -464,8 +462,7 @@ def _give_up_creation(table: Table, group_id: str) -> bool:
     The id is freed, so that the same request can be sent again.
     """
     job = keys.job(CREATION, group_id)
-    item = table.get([keys.group(group_id)]).get(keys.group(group_id))
-    group = items.group(item) if item else None
+    group = table.get([keys.group(group_id)]).group(group_id)
     if group is None or group.state is not State.CREATING:
         still = table.write.check_no_group(group_id, but=State.CREATING)
         _commit_if_so(table, [still, table.write.delete(JOB, job)])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from forklore.domain import access, ancestry, ids, keys
+from forklore.domain import access, ancestry, ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import LAST, EntryId
@@ -19,6 +19,7 @@ from forklore.domain.model import (
     StartedBy,
 )
 from forklore.domain.paging import Window
+from forklore.domain.tree import ClientContext
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
@@ -28,7 +29,7 @@ from forklore.errors import (
 )
 from forklore.storage import items
 from forklore.storage.cache import CachedConversation
-from forklore.storage.connection import ConditionFailed, Item
+from forklore.storage.connection import ConditionFailed
 from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
 from forklore.storage.writes import CONTEXT, HEAD, IDEMPOTENCY, MEMBER, is_entry
@@ -57,7 +58,7 @@ from forklore.usecases.idempotency import (
     raise_if_recorded,
     record_entries,
 )
-from forklore.usecases.loading import LoadedConversation, look_up
+from forklore.usecases.loading import LoadedConversation, TreeExtras, look_up
 from forklore.usecases.roots import plan_root, write_root
 from forklore.usecases.views import Filter, Latest
 
@@ -223,7 +224,7 @@ class _Appending:
             self._id,
             caller=caller,
             extra_keys=keys_of(request.idempotency_key),
-            in_group=lambda group_id: [keys.context(group_id, self._id, client)] if client else [],
+            extras=TreeExtras(context_of=client),
         )
         raise_if_answered(table, request.idempotency_key, found.found, caller=caller)
         if not found.exists and request.fork is not None:
@@ -237,8 +238,8 @@ class _Appending:
         if has_context(request.drafts):
             access.require_context(caller, bound_to=loaded.conversation.client_id)
             assert client is not None
-            item = found.found.get(keys.context(loaded.group.group_id, self._id, client))
-            self._learn_epoch(loaded, client, items.epoch(item) if item else None)
+            own = found.found.context(loaded.group.group_id, self._id, client)
+            self._learn_epoch(loaded, client, own.epoch if own else None)
         return None
 
     def _require_lineage(self, found: Conversation) -> None:
@@ -336,7 +337,7 @@ class _Appending:
             elif name == MEMBER:
                 raise ForbiddenError("this needs the access level 'writer'") from refused
             elif name == CONTEXT and item is not None and self._caller.client_id:
-                return cached.with_epoch(self._caller.client_id, items.epoch(item))
+                return cached.with_epoch(self._caller.client_id, items.context(item).epoch)
         return cached
 
 
@@ -397,10 +398,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         table,
         request.conversation_id,
         caller=caller,
-        in_group=lambda group_id: [
-            *(keys.entry(group_id, entry_id) for entry_id in named),
-            *([keys.context(group_id, request.conversation_id, client)] if client and wants_context else []),
-        ],
+        extras=TreeExtras(entries=tuple(named), context_of=client if wants_context else None),
     )
     loaded = found.require(request.conversation_id, AccessLevel.READER)
     show = _filter(caller, request, loaded)
@@ -411,15 +409,15 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     window = Window(stop=LAST if end == LAST else ids.next_id(end))
     lasts = loaded.head.lasts
     for entry_id in named:
-        item = found.found.get(keys.entry(group_id, entry_id))
-        if item is None or not _is_position(items.stored_entry(item), loaded, window, request.all_forks):
+        stored = found.found.entry(group_id, entry_id)
+        if stored is None or not _is_position(stored, loaded, window, request.all_forks):
             raise InvalidCursorError
-        entry = items.stored_entry(item).entry
+        entry = stored.entry
         if entry_id == cut.before:
             lasts = entry.after
         elif entry_id == request.up_to and not cut.before:
             lasts = entry.after.moved(entry.channel, entry_id)
-    own = found.found.get(keys.context(group_id, request.conversation_id, client)) if client else None
+    own = found.found.context(group_id, request.conversation_id, client) if client else None
     show, window, latest = _current(table, request, loaded, show, window, lasts, own)
     last = [*(lasts.of(channel) for channel in show.channels), latest.last]
     if cut.after:
@@ -474,7 +472,7 @@ def _current(
     show: Filter,
     window: Window,
     lasts: Lasts,
-    own: Item | None,
+    own: ClientContext | None,
 ) -> tuple[Filter, Window, Latest]:
     """Return the filter, the window, and the part of the view narrowed to what may hold what is asked for.
 
@@ -497,8 +495,8 @@ def _current(
         return replace(show, epoch=number), window if number else Window(stop=ids.FIRST), whole
     if own is None:
         latest = views.latest_epoch(table, group_id, loaded.path, client, window)
-    elif request.epoch != "latest" or (request.up_to is None and items.last_context(own) <= loaded.head.last):
-        latest = replace(whole, epoch=items.epoch(own))
+    elif request.epoch != "latest" or (request.up_to is None and own.last <= loaded.head.last):
+        latest = replace(whole, epoch=own.epoch)
     else:
         latest = views.latest_epoch(table, group_id, loaded.view, client, window)
     if request.epoch != "latest":

@@ -22,7 +22,6 @@ from forklore.domain.model import (
 )
 from forklore.domain.paging import RangeRead, Window
 from forklore.errors import ConflictError, InvalidCursorError, NotFoundError, ValidationError, brief
-from forklore.storage import items
 from forklore.storage.cache import CachedConversation
 from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
@@ -50,6 +49,7 @@ from forklore.usecases.loading import (
     ConversationDetails,
     LoadedConversation,
     LookUp,
+    TreeExtras,
     load_conversation,
     look_up,
 )
@@ -215,7 +215,7 @@ def _read_source(
             request.source_id,
             caller=caller,
             extra_keys=[*([fork] if fork else []), *keys_of(idempotency_key)],
-            in_group=lambda group_id: [keys.entry(group_id, anchor)] if anchor and is_id else [],
+            extras=TreeExtras(entries=(anchor,) if anchor and is_id else ()),
         )
 
     if is_id and request.position is ForkPosition.BEFORE and not _has_text(request):
@@ -223,8 +223,8 @@ def _read_source(
     else:
         found, before = read_source(), None
     raise_if_answered(table, idempotency_key, found.found, caller=caller)
-    claimed = found.found.get(fork) if fork else None
-    is_taken = claimed is not None and items.pointer(claimed, now_s=table.now_s()) is not None
+    fork_id = request.fork_id
+    is_taken = fork_id is not None and found.found.pointer(fork_id, now_s=table.now_s()) is not None
     if is_taken and request.drafts:
         return None
     loaded = found.require(request.source_id, AccessLevel.WRITER)
@@ -232,10 +232,10 @@ def _read_source(
         return None
     if anchor is None:
         return _Source(loaded, None, None)
-    item = found.found.get(keys.entry(loaded.group.group_id, anchor)) if is_id else None
-    if item is None:
+    stored = found.found.entry(loaded.group.group_id, anchor) if is_id else None
+    if stored is None:
         raise NotFoundError(f"no entry {brief(anchor)}")
-    return _Source(loaded, items.stored_entry(item), before)
+    return _Source(loaded, stored, before)
 
 
 def _has_text(request: ForkRequest) -> bool:
@@ -345,18 +345,15 @@ def list_forks(
     place = after()
     if isinstance(place, str):
         place = _place_of(table, group_id, place)
-    rows = table.query(keys.tree_range(group_id, after=place), limit=limit + 1)
-    places = [keys.list_key(row["SK"]["S"]) for row in rows]
-    wanted = [keys.conversation(group_id, place.conversation_id) for place in places[:limit]]
-    found = table.get_all(wanted)
-    page = [items.conversation(found[key]) for key in wanted]
+    places = list(table.read.conversations(group_id, after=place, limit=limit + 1))
+    page = table.conversations(group_id, [place.conversation_id for place in places[:limit]])
     return ForkPage(page, places[limit - 1] if len(places) > limit else None)
 
 
 def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:
     """Return the place of a conversation in the tree's list. Raises InvalidCursorError if it has none."""
-    key = keys.conversation(group_id, conversation_id)
-    found = table.get([key])
-    if key not in found:
+    found = table.get([keys.conversation(group_id, conversation_id)])
+    conversation = found.conversation(group_id, conversation_id)
+    if conversation is None:
         raise InvalidCursorError
-    return ListKey(items.conversation(found[key]).created_at, conversation_id)
+    return ListKey(conversation.created_at, conversation_id)

@@ -8,31 +8,33 @@ from collections.abc import Iterator
 
 from forklore.domain import keys
 from forklore.domain.keys import Key
+from forklore.domain.tree import Group
 from forklore.errors import UnavailableError
-from forklore.storage import items
-from forklore.storage.connection import Item
-from forklore.storage.items import Group
 from forklore.storage.table import LOOKS_MAX, Table
 
 
-def all_heads(table: Table, group: Group, *, only: tuple[str, ...]) -> Iterator[Item]:
-    """Yield the HEAD of each conversation of a live tree, or of one that has just got its tombstone, once.
+def all_head_owners(table: Table, group: Group) -> Iterator[tuple[str, str]]:
+    """Yield each conversation of a tree once, with the owner that its HEAD names.
 
-    Of what was read only the ids are kept: a HEAD that is closed meanwhile has been seen.
     group: as it was read after what stops further forks, or changes how they are made.
-    only: the attributes wanted beside the key. Raises UnavailableError when some stay away.
+    Only the ids of what was read are kept: a HEAD that is closed meanwhile has been seen.
+    Raises UnavailableError when some cannot be read yet.
     """
     seen = set[str]()
     for attempt in range(LOOKS_MAX):
         table.pause(attempt)
-        for item in table.query(keys.heads_range(group.group_id), only=only):
-            conversation_id = keys.in_head(item["SK"]["S"])
+        for conversation_id, owner in table.read.head_owners(group.group_id):
             if conversation_id not in seen:
                 seen.add(conversation_id)
-                yield item
+                yield conversation_id, owner
         if len(seen) > group.forks:
             return
     raise UnavailableError("a fork that was made cannot be read yet; try again")
+
+
+def all_head_ids(table: Table, group: Group) -> Iterator[str]:
+    """Yield each conversation of a tree once, as `all_head_owners` does."""
+    return (conversation_id for conversation_id, _ in all_head_owners(table, group))
 
 
 def all_child_keys(table: Table, group: Group) -> list[Key]:
@@ -46,20 +48,18 @@ def all_child_keys(table: Table, group: Group) -> list[Key]:
     for attempt in range(LOOKS_MAX):
         table.pause(attempt)
         if attempt:
-            item = table.get([own]).get(own)
-            if item is None:
-                return []  # another has deleted the tree to the end
-            group = items.group(item)
+            now = table.get([own]).group(group.group_id)
+            if now is None:
+                return []  # another worker has deleted the tree to the end
+            group = now
         if group.children == 0:
             return []
         child_keys = child_keys_now(table, group.group_id)
-        if len(child_keys) >= (group.children or 0):
+        if len(child_keys) >= group.children:
             return child_keys
     raise UnavailableError("a child that was started cannot be read yet; try again")
 
 
 def child_keys_now(table: Table, group_id: str) -> list[Key]:
     """Return the CHILD that can be read now."""
-    return [
-        Key(group_id, item["SK"]["S"]) for item in table.query(keys.all_children_range(group_id), only=())
-    ]
+    return list(table.read.all_child_keys(group_id))

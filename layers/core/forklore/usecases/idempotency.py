@@ -1,16 +1,16 @@
 """An effect happens once: the record of an Idempotency-Key, written in the effect's own transaction."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller, Entry
+from forklore.domain.tree import IdempotencyRecord
 from forklore.errors import IdempotencyMismatchError
-from forklore.storage import items
-from forklore.storage.connection import ConditionFailed, Item, Write
-from forklore.storage.items import IdempotencyRecord
+from forklore.storage.connection import ConditionFailed, Write
+from forklore.storage.found import Found
 from forklore.storage.table import Table
 from forklore.storage.writes import IDEMPOTENCY
 from forklore.usecases.loading import look_up
@@ -78,16 +78,17 @@ def record_entries(
 
 
 def raise_if_answered(
-    table: Table, idempotency_key: IdempotencyKey | None, found: Mapping[Key, Item], *, caller: Caller
+    table: Table, idempotency_key: IdempotencyKey | None, found: Found, *, caller: Caller
 ) -> None:
     """Raise IdempotentReplay if `found` holds this request's record and the caller may still see the answer.
 
     Raises IdempotencyMismatchError for another request under the same key, NotFoundError when the
     conversation is deleted, ForbiddenError when the caller is no longer a member.
     """
-    item = found.get(idempotency_key.key) if idempotency_key else None
-    record = items.idempotency_record(item, now_s=table.now_s()) if item else None
-    if idempotency_key is None or record is None:
+    if idempotency_key is None:
+        return
+    record = found.idempotency_record(idempotency_key.key, now_s=table.now_s())
+    if record is None:
         return
     conversation_id = record.conversation_id
     existed = record.group_id != NO_GROUP
@@ -105,7 +106,7 @@ def raise_if_recorded(
     """Raise as `raise_if_answered` does, if it is this request's record that refused a transaction."""
     item = refused.failed.get(IDEMPOTENCY)
     if idempotency_key is not None and item is not None:
-        raise_if_answered(table, idempotency_key, {idempotency_key.key: item}, caller=caller)
+        raise_if_answered(table, idempotency_key, Found({idempotency_key.key: item}), caller=caller)
 
 
 def entries_again(table: Table, record: IdempotencyRecord) -> list[Entry]:

@@ -5,20 +5,19 @@ so an item that is out of date shows nothing. A page reads the trees it shows an
 """
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain, islice
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.keys import Key, ListKey
-from forklore.domain.model import Caller
+from forklore.domain.keys import ListKey
+from forklore.domain.model import Caller, Head
 from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.domain.tree import Group
 from forklore.errors import InvalidCursorError
-from forklore.storage import items
-from forklore.storage.connection import Item
-from forklore.storage.items import Group
+from forklore.storage.found import Found
 from forklore.storage.table import Table
 from forklore.usecases.loading import ConversationDetails, keys_of_root, level_of, look_up
 
@@ -98,7 +97,7 @@ class _Tree:
     place: ListKey
     group: Group
     level: AccessLevel
-    items: Mapping[Key, Item]
+    found: Found
 
 
 def list_conversations(table: Table, *, caller: Caller, request: ListRequest) -> ConversationPage:
@@ -190,17 +189,13 @@ def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | Non
         return table.newest_trees(every, page=TREES_AT_ONCE)
     user_id = request.of_user or caller.user_id
     kinds = [
-        table.query(
-            keys.user_trees_range(user_id, is_child=is_child, before=before, through=through),
-            backward=True,
-            page=ROWS_AT_ONCE,
-        )
+        table.read.user_trees(user_id, is_child=is_child, before=before, through=through, page=ROWS_AT_ONCE)
         for is_child in (False, True)
         if request.ancestry.includes(is_child)
     ]
     firsts = table.side_by_side(lambda rows: list(islice(rows, 1)), kinds)
     whole = [chain(first, rows) for first, rows in zip(list(firsts), kinds, strict=True)]
-    return heapq.merge(*((keys.list_key(row["SK"]["S"]) for row in rows) for rows in whole), reverse=True)
+    return heapq.merge(*whole, reverse=True)
 
 
 def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list[ListKey]) -> list[_Tree]:
@@ -209,12 +204,11 @@ def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list
     found = table.get(key for place in places for key in keys_of_root(place.conversation_id, user))
     trees = []
     for place in places:
-        item = found.get(keys.group(place.conversation_id))
-        member = found.get(keys.member(place.conversation_id, user.user_id))
-        level = level_of(user, member)
-        if item is None or level is None or (request.of_user is not None and member is None):
+        group_id = place.conversation_id
+        group, level = found.group(group_id), level_of(found, group_id, user)
+        is_theirs = request.of_user is None or found.member(group_id, user.user_id) is not None
+        if group is None or level is None or not is_theirs:
             continue
-        group = items.group(item)
         if group.is_live and request.ancestry.includes(group.is_child):
             trees.append(_Tree(place, group, level, found))
     return trees
@@ -235,9 +229,7 @@ class _TreeListing:
 
 def _listed(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _TreeListing:
     if tree.group.forks == 0 or request.mode is Mode.ROOTS:
-        return _TreeListing(
-            _if_it_matches(tree, _conversation(tree.items, tree, tree.group.group_id), request)
-        )
+        return _TreeListing(_if_it_matches(tree, _details(tree.found, tree, tree.group.group_id), request))
     if request.mode is Mode.ALL:
         return _all_of(table, tree, request, after)
     return _latest_of(table, tree, request)
@@ -253,25 +245,28 @@ def _if_it_matches(
 def _latest_of(table: Table, tree: _Tree, request: ListRequest) -> _TreeListing:
     """Return the conversation with the newest `updatedAt`, if it matches."""
     group_id = tree.group.group_id
-    heads = {keys.in_head(i["SK"]["S"]): i for i in _heads_to_choose_from(table, tree)}
+    heads = _heads_to_choose_from(table, tree)
     if not heads:
         return _TreeListing([])
-    winner = max(heads, key=lambda c: (items.head(heads[c]).updated_at, c))
-    found = {**tree.items, **table.get([keys.conversation(group_id, winner)])}
-    shown = _conversation({**found, keys.head(group_id, winner): heads[winner]}, tree, winner)
+    winner = max(heads, key=lambda conversation_id: (heads[conversation_id].updated_at, conversation_id))
+    found = table.get([keys.conversation(group_id, winner)])
+    conversation = found.conversation(group_id, winner)
+    if conversation is None:
+        return _TreeListing([], looked=len(heads))
+    shown = ConversationDetails(conversation, heads[winner], tree.level, tree.group.owner)
     return _TreeListing(_if_it_matches(tree, shown, request), looked=len(heads))
 
 
-def _heads_to_choose_from(table: Table, tree: _Tree) -> list[Item]:
-    """Return the tree's HEADs; of one with many forks those of its root and of the newest forks."""
+def _heads_to_choose_from(table: Table, tree: _Tree) -> dict[str, Head]:
+    """Return the tree's HEADs by conversation; of many forks those of the root and the newest forks."""
     group_id = tree.group.group_id
     if tree.group.forks <= NEWEST_FORKS:
-        return list(table.query(keys.heads_range(group_id)))
-    newest = table.query(keys.tree_range(group_id), backward=True, limit=NEWEST_FORKS)
-    forks = [keys.list_key(row["SK"]["S"]).conversation_id for row in newest]
-    root = tree.items.get(keys.head(group_id, group_id))
-    found = table.get(keys.head(group_id, fork_id) for fork_id in forks)
-    return [*found.values(), *([root] if root else [])]
+        return dict(table.read.heads(group_id))
+    newest = table.read.conversations(group_id, newest_first=True, limit=NEWEST_FORKS)
+    forks = [place.conversation_id for place in newest]
+    found = table.get(keys.head(group_id, fork_id) for fork_id in forks) | tree.found
+    heads = ((one, found.head(group_id, one)) for one in [*forks, group_id])
+    return {conversation_id: head for conversation_id, head in heads if head is not None}
 
 
 def _all_of(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _TreeListing:
@@ -279,13 +274,13 @@ def _all_of(table: Table, tree: _Tree, request: ListRequest, after: Place | None
     group_id = tree.group.group_id
     before = after.conversation if after is not None and after.tree == tree.place else None
     at_once = request.limit + 1 if request.query is None else FORKS_AT_ONCE
-    rows = table.query(keys.tree_range(group_id, before=before), backward=True, page=at_once)
+    rows = table.read.conversations(group_id, before=before, newest_first=True, page=at_once)
     listed: list[tuple[Place, ConversationDetails]] = []
     looked = 0
-    while places := [keys.list_key(row["SK"]["S"]) for row in islice(rows, at_once)]:
+    while places := list(islice(rows, at_once)):
         found = _read(table, group_id, [place.conversation_id for place in places], request.query)
         for place in places:
-            shown = _conversation(found, tree, place.conversation_id)
+            shown = _details(found, tree, place.conversation_id)
             if shown is not None and _matches(shown, request.query):
                 listed.append((Place(tree.place, place), shown))
         looked += len(places)
@@ -296,27 +291,24 @@ def _all_of(table: Table, tree: _Tree, request: ListRequest, after: Place | None
     return _TreeListing(listed, looked)
 
 
-def _read(
-    table: Table, group_id: str, conversation_ids: Sequence[str], query: str | None
-) -> Mapping[Key, Item]:
-    """Return the CONVs and HEADs; with a query the HEADs of those alone whose title matches."""
+def _read(table: Table, group_id: str, conversation_ids: Sequence[str], query: str | None) -> Found:
+    """Return the CONVs and HEADs; with a query only the HEADs of those whose title matches."""
     conversations = [keys.conversation(group_id, one) for one in conversation_ids]
-    heads = [keys.head(group_id, one) for one in conversation_ids]
     if query is None:
-        return table.get([*conversations, *heads])
+        return table.get([*conversations, *(keys.head(group_id, one) for one in conversation_ids)])
     found = table.get(conversations)
-    pairs = zip(conversations, heads, strict=True)
-    return found | table.get(
-        head for one, head in pairs if one in found and _has(query, items.conversation(found[one]).title)
-    )
+    matching = []
+    for one in conversation_ids:
+        conversation = found.conversation(group_id, one)
+        if conversation is not None and _has(query, conversation.title):
+            matching.append(keys.head(group_id, one))
+    return found | table.get(matching)
 
 
-def _conversation(found: Mapping[Key, Item], tree: _Tree, conversation_id: str) -> ConversationDetails | None:
+def _details(found: Found, tree: _Tree, conversation_id: str) -> ConversationDetails | None:
     group_id = tree.group.group_id
-    conversation = found.get(keys.conversation(group_id, conversation_id))
-    head = found.get(keys.head(group_id, conversation_id))
+    conversation = found.conversation(group_id, conversation_id)
+    head = found.head(group_id, conversation_id)
     if conversation is None or head is None:
         return None
-    return ConversationDetails(
-        items.conversation(conversation), items.head(head), tree.level, tree.group.owner
-    )
+    return ConversationDetails(conversation, head, tree.level, tree.group.owner)

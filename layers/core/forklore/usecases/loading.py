@@ -1,20 +1,19 @@
 """Opening a conversation: all that says what it is, who may use it and what it shows, in one or two reads."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from forklore.domain import access, ancestry, keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.ids import FIRST
+from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.jsontext import escaped_size
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller, Conversation, Head
+from forklore.domain.tree import Group
 from forklore.errors import NotFoundError, brief
-from forklore.storage import items
 from forklore.storage.cache import CachedConversation
-from forklore.storage.connection import Item
-from forklore.storage.items import Group
+from forklore.storage.found import Found
 from forklore.storage.table import LOOKS_MAX, Table
 
 
@@ -57,11 +56,11 @@ class ConversationDetails:
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """What a look-up found. exists: whether the id is or was in use. beside: the other items asked for."""
+    """What a look-up has found. exists: whether the id is or was in use. found: all that was read."""
 
     exists: bool
     loaded: LoadedConversation | None
-    found: Mapping[Key, Item]
+    found: Found
 
     def require(self, conversation_id: str, minimum: AccessLevel) -> LoadedConversation:
         """Return the conversation. Raises NotFoundError without one, ForbiddenError below `minimum`."""
@@ -69,6 +68,23 @@ class LookUp:
             raise NotFoundError(f"no conversation {brief(conversation_id)}")
         access.require(self.loaded.level, minimum)
         return self.loaded
+
+
+@dataclass(frozen=True, slots=True)
+class TreeExtras:
+    """What a look-up reads of the tree beside the conversation.
+
+    entries: by their ids. member: the membership of this user. transfer: the pending transfer of the tree.
+    context_of: what the conversation says of this client's context.
+    """
+
+    entries: tuple[EntryId, ...] = ()
+    member: str | None = None
+    transfer: bool = False
+    context_of: str | None = None
+
+
+NO_EXTRAS = TreeExtras()
 
 
 def load_conversation(
@@ -87,49 +103,38 @@ def look_up(
     *,
     caller: Caller,
     extra_keys: Iterable[Key] = (),
-    in_group: Callable[[str], Iterable[Key]] = lambda _group_id: (),
+    extras: TreeExtras = NO_EXTRAS,
     existed: bool = False,
 ) -> LookUp:
-    """Look a conversation up, and further items in the same request; a root has no PATH.
+    """Look a conversation up, and further items in the same request.
 
-    beside: keys that do not depend on the tree. in_group: makes keys from the tree's id. The tree is known
-    from before, or guessed to be the conversation's own (a root's); a wrong guess costs a second request.
+    The tree is cached, or guessed to be the conversation's own (a root's). A wrong guess costs a second
+    request.
+    extra_keys: keys that do not depend on the tree. extras: what else to read of the tree.
     existed: whether it is known to have been created, so that a missing pointer was read too early.
     """
-
-    def group_keys(group_id: str) -> list[Key]:
-        return [
-            keys.group(group_id),
-            keys.conversation(group_id, conversation_id),
-            *([keys.path(group_id, conversation_id)] if conversation_id != group_id else []),
-            keys.head(group_id, conversation_id),
-            keys.member(group_id, user_id),
-            *in_group(group_id),
-        ]
-
-    user_id = caller.user_id
     extra_keys, pointer_key = list(extra_keys), keys.pointer(conversation_id)
     cached = table.cache.get(conversation_id)
-    found: dict[Key, Item] = {}
+    found = Found()
     for attempt in range(LOOKS_MAX):
         table.pause(attempt)
         if cached is not None:
             group_id = cached.group_id
-            found = table.get([*group_keys(group_id), *extra_keys])
+            found = table.get([*_keys_of(group_id, conversation_id, caller, extras), *extra_keys])
         else:
             group_id = conversation_id
-            found = table.get([pointer_key, *group_keys(group_id), *extra_keys])
-            item = found.get(pointer_key)
-            pointer = items.pointer(item, now_s=table.now_s()) if item else None
+            guessed = _keys_of(group_id, conversation_id, caller, extras)
+            found = table.get([pointer_key, *guessed, *extra_keys])
+            pointer = found.pointer(conversation_id, now_s=table.now_s())
             if pointer is None and existed:
                 continue
             if pointer is None or pointer.group_id is None:
                 return LookUp(pointer is not None, None, found)
             if pointer.group_id != group_id:
                 group_id = pointer.group_id
-                found |= table.get(group_keys(group_id))
-        if not _is_torn(found, conversation_id, group_id, user_id):
-            loaded = _opened(found, conversation_id, group_id, caller)
+                found |= table.get(_keys_of(group_id, conversation_id, caller, extras))
+        if not _is_torn(found, conversation_id, group_id, caller):
+            loaded = _loaded(found, conversation_id, group_id, caller)
             if loaded is not None:
                 _learn(table, loaded)
                 return LookUp(True, loaded, found)
@@ -141,40 +146,47 @@ def look_up(
     return LookUp(True, None, found)
 
 
-def _is_torn(found: Mapping[Key, Item], conversation_id: str, group_id: str, user_id: str) -> bool:
+def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeExtras) -> list[Key]:
+    """Return the keys of a conversation in a tree. A root has no PATH."""
+    client_id = extras.context_of
+    return [
+        keys.group(group_id),
+        keys.conversation(group_id, conversation_id),
+        *([keys.path(group_id, conversation_id)] if conversation_id != group_id else []),
+        keys.head(group_id, conversation_id),
+        keys.member(group_id, caller.user_id),
+        *([keys.member(group_id, extras.member)] if extras.member is not None else []),
+        *([keys.transfer_of_group(group_id)] if extras.transfer else []),
+        *([keys.context(group_id, conversation_id, client_id)] if client_id is not None else []),
+        *(keys.entry(group_id, entry_id) for entry_id in extras.entries),
+    ]
+
+
+def _is_torn(found: Found, conversation_id: str, group_id: str, caller: Caller) -> bool:
     """Tell whether a transaction was read half way: BatchGetItem is no snapshot.
 
-    What a creation puts, it puts together: a live tree without one of these was looked at too early.
+    A creation puts its items together, so a live tree without one of them was read too early.
     Source: read-committed isolation of BatchGetItem (DynamoDB developer guide, transaction isolation levels).
     """
-    group, head = found.get(keys.group(group_id)), found.get(keys.head(group_id, conversation_id))
-    if group is not None and not items.group(group).is_live:
+    group, head = found.group(group_id), found.head(group_id, conversation_id)
+    if group is not None and not group.is_live:
         return False
     if group is None or head is None or keys.conversation(group_id, conversation_id) not in found:
         return True
-    inherits = items.head(head).floor != FIRST
-    is_owner = items.group(group).owner == user_id
-    return (inherits and keys.path(group_id, conversation_id) not in found) or (
-        is_owner and keys.member(group_id, user_id) not in found
-    )
+    if head.floor != FIRST and keys.path(group_id, conversation_id) not in found:
+        return True
+    return group.owner == caller.user_id and keys.member(group_id, caller.user_id) not in found
 
 
-def _opened(
-    found: Mapping[Key, Item], conversation_id: str, group_id: str, caller: Caller
-) -> LoadedConversation | None:
-    group = found.get(keys.group(group_id))
-    conversation = found.get(keys.conversation(group_id, conversation_id))
-    head = found.get(keys.head(group_id, conversation_id))
-    if group is None or conversation is None or head is None:
+def _loaded(found: Found, conversation_id: str, group_id: str, caller: Caller) -> LoadedConversation | None:
+    """Return the conversation if it was read whole and its tree is live."""
+    group = found.group(group_id)
+    conversation = found.conversation(group_id, conversation_id)
+    head = found.head(group_id, conversation_id)
+    if group is None or not group.is_live or conversation is None or head is None:
         return None
-    loaded = LoadedConversation(
-        items.conversation(conversation),
-        items.head(head),
-        items.group(group),
-        items.path(found.get(keys.path(group_id, conversation_id))),
-        level_of(caller, found.get(keys.member(group_id, caller.user_id))),
-    )
-    return loaded if loaded.group.is_live else None
+    path = found.path(group_id, conversation_id)
+    return LoadedConversation(conversation, head, group, path, level_of(found, group_id, caller))
 
 
 def keys_of_root(group_id: str, caller: Caller) -> list[Key]:
@@ -187,14 +199,20 @@ def keys_of_root(group_id: str, caller: Caller) -> list[Key]:
     ]
 
 
-def root_of(found: Mapping[Key, Item], group_id: str, caller: Caller) -> LoadedConversation | None:
-    """Return a tree's root from its items; None where there is none that lives."""
-    return _opened(found, group_id, group_id, caller)
+def root_of(found: Found, group_id: str, caller: Caller) -> LoadedConversation | None:
+    """Return a tree's root from what was read; None where there is none that lives."""
+    return _loaded(found, group_id, group_id, caller)
 
 
-def level_of(caller: Caller, member: Item | None) -> AccessLevel | None:
-    """Return the caller's access level, given their membership; one who sees all is taken for the owner."""
-    return AccessLevel.OWNER if caller.bypasses_membership else items.level(member)
+def level_of(found: Found, group_id: str, caller: Caller) -> AccessLevel | None:
+    """Return the caller's access level in a tree; None for someone who is not a member.
+
+    A caller who bypasses membership has the owner's.
+    """
+    if caller.bypasses_membership:
+        return AccessLevel.OWNER
+    member = found.member(group_id, caller.user_id)
+    return member.level if member else None
 
 
 def _learn(table: Table, loaded: LoadedConversation) -> None:

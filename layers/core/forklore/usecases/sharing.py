@@ -7,6 +7,7 @@ from typing import TypeVar
 from forklore.domain import access, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller, Transfer
+from forklore.domain.tree import Member
 from forklore.errors import (
     ConflictError,
     MemberLimitError,
@@ -16,7 +17,6 @@ from forklore.errors import (
 )
 from forklore.storage import items
 from forklore.storage.connection import ConditionFailed, Write
-from forklore.storage.items import Member
 from forklore.storage.table import Table
 from forklore.storage.writes import MEMBERS_MAX, TARGET
 from forklore.usecases.idempotency import (
@@ -26,7 +26,7 @@ from forklore.usecases.idempotency import (
     raise_if_recorded,
     record_answer,
 )
-from forklore.usecases.loading import LoadedConversation, load_conversation, look_up
+from forklore.usecases.loading import LoadedConversation, TreeExtras, load_conversation, look_up
 from forklore.usecases.transfers import finish_rewriting
 
 ATTEMPTS_MAX = 16
@@ -67,8 +67,7 @@ def list_memberships(
     loaded = load_conversation(table, conversation_id, caller=caller)
     place = after()
     members = sorted(
-        ((member.created_at, member.user_id), member)
-        for member in map(items.member, table.query(keys.members_range(loaded.group.group_id)))
+        ((member.created_at, member.user_id), member) for member in table.read.members(loaded.group.group_id)
     )
     left = [(at, member) for at, member in members if place is None or at > place]
     page = [Membership(conversation_id, member) for _, member in left[:limit]]
@@ -244,20 +243,14 @@ def _see(
         conversation_id,
         caller=caller,
         extra_keys=keys_of(idempotency_key),
-        in_group=lambda group_id: [keys.member(group_id, user_id), keys.transfer_of_group(group_id)],
+        extras=TreeExtras(member=user_id, transfer=True),
     )
     raise_if_answered(table, idempotency_key, found.found, caller=caller)
     loaded = found.require(conversation_id, AccessLevel.READER)
     assert loaded.level is not None, "a member"
     group_id = loaded.group.group_id
-    target = found.found.get(keys.member(group_id, user_id))
-    transfer = found.found.get(keys.transfer_of_group(group_id))
-    return _Seen(
-        loaded,
-        loaded.level,
-        items.member(target) if target else None,
-        items.transfer(transfer) if transfer else None,
-    )
+    target = found.found.member(group_id, user_id)
+    return _Seen(loaded, loaded.level, target, found.found.transfer_of_group(group_id))
 
 
 def _allowed(table: Table, seen: _Seen, caller: Caller, *, target: str, by: int) -> list[Write]:

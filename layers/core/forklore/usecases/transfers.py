@@ -15,6 +15,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Transfer
+from forklore.domain.tree import Group
 from forklore.errors import (
     BadRequestError,
     ForbiddenError,
@@ -25,11 +26,10 @@ from forklore.errors import (
 )
 from forklore.storage import items
 from forklore.storage.connection import ConditionFailed
-from forklore.storage.items import Group
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.storage.writes import GROUP, TRANSFER, head_name
-from forklore.usecases.heads import all_heads
+from forklore.usecases.heads import all_head_owners
 from forklore.usecases.idempotency import (
     IdempotencyKey,
     keys_of,
@@ -37,7 +37,7 @@ from forklore.usecases.idempotency import (
     raise_if_recorded,
     record_answer,
 )
-from forklore.usecases.loading import look_up
+from forklore.usecases.loading import TreeExtras, look_up
 
 ATTEMPTS_MAX = 16
 """Times that a step is decided again when the tree changes under it."""
@@ -90,17 +90,17 @@ def request_transfer(
             conversation_id,
             caller=caller,
             extra_keys=keys_of(idempotency_key),
-            in_group=lambda group_id: [keys.member(group_id, new_owner), keys.transfer_of_group(group_id)],
+            extras=TreeExtras(member=new_owner, transfer=True),
         )
         raise_if_answered(table, idempotency_key, found.found, caller=caller)
         group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
         if new_owner == caller.user_id:
             raise BadRequestError("you are the owner", field="newOwnerUserId")
-        if keys.member(group_id, new_owner) not in found.found:
+        if found.found.member(group_id, new_owner) is None:
             raise BadRequestError("the new owner must be a member", field="newOwnerUserId")
-        pending = found.found.get(keys.transfer_of_group(group_id))
+        pending = found.found.transfer_of_group(group_id)
         if pending is not None:
-            raise _pending(items.transfer(pending))
+            raise _pending(pending)
         transfer_id = EntryId(table.mint_conversation())
         transfer = Transfer(
             transfer_id, group_id, conversation_id, caller.user_id, new_owner, ids.created_at(transfer_id)
@@ -136,13 +136,13 @@ def list_transfers(
     """Return a page of the transfers that wait for the caller or that the caller waits for."""
     page: list[Transfer] = []
     looked = 0
-    rows = table.query(keys.transfers_range(caller.user_id, after=after), page=limit + 1)
-    while transfers := [items.transfer(row) for row in islice(rows, limit + 1)]:
+    rows = table.read.transfers(caller.user_id, after=after, page=limit + 1)
+    while transfers := list(islice(rows, limit + 1)):
         wanted = [transfer for transfer in transfers if role.includes(transfer, caller.user_id)]
         groups = table.get(keys.group(transfer.group_id) for transfer in wanted)
         for transfer in wanted:
-            group = groups.get(keys.group(transfer.group_id))
-            if group is None or not items.group(group).is_live:
+            group = groups.group(transfer.group_id)
+            if group is None or not group.is_live:
                 continue
             if len(page) == limit:
                 return TransferPage(page, _place(page[-1]))
@@ -167,13 +167,16 @@ def get_transfer(table: Table, *, caller: Caller, transfer_id: str) -> Transfer:
 
 def _open(table: Table, transfer_id: str) -> tuple[Transfer, Group]:
     """Return a pending transfer and its live tree, which is read after it. Raises NotFoundError."""
-    item = table.get([keys.transfer(transfer_id)]).get(keys.transfer(transfer_id))
-    if item is not None:
-        transfer = items.transfer(item)
-        of_group = table.get([keys.group(transfer.group_id)]).get(keys.group(transfer.group_id))
-        if of_group is not None and items.group(of_group).is_live:
-            return transfer, items.group(of_group)
+    transfer = table.get([keys.transfer_by_id(transfer_id)]).transfer(transfer_id)
+    if transfer is not None:
+        group = _group(table, transfer.group_id)
+        if group is not None and group.is_live:
+            return transfer, group
     raise NotFoundError(f"no transfer {brief(transfer_id)}")
+
+
+def _group(table: Table, group_id: str) -> Group | None:
+    return table.get([keys.group(group_id)]).group(group_id)
 
 
 def delete_transfer(table: Table, *, caller: Caller, transfer_id: str) -> None:
@@ -188,8 +191,8 @@ def delete_transfer(table: Table, *, caller: Caller, transfer_id: str) -> None:
         table.commit(table.write.delete_transfer(transfer))
     except ConditionFailed as refused:
         # It is gone: ended by this request's first attempt or by the other party, or accepted meanwhile.
-        item = table.get([keys.group(transfer.group_id)]).get(keys.group(transfer.group_id))
-        if item is None or items.group(item).owner != transfer.from_user_id:
+        group = _group(table, transfer.group_id)
+        if group is None or group.owner != transfer.from_user_id:
             raise NotFoundError(f"no transfer {brief(transfer_id)}") from refused
 
 
@@ -239,8 +242,8 @@ def accept_transfer(
 
 def _is_own_acceptance(table: Table, transfer: Transfer, nonce: str) -> bool:
     """Tell whether this very request has made the recipient the owner, by a first attempt."""
-    item = table.get([keys.group(transfer.group_id)]).get(keys.group(transfer.group_id))
-    return item is not None and items.nonce(item) == nonce
+    group = _group(table, transfer.group_id)
+    return group is not None and group.nonce == nonce
 
 
 def finish_rewriting(table: Table, group_id: str) -> None:
@@ -248,14 +251,13 @@ def finish_rewriting(table: Table, group_id: str) -> None:
 
     Raises UnavailableError when time runs out; what was done stays.
     """
-    item = table.get([keys.group(group_id)]).get(keys.group(group_id))
-    group = items.group(item) if item else None
+    group = _group(table, group_id)
     if group is None or not group.is_live or group.rewriting is None:
         with contextlib.suppress(ConditionFailed):  # a transfer was accepted just now, and has this job to do
             table.commit(table.write.forget_rewriting(group_id))
         return
-    heads = all_heads(table, group, only=("owner",))
-    behind = (keys.in_head(i["SK"]["S"]) for i in heads if i["owner"]["S"] == group.rewriting)
+    heads = all_head_owners(table, group)
+    behind = (conversation_id for conversation_id, owner in heads if owner == group.rewriting)
     with contextlib.suppress(ConditionFailed):  # another one has finished first
         while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):
             _rewrite(table, group, conversation_ids)

@@ -9,9 +9,8 @@ from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.model import Channel, Entry
 from forklore.domain.paging import Span, Window
+from forklore.domain.tree import ClientContext
 from forklore.errors import UnavailableError
-from forklore.storage import items
-from forklore.storage.connection import Item
 from forklore.storage.items import StoredEntry
 from forklore.storage.table import BATCH_KEYS_MAX, Table
 
@@ -191,9 +190,8 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Wi
     One item for each conversation says it for the tree as it is; the tree as it once was is read through.
     """
     if window == Window():
-        contexts = table.query(keys.contexts_range(group_id))
-        own = [items.epoch(i) for i in contexts if keys.is_context_of(i["SK"]["S"], client_id)]
-        return max((epoch.number for epoch in own), default=None)
+        contexts = table.read.contexts(group_id, client_id)
+        return max((context.epoch.number for context in contexts), default=None)
     show = Filter((Channel.CONTEXT,), client_id)
     highest: int | None = None
     while True:
@@ -308,28 +306,32 @@ def latest_epoch(
     for end, context in _contexts(table, group_id, view, client_id):
         shown = view[:end]
         own = window.clipped(ancestry.floor_of(shown[:-1]), shown[-1].stop)
-        if items.last_context(context) < own.stop:
-            return Latest(items.epoch(context), shown, items.last_context(context))
+        if context.last < own.stop:
+            return Latest(context.epoch, shown, context.last)
         last = _last(table, group_id, shown[-1:], Filter((Channel.CONTEXT,), client_id), own)
-        if last is not None and last.entry.epoch == items.epoch(context).number:
-            return Latest(items.epoch(context), shown, last.entry_id)
+        if last is not None and last.entry.epoch == context.epoch.number:
+            return Latest(context.epoch, shown, last.entry_id)
         if last is not None:
             whole = latest_context(table, group_id, shown, client_id, window)
             return Latest(Epoch(whole[0].entry.epoch or 0, whole[0].entry_id), shown, last.entry_id)
     return Latest()
 
 
-def _contexts(table: Table, group_id: str, view: ancestry.Path, client_id: str) -> Iterator[tuple[int, Item]]:
-    """Yield the client's CTX items along the view, the nearest first, each with where its segment ends.
+def _contexts(
+    table: Table, group_id: str, view: ancestry.Path, client_id: str
+) -> Iterator[tuple[int, ClientContext]]:
+    """Yield the client's contexts along the view, the nearest first, each with where its segment ends.
 
     More of them are looked for in each request, as those before were not enough.
     """
     end, at_once = len(view), CONTEXTS_AT_FIRST
     while end:
         some = range(max(0, end - at_once), end)[::-1]
-        wanted = {at: keys.context(group_id, view[at].conversation_id, client_id) for at in some}
-        found = table.get(wanted.values())
-        yield from ((at + 1, found[key]) for at, key in wanted.items() if key in found)
+        found = table.get(keys.context(group_id, view[at].conversation_id, client_id) for at in some)
+        for at in some:
+            context = found.context(group_id, view[at].conversation_id, client_id)
+            if context is not None:
+                yield at + 1, context
         end, at_once = some[-1], min(2 * at_once, BATCH_KEYS_MAX)
 
 

@@ -73,8 +73,8 @@ def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
     Raises _Held when another one has it.
     """
     key = keys.job(message.kind, message.group_id)
-    item = table.get([key]).get(key)
-    held = items.leased_until(item) if item else None
+    job = table.get([key]).job(message.kind, message.group_id)
+    held = job.leased_until if job else None
     if held is None:
         return None
     now_ms = table.now_ms()
@@ -86,7 +86,7 @@ def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
     except ConditionFailed as refused:
         now_held = refused.failed[JOB]
         if (
-            now_held is None or items.leased_until(now_held) != until
+            now_held is None or items.job(now_held).leased_until != until
         ):  # else by this very request's first attempt
             raise _Held from refused
     return until

@@ -1,0 +1,129 @@
+"""What a use case reads by range: one method for each, in values of the domain.
+
+Every method yields in the order of the keys, and reads on only while its caller does.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from forklore.domain import keys
+from forklore.domain.ids import EntryId
+from forklore.domain.keys import Key, ListKey, SortRange
+from forklore.domain.model import Head, Transfer
+from forklore.domain.tree import ClientContext, Job, Member
+from forklore.storage import items
+from forklore.storage.connection import Item
+
+
+class Source(Protocol):
+    """A table: its `query` yields the items of a range."""
+
+    def query(
+        self,
+        of: SortRange,
+        *,
+        backward: bool = False,
+        limit: int | None = None,
+        page: int | None = None,
+        only: tuple[str, ...] | None = None,
+    ) -> Iterator[Item]: ...
+
+
+class Reads:
+    """The ranges of a table. limit: how many at the most. page: how many DynamoDB reads at a time."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def conversations(
+        self,
+        group_id: str,
+        *,
+        after: ListKey | None = None,
+        before: ListKey | None = None,
+        newest_first: bool = False,
+        limit: int | None = None,
+        page: int | None = None,
+    ) -> Iterator[ListKey]:
+        """Yield the places of a tree's conversations, strictly between two places."""
+        of = keys.tree_range(group_id, after=after, before=before)
+        return self._places(of, backward=newest_first, limit=limit, page=page)
+
+    def children(
+        self, group_id: str, conversation_id: str, *, after: ListKey | None, page: int
+    ) -> Iterator[ListKey]:
+        """Yield the places of the trees that a conversation has started, oldest first."""
+        return self._places(keys.children_range(group_id, conversation_id, after=after), page=page)
+
+    def user_trees(
+        self,
+        user_id: str,
+        *,
+        is_child: bool,
+        before: ListKey | None,
+        through: ListKey | None,
+        page: int,
+    ) -> Iterator[ListKey]:
+        """Yield the places of a user's trees, newest first: those before a place, or up to one."""
+        of = keys.user_trees_range(user_id, is_child=is_child, before=before, through=through)
+        return self._places(of, backward=True, page=page)
+
+    def _places(
+        self, of: SortRange, *, backward: bool = False, limit: int | None = None, page: int | None = None
+    ) -> Iterator[ListKey]:
+        rows = self._source.query(of, backward=backward, limit=limit, page=page)
+        return (keys.list_key(_sort(row)) for row in rows)
+
+    def heads(self, group_id: str) -> Iterator[tuple[str, Head]]:
+        """Yield each conversation of a tree with its HEAD."""
+        rows = self._source.query(keys.heads_range(group_id))
+        return ((keys.in_head(_sort(row)), items.head(row)) for row in rows)
+
+    def head_owners(self, group_id: str) -> Iterator[tuple[str, str]]:
+        """Yield each conversation of a tree with the owner that its HEAD names."""
+        rows = self._source.query(keys.heads_range(group_id), only=("owner",))
+        return ((keys.in_head(_sort(row)), items.owner(row)) for row in rows)
+
+    def head_ids(self, group_id: str) -> Iterator[str]:
+        """Yield the conversations of a tree that have a HEAD."""
+        rows = self._source.query(keys.heads_range(group_id), only=())
+        return (keys.in_head(_sort(row)) for row in rows)
+
+    def members(self, group_id: str) -> Iterator[Member]:
+        return map(items.member, self._source.query(keys.members_range(group_id)))
+
+    def member_ids(self, group_id: str) -> Iterator[str]:
+        """Yield the users who are members of a tree."""
+        rows = self._source.query(keys.members_range(group_id), only=("userId",))
+        return map(items.user_id, rows)
+
+    def contexts(self, group_id: str, client_id: str) -> Iterator[ClientContext]:
+        """Yield what the conversations of a tree say of one client's context."""
+        rows = self._source.query(keys.contexts_range(group_id))
+        return (items.context(row) for row in rows if keys.is_context_of(_sort(row), client_id))
+
+    def transfers(self, user_id: str, *, after: ListKey | None, page: int) -> Iterator[Transfer]:
+        """Yield a user's pending transfers, sent or to be accepted, oldest first."""
+        return map(items.transfer, self._source.query(keys.transfers_range(user_id, after=after), page=page))
+
+    def jobs(self, kind: str, *, limit: int) -> Iterator[Job]:
+        rows = self._source.query(keys.jobs_range(kind), limit=limit, only=("createdAt", "leasedUntil"))
+        return map(items.job, rows)
+
+    def entry_chunks(self, group_id: str) -> Iterator[tuple[EntryId, int]]:
+        """Yield each entry of a tree with the number of BLOB items that its body takes."""
+        rows = self._source.query(keys.entries_range(group_id), only=("chunks",))
+        return ((keys.entry_id_of(_sort(row)), items.chunks(row)) for row in rows)
+
+    def all_child_keys(self, group_id: str) -> Iterator[Key]:
+        """Yield the CHILD items of a tree, whichever conversation they belong to."""
+        return map(items.key, self._source.query(keys.all_children_range(group_id), only=()))
+
+    def other_keys(self, group_id: str) -> Iterator[Key]:
+        """Yield the keys of all items in a tree's partition that are not entries."""
+        return map(items.key, self._source.query(keys.others_range(group_id), only=()))
+
+
+def _sort(row: Item) -> str:
+    sort_key: str = row["SK"]["S"]
+    return sort_key
