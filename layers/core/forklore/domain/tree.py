@@ -94,7 +94,7 @@ class ClientContext:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work in progress on a tree. created_at: when it was asked for. leased_until: until when a worker has it."""
+    """Work in progress on a tree. created_at: when it was asked for. leased_until: when its lease ends."""
 
     kind: str
     group_id: str
