@@ -9,8 +9,8 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH
 from forklore.domain.model import Caller, Conversation, Head
 from forklore.errors import ConflictError, UnavailableError, brief
-from forklore.storage import items
-from forklore.storage.connection import ConditionFailed
+from forklore.storage import items, parts
+from forklore.storage.parts import ConditionFailed
 from forklore.storage.table import Table
 from forklore.usecases.creating import PreparedCreation, create
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_answer
@@ -73,7 +73,7 @@ def _plan_root(
     record = record_answer(
         table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=shown
     )
-    tree = table.write.put_root(root, head, nonce=nonce, now_s=table.now_s())
+    tree = parts.group.put_root(root, head, nonce=nonce, now_s=table.now_s())
     cached = new_root_facts(caller, root, head, NO_EPOCH)
     return PreparedCreation([*record, *tree], shown, conversation_id, cached)
 
@@ -107,10 +107,10 @@ def update_conversation(
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
         changed_at = max(ids.timestamp(table.now_ms()), later)
         is_owner = caller.user_id == head.owner
-        member = table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)
+        member = parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)
         attributes = _attributes(change)
         writes = [
-            table.write.touch_head(
+            parts.conversation.touch_head(
                 group_id,
                 conversation_id,
                 changed_at=changed_at,
@@ -119,7 +119,7 @@ def update_conversation(
                 titled=change.has_title,
             ),
             *([] if is_owner else [member]),
-            *([table.write.change_conversation(group_id, conversation_id, attributes)] if attributes else []),
+            *([parts.conversation.change(group_id, conversation_id, attributes)] if attributes else []),
         ]
         try:
             table.commit(writes)
