@@ -11,6 +11,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Conversation, StartedBy
 from forklore.domain.tree import Member
+from forklore.storage import parts
 from forklore.storage.table import Table
 from forklore.usecases import deletion
 from tests.reliability.faults import Call, Fault, Killed, at
@@ -174,7 +175,7 @@ def begin(table: Table, group_id: str, created_at: str, *users: str) -> None:
     root = Conversation(group_id, group_id, created_at, started_by=StartedBy(PLAIN, None))
     child_key = keys.child(PLAIN, PLAIN, ListKey(created_at, group_id))
     table.commit(
-        table.write.begin_tree(
+        parts.group.begin_tree(
             root,
             owner="bob",
             members=70,
@@ -185,7 +186,7 @@ def begin(table: Table, group_id: str, created_at: str, *users: str) -> None:
         )
     )
     for user in users:
-        table.commit(table.write.copy_member(root, Member(user, AccessLevel.WRITER, created_at)))
+        table.commit(parts.member.copy(root, Member(user, AccessLevel.WRITER, created_at)))
 
 
 def _creating(table: Table) -> None:

@@ -12,11 +12,12 @@ import pytest
 from forklore.aws.jobs import SweepFailed
 from forklore.aws.wiring import open_queue, open_table
 from forklore.domain import ids, keys
+from forklore.domain.model import JobKind
 from forklore.errors import UnavailableError
 from forklore.local.background import open_queues
 from forklore.local.invocation import HandlerError, LambdaContext, invoke, load_handler
 from forklore.local.template import Function, read_template
-from forklore.storage import items
+from forklore.storage import items, parts
 from forklore.storage.clock import system_ms
 from forklore.usecases import transfers
 from tests.aws.gateway import PROJECT, Gateway
@@ -157,7 +158,7 @@ def test_a_sweep_is_a_line_with_the_jobs_that_are_open_also_when_there_are_none(
     table.delete(items.key(item) for item in table.query(keys.jobs_range("delete")))
     invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
     began = ids.timestamp(system_ms() - 7_200_000)
-    table.commit([table.write.put_job("job", "delete", str(uuid.uuid4()), at=began)])
+    table.commit([parts.job.put(JobKind.DELETION, str(uuid.uuid4()), at=began)])
     invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
     none, one = lines.named("sweep")
 
@@ -190,8 +191,8 @@ def test_a_bad_job_is_an_error_and_a_figure_of_a_sweep_that_goes_on(
 ) -> None:
     table, url, good = open_table(), announced(monkeypatch), str(uuid.UUID(int=(1 << 128) - 1))
     table.delete(items.key(item) for item in table.query(keys.jobs_range("delete")))
-    bad = table.write.put_job("bad", "delete", "00000000-0000-4000-8000-000000000000", at="secret")
-    table.commit([bad, table.write.put_job("job", "delete", good, at=ids.timestamp(0))])
+    bad = parts.job.put(JobKind.DELETION, "00000000-0000-4000-8000-000000000000", at="secret")
+    table.commit([bad, parts.job.put(JobKind.DELETION, good, at=ids.timestamp(0))])
 
     invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
     failed, swept = lines.all
@@ -270,7 +271,7 @@ def test_the_sweep_announces_transfers_and_the_worker_finishes_them(
 ) -> None:
     made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
     table, url = open_table(), announced(monkeypatch)
-    table.commit([table.write.put_job("job", "transfer", made, at=ids.timestamp(0))])
+    table.commit([parts.job.put(JobKind.TRANSFER, made, at=ids.timestamp(0))])
 
     invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
     assert made in received(url)

@@ -13,8 +13,10 @@ import pytest
 from forklore.api import operations
 from forklore.aws.wiring import open_table
 from forklore.domain import ids, keys
+from forklore.domain.model import JobKind
 from forklore.errors import UnavailableError
 from forklore.local.invocation import invoke, load_handler
+from forklore.storage import parts
 from forklore.storage.connection import Connection
 from forklore.usecases import deletion
 from tests.aws.direct import Direct
@@ -125,7 +127,7 @@ class Service:
         """Sweep, and let the worker delete what is to be deleted, until nothing is left."""
         [record] = read_event("deleteGroup")["Records"]
         # What the sweep finds of a creation that comes to its end meanwhile: no tree that is being made.
-        ended = open_table().write.put_job("job", "create", str(uuid.uuid4()), at=ids.timestamp(0))
+        ended = parts.job.put(JobKind.CREATION, str(uuid.uuid4()), at=ids.timestamp(0))
         open_table().commit([ended])
         for _ in range(ROUNDS):
             self._run(SWEEP, read_event("sweep"))

@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 from forklore.domain import model
+from forklore.domain.model import JobKind
 from forklore.storage.table import Table
 from forklore.usecases import deletion
 from tests.http.client import OPERATIONS
@@ -73,9 +74,9 @@ class Worker:
         deletion.sweep(self._table, self._mailbox.queue)
         messages = self._mailbox.take()
         for message in messages:
-            if message.kind != deletion.DELETION:
+            if message.kind != JobKind.DELETION:
                 message.work(self._table, self._mailbox.queue)
-        announced = sorted({message.group_id for message in messages if message.kind == deletion.DELETION})
+        announced = sorted({message.group_id for message in messages if message.kind == JobKind.DELETION})
         if not announced:
             return None
         group_id = random.choice(announced)

@@ -12,7 +12,7 @@ from forklore.domain.model import Caller
 from forklore.domain.tree import State
 from forklore.storage import items
 from forklore.storage.connection import Item
-from forklore.storage.writes import FORKS_MAX
+from forklore.storage.parts.group import FORKS_MAX
 from forklore.usecases.worker import Outcome
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact

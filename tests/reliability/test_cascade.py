@@ -15,7 +15,7 @@ import pytest
 
 from forklore.domain import keys
 from forklore.domain.keys import Key
-from forklore.domain.model import Caller
+from forklore.domain.model import Caller, JobKind
 from forklore.errors import NotFoundError
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
@@ -23,7 +23,6 @@ from forklore.storage.queue import Queue
 from forklore.usecases import worker
 from forklore.usecases.deletion import (
     CREATION_SECONDS_MAX,
-    DELETION,
     delete_conversation,
     run_deletion,
     sweep,
@@ -268,7 +267,7 @@ class Service:
             sweep(process.table, mailbox.queue)
             for message in mailbox.take():
                 message.work(process.table, mailbox.queue, wait_s=-1_000 if clock else 0)
-            if not self.has_jobs("" if clock else DELETION):
+            if not self.has_jobs("" if clock else JobKind.DELETION):
                 return
 
     def has_jobs(self, kind: str) -> bool:
@@ -343,7 +342,7 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
                 refused = [process.ask("appendEntry", ANN, **given) for process in (family.warm, plain)]
                 assert [answer.status for answer in refused] == [404, 404], (conversation_id, refused)
             randoms = [Random(random.random()) for _ in range(WORKERS)]
-            while service.kills < enough and service.has_jobs(DELETION):
+            while service.kills < enough and service.has_jobs(JobKind.DELETION):
                 list(threads.map(service.work, randoms))
             service.finish()
         service.finish(WrongClock((CREATION_SECONDS_MAX + 60) * 1000))

@@ -8,11 +8,11 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from forklore.domain.model import Caller
+from forklore.domain.model import Caller, JobKind
 from forklore.errors import UnavailableError
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
-from forklore.storage.writes import MEMBERS_MAX, TRANSFER
+from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.usecases import deletion, transfers
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.service import Answer, Process, new_store
@@ -453,7 +453,7 @@ def _sweep(process: Process) -> None:
     mailbox = Mailbox()
     deletion.sweep(process.table, mailbox.queue)
     for message in mailbox.take():
-        if message.kind == TRANSFER:
+        if message.kind == JobKind.TRANSFER:
             transfers.finish_rewriting(process.table, message.group_id)
 
 

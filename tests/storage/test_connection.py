@@ -31,10 +31,9 @@ from forklore.storage.connection import (
     BACKOFF_FIRST_S,
     BACKOFF_MAX_S,
     CONFLICTS_MAX,
-    ConditionFailed,
     Connection,
     Deadline,
-    Write,
+    TransactionRefused,
     make_client,
 )
 from forklore.storage.items import text
@@ -66,9 +65,8 @@ TROUBLE: dict[str, Callable[[], Answer | Exception]] = {
     "no JSON": lambda: ResponseParserError("nonsense"),
 }
 
-PARTS = [
-    Write(name, {"Put": {"TableName": NAME, "Item": {"PK": text(name), "SK": text("s")}}})
-    for name in ("first", "second")
+REQUESTS: list[dict[str, Any]] = [
+    {"Put": {"TableName": NAME, "Item": {"PK": text(name), "SK": text("s")}}} for name in ("first", "second")
 ]
 
 
@@ -91,7 +89,7 @@ class Line:
         self.wire.before(answer)
 
     def transact(self, deadline: Deadline | None = None) -> dict[str, Any]:
-        return self.connection.transact(PARTS, deadline or Deadline.after(SOON))
+        return self.connection.transact(REQUESTS, deadline or Deadline.after(SOON))
 
     @property
     def sent(self) -> list[dict[str, Any]]:
@@ -199,7 +197,7 @@ def test_no_pause_begins_that_would_end_after_the_deadline() -> None:
         connection = Connection(line.connection.client, NAME, Clock(), sleep=deadline.sleep)
 
         with pytest.raises(UnavailableError):
-            connection.transact(PARTS, deadline)
+            connection.transact(REQUESTS, deadline)
 
         assert deadline.now < 0.3
         assert line.sent
@@ -253,22 +251,22 @@ FAILED = {"Code": "ConditionalCheckFailed"}
 @pytest.mark.parametrize(
     ("reasons", "failed"),
     [
-        ([FAILED | {"Item": OLD}, "None"], {"first": OLD}),
-        (["None", FAILED], {"second": None}),
-        ([FAILED, FAILED | {"Item": OLD}], {"first": None, "second": OLD}),
-        (["TransactionConflict", FAILED | {"Item": OLD}], {"second": OLD}),
-        ([FAILED, "TransactionConflict"], {"first": None}),
-        ([FAILED, "ThrottlingError"], {"first": None}),
+        ([FAILED | {"Item": OLD}, "None"], {0: OLD}),
+        (["None", FAILED], {1: None}),
+        ([FAILED, FAILED | {"Item": OLD}], {0: None, 1: OLD}),
+        (["TransactionConflict", FAILED | {"Item": OLD}], {1: OLD}),
+        ([FAILED, "TransactionConflict"], {0: None}),
+        ([FAILED, "ThrottlingError"], {0: None}),
     ],
     ids=["the first", "the second", "both", "beside a conflict", "before a conflict", "beside throttling"],
 )
 def test_conditions_that_fail_are_told_by_position_with_what_stands_there_and_never_retried(
-    reasons: list[Any], failed: dict[str, Any]
+    reasons: list[Any], failed: dict[int, Any]
 ) -> None:
     """A failed condition decides, also beside conflicts or throttling."""
     line = Line(lambda: cancelled(*reasons))
 
-    with pytest.raises(ConditionFailed) as refused:
+    with pytest.raises(TransactionRefused) as refused:
         line.transact()
 
     assert refused.value.failed == failed
@@ -335,29 +333,21 @@ def test_a_clock_that_aws_refuses_is_no_bug_and_the_caller_may_come_again(code: 
     assert (len(line.sent), line.slept) == (1, [])
 
 
-def test_two_parts_of_one_name_are_a_mistake_of_ours() -> None:
-    with pytest.raises(AssertionError):
-        Line().connection.transact([PARTS[0], PARTS[0]], Deadline.after(SOON))
-
-
 def test_moto_and_dynamodb_agree_on_what_a_failed_condition_looks_like(store: Store) -> None:
     connection = store.process().connection
-    new = Write(
-        "first",
-        {
-            "Put": {
-                **PARTS[0].request["Put"],
-                "ConditionExpression": "attribute_not_exists(PK)",
-                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-            }
-        },
-    )
-    connection.transact([new, PARTS[1]], Deadline.after(SOON))
+    new = {
+        "Put": {
+            **REQUESTS[0]["Put"],
+            "ConditionExpression": "attribute_not_exists(PK)",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+    }
+    connection.transact([new, REQUESTS[1]], Deadline.after(SOON))
 
-    with store.unchanged(), pytest.raises(ConditionFailed) as refused:
-        connection.transact([PARTS[1], new], Deadline.after(SOON))
+    with store.unchanged(), pytest.raises(TransactionRefused) as refused:
+        connection.transact([REQUESTS[1], new], Deadline.after(SOON))
 
-    assert refused.value.failed == {"first": {"PK": text("first"), "SK": text("s")}}
+    assert refused.value.failed == {1: {"PK": text("first"), "SK": text("s")}}
 
 
 # A server of our own, since only a real socket shows what botocore makes of a bad line

@@ -12,23 +12,18 @@ from forklore.domain.keys import Key
 from forklore.errors import UnavailableError
 from forklore.storage import items
 from forklore.storage.clock import Clock, system_ms
-from forklore.storage.connection import ConditionFailed, Write
 from forklore.storage.consumption import Consumption
 from forklore.storage.items import text
+from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from tests.support.tables import NAME, Answer, Store, Wire, cancelled, failure
 
 GROUP = "00000000-0000-4000-8000-000000000001"
-PUT = Write("one", {"Put": {"TableName": NAME, "Item": items.key_of(keys.pointer("x"))}})
-CHECK = Write(
-    "one",
-    {
-        "ConditionCheck": {
-            "TableName": NAME,
-            "Key": items.key_of(keys.pointer("none")),
-            "ConditionExpression": "attribute_exists(PK)",
-        }
-    },
+PUT = Part(PartKind.POINTER, "Put", {"Item": items.key_of(keys.pointer("x"))})
+CHECK = Part(
+    PartKind.POINTER,
+    "ConditionCheck",
+    {"Key": items.key_of(keys.pointer("none")), "ConditionExpression": "attribute_exists(PK)"},
 )
 
 

@@ -7,16 +7,18 @@ import pytest
 from forklore.domain import ids, keys
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, SortRange
-from forklore.domain.model import Channel, Entry
+from forklore.domain.model import Channel, Entry, JobKind
 from forklore.domain.paging import RangeRead, Window
 from forklore.errors import GroupFullError, UnavailableError
-from forklore.storage import bodies, items
-from forklore.storage.connection import ATTEMPTS_MAX, Item, Write
+from forklore.storage import bodies, items, parts
+from forklore.storage.connection import ATTEMPTS_MAX, Item
 from forklore.storage.items import number, text
+from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import BATCH_DELETES_MAX, BATCH_KEYS_MAX, BLOBS_AT_ONCE, LOOKS_MAX, Table
 from tests.support.tables import NAME, Answer, Request, Store, Wire, failure, success
 
 GROUP = "00000001-0000-4000-8000-000000000000"
+OTHER = "00000001-0000-4000-8000-00000000000f"
 
 
 def row(sort: str) -> Item:
@@ -360,6 +362,34 @@ def test_many_chunks_are_asked_for_in_requests_that_an_answer_can_hold(store: St
     assert BLOBS_AT_ONCE * bodies.CHUNK_BYTES < 16 * 2**20
 
 
+# Transactions
+
+
+def test_two_parts_of_one_id_are_a_mistake_of_the_code(store: Store, table: Table) -> None:
+    one = Part(PartKind.GROUP, "Put", {"Item": items.key_of(keys.group(GROUP))})
+
+    with store.unchanged(), pytest.raises(AssertionError):
+        table.commit([one, one])
+
+
+def test_a_refusal_names_the_parts_that_refused_and_decodes_what_stands_there(table: Table) -> None:
+    there, gone = JobKind.DELETION, JobKind.TRANSFER
+    table.commit([parts.job.put(there, GROUP, at=ids.timestamp(0))])
+    leases = [parts.job.lease(keys.job(kind, GROUP), was="another", until="later") for kind in (there, gone)]
+
+    with pytest.raises(ConditionFailed) as refused:
+        table.commit([parts.job.put(there, OTHER, at=ids.timestamp(0)), *leases])
+
+    failed = refused.value
+    assert [part.of for part in failed.failed] == [f"delete#{GROUP}", f"transfer#{GROUP}"]
+    assert failed.kinds == [PartKind.JOB, PartKind.JOB]
+    assert failed.leased_until() == items.FREE
+    assert failed.has(PartKind.JOB, f"transfer#{GROUP}")
+    assert not failed.has(PartKind.JOB, f"delete#{OTHER}")
+    assert not failed.has(PartKind.HEAD)
+    assert (failed.head(), failed.group(), failed.transfer(), failed.epoch()) == (None, None, None, None)
+
+
 # How full a tree is
 
 
@@ -372,7 +402,7 @@ def test_a_tree_is_full_from_nine_gigabytes_on(
     wire.after(lambda _, answer: answer.update(ItemCollectionMetrics={NAME: sizes}))
     item = items.key_of(keys.group(GROUP)) | {"x": number(1)}
 
-    table.commit([Write("one", {"Put": {"TableName": NAME, "Item": item}})])
+    table.commit([Part(PartKind.GROUP, "Put", {"Item": item})])
 
     assert wire.requests[0].body["ReturnItemCollectionMetrics"] == "SIZE"
     assert table.cache.is_full(GROUP) is is_full

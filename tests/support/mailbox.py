@@ -6,10 +6,10 @@ from typing import Any
 
 from botocore.exceptions import EndpointConnectionError
 
+from forklore.domain.model import JobKind
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases import worker
-from forklore.usecases.deletion import DELETION
 from forklore.usecases.worker import Outcome
 
 
@@ -19,12 +19,12 @@ class Message:
 
     group_id: str
     delay_s: int
-    kind: str = DELETION
+    kind: str = JobKind.DELETION
     lease: str | None = None
 
     def work(self, table: Table, queue: Queue, *, wait_s: int = 0, lease_s: int = 0) -> Outcome:
         """Let a worker take the message. lease_s: 0, so that a killed one holds up nobody."""
-        message = worker.Message(self.group_id, self.kind, self.lease)
+        message = worker.Message(self.group_id, JobKind(self.kind), self.lease)
         return worker.work(table, queue, message, lease_s=lease_s, wait_s=wait_s)
 
 

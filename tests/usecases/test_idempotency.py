@@ -19,8 +19,8 @@ from forklore.storage import items
 from forklore.storage.clock import system_ms
 from forklore.storage.connection import Item
 from forklore.storage.items import number, text
+from forklore.storage.parts.idempotency import IDEMPOTENCY_SECONDS
 from forklore.storage.table import Table
-from forklore.storage.writes import IDEMPOTENCY_SECONDS
 from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.idempotency import IdempotencyKey
 from tests.support.tables import NAME, Request, Store, Wire

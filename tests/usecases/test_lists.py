@@ -534,7 +534,7 @@ def test_a_page_is_cut_by_bytes_as_well_as_by_count(store: Store, table: Table) 
     for number in range(1, 41):
         plant_tree(store, number)
         key = keys.conversation(conversation(number), conversation(number))
-        store.change(key, tags=items.tags_attribute(tags))
+        store.change(key, tags={"M": items.present(tags)})
 
     first = one_page(table, limit=40)
 

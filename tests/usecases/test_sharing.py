@@ -21,8 +21,8 @@ from forklore.errors import (
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import number
+from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.storage.table import Table
-from forklore.storage.writes import MEMBERS_MAX
 from forklore.usecases import entries, sharing
 from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.entries import Append, Start

@@ -7,6 +7,7 @@ from typing import Any
 from forklore.aws.telemetry import Stopwatch, log_failure, log_job, log_sweep
 from forklore.aws.wiring import Consumption, ServiceSettings, Table, open_queue, open_table
 from forklore.domain import ids
+from forklore.domain.model import JobKind
 from forklore.usecases import deletion, worker
 
 SPARE_SECONDS = 10.0
@@ -22,7 +23,7 @@ def do_message(body: str, context: Any, settings: ServiceSettings) -> None:
 
     Raises ValueError for a message that is none of ours. Whatever is raised is logged without content.
     """
-    watch, usage, status, kind = Stopwatch(), Consumption(), "failed", deletion.DELETION
+    watch, usage, status, kind = Stopwatch(), Consumption(), "failed", JobKind.DELETION
     try:
         message = _message(body)
         kind = message.kind
@@ -64,12 +65,12 @@ def _message(body: str) -> worker.Message:
         raise ValueError("a message nests too deep") from error
     if not isinstance(given, dict) or not given.keys() <= {"groupId", "kind", "lease"}:
         raise ValueError("a message is none of ours")
-    group_id, kind, lease = given.get("groupId"), given.get("kind", deletion.DELETION), given.get("lease")
+    group_id, kind, lease = given.get("groupId"), given.get("kind", JobKind.DELETION), given.get("lease")
     if not isinstance(group_id, str) or not ids.is_uuid(group_id):
         raise ValueError("a message names no tree")
     if kind not in worker.KINDS or not isinstance(lease, str | None):
         raise ValueError("a message asks for nothing that is done here")
-    return worker.Message(group_id, kind, lease)
+    return worker.Message(group_id, JobKind(kind), lease)
 
 
 def _seconds_left(context: Any) -> float:

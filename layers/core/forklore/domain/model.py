@@ -22,6 +22,17 @@ class ForkPosition(StrEnum):
     BLANK = "blank"
 
 
+class JobKind(StrEnum):
+    """The kinds of unfinished work that a tree may have.
+
+    TRANSFER: the tree has a new owner, and its HEADs do not all name them yet.
+    """
+
+    DELETION = "delete"
+    CREATION = "create"
+    TRANSFER = "transfer"
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks.

@@ -10,11 +10,12 @@ from itertools import groupby
 
 from forklore.domain import ids, keys
 from forklore.domain.keys import Key, SortRange
+from forklore.domain.model import JobKind
 from forklore.fsck.check import findings
 from forklore.fsck.finding import Finding
 from forklore.fsck.outside import implied
 from forklore.fsck.source import Source
-from forklore.fsck.survey import DELETION, Survey
+from forklore.fsck.survey import Survey
 from forklore.storage.connection import Item
 
 LOOKS_MAX = 6
@@ -76,7 +77,9 @@ def _look(
     beside |= source.get(key for key in places | spoken_of if key not in before)
     stood_still = _all_but_entries(source, trees) == before
     if any(suspect.kind == "wrong_children" for suspect in suspects):
-        jobs = source.range(keys.jobs_range(DELETION))  # a child that is being deleted may have no CHILD
+        jobs = source.range(
+            keys.jobs_range(JobKind.DELETION)
+        )  # a child that is being deleted may have no CHILD
         beside |= source.get(keys.group(keys.in_job(job.sort)[1]) for job in jobs)
     whole = Survey(now_s=now_s)
     whole.take_all((before | beside).values())

@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 from forklore.domain import ids, keys
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
-from forklore.domain.model import Transfer
+from forklore.domain.model import JobKind, Transfer
 from forklore.domain.tree import State
 from forklore.fsck.facts import Tree
 from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import Kind, kind_of
-from forklore.fsck.survey import DELETION, RETIRED, Survey
-from forklore.storage.writes import CREATION, RETIRED_SECONDS, TRANSFER
+from forklore.fsck.survey import RETIRED, Survey
+from forklore.storage.parts.conversation import RETIRED_SECONDS
 
 ANY: Final = object()
 _ABSENT: Final = object()
@@ -125,11 +125,11 @@ def _jobs(tree: Tree) -> Iterator[Implied]:
         return
     match group.state:
         case State.CREATING:
-            yield Implied(keys.job(CREATION, tree.group_id))
+            yield Implied(keys.job(JobKind.CREATION, tree.group_id))
         case State.DELETING:
-            yield Implied(keys.job(DELETION, tree.group_id))
+            yield Implied(keys.job(JobKind.DELETION, tree.group_id))
     if group.rewriting is not None:
-        yield Implied(keys.job(TRANSFER, tree.group_id), needed=tree.is_live)
+        yield Implied(keys.job(JobKind.TRANSFER, tree.group_id), needed=tree.is_live)
 
 
 def _child(tree: Tree, survey: Survey) -> Iterator[Implied]:

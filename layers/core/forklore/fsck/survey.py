@@ -12,7 +12,7 @@ from forklore.domain import ids, jsontext, keys
 from forklore.domain.ancestry import SEGMENT_BYTES
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import CHANNEL_LETTERS, Key
-from forklore.domain.model import Channel, TokenUsage
+from forklore.domain.model import Channel, JobKind, TokenUsage
 from forklore.errors import ForkloreError
 from forklore.fsck.chunks import Chunks, is_content
 from forklore.fsck.facts import Conv, Ctx, Own, Recorded, Thought, Tree, is_time
@@ -20,9 +20,9 @@ from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import SHAPES, Kind, kind_of
 from forklore.storage import bodies, items
 from forklore.storage.connection import Item
-from forklore.storage.writes import CREATION, IDEMPOTENCY_SECONDS, RETIRED_SECONDS, TRANSFER
+from forklore.storage.parts.conversation import RETIRED_SECONDS
+from forklore.storage.parts.idempotency import IDEMPOTENCY_SECONDS
 
-DELETION = "delete"
 COST_DECIMALS = 9
 CLOCK_SECONDS_MAX = 24 * 3600
 """How far a `ttl` may lie beyond what clocks that agree would write."""
@@ -238,7 +238,7 @@ class Survey:
 
     def _job(self, key: Key, item: Item) -> None:
         kind, group_id = keys.in_job(key.sort)
-        _require(key.partition == "JOB" and kind in (DELETION, CREATION, TRANSFER) and ids.is_uuid(group_id))
+        _require(key.partition == "JOB" and kind in set(JobKind) and ids.is_uuid(group_id))
         job = items.job(item)
         _require(all(at is None or is_time(at) for at in (job.created_at, job.leased_until)))
         self.outside[key] = None

@@ -1,7 +1,7 @@
 """Calls to DynamoDB: the one retry layer, its budget, and what a failed call means.
 
 botocore's errors end here. A call that may or may not have happened is repeated exactly as it was, with the
-same client token; a transaction that DynamoDB refused for good leaves as Refused.
+same client token; a transaction whose conditions do not hold leaves as TransactionRefused.
 """
 
 import logging
@@ -55,23 +55,15 @@ _ANSWERED = {
 _RETRIED_REASONS = {"None", "TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError"}
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
-    """One part of a transaction. name: what a refusal calls it; unique inside the transaction."""
+class TransactionRefused(Exception):
+    """DynamoDB refused a transaction, because conditions did not hold. Nothing of it was written.
 
-    name: str
-    request: Mapping[str, Any]
-
-
-class ConditionFailed(Exception):
-    """A transaction whose conditions did not hold: nothing of it was written.
-
-    failed: the parts that refused, in the order of the transaction, each with the item as it stands; None
-    where there is no such item.
+    failed: the positions of the requests that refused, each with the item as it stands; None
+    where there is no such item. `Table.commit` makes a ConditionFailed of it.
     """
 
-    def __init__(self, failed: Mapping[str, Item | None]) -> None:
-        super().__init__(", ".join(failed))
+    def __init__(self, failed: Mapping[int, Item | None]) -> None:
+        super().__init__(", ".join(map(str, failed)))
         self.failed = failed
 
 
@@ -144,8 +136,9 @@ class Connection:
     def call(self, operation: str, deadline: Deadline, **parameters: Any) -> dict[str, Any]:
         """Return the answer of the client's method `operation`.
 
-        Raises UnavailableError when DynamoDB stays slow or silent, Refused when a transaction's conditions
-        do not hold, GroupFullError and PayloadTooLargeError when an item collection or an item is full.
+        Raises UnavailableError when DynamoDB stays slow or silent, TransactionRefused when a
+        transaction's conditions do not hold, GroupFullError and PayloadTooLargeError when an item
+        collection or an item is full.
         There are at most 8 attempts, with full jitter of at most 1 s, inside the deadline. A conflict with
         another transaction does not count as one of them: it is tried again as long as the request has time.
         """
@@ -186,33 +179,20 @@ class Connection:
             self._sleep(seconds)
         return True
 
-    def transact(self, writes: Sequence[Write], deadline: Deadline) -> dict[str, Any]:
+    def transact(self, requests: Sequence[Mapping[str, Any]], deadline: Deadline) -> dict[str, Any]:
         """Write all or nothing; return DynamoDB's answer. Raises as `call` does."""
-        assert len({write.name for write in writes}) == len(writes), "two writes of one name"
-        try:
-            return self.call(
-                "transact_write_items",
-                deadline,
-                TransactItems=[dict(write.request) for write in writes],
-                ClientRequestToken=secrets.token_hex(16),
-                ReturnItemCollectionMetrics="SIZE",
-            )
-        except _Cancelled as cancelled:
-            reasons = zip(writes, cancelled.reasons, strict=True)
-            raise ConditionFailed(
-                {w.name: r.get("Item") for w, r in reasons if r["Code"] == "ConditionalCheckFailed"}
-            ) from cancelled
+        return self.call(
+            "transact_write_items",
+            deadline,
+            TransactItems=requests,
+            ClientRequestToken=secrets.token_hex(16),
+            ReturnItemCollectionMetrics="SIZE",
+        )
 
     def _learn(self, answer: Mapping[str, Any], sent_ms: int) -> None:
         headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
         self.clock.learn(headers.get("date"), sent_ms=sent_ms)
         self.usage.note_offset(self.clock.offset_ms)
-
-
-class _Cancelled(Exception):
-    def __init__(self, reasons: Sequence[Mapping[str, Any]]) -> None:
-        super().__init__("a condition did not hold")
-        self.reasons = reasons
 
 
 def _is_conflict(error: ClientError) -> bool:
@@ -230,7 +210,13 @@ def _raise_unless_retried(error: ClientError, parameters: Mapping[str, Any]) -> 
         if "ItemCollectionSizeLimitExceeded" in codes:
             raise GroupFullError("this fork tree is full") from error
         if "ConditionalCheckFailed" in codes and not codes & {"ValidationError"}:
-            raise _Cancelled(reasons) from error
+            raise TransactionRefused(
+                {
+                    at: reason.get("Item")
+                    for at, reason in enumerate(reasons)
+                    if reason["Code"] == "ConditionalCheckFailed"
+                }
+            ) from error
         if reasons and codes <= _RETRIED_REASONS:
             return
         raise error

@@ -463,10 +463,6 @@ def idempotency_record(item: Item, *, now_s: int) -> IdempotencyRecord | None:
     )
 
 
-def tags_attribute(tags: Mapping[str, str]) -> dict[str, Any]:
-    return {"M": present(tags)}
-
-
 def compact(value: object) -> str:
     """Return JSON text in its shortest spelling, members in order of name."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)

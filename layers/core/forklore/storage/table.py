@@ -17,12 +17,19 @@ from forklore.domain.paging import RangeAnswer, RangeRead
 from forklore.errors import GroupFullError, UnavailableError
 from forklore.storage import bodies, items
 from forklore.storage.cache import ConversationCache
-from forklore.storage.connection import ATTEMPTS_MAX, BUDGET_MAX_S, Connection, Deadline, Item, Write
+from forklore.storage.connection import (
+    ATTEMPTS_MAX,
+    BUDGET_MAX_S,
+    Connection,
+    Deadline,
+    Item,
+    TransactionRefused,
+)
 from forklore.storage.consumption import Consumption
 from forklore.storage.found import Found
 from forklore.storage.items import StoredEntry, key_of, text
+from forklore.storage.parts import ConditionFailed, Part
 from forklore.storage.reads import Reads
-from forklore.storage.writes import Writer
 
 BATCH_KEYS_MAX = 100
 """DynamoDB's own limit for BatchGetItem."""
@@ -58,9 +65,8 @@ class Table:
         threads: ThreadPoolExecutor | None = None,
     ) -> None:
         self.connection = connection
-        self.cache = cache or ConversationCache()
-        self.write = Writer(connection.table_name)
         self.read = Reads(self)
+        self.cache = cache or ConversationCache()
         self._deadline = deadline
         self._random = random
         self._threads = threads or ThreadPoolExecutor(READS_AT_ONCE, thread_name_prefix="read")
@@ -117,10 +123,16 @@ class Table:
 
     # Writing
 
-    def commit(self, writes: Sequence[Write]) -> None:
-        """Write all or nothing. Raises ConditionFailed, and as Connection.call."""
-        answer = self.connection.transact(writes, self._until())
-        for collection in answer.get("ItemCollectionMetrics", {}).get(self.connection.table_name, []):
+    def commit(self, parts: Sequence[Part]) -> None:
+        """Write all parts or none of them. Raises ConditionFailed, and as Connection.call."""
+        assert len({part.id for part in parts}) == len(parts), "two parts of one id"
+        name = self.connection.table_name
+        try:
+            answer = self.connection.transact([part.request_to(name) for part in parts], self._until())
+        except TransactionRefused as refused:
+            failed = {parts[at].id: item for at, item in refused.failed.items()}
+            raise ConditionFailed(failed) from refused
+        for collection in answer.get("ItemCollectionMetrics", {}).get(name, []):
             gigabytes = collection["SizeEstimateRangeGB"][0]
             self.connection.usage.note_tree(gigabytes)
             if gigabytes >= GROUP_GIGABYTES_MAX:

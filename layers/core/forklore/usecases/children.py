@@ -17,10 +17,9 @@ from forklore.domain.model import Caller, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.tree import Group, Member, State
 from forklore.errors import InvalidCursorError, ValidationError
-from forklore.storage import items
-from forklore.storage.connection import ConditionFailed, Write
+from forklore.storage import parts
+from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
-from forklore.storage.writes import MAKING
 from forklore.usecases.creating import PreparedCreation, TreeChanged, create
 from forklore.usecases.drafts import TRANSACTION_WRITES_MAX, Draft, require_match
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_entries
@@ -106,21 +105,21 @@ def _decide(
     )
     around = [
         *record,
-        table.write.count_child(parent.group),
-        *([] if caller.user_id == parent.group.owner else [_still_writer(table, parent, caller)]),
-        table.write.put("child", items.child_item(child_key, started_by)),
+        parts.group.count_child(parent.group),
+        *([] if caller.user_id == parent.group.owner else [_still_writer(parent, caller)]),
+        parts.group.put_child(child_key, started_by),
     ]
-    tree = table.write.put_tree(
+    tree = parts.group.put_tree(
         root.conversation, root.head, seen.members, nonce=nonce, now_s=table.now_s(), child_key=child_key
     )
-    if seen.begun is None and len(around) + len(tree) + len(root.writes) <= TRANSACTION_WRITES_MAX:
-        return PreparedCreation([*around, *tree, *root.writes], entries, child_id, root.cached)
+    if seen.begun is None and len(around) + len(tree) + len(root.parts) <= TRANSACTION_WRITES_MAX:
+        return PreparedCreation([*around, *tree, *root.parts], entries, child_id, root.cached)
     _stage(table, seen, root, child_key, nonce)
     return PreparedCreation(
         [
             *around,
-            *table.write.open_tree(root.conversation, root.head, members=len(seen.members), nonce=nonce),
-            *root.writes,
+            *parts.group.open_tree(root.conversation, root.head, members=len(seen.members), nonce=nonce),
+            *root.parts,
         ],
         entries,
         child_id,
@@ -128,8 +127,8 @@ def _decide(
     )
 
 
-def _still_writer(table: Table, parent: LoadedConversation, caller: Caller) -> Write:
-    return table.write.check_member(parent.group.group_id, caller.user_id, AccessLevel.WRITER)
+def _still_writer(parent: LoadedConversation, caller: Caller) -> Part:
+    return parts.member.check(parent.group.group_id, caller.user_id, AccessLevel.WRITER)
 
 
 def _see(
@@ -188,15 +187,15 @@ def _stage(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) ->
             _claim(table, seen, root, child_key, nonce)
         there = {member.user_id: member for member in table.read.members(group_id)}
         wanted = {m.user_id: m for m in seen.members}
-        changes: list[list[Write]] = []
+        changes: list[list[Part]] = []
         for user_id, member in there.items():
             if user_id not in wanted:
-                changes.append(table.write.drop_member(conversation, member))
+                changes.append(parts.member.drop(conversation, member))
         for user_id, member in wanted.items():
             if user_id not in there or there[user_id].level is not member.level:
-                changes.append(table.write.copy_member(conversation, member))
+                changes.append(parts.member.copy(conversation, member))
         for at in range(0, len(changes), MEMBERS_AT_ONCE):
-            making = table.write.check_making(group_id, nonce=nonce)
+            making = parts.group.check_creating(group_id, nonce=nonce)
             table.commit([making, *chain.from_iterable(changes[at : at + MEMBERS_AT_ONCE])])
     except ConditionFailed as refused:
         raise TreeChanged from refused
@@ -204,7 +203,7 @@ def _stage(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) ->
 
 def _claim(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) -> None:
     """Begin the tree, or take it over. Raises ConditionFailed when somebody else was faster."""
-    claim = table.write.begin_tree(
+    claim = parts.group.begin_tree(
         root.conversation,
         owner=root.head.owner,
         members=len(seen.members),
@@ -216,8 +215,7 @@ def _claim(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) ->
     try:
         table.commit(claim)
     except ConditionFailed as refused:
-        making = refused.failed.get(MAKING)
-        if making is None or items.nonce(making) != nonce:  # else it is this request's own first attempt
+        if not refused.has_nonce(PartKind.CREATING_GROUP, nonce):  # else an attempt of this request
             raise
 
 

@@ -12,19 +12,19 @@ from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
 from forklore.domain.tree import ClientContext
 from forklore.errors import ForbiddenError, UnavailableError
-from forklore.storage.connection import ConditionFailed, Write
+from forklore.storage import parts
+from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
-from forklore.storage.writes import MEMBER
 from forklore.usecases import views
 from forklore.usecases.creating import PreparedCreation, TreeChanged, create
 from forklore.usecases.drafts import (
     Draft,
+    batch_parts,
     check_fits,
     context_move,
     head_move,
     is_own_first_attempt,
     mint_batch,
-    write_batch,
 )
 from forklore.usecases.idempotency import (
     NO_GROUP,
@@ -37,7 +37,7 @@ from forklore.usecases.idempotency import (
     record_entries,
 )
 from forklore.usecases.loading import LoadedConversation, TreeExtras, look_up
-from forklore.usecases.roots import plan_root, write_root
+from forklore.usecases.roots import plan_root, root_parts
 
 ATTEMPTS_MAX = 16
 """Times that a sync is decided again on what others have written meanwhile."""
@@ -240,13 +240,13 @@ def _write(
     move = head_move(batch, owner=caller.user_id if is_owner else None, titled=True, **where)
     context = context_move(batch, caller=caller, epoch=epoch, **where)
     assert context is not None, "a sync writes context"
-    member = table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)
+    member = parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)
     writes = [
         *_record(table, idempotency_key, answer, **where),
-        *write_batch(table, batch, group_id=group_id, nonce=nonce),
-        table.write.move_head(move),
+        *batch_parts(batch, group_id=group_id, nonce=nonce),
+        parts.conversation.move_head(move),
         *([] if is_owner else [member]),
-        table.write.move_context(replace(context, is_sync=True, decided_on=seen.last)),
+        parts.context.sync(context, decided_on=seen.last),
     ]
     try:
         table.commit(writes)
@@ -267,7 +267,7 @@ def _record(
     *,
     group_id: str,
     conversation_id: str,
-) -> list[Write]:
+) -> list[Part]:
     entries = [] if answer.entry is None else [answer.entry]
     note = json.dumps([answer.epoch, answer.epoch_incremented])
     return record_entries(
@@ -280,7 +280,7 @@ def _judge(
 ) -> None:
     """Return when the sync is worth deciding again; raise what the caller is told otherwise."""
     raise_if_recorded(table, idempotency_key, refused, caller=caller)
-    if MEMBER in refused.failed:
+    if refused.has(PartKind.MEMBER):
         raise ForbiddenError("this needs the access level 'writer'") from refused
 
 
@@ -300,5 +300,5 @@ def _plan_root(
         table, idempotency_key, answer, group_id=conversation_id, conversation_id=conversation_id
     )
     return PreparedCreation(
-        [*record, *write_root(table, root, nonce=nonce)], answer, conversation_id, root.cached
+        [*record, *root_parts(table, root, nonce=nonce)], answer, conversation_id, root.cached
     )

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH
 from forklore.domain.model import Caller, Conversation, Head
 from forklore.errors import ConflictError, UnavailableError, brief
-from forklore.storage import items
-from forklore.storage.connection import ConditionFailed
+from forklore.storage import parts
+from forklore.storage.parts import ConditionFailed
 from forklore.storage.table import Table
 from forklore.usecases.creating import PreparedCreation, create
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_answer
@@ -73,7 +72,7 @@ def _plan_root(
     record = record_answer(
         table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=shown
     )
-    tree = table.write.put_root(root, head, nonce=nonce, now_s=table.now_s())
+    tree = parts.group.put_root(root, head, nonce=nonce, now_s=table.now_s())
     cached = new_root_facts(caller, root, head, NO_EPOCH)
     return PreparedCreation([*record, *tree], shown, conversation_id, cached)
 
@@ -107,10 +106,11 @@ def update_conversation(
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
         changed_at = max(ids.timestamp(table.now_ms()), later)
         is_owner = caller.user_id == head.owner
-        member = table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)
-        attributes = _attributes(change)
+        member = parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)
+        changed = _changed(loaded.details, change, changed_at)
+        names = _attributes(change)
         writes = [
-            table.write.touch_head(
+            parts.conversation.touch_head(
                 group_id,
                 conversation_id,
                 changed_at=changed_at,
@@ -119,7 +119,7 @@ def update_conversation(
                 titled=change.has_title,
             ),
             *([] if is_owner else [member]),
-            *([table.write.change_conversation(group_id, conversation_id, attributes)] if attributes else []),
+            *([parts.conversation.change(changed.conversation, names)] if names else []),
         ]
         try:
             table.commit(writes)
@@ -127,19 +127,18 @@ def update_conversation(
             continue
         if change.has_title:
             table.cache.forget(conversation_id)
-        return _changed(loaded.details, change, changed_at)
+        return changed
     raise UnavailableError("the conversation is busy; try again")
 
 
-def _attributes(change: Change) -> dict[str, dict[str, Any] | None]:
-    attributes: dict[str, dict[str, Any] | None] = {}
-    if change.has_title:
-        attributes["title"] = None if change.title is None else items.text(change.title)
-    if change.tags is not None:
-        attributes["tags"] = items.tags_attribute(change.tags)
-    if change.metadata is not None:
-        attributes["metadata"] = items.text(change.metadata)
-    return attributes
+def _attributes(change: Change) -> list[str]:
+    """Return the names of the attributes that the change replaces."""
+    replaced = {
+        "title": change.has_title,
+        "tags": change.tags is not None,
+        "metadata": change.metadata is not None,
+    }
+    return [name for name, is_replaced in replaced.items() if is_replaced]
 
 
 def _changed(shown: ConversationDetails, change: Change, changed_at: str) -> ConversationDetails:

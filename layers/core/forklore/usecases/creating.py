@@ -7,11 +7,10 @@ from typing import Generic, TypeVar
 
 from forklore.domain.model import Caller
 from forklore.errors import ForbiddenError, ForkLimitError, NotFoundError, UnavailableError
-from forklore.storage import items
 from forklore.storage.cache import CachedConversation
-from forklore.storage.connection import ConditionFailed, Write
+from forklore.storage.parts import ConditionFailed, Part, PartKind
+from forklore.storage.parts.group import FORKS_MAX
 from forklore.storage.table import Table
-from forklore.storage.writes import FORKS_MAX, GROUP, IDEMPOTENCY, MAKING, MEMBER, PARENT, POINTER
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, raise_if_recorded
 
 ATTEMPTS_MAX = 8
@@ -28,7 +27,7 @@ class PreparedCreation(Generic[T]):
     conversation_id, facts: what this process then knows, so that the next request need not read it.
     """
 
-    writes: Sequence[Write]
+    parts: Sequence[Part]
     answer: T
     conversation_id: str
     cached: CachedConversation
@@ -68,7 +67,7 @@ def create(
         if plan is None:
             break
         try:
-            table.commit(plan.writes)
+            table.commit(plan.parts)
         except ConditionFailed as refused:
             match _judge(table, refused, caller=caller, idempotency_key=idempotency_key, nonce=nonce):
                 case _Verdict.OURS:
@@ -94,20 +93,30 @@ def _judge(
     idempotency_key: IdempotencyKey | None,
     nonce: str,
 ) -> _Verdict:
-    for name, item in refused.failed.items():
-        if name == IDEMPOTENCY:
-            raise_if_recorded(table, idempotency_key, refused, caller=caller)
-        elif name == POINTER:
-            mine = item is not None and items.nonce(item) == nonce
-            return _Verdict.OURS if mine else _Verdict.TAKEN
-        elif name == MEMBER:
-            raise ForbiddenError("the membership was taken away") from refused
-        elif name == MAKING and item is not None and items.group(item).is_live:
-            return _Verdict.OURS if items.nonce(item) == nonce else _Verdict.TAKEN
-        elif name == GROUP and item is not None and items.group(item).never_live:
-            raise UnavailableError("what was begun under this id is still being cleared; try again")
-        elif name in (GROUP, PARENT) and (item is None or not items.group(item).is_live):
-            raise NotFoundError("the conversation is deleted") from refused
-        elif name == GROUP and item is not None and items.group(item).forks >= FORKS_MAX:
-            raise ForkLimitError(f"a fork tree has at most {FORKS_MAX + 1} conversations") from refused
+    for kind in refused.kinds:
+        match kind:
+            case PartKind.IDEMPOTENCY:
+                raise_if_recorded(table, idempotency_key, refused, caller=caller)
+            case PartKind.POINTER:
+                return _Verdict.OURS if refused.has_nonce(kind, nonce) else _Verdict.TAKEN
+            case PartKind.MEMBER:
+                raise ForbiddenError("the membership was taken away") from refused
+            case PartKind.CREATING_GROUP:
+                group = refused.group(kind)
+                if group is not None and group.is_live:
+                    return _Verdict.OURS if refused.has_nonce(kind, nonce) else _Verdict.TAKEN
+            case PartKind.GROUP:
+                group = refused.group()
+                if group is not None and group.never_live:
+                    raise UnavailableError("what was begun under this id is still being cleared; try again")
+                if group is None or not group.is_live:
+                    raise NotFoundError("the conversation is deleted") from refused
+                if group.forks >= FORKS_MAX:
+                    raise ForkLimitError(
+                        f"a fork tree has at most {FORKS_MAX + 1} conversations"
+                    ) from refused
+            case PartKind.PARENT_GROUP:
+                parent = refused.group(kind)
+                if parent is None or not parent.is_live:
+                    raise NotFoundError("the conversation is deleted") from refused
     return _Verdict.CHANGED

@@ -15,13 +15,13 @@ from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
-from forklore.domain.model import Caller
+from forklore.domain.model import Caller, JobKind
 from forklore.domain.tree import Group, State
 from forklore.errors import NotFoundError, UnavailableError, brief
-from forklore.storage.connection import ConditionFailed, Write
+from forklore.storage import parts
+from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.storage.writes import CREATION, GROUP, HEAD, JOB, POINTER, TRANSFER
 from forklore.usecases.heads import all_child_keys, all_head_ids, child_keys_now
 from forklore.usecases.loading import LookUp, look_up
 
@@ -39,9 +39,6 @@ GUARDED_AT_ONCE = 50
 SWEPT_MAX = 10_000
 """Jobs looked at in one sweep."""
 ANNOUNCE_ALL_SECONDS = 15.0
-DELETION = "delete"
-JOB_KINDS = (DELETION, CREATION, TRANSFER)
-"""Every kind of JOB that a tree may have; the end of its deletion is the end of them all."""
 
 T = TypeVar("T")
 
@@ -86,8 +83,8 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
         try:
             table.commit(
                 [
-                    table.write.mark_deleted(GROUP, group_id, at=at, owner=owner),
-                    table.write.put_job(JOB, DELETION, group_id, at=at),
+                    parts.group.mark_deleted(group_id, at=at, owner=owner),
+                    parts.job.put(JobKind.DELETION, group_id, at=at),
                 ]
             )
         except ConditionFailed:  # it has another owner now, or its tombstone
@@ -166,8 +163,8 @@ def _bury_children(table: Table, child_keys: Sequence[Key]) -> dict[str, bool]:
         return _commit_if_so(  # if not, it is dying or gone
             table,
             [
-                table.write.mark_deleted(GROUP, child, at=at),
-                table.write.put_job(JOB, DELETION, child, at=at),
+                parts.group.mark_deleted(child, at=at),
+                parts.job.put(JobKind.DELETION, child, at=at),
             ],
         )
 
@@ -221,13 +218,13 @@ def _close_conversations(table: Table, heads: Sequence[_Head]) -> None:
 
 def _close_some(table: Table, heads: Sequence[_Head]) -> None:
     now_s = table.now_s()
-    writes: list[Write] = []
-    for at, head in enumerate(heads):
-        writes += [
-            table.write.put_retired(f"{POINTER}{at}", head.conversation_id, now_s=now_s),
-            table.write.delete(f"{HEAD}{at}", keys.head(head.group_id, head.conversation_id)),
+    closing: list[Part] = []
+    for head in heads:
+        closing += [
+            parts.conversation.retire_id(head.conversation_id, now_s=now_s),
+            parts.conversation.delete_head(head.group_id, head.conversation_id),
         ]
-    table.commit(writes)
+    table.commit(closing)
 
 
 # The worker
@@ -256,12 +253,13 @@ def run_deletion(
 
 def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | None:
     """Do what can be done. Return in how many seconds to go on; None when nothing is left."""
-    job, pointer = keys.job(DELETION, group_id), keys.pointer(group_id)
+    job, pointer = keys.job(JobKind.DELETION, group_id), keys.pointer(group_id)
     found = table.get([keys.group(group_id), job, pointer])
     group = found.group(group_id)
     if group is None:
         if job in found:
-            _commit_if_so(table, [table.write.check_no_group(group_id), table.write.delete(JOB, job)])
+            gone = parts.group.check_absent(group_id)
+            _commit_if_so(table, [gone, parts.job.delete(JobKind.DELETION, group_id)])
         return None
     if group.state is not State.DELETING:
         return None
@@ -341,8 +339,7 @@ def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
         table.delete(unwanted)
         return
     for some in _in_parts(unwanted, GUARDED_AT_ONCE):
-        deletes = [table.write.delete(str(at), key) for at, key in enumerate(some)]
-        table.commit([table.write.check_deleting(group), *deletes])
+        table.commit([parts.group.check_deleting(group), *parts.group.erase(some)])
 
 
 def _end(table: Table, group: Group) -> None:
@@ -351,17 +348,17 @@ def _end(table: Table, group: Group) -> None:
     So its parent counts one less once, and never before the CHILD has gone.
     """
     last = [
-        table.write.delete_group(group),
-        *(table.write.delete(kind, keys.job(kind, group.group_id)) for kind in JOB_KINDS),
+        parts.group.delete(group),
+        *(parts.job.delete(kind, group.group_id) for kind in JobKind),
     ]
     if group.child_key is None or group.never_live:  # a child is listed and counted when it comes to life
         _commit_if_so(table, last)
         return
     table.delete([group.child_key])
     try:
-        table.commit([*last, table.write.count_child_no_more(group.child_key.partition)])
+        table.commit([*last, parts.group.uncount_child(group.child_key.partition)])
     except ConditionFailed as refused:
-        if GROUP not in refused.failed:
+        if not refused.has(PartKind.GROUP):
             _commit_if_so(table, last)  # the parent is gone
 
 
@@ -391,12 +388,12 @@ def sweep(
     """
     alone = _Alone(report)
     found: list[_Job] = []
-    for kind in (DELETION, TRANSFER):
+    for kind in (JobKind.DELETION, JobKind.TRANSFER):
         jobs = _jobs(table, kind, alone)
         free = [job.group_id for job in jobs if job.leased_until_ms <= table.now_ms()]
-        queue.announce(free, kind=None if kind == DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)
+        queue.announce(free, kind=None if kind is JobKind.DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)
         found += jobs
-    creations = _jobs(table, CREATION, alone)
+    creations = _jobs(table, JobKind.CREATION, alone)
     for job in creations:
         with alone.each():
             if _give_up_creation(table, job.group_id):
@@ -438,7 +435,7 @@ class _Job:
     leased_until_ms: int
 
 
-def _jobs(table: Table, kind: str, alone: _Alone) -> list[_Job]:
+def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
     """Return the work of a kind that is in progress."""
     found: list[_Job] = []
     for job in table.read.jobs(kind, limit=SWEPT_MAX):
@@ -461,11 +458,10 @@ def _give_up_creation(table: Table, group_id: str) -> bool:
 
     The id is freed, so that the same request can be sent again.
     """
-    job = keys.job(CREATION, group_id)
     group = table.get([keys.group(group_id)]).group(group_id)
     if group is None or group.state is not State.CREATING:
-        still = table.write.check_no_group(group_id, but=State.CREATING)
-        _commit_if_so(table, [still, table.write.delete(JOB, job)])
+        still = parts.group.check_not_creating(group_id)
+        _commit_if_so(table, [still, parts.job.delete(JobKind.CREATION, group_id)])
         return False
     if table.now_ms() - ids.milliseconds(group.created_at) <= CREATION_SECONDS_MAX * 1000:
         return False
@@ -473,10 +469,10 @@ def _give_up_creation(table: Table, group_id: str) -> bool:
     return _commit_if_so(
         table,
         [
-            table.write.bury_unborn(group, at=at),
-            table.write.delete(POINTER, keys.pointer(group_id)),
-            table.write.delete(CREATION, job),
-            table.write.put_job(JOB, DELETION, group_id, at=at),
+            parts.group.mark_never_live(group, at=at),
+            parts.conversation.free_id(group_id),
+            parts.job.delete(JobKind.CREATION, group_id),
+            parts.job.put(JobKind.DELETION, group_id, at=at),
         ],
     )
 
@@ -485,10 +481,10 @@ def _now(table: Table) -> str:
     return ids.timestamp(table.now_ms())
 
 
-def _commit_if_so(table: Table, writes: Sequence[Write]) -> bool:
-    """Write all if every condition holds; tell whether it did."""
+def _commit_if_so(table: Table, wanted: Sequence[Part]) -> bool:
+    """Write all parts if every condition holds; tell whether it did."""
     try:
-        table.commit(writes)
+        table.commit(wanted)
     except ConditionFailed:
         return False
     return True

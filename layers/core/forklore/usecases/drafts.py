@@ -12,10 +12,11 @@ from forklore.domain.jsontext import JsonText, escaped_size
 from forklore.domain.model import Caller, Channel, Entry, Head, Metrics, Tip, TokenUsage
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import ConflictError, PayloadTooLargeError
-from forklore.storage import items
-from forklore.storage.connection import ConditionFailed, Write
+from forklore.storage import parts
+from forklore.storage.parts import ConditionFailed, Part, PartKind
+from forklore.storage.parts.context import ContextMove
+from forklore.storage.parts.conversation import HeadMove
 from forklore.storage.table import Table
-from forklore.storage.writes import ContextMove, HeadMove, entry_name, is_entry
 from forklore.usecases import views
 
 ENTRY_BYTES_MAX = 2_500_000
@@ -200,27 +201,18 @@ def head_move(
     )
 
 
-def write_batch(table: Table, batch: Batch, *, group_id: str, nonce: str) -> list[Write]:
-    """Return the writes of the entries and their chunks.
+def batch_parts(batch: Batch, *, group_id: str, nonce: str) -> list[Part]:
+    """Return the parts that put the entries and their chunks.
 
     Raises PayloadTooLargeError when they do not fit into one transaction.
     """
-    writes: list[Write] = []
-    size = 0
-    for at, entry in enumerate(batch.entries):
-        parts = table.write.put_entry(
-            group_id,
-            entry,
-            name=entry_name(at),
-            nonce=nonce,
-            escaped_bytes=_answer_bytes(entry),
-        )
-        written = [part.request["Put"]["Item"] for part in parts]
-        size += sum(len(item.get(body, {}).get("B", b"")) for item in written for body in ("body", "data"))
-        writes += parts
-    if size > TRANSACTION_BYTES_MAX or len(writes) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
+    puts: list[Part] = []
+    for entry in batch.entries:
+        puts += parts.entry.put(group_id, entry, nonce=nonce, escaped_bytes=_answer_bytes(entry))
+    size = parts.entry.body_bytes(puts)
+    if size > TRANSACTION_BYTES_MAX or len(puts) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
-    return writes
+    return puts
 
 
 def _answer_bytes(entry: Entry) -> int:
@@ -230,15 +222,16 @@ def _answer_bytes(entry: Entry) -> int:
     return ENVELOPE_BYTES + sum(map(escaped_size, texts))
 
 
-def write_context(
-    table: Table, batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
-) -> list[Write]:
-    """Return the move of the client's CTX over the batch's context entries; nothing without any.
+def context_parts(
+    batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
+) -> list[Part]:
+    """Return the part that moves the client's CTX over the context entries; nothing without any.
 
-    epoch: the latest that is known. Where the entries join an inherited epoch, CTX begins where that does.
+    epoch: the latest that is known. If the entries join an inherited epoch, CTX begins where that
+    epoch does.
     """
     move = context_move(batch, group_id=group_id, conversation_id=conversation_id, caller=caller, epoch=epoch)
-    return [table.write.move_context(move)] if move else []
+    return [parts.context.append(move)] if move else []
 
 
 def epoch_after(batch: Batch, epoch: Epoch) -> Epoch:
@@ -275,7 +268,4 @@ def context_move(
 
 def is_own_first_attempt(refused: ConditionFailed, nonce: str) -> bool:
     """Tell whether the entries are there because this very transaction was sent twice."""
-    return any(
-        is_entry(name) and item is not None and items.nonce(item) == nonce
-        for name, item in refused.failed.items()
-    )
+    return refused.has_nonce(PartKind.ENTRY, nonce)

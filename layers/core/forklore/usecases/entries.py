@@ -27,26 +27,25 @@ from forklore.errors import (
     NotFoundError,
     UnavailableError,
 )
-from forklore.storage import items
+from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
-from forklore.storage.connection import ConditionFailed
 from forklore.storage.items import StoredEntry
+from forklore.storage.parts import ConditionFailed, PartKind
 from forklore.storage.table import Table
-from forklore.storage.writes import CONTEXT, HEAD, IDEMPOTENCY, MEMBER, is_entry
 from forklore.usecases import views
 from forklore.usecases.children import ChildRequest, start_child
 from forklore.usecases.creating import PreparedCreation, create
 from forklore.usecases.drafts import (
     Draft,
+    batch_parts,
     check_fits,
+    context_parts,
     epoch_after,
     has_context,
     head_move,
     is_own_first_attempt,
     mint_batch,
     require_match,
-    write_batch,
-    write_context,
 )
 from forklore.usecases.forks import ForkRequest, fork_with_entries
 from forklore.usecases.idempotency import (
@@ -59,7 +58,7 @@ from forklore.usecases.idempotency import (
     record_entries,
 )
 from forklore.usecases.loading import LoadedConversation, TreeExtras, look_up
-from forklore.usecases.roots import plan_root, write_root
+from forklore.usecases.roots import plan_root, root_parts
 from forklore.usecases.views import Filter, Latest
 
 ATTEMPTS_MAX = 64
@@ -275,7 +274,7 @@ class _Appending:
             self._table, request.idempotency_key, group_id=self._id, conversation_id=self._id, entries=entries
         )
         return PreparedCreation(
-            [*record, *write_root(self._table, root, nonce=nonce)], entries, self._id, root.cached
+            [*record, *root_parts(self._table, root, nonce=nonce)], entries, self._id, root.cached
         )
 
     def _append(self, cached: CachedConversation) -> list[Entry]:
@@ -296,13 +295,14 @@ class _Appending:
             **where,
         )
         minimum = AccessLevel.WRITER
+        title = batch.title if move.titles else None
         writes = [
             *record_entries(table, request.idempotency_key, entries=batch.entries, **where),
-            *write_batch(table, batch, group_id=cached.group_id, nonce=self._nonce),
-            table.write.move_head(move),
-            *([] if is_owner else [table.write.check_member(cached.group_id, caller.user_id, minimum)]),
-            *write_context(table, batch, caller=caller, epoch=epoch, **where),
-            *([table.write.set_title(title=batch.title, **where)] if move.titles and batch.title else []),
+            *batch_parts(batch, group_id=cached.group_id, nonce=self._nonce),
+            parts.conversation.move_head(move),
+            *([] if is_owner else [parts.member.check(cached.group_id, caller.user_id, minimum)]),
+            *context_parts(batch, caller=caller, epoch=epoch, **where),
+            *([parts.conversation.set_title(title=title, **where)] if title else []),
         ]
         try:
             table.commit(writes)
@@ -323,21 +323,24 @@ class _Appending:
         Raises what the caller is told when the refusal is final.
         """
         table, request = self._table, self._request
-        for name, item in refused.failed.items():
-            if name == IDEMPOTENCY:
-                raise_if_recorded(table, request.idempotency_key, refused, caller=self._caller)
-            elif is_entry(name):
-                return cached
-            elif name == HEAD:
-                if item is None:
-                    table.cache.forget(self._id)
-                    return None
-                head = items.head(item)
-                return replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
-            elif name == MEMBER:
-                raise ForbiddenError("this needs the access level 'writer'") from refused
-            elif name == CONTEXT and item is not None and self._caller.client_id:
-                return cached.with_epoch(self._caller.client_id, items.context(item).epoch)
+        for kind in refused.kinds:
+            match kind:
+                case PartKind.IDEMPOTENCY:
+                    raise_if_recorded(table, request.idempotency_key, refused, caller=self._caller)
+                case PartKind.ENTRY:
+                    return cached
+                case PartKind.HEAD:
+                    head = refused.head()
+                    if head is None:
+                        table.cache.forget(self._id)
+                        return None
+                    return replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
+                case PartKind.MEMBER:
+                    raise ForbiddenError("this needs the access level 'writer'") from refused
+                case PartKind.CONTEXT:
+                    epoch = refused.epoch()
+                    if epoch is not None and self._caller.client_id:
+                        return cached.with_epoch(self._caller.client_id, epoch)
         return cached
 
 

@@ -22,6 +22,7 @@ from forklore.domain.model import (
 )
 from forklore.domain.paging import RangeRead, Window
 from forklore.errors import ConflictError, InvalidCursorError, NotFoundError, ValidationError, brief
+from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
 from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
@@ -29,14 +30,14 @@ from forklore.usecases import views
 from forklore.usecases.creating import PreparedCreation, create
 from forklore.usecases.drafts import (
     Draft,
+    batch_parts,
+    context_parts,
     epoch_after,
     first_epoch,
     has_context,
     head_over,
     mint_batch,
     require_match,
-    write_batch,
-    write_context,
 )
 from forklore.usecases.idempotency import (
     IdempotencyKey,
@@ -186,13 +187,13 @@ def _decide(
         else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=shown)
     )
     is_owner = caller.user_id == head.owner
-    member = [] if is_owner else [table.write.check_member(group_id, caller.user_id, AccessLevel.WRITER)]
+    member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
     writes = [
         *record,
-        *table.write.put_fork(fork, head, path, nonce=nonce, now_s=table.now_s()),
+        *parts.group.put_fork(fork, head, path, nonce=nonce, now_s=table.now_s()),
         *member,
-        *write_batch(table, batch, group_id=group_id, nonce=nonce),
-        *write_context(table, batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
+        *batch_parts(batch, group_id=group_id, nonce=nonce),
+        *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
     ]
     client, is_known = caller.client_id, has_context(request.drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller, Entry
 from forklore.domain.tree import IdempotencyRecord
 from forklore.errors import IdempotencyMismatchError
-from forklore.storage.connection import ConditionFailed, Write
+from forklore.storage import parts
 from forklore.storage.found import Found
+from forklore.storage.parts import ConditionFailed, Part
 from forklore.storage.table import Table
-from forklore.storage.writes import IDEMPOTENCY
 from forklore.usecases.loading import look_up
 
 NO_GROUP = ""
@@ -47,14 +47,14 @@ def keys_of(idempotency_key: IdempotencyKey | None) -> list[Key]:
 
 def record_answer(
     table: Table, idempotency_key: IdempotencyKey | None, *, group_id: str, conversation_id: str, answer: Any
-) -> list[Write]:
-    """Return the write that remembers the answer; nothing without a key."""
+) -> list[Part]:
+    """Return the part that remembers the answer; nothing without a key."""
     if idempotency_key is None:
         return []
     record = IdempotencyRecord(
         idempotency_key.request_hash, group_id, conversation_id, (), idempotency_key.render(answer)
     )
-    return [table.write.put_idempotency_record(idempotency_key.key, record, now_s=table.now_s())]
+    return [parts.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
 
 
 def record_entries(
@@ -65,16 +65,16 @@ def record_entries(
     conversation_id: str,
     entries: Sequence[Entry],
     note: str = "",
-) -> list[Write]:
-    """Return the write that remembers which entries were appended; they never change, so no copy is kept.
+) -> list[Part]:
+    """Return the part that remembers which entries were appended; nothing without a key.
 
-    note: what else the answer says.
+    Entries never change, so no copy of them is kept. note: what else the answer says.
     """
     if idempotency_key is None:
         return []
     ids = tuple(entry.entry_id for entry in entries)
     record = IdempotencyRecord(idempotency_key.request_hash, group_id, conversation_id, ids, note)
-    return [table.write.put_idempotency_record(idempotency_key.key, record, now_s=table.now_s())]
+    return [parts.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
 
 
 def raise_if_answered(
@@ -88,8 +88,14 @@ def raise_if_answered(
     if idempotency_key is None:
         return
     record = found.idempotency_record(idempotency_key.key, now_s=table.now_s())
-    if record is None:
-        return
+    if record is not None:
+        _answer_again(table, idempotency_key, record, caller=caller)
+
+
+def _answer_again(
+    table: Table, idempotency_key: IdempotencyKey, record: IdempotencyRecord, *, caller: Caller
+) -> NoReturn:
+    """Raise what `raise_if_answered` raises for this request's record."""
     conversation_id = record.conversation_id
     existed = record.group_id != NO_GROUP
     shown = look_up(table, conversation_id, caller=caller, existed=existed)
@@ -104,9 +110,9 @@ def raise_if_recorded(
     table: Table, idempotency_key: IdempotencyKey | None, refused: ConditionFailed, *, caller: Caller
 ) -> None:
     """Raise as `raise_if_answered` does, if it is this request's record that refused a transaction."""
-    item = refused.failed.get(IDEMPOTENCY)
-    if idempotency_key is not None and item is not None:
-        raise_if_answered(table, idempotency_key, Found({idempotency_key.key: item}), caller=caller)
+    record = refused.idempotency_record(now_s=table.now_s())
+    if idempotency_key is not None and record is not None:
+        _answer_again(table, idempotency_key, record, caller=caller)
 
 
 def entries_again(table: Table, record: IdempotencyRecord) -> list[Entry]:

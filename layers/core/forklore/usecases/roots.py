@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from forklore.domain import access, ids
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.model import Caller, Conversation, Head, StartedBy, Tip
+from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
-from forklore.storage.connection import Write
+from forklore.storage.parts import Part
 from forklore.storage.table import Table
 from forklore.usecases.drafts import (
     Batch,
     Draft,
+    batch_parts,
+    context_parts,
     epoch_after,
     has_context,
     head_over,
     mint_batch,
-    write_batch,
-    write_context,
 )
 
 
@@ -25,13 +26,13 @@ from forklore.usecases.drafts import (
 class Root:
     """The first conversation of a tree, and the entries it begins with.
 
-    writes: those of the entries. facts: what is known of it once it is made.
+    parts: those that write the entries. cached: what is known of it once it is made.
     """
 
     conversation: Conversation
     head: Head
     batch: Batch
-    writes: list[Write]
+    parts: list[Part]
     cached: CachedConversation
 
 
@@ -67,13 +68,13 @@ def plan_root(
     )
     head = Head(owner=owner or caller.user_id, changed_at=root.created_at, untitled=root.title is None)
     where = {"group_id": conversation_id, "conversation_id": conversation_id}
-    writes = [
-        *write_batch(table, batch, group_id=conversation_id, nonce=nonce),
-        *write_context(table, batch, caller=caller, epoch=NO_EPOCH, **where),
+    entry_parts = [
+        *batch_parts(batch, group_id=conversation_id, nonce=nonce),
+        *context_parts(batch, caller=caller, epoch=NO_EPOCH, **where),
     ]
     head = head_over(head, batch)
     cached = new_root_facts(caller, root, head, epoch_after(batch, NO_EPOCH))
-    return Root(root, head, batch, writes, cached)
+    return Root(root, head, batch, entry_parts, cached)
 
 
 def new_root_facts(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> CachedConversation:
@@ -81,7 +82,7 @@ def new_root_facts(caller: Caller, root: Conversation, head: Head, epoch: Epoch)
     return CachedConversation.of(root, head, ((caller.client_id, epoch),) if caller.client_id else ())
 
 
-def write_root(table: Table, root: Root, *, nonce: str) -> list[Write]:
-    """Return the writes of a tree that is its owner's alone."""
-    tree = table.write.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
-    return [*tree, *root.writes]
+def root_parts(table: Table, root: Root, *, nonce: str) -> list[Part]:
+    """Return the parts that make a tree whose only member is its owner."""
+    tree = parts.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
+    return [*tree, *root.parts]

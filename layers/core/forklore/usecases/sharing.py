@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from forklore.domain import access, ids, keys
+from forklore.domain import access, ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller, Transfer
 from forklore.domain.tree import Member
@@ -15,10 +15,10 @@ from forklore.errors import (
     UnavailableError,
     ValidationError,
 )
-from forklore.storage import items
-from forklore.storage.connection import ConditionFailed, Write
+from forklore.storage import parts
+from forklore.storage.parts import ConditionFailed, Part, PartKind
+from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.storage.table import Table
-from forklore.storage.writes import MEMBERS_MAX, TARGET
 from forklore.usecases.idempotency import (
     IdempotencyKey,
     keys_of,
@@ -90,7 +90,7 @@ def share_conversation(
     """
     nonce = table.nonce()
 
-    def change(seen: _Seen) -> tuple[list[Write], Membership]:
+    def change(seen: _Seen) -> tuple[list[Part], Membership]:
         group = seen.loaded.group
         access.require_grant(seen.level, level)
         if seen.target is not None:
@@ -99,23 +99,18 @@ def share_conversation(
             raise MemberLimitError(f"a fork tree has at most {MEMBERS_MAX} members")
         member = Member(user_id, level, ids.timestamp(table.now_ms()))
         made = Membership(conversation_id, member)
-        mine = items.user_tree_item(
-            group.group_id, user_id, created_at=group.created_at, is_child=group.is_child
-        )
         record = record_answer(
             table, idempotency_key, group_id=group.group_id, conversation_id=conversation_id, answer=made
         )
         writes = [
             *record,
-            *_allowed(table, seen, caller, target=user_id, by=1),
-            table.write.put_new(TARGET, items.member_item(group.group_id, member, nonce=nonce)),
-            table.write.put("user-tree", mine),
+            *_allowed(seen, caller, target=user_id, by=1),
+            *parts.member.add(group, member, nonce=nonce),
         ]
         return writes, made
 
     def is_done(refused: ConditionFailed) -> bool:
-        item = refused.failed.get(TARGET)
-        return item is not None and items.nonce(item) == nonce
+        return refused.has_nonce(PartKind.CHANGED_MEMBER, nonce)
 
     return _change_members(
         table, caller, conversation_id, user_id, change, idempotency_key=idempotency_key, is_done=is_done
@@ -131,14 +126,14 @@ def update_membership(
     old and the new level, ValidationError for the owner's own membership.
     """
 
-    def change(seen: _Seen) -> tuple[list[Write], Membership]:
+    def change(seen: _Seen) -> tuple[list[Part], Membership]:
         access.require(seen.level, AccessLevel.MANAGER)
         member = seen.require_target()
         access.require_grant(seen.level, member.level, level)
         group_id = seen.loaded.group.group_id
         writes = [
-            *_allowed(table, seen, caller, target=user_id, by=0),
-            table.write.set_level(group_id, user_id, was=member.level, level=level),
+            *_allowed(seen, caller, target=user_id, by=0),
+            parts.member.change_level(group_id, user_id, was=member.level, level=level),
         ]
         return writes, Membership(conversation_id, Member(user_id, level, member.created_at))
 
@@ -152,7 +147,7 @@ def remove_membership(table: Table, *, caller: Caller, conversation_id: str, use
     member's level, ValidationError for the owner's own membership.
     """
 
-    def change(seen: _Seen) -> tuple[list[Write], None]:
+    def change(seen: _Seen) -> tuple[list[Part], None]:
         is_own = caller.user_id == user_id
         if not is_own:
             access.require(seen.level, AccessLevel.MANAGER)
@@ -160,18 +155,14 @@ def remove_membership(table: Table, *, caller: Caller, conversation_id: str, use
         if not is_own:
             access.require_grant(seen.level, member.level)
         writes = [
-            *_allowed(table, seen, caller, target=user_id, by=-1),
-            table.write.delete_member(group.group_id, user_id, was=member.level),
-            table.write.delete(
-                "user-tree",
-                keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child),
-            ),
-            *_drop_transfer(table, seen, user_id),
+            *_allowed(seen, caller, target=user_id, by=-1),
+            *parts.member.remove(group, user_id, was=member.level),
+            *_no_transfer_to(seen, user_id),
         ]
         return writes, None
 
     def is_done(refused: ConditionFailed) -> bool:
-        return TARGET in refused.failed and refused.failed[TARGET] is None
+        return refused.is_absent(PartKind.CHANGED_MEMBER)
 
     _change_members(table, caller, conversation_id, user_id, change, is_done=is_done)
 
@@ -206,7 +197,7 @@ def _change_members(
     caller: Caller,
     conversation_id: str,
     user_id: str,
-    change: Callable[[_Seen], tuple[list[Write], T]],
+    change: Callable[[_Seen], tuple[list[Part], T]],
     *,
     idempotency_key: IdempotencyKey | None = None,
     is_done: Callable[[ConditionFailed], bool] = _never,
@@ -253,19 +244,19 @@ def _see(
     return _Seen(loaded, loaded.level, target, found.found.transfer_of_group(group_id))
 
 
-def _allowed(table: Table, seen: _Seen, caller: Caller, *, target: str, by: int) -> list[Write]:
+def _allowed(seen: _Seen, caller: Caller, *, target: str, by: int) -> list[Part]:
     """Return what holds the change to the level that it was allowed by, and counts the members."""
     group_id, user_id = seen.loaded.group.group_id, caller.user_id
     is_owner = seen.level is AccessLevel.OWNER
     checks_itself = is_owner or user_id == target  # by GROUP's owner, or the membership that is written
     return [
-        table.write.change_members(group_id, by=by, owner=user_id if is_owner else None, target=target),
-        *([] if checks_itself else [table.write.check_member(group_id, user_id, AccessLevel.MANAGER)]),
+        parts.group.change_members(group_id, by=by, owner=user_id if is_owner else None, target=target),
+        *([] if checks_itself else [parts.member.check(group_id, user_id, AccessLevel.MANAGER)]),
     ]
 
 
-def _drop_transfer(table: Table, seen: _Seen, user_id: str) -> list[Write]:
+def _no_transfer_to(seen: _Seen, user_id: str) -> list[Part]:
     """Return what ends a pending transfer to the user, or holds that there is none."""
     if seen.transfer is not None and seen.transfer.to_user_id == user_id:
-        return table.write.delete_transfer(seen.transfer)
-    return [table.write.check_no_transfer_to(seen.loaded.group.group_id, user_id)]
+        return parts.transfer.delete(seen.transfer)
+    return [parts.transfer.check_none_to(seen.loaded.group.group_id, user_id)]

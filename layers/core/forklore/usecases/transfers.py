@@ -14,7 +14,7 @@ from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import ListKey
-from forklore.domain.model import Caller, Transfer
+from forklore.domain.model import Caller, JobKind, Transfer
 from forklore.domain.tree import Group
 from forklore.errors import (
     BadRequestError,
@@ -24,11 +24,10 @@ from forklore.errors import (
     UnavailableError,
     brief,
 )
-from forklore.storage import items
-from forklore.storage.connection import ConditionFailed
+from forklore.storage import parts
+from forklore.storage.parts import ConditionFailed, PartKind
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.storage.writes import GROUP, TRANSFER, head_name
 from forklore.usecases.heads import all_head_owners
 from forklore.usecases.idempotency import (
     IdempotencyKey,
@@ -110,16 +109,16 @@ def request_transfer(
         )
         writes = [
             *record,
-            *table.write.put_transfer(transfer, nonce=nonce),
-            table.write.check_owner(group_id, caller.user_id),
-            table.write.check_member(group_id, new_owner, AccessLevel.READER),
+            *parts.transfer.put(transfer, nonce=nonce),
+            parts.group.check_owner(group_id, caller.user_id),
+            parts.member.check(group_id, new_owner, AccessLevel.READER),
         ]
         try:
             table.commit(writes)
         except ConditionFailed as refused:
-            mine = refused.failed.get(TRANSFER)
-            if mine is not None and items.nonce(mine) == nonce:
-                return items.transfer(mine)
+            mine = refused.transfer()
+            if mine is not None and refused.has_nonce(PartKind.TRANSFER, nonce):
+                return mine
             raise_if_recorded(table, idempotency_key, refused, caller=caller)
             continue
         return transfer
@@ -188,7 +187,7 @@ def delete_transfer(table: Table, *, caller: Caller, transfer_id: str) -> None:
     if caller.user_id not in (transfer.from_user_id, transfer.to_user_id):
         raise ForbiddenError("only the sender and the recipient may end a transfer")
     try:
-        table.commit(table.write.delete_transfer(transfer))
+        table.commit(parts.transfer.delete(transfer))
     except ConditionFailed as refused:
         # It is gone: ended by this request's first attempt or by the other party, or accepted meanwhile.
         group = _group(table, transfer.group_id)
@@ -227,7 +226,7 @@ def accept_transfer(
         )
         try:
             at = ids.timestamp(table.now_s() * 1000)
-            table.commit([*record, *table.write.accept_transfer(transfer, nonce=nonce, at=at)])
+            table.commit([*record, *parts.transfer.accept(transfer, nonce=nonce, at=at)])
         except ConditionFailed as refused:
             if not _is_own_acceptance(table, transfer, nonce):
                 raise_if_recorded(table, idempotency_key, refused, caller=caller)
@@ -254,14 +253,14 @@ def finish_rewriting(table: Table, group_id: str) -> None:
     group = _group(table, group_id)
     if group is None or not group.is_live or group.rewriting is None:
         with contextlib.suppress(ConditionFailed):  # a transfer was accepted just now, and has this job to do
-            table.commit(table.write.forget_rewriting(group_id))
+            table.commit(parts.transfer.forget_rewriting(group_id))
         return
     heads = all_head_owners(table, group)
     behind = (conversation_id for conversation_id, owner in heads if owner == group.rewriting)
     with contextlib.suppress(ConditionFailed):  # another one has finished first
         while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):
             _rewrite(table, group, conversation_ids)
-        table.commit(table.write.end_rewriting(group))
+        table.commit(parts.transfer.end_rewriting(group))
 
 
 def run_rewriting(table: Table, queue: Queue, group_id: str, *, lease: str | None = None) -> bool:
@@ -280,7 +279,7 @@ def run_rewriting(table: Table, queue: Queue, group_id: str, *, lease: str | Non
 
 def announce_rewriting(queue: Queue, group_id: str, *, lease: str | None = None, delay_s: int = 0) -> None:
     """Tell the worker to go on with a tree's rewriting."""
-    queue.announce([group_id], kind=TRANSFER, lease=lease, delay_s=delay_s)
+    queue.announce([group_id], kind=JobKind.TRANSFER, lease=lease, delay_s=delay_s)
 
 
 def _rewrite(table: Table, group: Group, conversation_ids: list[str]) -> None:
@@ -288,11 +287,11 @@ def _rewrite(table: Table, group: Group, conversation_ids: list[str]) -> None:
     left = conversation_ids
     while left:
         try:
-            table.commit(table.write.rewrite_owner(group, left))
+            table.commit(parts.transfer.rewrite_heads(group, left))
         except ConditionFailed as refused:
-            if GROUP in refused.failed:
+            if refused.has(PartKind.GROUP):
                 raise
             # These name the owner already, or are gone.
-            left = [one for one in left if head_name(one) not in refused.failed]
+            left = [one for one in left if not refused.has(PartKind.HEAD, one)]
         else:
             return

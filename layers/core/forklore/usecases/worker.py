@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from forklore.domain import ids, keys
+from forklore.domain.model import JobKind
 from forklore.errors import UnavailableError
-from forklore.storage import items
-from forklore.storage.connection import ConditionFailed
+from forklore.storage import parts
+from forklore.storage.parts import ConditionFailed
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.storage.writes import JOB, TRANSFER
-from forklore.usecases.deletion import DELETION, RETRY_SECONDS, WAIT_SECONDS, run_deletion
+from forklore.usecases.deletion import RETRY_SECONDS, WAIT_SECONDS, run_deletion
 from forklore.usecases.transfers import run_rewriting
 
-KINDS = (DELETION, TRANSFER)
+KINDS = (JobKind.DELETION, JobKind.TRANSFER)
 """The kinds of work that a message may ask for."""
 
 
@@ -28,7 +28,7 @@ class Message:
     """A tree, what is to be done to it, and the lease that the worker before has held; None of a new one."""
 
     group_id: str
-    kind: str = DELETION
+    kind: JobKind = JobKind.DELETION
     lease: str | None = None
 
 
@@ -60,7 +60,7 @@ def work(
         delay_s = RETRY_SECONDS if table.has_time() else 0
         queue.announce([group_id], kind=kind, lease=message.lease, delay_s=delay_s)
         return Outcome.LEFT
-    if kind == TRANSFER:
+    if kind is JobKind.TRANSFER:
         is_done = run_rewriting(table, queue, group_id, lease=lease)
     else:
         is_done = run_deletion(table, queue, group_id, wait_s=wait_s, lease=lease)
@@ -82,11 +82,8 @@ def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
         raise _Held
     until = ids.timestamp(now_ms + lease_s * 1000)
     try:
-        table.commit([table.write.lease_job(key, was=held, until=until)])
+        table.commit([parts.job.lease(key, was=held, until=until)])
     except ConditionFailed as refused:
-        now_held = refused.failed[JOB]
-        if (
-            now_held is None or items.job(now_held).leased_until != until
-        ):  # else by this very request's first attempt
+        if refused.leased_until() != until:  # else this request's own first attempt has taken it
             raise _Held from refused
     return until

@@ -1,0 +1,69 @@
+"""The parts that move a client's context over new entries (item CTX)."""
+
+from dataclasses import dataclass
+
+from forklore.domain import keys
+from forklore.domain.ids import EntryId
+from forklore.storage.items import key_of, number, text
+from forklore.storage.parts.part import Names, Part, PartKind, conditional
+
+
+@dataclass(frozen=True, slots=True)
+class ContextMove:
+    """What new context entries do to their client's CTX.
+
+    epoch: the highest of the new entries. first: the first new entry in that epoch. count: how
+    many new entries are in it. lowest: the epoch of the first new entry. last: the last new entry.
+    starts_epoch: whether `epoch` is higher than the one known.
+    """
+
+    group_id: str
+    conversation_id: str
+    client_id: str
+    epoch: int
+    lowest: int
+    first: EntryId
+    last: EntryId
+    count: int
+    starts_epoch: bool
+
+
+def append(move: ContextMove) -> Part:
+    """Move CTX over new entries. They join its epoch, or start a higher one."""
+    n = Names()
+    if move.starts_epoch:
+        epoch, lowest = n.value("epoch", number(move.epoch)), n.value("lowest", number(move.lowest))
+        is_higher = f"{n.name('epoch')} < {epoch} AND #epoch <= {lowest}"
+        return _move(move, n, condition=f"attribute_not_exists(PK) OR ({is_higher})")
+    epoch = n.value("epoch", number(move.epoch))
+    condition = f"attribute_not_exists(PK) OR {n.name('epoch')} = {epoch}"
+    return _move(move, n, condition=condition)
+
+
+def sync(move: ContextMove, *, decided_on: EntryId | None) -> Part:
+    """Move CTX over new entries, if it still ends where it ended when they were decided on.
+
+    decided_on: the last entry of the CTX that was read; None: there was no CTX.
+    """
+    n = Names()
+    if decided_on is None:
+        return _move(move, n, condition="attribute_not_exists(PK)")
+    decided = n.value("decided", text(decided_on))
+    return _move(move, n, condition=f"{n.name('last')} = {decided}")
+
+
+def _move(move: ContextMove, n: Names, *, condition: str) -> Part:
+    epoch, last = n.value("epoch", number(move.epoch)), n.value("last", text(move.last))
+    first, count = n.value("first", text(move.first)), n.value("count", number(move.count))
+    if not move.starts_epoch:
+        first = f"if_not_exists({n.name('first')}, {first})"
+        count = f"if_not_exists({n.name('count')}, {n.value('none', number(0))}) + {count}"
+    sets = f"{n.name('epoch')} = {epoch}, {n.name('last')} = {last}"
+    return conditional(
+        PartKind.CONTEXT,
+        "Update",
+        Key=key_of(keys.context(move.group_id, move.conversation_id, move.client_id)),
+        UpdateExpression=f"SET {sets}, {n.name('first')} = {first}, {n.name('count')} = {count}",
+        ConditionExpression=condition,
+        **n.attributes(),
+    )

@@ -1,0 +1,205 @@
+"""The parts about one conversation (items CONV, HEAD, PATH, TREE and the pointer PTR)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forklore.domain import ancestry, keys
+from forklore.domain.ids import EntryId
+from forklore.domain.model import Conversation, Head, Metrics, Tip
+from forklore.storage import items
+from forklore.storage.items import key_of, number, text
+from forklore.storage.parts import part
+from forklore.storage.parts.part import Names, Part, PartKind, conditional
+
+RETIRED_SECONDS = 30 * 24 * 3600
+"""How long the ids of a deleted tree may not be used again."""
+
+
+# The id
+
+
+def claim_id(conversation: Conversation, *, nonce: str, now_s: int) -> Part:
+    """Put the pointer of a new conversation, unless its id is in use or was deleted lately."""
+    item = items.pointer_item(conversation, nonce)
+    return part.put_unless_current(PartKind.POINTER, item, now_s=now_s)
+
+
+def free_id(conversation_id: str) -> Part:
+    """Delete a pointer, so that its id may be used again at once."""
+    return part.delete(PartKind.POINTER, keys.pointer(conversation_id))
+
+
+def retire_id(conversation_id: str, *, now_s: int) -> Part:
+    """Replace the pointer of a deleted conversation: its id may not be used for 30 days."""
+    item = items.retired_item(conversation_id, ttl_s=now_s + RETIRED_SECONDS)
+    return part.put(PartKind.POINTER, item, of=conversation_id)
+
+
+# The conversation
+
+
+def put(conversation: Conversation, head: Head) -> list[Part]:
+    """Put CONV, HEAD and TREE of an id that is claimed in the same transaction or before it."""
+    return [
+        part.put(PartKind.CONVERSATION, items.conversation_item(conversation)),
+        part.put(PartKind.HEAD, items.head_item(conversation, head), of=conversation.conversation_id),
+        part.put(PartKind.TREE, items.tree_item(conversation)),
+    ]
+
+
+def put_path(fork: Conversation, path: ancestry.Path) -> list[Part]:
+    """Put the path of a fork; nothing for an empty path."""
+    return [part.put(PartKind.PATH, items.path_item(fork, path))] if path else []
+
+
+def set_title(group_id: str, conversation_id: str, title: str) -> Part:
+    """Give an untitled conversation its title.
+
+    The same transaction moves HEAD, and checks there that the conversation is untitled.
+    """
+    return part.update(
+        PartKind.CONVERSATION,
+        keys.conversation(group_id, conversation_id),
+        UpdateExpression="SET #title = :title",
+        ExpressionAttributeNames={"#title": "title"},
+        ExpressionAttributeValues={":title": text(title)},
+    )
+
+
+def change(conversation: Conversation, attributes: Sequence[str]) -> Part:
+    """Replace these attributes of CONV by the conversation's; one that it does not have is removed.
+
+    The same transaction checks HEAD, and CONV is there as long as HEAD is.
+    """
+    n, item = Names(), items.conversation_item(conversation)
+    sets = [f"{n.name(a)} = {n.value(a, item[a])}" for a in attributes if a in item]
+    removes = [n.name(a) for a in attributes if a not in item]
+    clauses = [
+        *([f"SET {', '.join(sets)}"] if sets else []),
+        *([f"REMOVE {', '.join(removes)}"] if removes else []),
+    ]
+    return part.update(
+        PartKind.CONVERSATION,
+        items.key(item),
+        UpdateExpression=" ".join(clauses),
+        **n.attributes(),
+    )
+
+
+# HEAD
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMove:
+    """What an append does to HEAD.
+
+    after: the last entry before the new ones. first: the first new one. tip: where the next one
+    goes. history, context: how many of each are new. owner: the caller, if the append is allowed
+    because they are the owner. titles: whether the append sets the title.
+    """
+
+    group_id: str
+    conversation_id: str
+    after: EntryId
+    first: EntryId
+    tip: Tip
+    history: int
+    context: int
+    added: Metrics
+    preview: str | None = None
+    owner: str | None = None
+    titles: bool = False
+
+
+def move_head(move: HeadMove) -> Part:
+    """Move HEAD over new entries, if its last entry is still the one that they follow.
+
+    This one condition orders all appends to a conversation.
+    """
+    n = Names()
+    shown = move.tip.shown
+    sets = {
+        "last": text(move.tip.last),
+        "lastHistory": text(shown.history) if move.history and shown.history else None,
+        "lastContext": text(shown.context) if move.context and shown.context else None,
+        "preview": text(move.preview) if move.preview is not None else None,
+    }
+    first = n.value("first", text(move.first))
+    adds = {
+        "history": move.history,
+        "context": move.context,
+        **items.counters(move.added),
+    }
+    set_part = ", ".join(
+        [
+            f"{n.name('first')} = if_not_exists(#first, {first})",
+            *(f"{n.name(a)} = {n.value(a, v)}" for a, v in sets.items() if v is not None),
+        ]
+    )
+    add_part = ", ".join(f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v)
+    conditions = [f"{n.name('last')} = {n.value('after', text(move.after))}"]
+    if move.owner is not None:
+        conditions.append(f"{n.name('owner')} = {n.value('owner', text(move.owner))}")
+    if move.titles:
+        conditions.append(f"attribute_exists({n.name('untitled')})")
+    return conditional(
+        PartKind.HEAD,
+        "Update",
+        of=move.conversation_id,
+        Key=key_of(keys.head(move.group_id, move.conversation_id)),
+        UpdateExpression=f"SET {set_part} ADD {add_part}"
+        + (f" REMOVE {n.name('untitled')}" if move.titles else ""),
+        ConditionExpression=" AND ".join(conditions),
+        **n.attributes(),
+    )
+
+
+def touch_head(
+    group_id: str,
+    conversation_id: str,
+    *,
+    changed_at: str,
+    was: str,
+    owner: str | None,
+    titled: bool,
+) -> Part:
+    """Move `changedAt` of HEAD on from what was read. titled: the title is changed, too.
+
+    owner: if not None, the user who must still be the owner.
+    """
+    n = Names()
+    conditions = [f"{n.name('changedAt')} = {n.value('was', text(was))}"]
+    if owner is not None:
+        conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+    return conditional(
+        PartKind.HEAD,
+        "Update",
+        of=conversation_id,
+        Key=key_of(keys.head(group_id, conversation_id)),
+        UpdateExpression=f"SET #changedAt = {n.value('now', text(changed_at))}"
+        + (f" REMOVE {n.name('untitled')}" if titled else ""),
+        ConditionExpression=" AND ".join(conditions),
+        **n.attributes(),
+    )
+
+
+def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, owner: str) -> list[Part]:
+    """Give HEADs another owner, where each still names the one before."""
+    return [
+        conditional(
+            PartKind.HEAD,
+            "Update",
+            of=conversation_id,
+            Key=key_of(keys.head(group_id, conversation_id)),
+            UpdateExpression="SET #owner = :owner",
+            ConditionExpression="#owner = :was",
+            ExpressionAttributeNames={"#owner": "owner"},
+            ExpressionAttributeValues={":owner": text(owner), ":was": text(was)},
+        )
+        for conversation_id in conversation_ids
+    ]
+
+
+def delete_head(group_id: str, conversation_id: str) -> Part:
+    """Delete HEAD: nothing can be appended to the conversation any more."""
+    return part.delete(PartKind.HEAD, keys.head(group_id, conversation_id), of=conversation_id)

@@ -1,0 +1,398 @@
+"""The parts about a fork tree as a whole (item GROUP), and the parts that make a tree."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from forklore.domain import ancestry, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key
+from forklore.domain.model import Conversation, Head, JobKind, StartedBy
+from forklore.domain.tree import Group, Member, State
+from forklore.storage import items
+from forklore.storage.items import key_of, number, text
+from forklore.storage.parts import conversation as conversation_parts
+from forklore.storage.parts import job, part
+from forklore.storage.parts import member as member_parts
+from forklore.storage.parts.part import Names, Part, PartKind, conditional
+
+MEMBERS_MAX = 500
+FORKS_MAX = 9_999
+"""How many forks a tree has at the most, so that what reads all 10,000 conversations ends in time."""
+
+
+# Making a tree
+
+
+def put_root(root: Conversation, head: Head, *, nonce: str, now_s: int) -> list[Part]:
+    """Put a tree of one conversation with its owner."""
+    owner = Member(head.owner, AccessLevel.OWNER, root.created_at)
+    return put_tree(root, head, [owner], nonce=nonce, now_s=now_s)
+
+
+def put_tree(
+    root: Conversation,
+    head: Head,
+    members: Sequence[Member],
+    *,
+    nonce: str,
+    now_s: int,
+    child_key: Key | None = None,
+) -> list[Part]:
+    """Put a tree of one conversation with its members.
+
+    child_key: the place of a started child in its parent's list.
+    """
+    group = items.group_item(root, owner=head.owner, members=len(members), child_key=child_key)
+    return [
+        conversation_parts.claim_id(root, nonce=nonce, now_s=now_s),
+        part.put_new(PartKind.GROUP, group),
+        *conversation_parts.put(root, head),
+        *(copied for member in members for copied in member_parts.copy(root, member)),
+    ]
+
+
+def put_child(child_key: Key, started_by: StartedBy) -> Part:
+    """Put a started child's row into the list of its parent's."""
+    return part.put(PartKind.CHILD, items.child_item(child_key, started_by))
+
+
+def put_fork(fork: Conversation, head: Head, path: ancestry.Path, *, nonce: str, now_s: int) -> list[Part]:
+    """Put a conversation into a live tree, with its path but without the entries that it shows."""
+    return [
+        conversation_parts.claim_id(fork, nonce=nonce, now_s=now_s),
+        count_fork(fork.group_id, owner=head.owner),
+        *conversation_parts.put(fork, head),
+        *conversation_parts.put_path(fork, path),
+    ]
+
+
+def begin_tree(
+    root: Conversation,
+    *,
+    owner: str,
+    members: int,
+    child_key: Key,
+    nonce: str,
+    taken_from: Group | None,
+    now_s: int,
+) -> list[Part]:
+    """Claim the id for a tree that nobody can see yet, and note the job of its creation.
+
+    taken_from: the tree as another request has begun it; None: nobody has begun it.
+    """
+    group = items.group_item(
+        root,
+        owner=owner,
+        members=members,
+        child_key=child_key,
+        state=State.CREATING,
+        nonce=nonce,
+    )
+    if taken_from is None:
+        claim = [
+            conversation_parts.claim_id(root, nonce=nonce, now_s=now_s),
+            part.put_new(PartKind.CREATING_GROUP, group),
+        ]
+    else:
+        claim = [conditional(PartKind.CREATING_GROUP, "Put", Item=group, **_while_creating(taken_from.nonce))]
+    return [*claim, job.put(JobKind.CREATION, root.group_id, at=root.created_at)]
+
+
+def check_creating(group_id: str, *, nonce: str) -> Part:
+    """Check that a tree is still being made, and by this request."""
+    return conditional(
+        PartKind.CREATING_GROUP,
+        "ConditionCheck",
+        Key=key_of(keys.group(group_id)),
+        **_while_creating(nonce),
+    )
+
+
+def open_tree(root: Conversation, head: Head, *, members: int, nonce: str) -> list[Part]:
+    """Make a tree live that this request is making, with its first conversation."""
+    creating = _while_creating(nonce)
+    group = conditional(
+        PartKind.CREATING_GROUP,
+        "Update",
+        Key=key_of(keys.group(root.group_id)),
+        UpdateExpression="SET #state = :live, #owner = :owner, #members = :members",
+        ConditionExpression=creating["ConditionExpression"],
+        ExpressionAttributeNames=creating["ExpressionAttributeNames"]
+        | {"#owner": "owner", "#members": "members"},
+        ExpressionAttributeValues=creating["ExpressionAttributeValues"]
+        | {":live": text(State.LIVE), ":owner": text(head.owner), ":members": number(members)},
+    )
+    return [
+        group,
+        *conversation_parts.put(root, head),
+        job.delete(JobKind.CREATION, root.group_id),
+    ]
+
+
+def _while_creating(nonce: str | None) -> dict[str, Any]:
+    return {
+        "ConditionExpression": "#state = :creating AND #nonce = :nonce",
+        "ExpressionAttributeNames": {"#state": "state", "#nonce": "nonce"},
+        "ExpressionAttributeValues": {
+            ":creating": text(State.CREATING),
+            ":nonce": text(nonce or ""),
+        },
+    }
+
+
+# Checks
+
+
+def check_owner(group_id: str, owner: str) -> Part:
+    """Check that a tree is live and belongs to the user."""
+    return conditional(
+        PartKind.GROUP,
+        "ConditionCheck",
+        Key=key_of(keys.group(group_id)),
+        ConditionExpression="#state = :live AND #owner = :owner",
+        ExpressionAttributeNames={"#state": "state", "#owner": "owner"},
+        ExpressionAttributeValues={":live": text(State.LIVE), ":owner": text(owner)},
+    )
+
+
+def check_absent(group_id: str) -> Part:
+    """Check that there is no such tree."""
+    return conditional(
+        PartKind.GROUP,
+        "ConditionCheck",
+        Key=key_of(keys.group(group_id)),
+        ConditionExpression="attribute_not_exists(PK)",
+    )
+
+
+def check_not_creating(group_id: str) -> Part:
+    """Check that there is no such tree, or that it is not being made."""
+    n = Names()
+    creating = n.value("but", text(State.CREATING))
+    return conditional(
+        PartKind.GROUP,
+        "ConditionCheck",
+        Key=key_of(keys.group(group_id)),
+        ConditionExpression=f"attribute_not_exists(PK) OR {n.name('state')} <> {creating}",
+        **n.attributes(),
+    )
+
+
+def check_deleting(group: Group) -> Part:
+    """Check that a tree is still the one that was read, and still being deleted."""
+    return _while_deleting("ConditionCheck", group)
+
+
+# Counts
+
+
+def change_members(group_id: str, *, by: int, owner: str | None, target: str) -> Part:
+    """Count members of a live tree, and move the version of its members.
+
+    The creation of a child checks that version. by: 1, 0 or -1. owner: if not None, the user who
+    must still be the owner. target: the member who is changed. They are not changed while HEADs
+    may still name them as their owner.
+    """
+    n = Names()
+    rewriting = n.name("rewriting")
+    is_other = f"{rewriting} <> {n.value('target', text(target))}"
+    conditions = [
+        f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
+        f"(attribute_not_exists({rewriting}) OR {is_other})",
+    ]
+    if owner is not None:
+        conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+    if by > 0:
+        conditions.append(f"{n.name('members')} < {n.value('most', number(MEMBERS_MAX))}")
+    return conditional(
+        PartKind.GROUP,
+        "Update",
+        Key=key_of(keys.group(group_id)),
+        UpdateExpression=f"ADD {n.name('membersVersion')} {n.value('one', number(1))}"
+        f", {n.name('members')} {n.value('by', number(by))}",
+        ConditionExpression=" AND ".join(conditions),
+        **n.attributes(),
+    )
+
+
+def count_fork(group_id: str, *, owner: str) -> Part:
+    """Count a fork in a live tree that has room for it. owner: whom the fork's HEAD names."""
+    return conditional(
+        PartKind.GROUP,
+        "Update",
+        Key=key_of(keys.group(group_id)),
+        UpdateExpression="ADD #forks :one",
+        ConditionExpression="#state = :live AND #owner = :owner AND #forks < :most",
+        ExpressionAttributeNames={"#forks": "forks", "#state": "state", "#owner": "owner"},
+        ExpressionAttributeValues={
+            ":one": number(1),
+            ":live": text(State.LIVE),
+            ":owner": text(owner),
+            ":most": number(FORKS_MAX),
+        },
+    )
+
+
+def count_child(parent: Group) -> Part:
+    """Count a child in the tree that starts it, if that is live and its members are unchanged."""
+    return conditional(
+        PartKind.PARENT_GROUP,
+        "Update",
+        Key=key_of(keys.group(parent.group_id)),
+        UpdateExpression="ADD #children :one",
+        ConditionExpression="#state = :live AND #membersVersion = :membersVersion",
+        ExpressionAttributeNames={
+            "#children": "children",
+            "#state": "state",
+            "#membersVersion": "membersVersion",
+        },
+        ExpressionAttributeValues={
+            ":one": number(1),
+            ":live": text(State.LIVE),
+            ":membersVersion": number(parent.members_version),
+        },
+    )
+
+
+def uncount_child(parent_group_id: str) -> Part:
+    """Take a deleted child from its parent's count, if the parent is there."""
+    return conditional(
+        PartKind.PARENT_GROUP,
+        "Update",
+        Key=key_of(keys.group(parent_group_id)),
+        UpdateExpression="ADD #children :less",
+        ConditionExpression="attribute_exists(PK)",
+        ExpressionAttributeNames={"#children": "children"},
+        ExpressionAttributeValues={":less": number(-1)},
+    )
+
+
+# Ownership
+
+
+def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: str) -> Part:
+    """Give a live tree another owner, and note that HEADs still name the one before."""
+    n = Names()
+    return conditional(
+        PartKind.GROUP,
+        "Update",
+        Key=key_of(keys.group(group_id)),
+        UpdateExpression=f"SET {n.name('owner')} = {n.value('to', text(to_user_id))}"
+        f", {n.name('rewriting')} = {n.value('from', text(from_user_id))}"
+        f", {n.name('nonce')} = {n.value('nonce', text(nonce))}"
+        f" ADD {n.name('membersVersion')} {n.value('one', number(1))}",
+        ConditionExpression=f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
+        **n.attributes(),
+    )
+
+
+def check_rewriting(group: Group) -> Part:
+    """Check that the rewriting that was read still goes on: no transfer was accepted since."""
+    return _while_rewriting("ConditionCheck", group)
+
+
+def end_rewriting(group: Group) -> Part:
+    """Note that no HEAD names the owner before any more, if that rewriting still goes on."""
+    return _while_rewriting("Update", group, UpdateExpression="REMOVE rewriting")
+
+
+def check_not_rewriting(group_id: str) -> Part:
+    """Check that all HEADs of a tree name its owner, or that it is not live."""
+    return conditional(
+        PartKind.GROUP,
+        "ConditionCheck",
+        Key=key_of(keys.group(group_id)),
+        ConditionExpression="attribute_not_exists(#rewriting) OR #state <> :live",
+        ExpressionAttributeNames={"#rewriting": "rewriting", "#state": "state"},
+        ExpressionAttributeValues={":live": text(State.LIVE)},
+    )
+
+
+def _while_rewriting(verb: str, group: Group, **request: Any) -> Part:
+    """Return a part about GROUP, if its nonce is that of the acceptance that was read."""
+    n = Names()
+    condition = _same_nonce(n, group)
+    return conditional(
+        PartKind.GROUP,
+        verb,
+        Key=key_of(keys.group(group.group_id)),
+        ConditionExpression=condition,
+        **request,
+        **n.attributes(),
+    )
+
+
+# Deleting
+
+
+def mark_deleted(group_id: str, *, at: str, owner: str | None = None) -> Part:
+    """Set the tombstone of a live tree and take it off the list of all trees.
+
+    owner: if not None, the user who must still be the owner.
+    """
+    n = Names()
+    conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
+    if owner is not None:
+        conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+    return _tombstone(group_id, n, at=at, conditions=conditions)
+
+
+def mark_never_live(group: Group, *, at: str) -> Part:
+    """Set the tombstone of a tree that never became live, if no request has gone on with it."""
+    n = Names()
+    n.value("neverLive", {"BOOL": True})
+    conditions = [
+        f"{n.name('state')} = {n.value('creating', text(State.CREATING))}",
+        _same_nonce(n, group),
+    ]
+    return _tombstone(group.group_id, n, at=at, conditions=conditions)
+
+
+def delete(group: Group) -> Part:
+    """Delete GROUP itself, if it is still the tree that was read, and still being deleted."""
+    return _while_deleting("Delete", group)
+
+
+def erase(unwanted: Sequence[Key]) -> list[Part]:
+    """Delete items of a tree, of any kind, whether they are there or not."""
+    return [part.delete(PartKind.ERASED, key, of=str(at)) for at, key in enumerate(unwanted)]
+
+
+def _tombstone(group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -> Part:
+    sets = [
+        f"{n.name('state')} = {n.value('dying', text(State.DELETING))}",
+        f"{n.name('deletedAt')} = {n.value('at', text(at))}",
+        *([f"{n.name('neverLive')} = :neverLive"] if ":neverLive" in n.values else []),
+    ]
+    return conditional(
+        PartKind.GROUP,
+        "Update",
+        Key=key_of(keys.group(group_id)),
+        UpdateExpression=f"SET {', '.join(sets)} REMOVE {n.name('G1')}, {n.name('G1S')}",
+        ConditionExpression=" AND ".join(conditions),
+        **n.attributes(),
+    )
+
+
+def _while_deleting(verb: str, group: Group) -> Part:
+    n = Names()
+    is_deleting = f"{n.name('state')} = {n.value('dying', text(State.DELETING))}"
+    condition = f"{is_deleting} AND {_same_nonce(n, group)}"
+    return conditional(
+        PartKind.GROUP,
+        verb,
+        Key=key_of(keys.group(group.group_id)),
+        ConditionExpression=condition,
+        **n.attributes(),
+    )
+
+
+def _same_nonce(n: Names, group: Group) -> str:
+    """Return the condition that a tree has the nonce that was read.
+
+    It is that of the last acceptance of its ownership, or else of the request that makes the tree.
+    """
+    named = n.name("nonce")
+    if group.nonce is None:
+        return f"attribute_not_exists({named})"
+    return f"{named} = {n.value('made', text(group.nonce))}"

@@ -1,0 +1,106 @@
+"""The parts about memberships and a member's list of trees (items MEM, USER_TREE)."""
+
+from dataclasses import replace
+
+from forklore.domain import access, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.model import Conversation
+from forklore.domain.tree import Group, Member
+from forklore.storage import items
+from forklore.storage.items import key_of, text
+from forklore.storage.parts import part
+from forklore.storage.parts.part import Part, PartKind, conditional
+
+
+def check(group_id: str, user_id: str, minimum: AccessLevel) -> Part:
+    """Check that a member, who is not the owner, still has the level that the write needs."""
+    levels = {f":{level}": text(level) for level in access.levels_from(minimum)}
+    return conditional(
+        PartKind.MEMBER,
+        "ConditionCheck",
+        Key=key_of(keys.member(group_id, user_id)),
+        ConditionExpression=f"#level IN ({', '.join(levels)})",
+        ExpressionAttributeNames={"#level": "level"},
+        ExpressionAttributeValues=levels,
+    )
+
+
+def add(group: Group, member: Member, *, nonce: str) -> list[Part]:
+    """Put a new member of a live tree, and the tree's row in their list."""
+    mine = items.user_tree_item(
+        group.group_id, member.user_id, created_at=group.created_at, is_child=group.is_child
+    )
+    item = items.member_item(group.group_id, member, nonce=nonce)
+    return [
+        part.put_new(PartKind.CHANGED_MEMBER, item, of=member.user_id),
+        part.put(PartKind.USER_TREE, mine, of=member.user_id),
+    ]
+
+
+def change_level(group_id: str, user_id: str, *, was: AccessLevel, level: AccessLevel) -> Part:
+    """Change a member's level from what was read."""
+    return conditional(
+        PartKind.CHANGED_MEMBER,
+        "Update",
+        of=user_id,
+        Key=key_of(keys.member(group_id, user_id)),
+        UpdateExpression="SET #level = :level",
+        ConditionExpression="#level = :was",
+        ExpressionAttributeNames={"#level": "level"},
+        ExpressionAttributeValues={":level": text(level), ":was": text(was)},
+    )
+
+
+def set_level(group_id: str, user_id: str, level: AccessLevel) -> Part:
+    """Change a member's level, whatever it is. Another part checks that they are a member."""
+    return part.update(
+        PartKind.CHANGED_MEMBER,
+        keys.member(group_id, user_id),
+        of=user_id,
+        UpdateExpression="SET #level = :level",
+        ExpressionAttributeNames={"#level": "level"},
+        ExpressionAttributeValues={":level": text(level)},
+    )
+
+
+def remove(group: Group, user_id: str, *, was: AccessLevel) -> list[Part]:
+    """Remove a member of the level that was read, and the tree's row in their list."""
+    mine = keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
+    return [
+        conditional(
+            PartKind.CHANGED_MEMBER,
+            "Delete",
+            of=user_id,
+            Key=key_of(keys.member(group.group_id, user_id)),
+            ConditionExpression="#level = :was",
+            ExpressionAttributeNames={"#level": "level"},
+            ExpressionAttributeValues={":was": text(was)},
+        ),
+        part.delete(PartKind.USER_TREE, mine, of=user_id),
+    ]
+
+
+def copy(root: Conversation, member: Member) -> list[Part]:
+    """Put a member into a tree that is being made, and the tree's row in their list."""
+    copied = replace(member, created_at=root.created_at)
+    mine = items.user_tree_item(
+        root.group_id,
+        member.user_id,
+        created_at=root.created_at,
+        is_child=root.started_by is not None,
+    )
+    item = items.member_item(root.group_id, copied)
+    return [
+        part.put(PartKind.CHANGED_MEMBER, item, of=member.user_id),
+        part.put(PartKind.USER_TREE, mine, of=member.user_id),
+    ]
+
+
+def drop(root: Conversation, member: Member) -> list[Part]:
+    """Remove a member from a tree that is being made, and the tree's row from their list."""
+    user_id, is_child = member.user_id, root.started_by is not None
+    mine = keys.user_tree(user_id, root.created_at, root.group_id, is_child=is_child)
+    return [
+        part.delete(PartKind.CHANGED_MEMBER, keys.member(root.group_id, user_id), of=user_id),
+        part.delete(PartKind.USER_TREE, mine, of=user_id),
+    ]

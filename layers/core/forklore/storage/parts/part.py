@@ -1,0 +1,134 @@
+"""What a part of a transaction is, and how its request is put together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, NamedTuple
+
+from forklore.domain.keys import Key
+from forklore.storage.connection import Item
+from forklore.storage.items import key_of, number
+
+
+class PartKind(Enum):
+    """What a part is about.
+
+    GROUP: the tree that the transaction is about. PARENT_GROUP: the tree that starts a child.
+    CREATING_GROUP: a tree that is being made. MEMBER: a check that a member still has their access
+    level. CHANGED_MEMBER: a membership that is put, changed or removed. ERASED: an item of any
+    kind that is removed with its tree.
+    """
+
+    CHANGED_MEMBER = auto()
+    CHILD = auto()
+    CHUNK = auto()
+    CONTEXT = auto()
+    CONVERSATION = auto()
+    CREATING_GROUP = auto()
+    ENTRY = auto()
+    ERASED = auto()
+    GROUP = auto()
+    HEAD = auto()
+    IDEMPOTENCY = auto()
+    JOB = auto()
+    MEMBER = auto()
+    PARENT_GROUP = auto()
+    PATH = auto()
+    POINTER = auto()
+    TRANSFER = auto()
+    TREE = auto()
+    USER_TREE = auto()
+
+
+class PartId(NamedTuple):
+    """The name of a part, unique inside its transaction. of: tells parts of one kind apart."""
+
+    kind: PartKind
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a transaction: a value, which `Table.commit` writes.
+
+    verb: Put, Update, Delete or ConditionCheck. request: what DynamoDB gets, except for the name
+    of the table. of: tells parts of one kind apart.
+    """
+
+    kind: PartKind
+    verb: str
+    request: Mapping[str, Any]
+    of: str = ""
+
+    @property
+    def id(self) -> PartId:
+        return PartId(self.kind, self.of)
+
+    def request_to(self, table_name: str) -> dict[str, Any]:
+        """Return what DynamoDB gets, addressed to a table."""
+        return {self.verb: {"TableName": table_name, **self.request}}
+
+
+class Names:
+    """Collects the attribute names and values of one expression.
+
+    Every name is replaced by a placeholder, because DynamoDB reserves many words.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.values: Item = {}
+
+    def name(self, attribute: str) -> str:
+        """Return the placeholder of an attribute's name."""
+        self.names[f"#{attribute}"] = attribute
+        return f"#{attribute}"
+
+    def value(self, label: str, typed: dict[str, Any]) -> str:
+        """Return the placeholder of a value."""
+        self.values[f":{label}"] = typed
+        return f":{label}"
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the request's members for what was collected; DynamoDB refuses empty ones."""
+        return {
+            **({"ExpressionAttributeNames": self.names} if self.names else {}),
+            **({"ExpressionAttributeValues": self.values} if self.values else {}),
+        }
+
+
+def put(kind: PartKind, item: Item, *, of: str = "") -> Part:
+    """Return the part that puts an item, whether one is there or not."""
+    return Part(kind, "Put", {"Item": item}, of)
+
+
+def put_new(kind: PartKind, item: Item, *, of: str = "") -> Part:
+    """Return the part that puts an item where none is."""
+    return conditional(kind, "Put", of=of, Item=item, ConditionExpression="attribute_not_exists(PK)")
+
+
+def put_unless_current(kind: PartKind, item: Item, *, now_s: int) -> Part:
+    """Return the part that puts an item where none is, or one whose time is over."""
+    return conditional(
+        kind,
+        "Put",
+        Item=item,
+        ConditionExpression="attribute_not_exists(PK) OR #ttl < :now",
+        ExpressionAttributeNames={"#ttl": "ttl"},
+        ExpressionAttributeValues={":now": number(now_s)},
+    )
+
+
+def delete(kind: PartKind, key: Key, *, of: str = "") -> Part:
+    """Return the part that deletes an item, whether it is there or not."""
+    return Part(kind, "Delete", {"Key": key_of(key)}, of)
+
+
+def update(kind: PartKind, key: Key, *, of: str = "", **request: Any) -> Part:
+    """Return the part that updates an item without a condition."""
+    return Part(kind, "Update", {"Key": key_of(key), **request}, of)
+
+
+def conditional(kind: PartKind, verb: str, *, of: str = "", **request: Any) -> Part:
+    """Return a part with a condition; a refusal brings the item as it stands."""
+    return Part(kind, verb, {**request, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}, of)

@@ -1,0 +1,89 @@
+"""The parts that hand a tree over to another owner (item XFER, and those it changes)."""
+
+from collections.abc import Sequence
+
+from forklore.domain import keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.model import JobKind, Transfer
+from forklore.domain.tree import Group
+from forklore.storage import items
+from forklore.storage.items import key_of, text
+from forklore.storage.parts import conversation, group, job, member, part
+from forklore.storage.parts.part import Part, PartKind, conditional
+
+
+def put(transfer: Transfer, *, nonce: str) -> list[Part]:
+    """Put a pending transfer, unless the tree has one."""
+    only, *others = items.transfer_items(transfer, nonce=nonce)
+    return [
+        part.put_new(PartKind.TRANSFER, only),
+        *(part.put(PartKind.TRANSFER, item, of=str(at)) for at, item in enumerate(others)),
+    ]
+
+
+def delete(transfer: Transfer) -> list[Part]:
+    """Delete a pending transfer, if it is still the tree's."""
+    only, *others = keys.transfer_keys(transfer)
+    return [
+        conditional(
+            PartKind.TRANSFER,
+            "Delete",
+            Key=key_of(only),
+            ConditionExpression="#id = :id",
+            ExpressionAttributeNames={"#id": "id"},
+            ExpressionAttributeValues={":id": text(transfer.transfer_id)},
+        ),
+        *(part.delete(PartKind.TRANSFER, key, of=str(at)) for at, key in enumerate(others)),
+    ]
+
+
+def check_none_to(group_id: str, user_id: str) -> Part:
+    """Check that no pending transfer offers the tree to the user."""
+    return conditional(
+        PartKind.TRANSFER,
+        "ConditionCheck",
+        Key=key_of(keys.transfer_of_group(group_id)),
+        ConditionExpression="attribute_not_exists(PK) OR #to <> :user",
+        ExpressionAttributeNames={"#to": "to"},
+        ExpressionAttributeValues={":user": text(user_id)},
+    )
+
+
+def accept(transfer: Transfer, *, nonce: str, at: str) -> list[Part]:
+    """Make the recipient the owner and the sender a manager. HEADs are rewritten afterwards.
+
+    The parts check the transfer and that the tree is live, and no more. While a transfer is
+    pending, the sender is the owner and both are members. No rewriting went on when the caller
+    read GROUP, after the transfer, and only this acceptance can begin one. at: the time now.
+    """
+    group_id = transfer.group_id
+    from_user_id, to_user_id = transfer.from_user_id, transfer.to_user_id
+    return [
+        *delete(transfer),
+        group.change_owner(group_id, to_user_id=to_user_id, from_user_id=from_user_id, nonce=nonce),
+        member.set_level(group_id, from_user_id, AccessLevel.MANAGER),
+        member.set_level(group_id, to_user_id, AccessLevel.OWNER),
+        job.put(JobKind.TRANSFER, group_id, at=at),
+    ]
+
+
+def rewrite_heads(of: Group, conversation_ids: Sequence[str]) -> list[Part]:
+    """Give HEADs the tree's owner, if they name the one before and this rewriting still goes on.
+
+    Without the second condition, a worker that was held up could write into a later transfer
+    between the same two users.
+    """
+    return [
+        group.check_rewriting(of),
+        *conversation.change_owner(of.group_id, conversation_ids, was=of.rewriting or "", owner=of.owner),
+    ]
+
+
+def end_rewriting(of: Group) -> list[Part]:
+    """Note that no HEAD names the owner before any more, and delete the job."""
+    return [group.end_rewriting(of), job.delete(JobKind.TRANSFER, of.group_id)]
+
+
+def forget_rewriting(group_id: str) -> list[Part]:
+    """Delete the job of a tree whose HEADs all name its owner, or that is gone."""
+    return [group.check_not_rewriting(group_id), job.delete(JobKind.TRANSFER, group_id)]
