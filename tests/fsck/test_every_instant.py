@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forklore.usecases import deletion
+from forklore.usecases import cascade, sweeper
 from tests.fsck import world
 from tests.fsck.world import ANN, BOB, CHILD, PLAIN, ROOT, conversation, say
 from tests.reliability.intact import assert_intact
@@ -53,8 +53,8 @@ def start_child_of_many(process: Process) -> None:
 
 def give_up_creation(process: Process) -> None:
     """Clear what is left of a tree that was being made."""
-    assert deletion._give_up_creation(process.table, world.CREATING)
-    assert deletion.run_deletion(process.table, Mailbox().queue, world.CREATING, wait_s=-2)
+    assert sweeper._give_up_creation(process.table, world.CREATING)
+    assert cascade.run_deletion(process.table, Mailbox().queue, world.CREATING, wait_s=-2)
 
 
 def hand_over(process: Process) -> None:

@@ -13,7 +13,7 @@ from forklore.domain.model import Caller, Conversation, StartedBy
 from forklore.domain.tree import Member
 from forklore.storage import parts
 from forklore.storage.table import Table
-from forklore.usecases import deletion
+from forklore.usecases import cascade, deletion, sweeper
 from tests.reliability.faults import Call, Fault, Killed, at
 from tests.reliability.service import Process
 from tests.support.mailbox import Mailbox
@@ -196,14 +196,14 @@ def _creating(table: Table) -> None:
 def _never_live(table: Table) -> None:
     """Give up a tree that was being made; CREATING is made again afterwards."""
     begin(table, UNBORN, OLD, "u1", "u2")
-    assert deletion._give_up_creation(table, UNBORN)
+    assert sweeper._give_up_creation(table, UNBORN)
 
 
 def _gone(process: Process) -> None:
     say(process, GONE, "soon gone", idempotency_key="retired")
     mailbox = Mailbox()
     deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=GONE, wait_s=0)
-    assert deletion.run_deletion(process.table, mailbox.queue, GONE, wait_s=-2)
+    assert cascade.run_deletion(process.table, mailbox.queue, GONE, wait_s=-2)
 
 
 def dying(process: Process) -> None:
@@ -229,4 +229,4 @@ def delete_tree(process: Process, root: str) -> None:
     mailbox = Mailbox()
     deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=root, wait_s=0)
     for message in mailbox.take():
-        assert deletion.run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-2)
+        assert cascade.run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-2)

@@ -18,7 +18,7 @@ from forklore.errors import UnavailableError
 from forklore.local.invocation import invoke, load_handler
 from forklore.storage import parts
 from forklore.storage.connection import Connection
-from forklore.usecases import deletion
+from forklore.usecases import sweeper
 from tests.aws.direct import Direct
 from tests.aws.gateway import Gateway, table_on_moto
 from tests.deployment.document import read_document, statements_by_function
@@ -223,7 +223,7 @@ def done() -> Mapping[str, Actions]:
         with table_on_moto() as template, pytest.MonkeyPatch.context() as patch:
             os.environ["FORKLORE_DIRECT_ROLES"] = "allowed"
             os.environ["FORKLORE_DELETE_WAIT_SECONDS"] = "0"
-            patch.setattr(deletion, "CREATION_SECONDS_MAX", -1)
+            patch.setattr(sweeper, "CREATION_SECONDS_MAX", -1)
             service = Service(Gateway(template, FORKLORE_ADMINS="adam"), is_direct=is_direct)
             use_everything(service)
         for name, actions in service.done.items():

@@ -8,7 +8,7 @@ from typing import Any
 from forklore.domain import model
 from forklore.domain.model import JobKind
 from forklore.storage.table import Table
-from forklore.usecases import deletion
+from forklore.usecases import cascade, sweeper
 from tests.http.client import OPERATIONS
 from tests.http.client import Service as HttpService
 from tests.model.asking import Answer, Request
@@ -64,14 +64,14 @@ class InProcess:
 class Worker:
     """What goes on with deletions when no request does: the sweep, and a queue. process: where it runs."""
 
-    def __init__(self, process: Process, *, run: Callable[..., bool] = deletion.run_deletion) -> None:
+    def __init__(self, process: Process, *, run: Callable[..., bool] = cascade.run_deletion) -> None:
         self._table: Table = process.table
         self._mailbox = Mailbox()
         self._run = run
 
     def work(self, random: Random, *, wait_s: int = 0) -> str | None:
         """Go on with the deletion of one tree, and return its id; None when there is none."""
-        deletion.sweep(self._table, self._mailbox.queue)
+        sweeper.sweep(self._table, self._mailbox.queue)
         messages = self._mailbox.take()
         for message in messages:
             if message.kind != JobKind.DELETION:

@@ -21,12 +21,9 @@ from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.queue import Queue
 from forklore.usecases import worker
-from forklore.usecases.deletion import (
-    CREATION_SECONDS_MAX,
-    delete_conversation,
-    run_deletion,
-    sweep,
-)
+from forklore.usecases.cascade import run_deletion
+from forklore.usecases.deletion import delete_conversation
+from forklore.usecases.sweeper import CREATION_SECONDS_MAX, sweep
 from tests.reliability.faults import WRITE, Call, Fault, Killed, at
 from tests.reliability.figures import Measure
 from tests.reliability.intact import assert_intact

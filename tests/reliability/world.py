@@ -13,7 +13,7 @@ from forklore.errors import UnavailableError
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.parts.group import MEMBERS_MAX
-from forklore.usecases import deletion, transfers
+from forklore.usecases import cascade, sweeper, transfers
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.service import Answer, Process, new_store
 from tests.support.mailbox import Mailbox, Message
@@ -314,7 +314,7 @@ def settle(store: Store, *, in_seconds: int = 0) -> None:
     table = Process(store, clock=later(in_seconds)).table
     mailbox = Mailbox()
     for _ in range(DRAINS_MAX):
-        swept = deletion.sweep(table, mailbox.queue)
+        swept = sweeper.sweep(table, mailbox.queue)
         messages = mailbox.take()
         for message in messages:
             message.work(table, mailbox.queue)
@@ -445,13 +445,13 @@ def _list(caller: Caller, of: str, **query: Any) -> Operation:
 
 
 def run_deletion(group_id: str) -> Callable[[Process], object]:
-    return lambda process: deletion.run_deletion(process.table, Mailbox().queue, group_id, wait_s=0)
+    return lambda process: cascade.run_deletion(process.table, Mailbox().queue, group_id, wait_s=0)
 
 
 def _sweep(process: Process) -> None:
     """Sweep, and rewrite the owners where the sweep has announced that, as a worker without a lease."""
     mailbox = Mailbox()
-    deletion.sweep(process.table, mailbox.queue)
+    sweeper.sweep(process.table, mailbox.queue)
     for message in mailbox.take():
         if message.kind == JobKind.TRANSFER:
             transfers.finish_rewriting(process.table, message.group_id)

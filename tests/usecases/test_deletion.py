@@ -20,9 +20,11 @@ from forklore.storage.cache import CachedConversation
 from forklore.storage.clock import system_ms
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
-from forklore.usecases import deletion, entries, sharing, transfers
-from forklore.usecases.deletion import delete_conversation, run_deletion, sweep
+from forklore.usecases import cascade, entries, sharing, transfers
+from forklore.usecases.cascade import run_deletion
+from forklore.usecases.deletion import delete_conversation
 from forklore.usecases.entries import Append, Start
+from forklore.usecases.sweeper import sweep
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import DAY_S, Request, Store, Wire, fresh_store
 from tests.usecases.builders import (
@@ -742,7 +744,7 @@ def test_a_worker_that_the_store_refuses_comes_again_a_little_later(world: World
     end_time_after(Wire.of(table), 6)
 
     assert not run_deletion(table, mailbox.queue, ROOT, wait_s=0)
-    assert mailbox.messages == [Message(ROOT, deletion.RETRY_SECONDS)]
+    assert mailbox.messages == [Message(ROOT, cascade.RETRY_SECONDS)]
     drain(world.store, mailbox)
     assert keys.group(ROOT) not in world.store.contents()
 
@@ -760,7 +762,7 @@ def test_an_item_of_an_unknown_kind_goes_with_its_tree(world: World) -> None:
 def test_more_entries_than_one_batch_are_removed_blobs_first(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deletion, "ERASED_AT_ONCE", 3)
+    monkeypatch.setattr(cascade, "ERASED_AT_ONCE", 3)
     table = world.store.process()
     for number in range(4):
         say(table, ROOT, "small", random.Random(number).randbytes(40_000 + 400_000 * (number == 0)).hex())

@@ -16,7 +16,7 @@ from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import LOOKS_MAX, Table
-from forklore.usecases import deletion, transfers
+from forklore.usecases import cascade, deletion, transfers
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Request, Store, Wire
 from tests.usecases.builders import ANN, BOB, FORK, OTHER, PLANNER, ROOT, append, fork, read, say
@@ -183,7 +183,7 @@ def test_a_deleted_child_is_counted_no_more_when_its_kid_has_gone(
         seen.append((child_key in store.contents(), parent is not None and items.group(parent).children == 1))
 
     Wire.of(worker).after(note)
-    assert deletion.run_deletion(worker, mailbox.queue, CHILD, wait_s=0)
+    assert cascade.run_deletion(worker, mailbox.queue, CHILD, wait_s=0)
 
     if is_there:
         assert list(dict.fromkeys(seen)) == [(True, True), (False, True), (False, False)]
@@ -207,7 +207,7 @@ def test_a_parent_is_deleted_although_a_child_is_at_the_end_of_its_own_deletion(
         if not ends and keys.group(ROOT) in store.contents():
             dying = items.group(store.item(keys.group(ROOT))).state is State.DELETING
             if dying:
-                ends.append(deletion.run_deletion(store.process(), mailbox.queue, CHILD, wait_s=0))
+                ends.append(cascade.run_deletion(store.process(), mailbox.queue, CHILD, wait_s=0))
 
     store.process().delete([kid_of(store, CHILD)])
     wire = Wire.of(parent_deletion)
@@ -305,7 +305,7 @@ def test_a_member_of_any_name_is_listed_copied_and_deleted(store: Store, table: 
     mailbox = Mailbox()
     assert deletion.delete_conversation(table, mailbox.queue, caller=ANN, conversation_id=ROOT)
     for tree in (ROOT, CHILD):
-        assert deletion.run_deletion(store.process(), mailbox.queue, tree, wait_s=0)
+        assert cascade.run_deletion(store.process(), mailbox.queue, tree, wait_s=0)
 
     left = {key: item for key, item in store.contents().items() if "retired" not in item}
     assert left == before

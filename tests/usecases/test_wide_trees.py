@@ -16,7 +16,7 @@ from forklore.domain.tree import State
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
-from forklore.usecases import deletion, heads, transfers
+from forklore.usecases import closing, heads, transfers
 from tests.support.tables import Store
 from tests.usecases.builders import ROOT, conversation
 
@@ -38,7 +38,7 @@ class Wide:
             "children": items.number(CONVERSATIONS),
             "rewriting": items.text("ann"),
         }
-        monkeypatch.setattr(table, "get", lambda _wanted: {keys.group(ROOT): group})
+        monkeypatch.setattr(table, "items_at", lambda _wanted: {keys.group(ROOT): group})
         monkeypatch.setattr(table, "commit", self._commit)
         monkeypatch.setattr(table, "_query", self._query)
 
@@ -88,8 +88,8 @@ def test_a_rewriting_remembers_no_more_than_the_ids(table: Table, monkeypatch: p
 
 
 def _found(table: Table) -> list[Any]:
-    looking = deletion._look_for_heads(table, [ROOT])
-    return list(deletion._heads(table, looking, deletion._groups(table, [ROOT])))
+    looking = table.head_ids_of([ROOT])
+    return list(closing._heads(table, looking, closing._groups(table, [ROOT])))
 
 
 def test_a_deletion_remembers_no_more_than_the_ids_of_what_it_closes(
@@ -109,7 +109,7 @@ def test_a_deletion_remembers_no_more_than_the_keys_of_its_children(
 ) -> None:
     Wide(table, monkeypatch, state=State.DELETING)
 
-    used = peak(lambda: heads.all_child_keys(table, deletion._groups(table, [ROOT])[ROOT]))
+    used = peak(lambda: heads.all_child_keys(table, closing._groups(table, [ROOT])[ROOT]))
 
     assert used / CONVERSATIONS < BYTES_MAX
 

@@ -9,7 +9,9 @@ from forklore.errors import UnavailableError
 from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases import transfers
-from forklore.usecases.deletion import RETRY_SECONDS, delete_conversation, sweep
+from forklore.usecases.cascade import RETRY_SECONDS
+from forklore.usecases.deletion import delete_conversation
+from forklore.usecases.sweeper import sweep
 from forklore.usecases.worker import Outcome
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Request, Store, Wire, WrongClock

@@ -20,7 +20,7 @@ from rich.progress import track
 from forklore.domain.model import Caller
 from forklore.fsck.shapes import Kind, kind_of
 from forklore.storage.cache import ConversationCache
-from forklore.usecases.deletion import run_deletion
+from forklore.usecases.cascade import run_deletion
 from tests.reliability.service import Answer, Process
 from tests.support.mailbox import Mailbox
 from tools.bench import units

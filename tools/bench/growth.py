@@ -8,7 +8,8 @@ from typing import NamedTuple
 from forklore.domain.ancestry import SEGMENT_BYTES
 from forklore.domain.paging import SEGMENTS_SIDE_BY_SIDE
 from forklore.storage.bodies import INLINE_BYTES_MAX
-from forklore.usecases.deletion import CLOSED_AT_ONCE, ERASED_AT_ONCE
+from forklore.usecases.cascade import ERASED_AT_ONCE
+from forklore.usecases.closing import CLOSED_AT_ONCE
 from forklore.usecases.lists import NEWEST_FORKS
 from tools.bench.cases import CASES, PAGE, ROWS, Case, Knows
 from tools.bench.cost import CASCADE, Row

@@ -8,7 +8,7 @@ from forklore.aws.telemetry import Stopwatch, log_failure, log_job, log_sweep
 from forklore.aws.wiring import Consumption, ServiceSettings, Table, open_queue, open_table
 from forklore.domain import ids
 from forklore.domain.model import JobKind
-from forklore.usecases import deletion, worker
+from forklore.usecases import sweeper, worker
 
 SPARE_SECONDS = 10.0
 """What is kept of a function's time: for the request that runs when time is up, and to announce the rest."""
@@ -45,7 +45,7 @@ def sweep(context: Any) -> None:
     watch, usage = Stopwatch(), Consumption()
     try:
         table = _table_for_as_long_as(context, usage)
-        swept = deletion.sweep(
+        swept = sweeper.sweep(
             table, open_queue(), report=lambda error: log_failure("failed", error, job="sweep")
         )
     except Exception as error:  # noqa: BLE001 (whatever it is: logged here, without its text)

@@ -89,10 +89,18 @@ SHAPES = {
 }
 
 _BY_PARTITION = {"BLOB": Kind.BLOB, "PTR": Kind.PTR, "XFER": Kind.XFER, "IDEM": Kind.IDEM, "JOB": Kind.JOB}
-_IN_TREE = {kind.upper(): kind for kind in list(Kind)[: list(Kind).index(Kind.ENTRY)]} | {
+_IN_TREE = {
+    "GROUP": Kind.GROUP,
+    "CONV": Kind.CONV,
+    "PATH": Kind.PATH,
+    "HEAD": Kind.HEAD,
+    "CTX": Kind.CTX,
+    "TREE": Kind.TREE,
+    "MEM": Kind.MEM,
     "CHILD": Kind.CHILD,
     "XFER": Kind.XFER,
 }
+"""The kinds in a tree's partition except entries, by the beginning of their sort keys."""
 
 
 def kind_of(key: Key) -> Kind | None:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from forklore.domain import keys
 from forklore.domain.keys import Key, SortRange
 from forklore.storage.connection import BUDGET_MAX_S, Connection, Deadline, Item
 from forklore.storage.consumption import Consumption
@@ -47,7 +46,7 @@ class Source:
 
     def now_s(self) -> int:
         """Return the time in whole seconds, by DynamoDB's clock rather than by this machine's."""
-        self._table.get([keys.pointer("date")])
+        self._table.compare_clock()
         return self._table.now_s()
 
     def scan(self, *, segments: int) -> Iterator[list[Item]]:

@@ -40,6 +40,8 @@ BLOBS_AT_ONCE = 40
 GROUP_GIGABYTES_MAX = 9.0
 """Of the 10 GB of an item collection, so that a deletion always has room for its tombstone."""
 READS_AT_ONCE = 16
+NO_ITEM = keys.pointer("date")
+"""The key of an item that never exists: no conversation has such an id."""
 LOOKS_MAX = 5
 """Times that something is looked for again that a transaction was seen to have written."""
 
@@ -94,8 +96,12 @@ class Table:
         Raises UnavailableError if the own clock is far off.
         """
         if not self.connection.clock.was_compared:
-            self.get([keys.pointer("date")])
+            self.compare_clock()
         return self.connection.clock.minting_ms()
+
+    def compare_clock(self) -> None:
+        """Ask DynamoDB for its date: every answer has one. The item that is asked for does not exist."""
+        self.items_at([NO_ITEM])
 
     def now_s(self) -> int:
         """Return the corrected time in whole seconds, as `ttl` counts."""
@@ -137,6 +143,21 @@ class Table:
             self.connection.usage.note_tree(gigabytes)
             if gigabytes >= GROUP_GIGABYTES_MAX:
                 self.cache.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
+
+    def commit_if_so(self, writes: Sequence[Part]) -> bool:
+        """Write all if every condition holds; tell whether it was written."""
+        try:
+            self.commit(writes)
+        except ConditionFailed:
+            return False
+        return True
+
+    def commit_each(self, transactions: Sequence[Sequence[Part]]) -> list[bool]:
+        """Commit several transactions, which overlap; tell of each whether it was written.
+
+        A transaction is not written when a condition of it does not hold.
+        """
+        return list(self.side_by_side(self.commit_if_so, transactions))
 
     def refuse_if_full(self, group_id: str) -> None:
         """Raise GroupFullError if the tree was near its bound after an earlier write of this process."""
@@ -286,6 +307,13 @@ class Table:
         if len(reads) == 1:
             return [self._read_range(group_id, reads[0], backward)]
         return list(self.side_by_side(lambda read: self._read_range(group_id, read, backward), reads))
+
+    def head_ids_of(self, group_ids: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+        """Yield each tree with the conversations that have a HEAD; it begins to read at once."""
+        return zip(group_ids, self.side_by_side(self._head_ids, group_ids), strict=True)
+
+    def _head_ids(self, group_id: str) -> list[str]:
+        return list(self.read.head_ids(group_id))
 
     def both(self, one: Callable[[], A], other: Callable[[], B]) -> tuple[A, B]:
         """Return what both calls return; they overlap."""

@@ -16,7 +16,8 @@ from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.usecases.deletion import RETRY_SECONDS, WAIT_SECONDS, run_deletion
+from forklore.usecases.cascade import RETRY_SECONDS, run_deletion
+from forklore.usecases.deletion import WAIT_SECONDS
 from forklore.usecases.transfers import run_rewriting
 
 KINDS = (JobKind.DELETION, JobKind.TRANSFER)

@@ -1,0 +1,156 @@
+"""The worker's part of a deletion: it removes the items of a tree that has its tombstone.
+
+Every step finds its work by a Query and can be done again, so a killed or doubled worker only
+repeats work.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from forklore.domain import ids, keys
+from forklore.domain.ids import EntryId
+from forklore.domain.keys import Key
+from forklore.domain.model import JobKind
+from forklore.domain.tree import Group, State
+from forklore.errors import UnavailableError
+from forklore.storage import parts
+from forklore.storage.parts import ConditionFailed, PartKind
+from forklore.storage.queue import Queue
+from forklore.storage.table import Table
+from forklore.usecases.closing import close_tree, in_batches
+from forklore.usecases.deletion import WAIT_SECONDS
+
+RETRY_SECONDS = 5
+ERASED_AT_ONCE = 500
+GUARDED_AT_ONCE = 50
+
+
+def run_deletion(
+    table: Table, queue: Queue, group_id: str, *, wait_s: int = WAIT_SECONDS, lease: str | None = None
+) -> bool:
+    """Go on with a tree's deletion until it is done or time is up; then the tree is announced again.
+
+    wait_s: how long after the tombstone nothing is removed. lease: what the next worker goes on with.
+    Return True if nothing is left to do: the tree is deleted, or has no tombstone.
+    """
+    try:
+        left_s = _advance(table, queue, group_id, wait_s)
+    except UnavailableError:
+        left_s = RETRY_SECONDS if table.has_time() else 0
+    except ConditionFailed:  # a tree that never lived is gone; its id may be in use again
+        left_s = None
+    if left_s is None:
+        return True
+    queue.announce([group_id], lease=lease, delay_s=left_s)
+    return False
+
+
+def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | None:
+    """Do what can be done. Return in how many seconds to go on; None when nothing is left."""
+    job, pointer = keys.job(JobKind.DELETION, group_id), keys.pointer(group_id)
+    found = table.get([keys.group(group_id), job, pointer])
+    group = found.group(group_id)
+    if group is None:
+        if job in found:
+            gone = parts.group.check_absent(group_id)
+            table.commit_if_so([gone, parts.job.delete(JobKind.DELETION, group_id)])
+        return None
+    if group.state is not State.DELETING:
+        return None
+    if not group.never_live:
+        at = found.pointer(group_id, now_s=table.now_s())
+        has_pointer = at is not None and at.group_id == group_id
+        close_tree(table, queue, group_id, last=group_id, delay_s=0, has_pointer=has_pointer)
+    left_s = _seconds_left(group, table.now_ms(), wait_s)
+    if left_s > 0:
+        return left_s
+    _erase_entries(table, group)
+    _erase_members(table, group)
+    _erase_transfer(table, group)
+    _erase_others(table, group)
+    _end(table, group)
+    return None
+
+
+def _seconds_left(group: Group, now_ms: int, wait_s: int) -> int:
+    """Return how long to wait before items of a deleted tree may be removed."""
+    if group.deleted_at is None:
+        return 0
+    return math.ceil((ids.milliseconds(group.deleted_at) - now_ms) / 1000 + wait_s)
+
+
+def _erase_entries(table: Table, group: Group) -> None:
+    """Remove the entries. The chunks of a body go first, because only the entry names them."""
+    if group.never_live:
+        return  # a tree gets its first entry when it becomes live
+    for some in in_batches(table.read.entry_chunks(group.group_id), ERASED_AT_ONCE):
+        table.delete(_blobs(group.group_id, some))
+        table.delete(keys.entry(group.group_id, entry_id) for entry_id, _ in some)
+
+
+def _blobs(group_id: str, entries: Iterable[tuple[EntryId, int]]) -> Iterator[Key]:
+    for entry_id, chunks in entries:
+        for at in range(chunks):
+            yield keys.blob(group_id, entry_id, at)
+
+
+def _erase_members(table: Table, group: Group) -> None:
+    """Remove the members. The rows in their lists go first, because only the members name them."""
+    for some in in_batches(table.read.member_ids(group.group_id), ERASED_AT_ONCE):
+        rows = [
+            keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
+            for user_id in some
+        ]
+        _erase(table, group, rows)
+        _erase(table, group, [keys.member(group.group_id, user_id) for user_id in some])
+
+
+def _erase_transfer(table: Table, group: Group) -> None:
+    """Remove a pending transfer; last the item that names all others."""
+    found = table.get([keys.transfer_of_group(group.group_id)])
+    transfer = found.transfer_of_group(group.group_id)
+    if transfer is not None:
+        only, *others = keys.transfer_keys(transfer)
+        _erase(table, group, others)
+        _erase(table, group, [only])
+
+
+def _erase_others(table: Table, group: Group) -> None:
+    """Remove all other items in the tree's partition except GROUP."""
+    own = keys.group(group.group_id)
+    for some in in_batches(table.read.other_keys(group.group_id), ERASED_AT_ONCE):
+        _erase(table, group, [key for key in some if key != own])
+
+
+def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
+    """Delete items of a tree with a tombstone.
+
+    The ids of a tree that was live are retired for 30 days, so a delayed worker deletes only this
+    tree's items. The id of a tree that was never live may be in use again. There every
+    transaction checks that the tree is still this one, and raises ConditionFailed if it is not.
+    """
+    if not group.never_live:
+        table.delete(unwanted)
+        return
+    for some in in_batches(unwanted, GUARDED_AT_ONCE):
+        table.commit([parts.group.check_deleting(group), *parts.group.erase(some)])
+
+
+def _end(table: Table, group: Group) -> None:
+    """Delete GROUP with its jobs. Of a started tree, delete CHILD first and count it with GROUP.
+
+    So the parent counts one child less exactly once, and never before CHILD is gone.
+    """
+    last = [
+        parts.group.delete(group),
+        *(parts.job.delete(kind, group.group_id) for kind in JobKind),
+    ]
+    if group.child_key is None or group.never_live:  # a child is listed and counted when it becomes live
+        table.commit_if_so(last)
+        return
+    table.delete([group.child_key])
+    try:
+        table.commit([*last, parts.group.uncount_child(group.child_key.partition)])
+    except ConditionFailed as refused:
+        if not refused.has(PartKind.GROUP):
+            table.commit_if_so(last)  # the parent is deleted

@@ -1,0 +1,131 @@
+"""Find work in progress that no worker is at work on: the schedule runs this."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from forklore.domain import ids, keys
+from forklore.domain.model import JobKind
+from forklore.domain.tree import State
+from forklore.errors import UnavailableError
+from forklore.storage import parts
+from forklore.storage.queue import Queue
+from forklore.storage.table import Table
+from forklore.usecases.closing import time_now
+
+CREATION_SECONDS_MAX = 300
+"""A tree that is still being made after that has been given up."""
+SWEPT_MAX = 10_000
+"""Jobs looked at in one sweep."""
+ANNOUNCE_ALL_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep found: how many jobs were open, and how long ago the oldest was asked for; 0 for none.
+
+    Of each kind it looks at SWEPT_MAX at most, and counts those, too, that it has just finished.
+    failed: how many of them it could do nothing about, because something was wrong with them.
+    """
+
+    jobs: int
+    oldest_s: float
+    failed: int
+
+
+def sweep(
+    table: Table, queue: Queue, *, report: Callable[[Exception], object] = lambda _error: None
+) -> Swept:
+    """Find work in progress that nobody is at work on, and see that it goes on; return what was found.
+
+    A job that is wrong in itself stops no other: `report` is called with its error, and it is counted. A kind
+    that nobody knows is left alone.
+    """
+    alone = _Alone(report)
+    found: list[_Job] = []
+    for kind in (JobKind.DELETION, JobKind.TRANSFER):
+        jobs = _jobs(table, kind, alone)
+        free = [job.group_id for job in jobs if job.leased_until_ms <= table.now_ms()]
+        queue.announce(free, kind=None if kind is JobKind.DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)
+        found += jobs
+    creations = _jobs(table, JobKind.CREATION, alone)
+    for job in creations:
+        with alone.each():
+            if _give_up_creation(table, job.group_id):
+                queue.announce([job.group_id])
+    found += creations
+    since = [job.since_ms for job in found if job.since_ms is not None]
+    oldest_s = max(0, table.now_s() - min(since) / 1000) if since else 0
+    return Swept(len(found) + alone.unreadable, oldest_s, alone.failed)
+
+
+class _Alone:
+    """Keeps what is wrong with one job from all others, and counts it. unreadable: jobs that say nothing."""
+
+    def __init__(self, report: Callable[[Exception], object]) -> None:
+        self._report = report
+        self.failed = 0
+        self.unreadable = 0
+
+    @contextlib.contextmanager
+    def each(self) -> Iterator[None]:
+        try:
+            yield
+        except UnavailableError:  # the next sweep comes to it again
+            pass
+        except Exception as error:  # noqa: BLE001 (whatever it is: the others are no worse for it)
+            self.failed += 1
+            self._report(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Work in progress on a tree. since_ms: when it was asked for; None where it does not say.
+
+    leased_until_ms: until when a worker holds it; 0 where none does.
+    """
+
+    group_id: str
+    since_ms: int | None
+    leased_until_ms: int
+
+
+def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
+    """Return the work of a kind that is in progress."""
+    found: list[_Job] = []
+    for job in table.read.jobs(kind, limit=SWEPT_MAX):
+        alone.unreadable += 1
+        with alone.each():
+            since, until = job.created_at, job.leased_until
+            found.append(
+                _Job(
+                    job.group_id,
+                    None if since is None else ids.milliseconds(since),
+                    0 if until is None else ids.milliseconds(until),
+                )
+            )
+            alone.unreadable -= 1
+    return found
+
+
+def _give_up_creation(table: Table, group_id: str) -> bool:
+    """Turn a creation that nobody goes on with into a deletion; tell whether it was turned.
+
+    The id is freed, so that the same request can be sent again.
+    """
+    group = table.get([keys.group(group_id)]).group(group_id)
+    if group is None or group.state is not State.CREATING:
+        still = parts.group.check_not_creating(group_id)
+        table.commit_if_so([still, parts.job.delete(JobKind.CREATION, group_id)])
+        return False
+    if table.now_ms() - ids.milliseconds(group.created_at) <= CREATION_SECONDS_MAX * 1000:
+        return False
+    at = time_now(table)
+    return table.commit_if_so(
+        [
+            parts.group.mark_never_live(group, at=at),
+            parts.conversation.free_id(group_id),
+            parts.job.delete(JobKind.CREATION, group_id),
+            parts.job.put(JobKind.DELETION, group_id, at=at),
+        ],
+    )
