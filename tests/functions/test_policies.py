@@ -18,9 +18,9 @@ from forklore.local.invocation import invoke, load_handler
 from forklore.storage.connection import Connection
 from forklore.usecases import deletion
 from tests.aws.direct import Direct
-from tests.aws.gateway import Gateway, table_on_moto
 from tests.deployment.document import read_document, statements_by_function
 from tests.functions.story import read_event
+from tools.harness.gateway import Gateway, table_on_moto
 
 VERBS = {
     "Put": "PutItem",

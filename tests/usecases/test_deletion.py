@@ -24,7 +24,7 @@ from forklore.usecases import deletion, entries, sharing, transfers
 from forklore.usecases.deletion import delete_conversation, run_deletion, sweep
 from forklore.usecases.entries import Append, Start
 from tests.support.mailbox import Mailbox, Message
-from tests.support.tables import DAY_S, Request, Store, Wire, fresh_store
+from tests.support.tables import DAY_S, Store, fresh_store
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -45,6 +45,7 @@ from tests.usecases.builders import (
     show,
     thought,
 )
+from tools.harness.wire import Request, Wire
 
 CHILD, SIBLING, GRANDCHILD, GREAT = (conversation(number) for number in range(11, 15))
 CHILDS_FORK = conversation(15)

@@ -7,8 +7,8 @@ from typing import Any
 
 from forklore.domain.model import Caller
 from forklore.fsck.shapes import Kind
-from tests.reliability.service import OPERATIONS
 from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
+from tools.harness.service import OPERATIONS
 
 PAGE, ROWS = 50, 20
 LARGE_BYTES = 200_000

@@ -24,14 +24,14 @@ from rich.console import Console
 from rich.progress import Progress
 
 from forklore.local import token
-from tests.functions.story import read_event
-from tests.support.deployed import Deployed, deployed
-from tests.support.dynamodb_local import moto_server
-from tests.support.runtime import BUILD, CLIENT, Built, Runtime, RuntimeMissing, runtime
 from tools.bench import timed_runtime
 from tools.bench.judging import NOISE, Target
 from tools.bench.markdown import table
+from tools.harness.deployed import Deployed, deployed
+from tools.harness.dynamodb import moto_server
+from tools.harness.runtime import BUILD, CLIENT, Built, Runtime, RuntimeMissing, runtime
 
+EVENTS = Path(__file__).parents[2] / "events"
 BARE = "bare function"
 FIRST = {
     BARE: "getConversation",
@@ -107,7 +107,7 @@ def bare(built: Built) -> Built:
 
 def ask(one: Runtime, function: str) -> float:
     """Send a function its event; return the milliseconds until it has answered."""
-    invocation = one.invoke(read_event(FIRST[function]))
+    invocation = one.invoke(json.loads((EVENTS / f"{FIRST[function]}.json").read_text()))
     answer = invocation.answer
     assert not (isinstance(answer, dict) and "errorType" in answer), (function, answer, one.log())
     return invocation.ms

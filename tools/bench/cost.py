@@ -20,15 +20,15 @@ from rich.progress import track
 from forklore.domain.model import Caller
 from forklore.fsck.shapes import Kind, kind_of
 from forklore.storage.cache import ConversationCache
+from forklore.storage.queue import Queue
 from forklore.usecases.deletion import run_deletion
-from tests.reliability.service import Answer, Process
-from tests.support.mailbox import Mailbox
 from tools.bench import units
 from tools.bench.cases import CASES, Case, Knows
 from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table
 from tools.bench.meter import Cost, Meter, Touched
 from tools.bench.shapes import AXES, BASE, Shape, World, world
+from tools.harness.service import Answer, Process
 
 CASCADE = "delete, the worker"
 NANO = 1_000_000
@@ -128,8 +128,8 @@ class Counting(Asking):
     def cascade(self) -> Row:
         """Return what the worker takes that deletes the tree, whose deletion was asked for."""
         self._meter.begin()
-        table, mailbox = self.process.table, Mailbox()
-        while not run_deletion(table, mailbox.queue, self._world.root, wait_s=0):
+        table, queue = self.process.table, Queue(None, None)
+        while not run_deletion(table, queue, self._world.root, wait_s=0):
             pass
         cost = self._meter.end()
         gone = [one for one in cost.touched if one.is_write and one.before and not one.after]

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from unittest import mock
 
 from forklore.local.engine import EngineMissingError
-from tests.support.dynamodb_local import dynamodb_local
+from tools.harness.dynamodb import dynamodb_local
 
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "local",

@@ -11,8 +11,9 @@ from forklore.fsck.shapes import Kind, kind_of
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
-from tests.support.tables import Request, Store, Wire
 from tools.bench import units
+from tools.harness.tables import Store
+from tools.harness.wire import Request, Wire
 
 WRITES = ("Put", "Update", "Delete", "ConditionCheck")
 KEYS_AT_ONCE = 100

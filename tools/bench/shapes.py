@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 from forklore.domain.model import Caller
-from tests.reliability.service import Answer, Process, new_store
-from tests.support.tables import Store
+from tools.harness.service import Answer, Process
+from tools.harness.tables import Store, fresh_store
 
 ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve")
 """The owner of every tree, a writer, and a stranger."""
@@ -133,7 +133,7 @@ class World:
 def world(endpoint: str, shape: Shape, *, seed: int = 6) -> Iterator[World]:
     """Yield a table that holds a tree of the shape."""
     random = Random(seed)
-    with new_store(endpoint) as store:
+    with fresh_store(endpoint=endpoint) as store:
         made = World(store, shape, random, Texts(random))
         for _ in range(OTHER_TREES):
             made.ask("appendEntry", conversationId=made.new_id(), **made.said())

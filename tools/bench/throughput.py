@@ -27,12 +27,13 @@ from rich.progress import track
 from forklore.domain.keys import Key
 from forklore.storage import items
 from forklore.storage.table import Table
-from tests.reliability.service import Process, new_store
-from tests.support.embedded_server import embedded_server
-from tests.support.tables import Request, Store, Wire, cancelled
 from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table
 from tools.bench.shapes import ANN, Texts, conversation_id
+from tools.harness.local_server import local_server
+from tools.harness.service import Process
+from tools.harness.tables import Store, fresh_store
+from tools.harness.wire import Request, Wire, cancelled
 
 CLIENTS = (1, 8, 32)
 BURST = 100
@@ -170,7 +171,7 @@ def over_http(store: Store) -> Iterator[Append]:
     variables = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint, "FORKLORE_TABLE": store.name}
     limits = httpx.Limits(max_connections=2 * MANY)
     with (
-        embedded_server(**variables) as url,
+        local_server(**variables) as url,
         httpx.Client(base_url=url, headers={"Authorization": "Bearer ann"}, limits=limits) as client,
     ):
 
@@ -183,7 +184,7 @@ def over_http(store: Store) -> Iterator[Append]:
 
 def rows(endpoint: str, seconds: float, latency_s: float) -> Iterator[tuple[str, str, int, Measured]]:
     """Yield what came of each way, target and number of clients."""
-    with new_store(endpoint) as store:
+    with fresh_store(endpoint=endpoint) as store:
         targets = make_targets(store, Random(6))
         for name, conversations in targets.items():
             for clients in CLIENTS:

@@ -41,13 +41,13 @@ from forklore.aws.wiring import open_table
 from forklore.local.invocation import LambdaContext, load_handler
 from forklore.local.log import JsonLines
 from forklore.local.template import Function
-from tests.aws.gateway import Gateway, credentials
-from tests.reliability.functions import functions_on
-from tests.support.tables import fresh_store
 from tools.bench.judging import Target
 from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table
 from tools.bench.shapes import Texts
+from tools.harness.functions import functions_on
+from tools.harness.gateway import Gateway, credentials
+from tools.harness.tables import fresh_store
 
 TABLE, BARE_TABLE = "forklore", "bare"
 WARM_UP_RUNS = 20

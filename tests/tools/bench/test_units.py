@@ -7,8 +7,8 @@ import pytest
 
 from forklore.storage.connection import Item
 from tests.support.dynamodb_local import dynoxide_or_skip
-from tests.support.tables import DEFINITION, NAME
 from tools.bench.units import item_bytes, units_of_get, units_of_query, units_of_write
+from tools.harness.tables import DEFINITION, NAME
 
 KEY: Item = {"PK": {"S": "g"}, "SK": {"S": "s"}}  # 2 + 1 + 2 + 1 bytes
 

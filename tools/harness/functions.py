@@ -8,8 +8,8 @@ from unittest import mock
 
 from forklore.local.embedded import open_database
 from forklore.local.template import Template, read_template
-from tests.aws.gateway import opened_anew
-from tests.support.tables import Store
+from tools.harness.gateway import opened_anew
+from tools.harness.tables import Store
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 

@@ -17,7 +17,7 @@ READY_S = 60
 
 
 @contextmanager
-def embedded_server(**variables: str) -> Iterator[str]:
+def local_server(**variables: str) -> Iterator[str]:
     """Start the local server on a free port, yield its address, and stop it by its pid.
 
     variables: of its environment.

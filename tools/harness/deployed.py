@@ -13,8 +13,8 @@ from moto.server import ThreadedMotoServer
 
 from forklore.local.payload import API_ID, read_answer
 from forklore.local.template import read_template
-from tests.aws.gateway import PROJECT, Answer
-from tests.support.runtime import Built, Functions
+from tools.harness.gateway import PROJECT, Answer
+from tools.harness.runtime import Built, Functions
 
 AGENT = "AgentFunction"
 CREDENTIALS: Any = {

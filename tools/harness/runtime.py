@@ -23,7 +23,7 @@ from typing import Any, Self
 import yaml
 
 from forklore.local.listening import free_port, on_free_port
-from tests.support.listening import end_session, wait_until_it_listens
+from tools.harness.listening import end_session, wait_until_it_listens
 
 PROJECT = Path(__file__).parents[2]
 BUILD = PROJECT / ".aws-sam" / "here" / "build"
