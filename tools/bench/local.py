@@ -1,4 +1,4 @@
-"""A DynamoDB Local for a benchmark, and the environment in which it can be asked."""
+"""A DynamoDB Local for a benchmark, and the environment variables of a process that uses it."""
 
 import os
 from collections.abc import Iterator

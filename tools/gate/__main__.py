@@ -21,7 +21,7 @@ from tools.gate.checks import CHECKS, Check, How
 from tools.gate.results import Result, table
 from tools.gate.runs import PROJECT, Run
 
-SOURCES = ("layers", "functions", "tools/gate", "tests")
+SOURCES = ("layers", "functions", "tools", "tests")
 FILES = ("template.yaml", "requirements-dev.txt", "pyproject.toml", "docs/openapi.json")
 
 

@@ -1,4 +1,4 @@
-"""What is measured is everything."""
+"""Every operation is measured."""
 
 from tools.bench.cases import CASES
 from tools.harness.service import OPERATIONS

@@ -1,4 +1,4 @@
-"""The least that a function on DynamoDB is: boto3's client, made at import, and one call in the handler."""
+"""The smallest function on DynamoDB: it makes boto3's client at import, and one call in the handler."""
 
 import os
 from typing import Any
