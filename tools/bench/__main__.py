@@ -41,6 +41,7 @@ HEAD = """\
 # Benchmark tables
 
 `make bench` writes this page; do not edit it. [performance.md](../performance.md) explains it.
+A cost such as `3 / 17 / 0` is 3 rounds, 17 read units and 0 write units.
 """
 NOT_MEASURED = "Not measured, because there was no build."
 

@@ -230,7 +230,7 @@ def show_targets(medians: Medians) -> str:
         cells.append(
             [name, function, f"{most:.2f}", f"{target.most:g}", accepted, target.verdict(round(most, 2))]
         )
-    return table(["× bare", "slowest function", "measured", "target", "accepted", ""], cells)
+    return table(["× bare", "slowest function", "measured", "target", "accepted", "verdict"], cells)
 
 
 def show_imports(imported: dict[str, list[list[Import]]]) -> str:

@@ -91,15 +91,13 @@ def growth_table(axis: str, places: Sequence[Sequence[Row]]) -> str:
     """
     costs = [{row.name: _spelled(row) for row in rows} for rows in places]
     heads = [f"{getattr(rows[0].shape, axis):,}" for rows in places]
-    grows, said = GROWS.get(axis, {}), dict[str, str]()
-    if axis in COMPARED:
-        said = dict(growth_of(axis, *compared(axis, places), grows))
+    said = dict(growth_of(axis, *compared(axis, places), GROWS[axis])) if axis in COMPARED else {}
     cells = []
     for name in dict.fromkeys(name for of_shape in costs for name in of_shape):
         figures = [of_shape.get(name) for of_shape in costs]
         if len(set(filter(None, figures))) > 1:
             cells.append([name, *(figure or "–" for figure in figures), said.get(name, "")])
-    return table([axis.replace("_", " "), *heads, ""], cells)
+    return table([axis.replace("_", " "), *heads, "verdict"], cells)
 
 
 def _spelled(row: Row) -> str:

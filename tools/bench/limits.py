@@ -137,7 +137,7 @@ def limits_table(rows: Iterable[Row]) -> str:
         figures = [f"{have:g}" + ("" if most is None else f" of {most:g}") for have, most in pairs]
         cells.append([row.name, *figures, _ratio(row, limit), _accepted(row.name), said])
     return table(
-        ["operation", "rounds", "read units", "write units", "times the floor", "accepted", ""], cells
+        ["operation", "rounds", "read units", "write units", "times the floor", "accepted", "verdict"], cells
     )
 
 

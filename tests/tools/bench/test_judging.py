@@ -117,7 +117,7 @@ def test_an_axis_that_is_not_judged_is_shown() -> None:
     other = replace(other, shape=replace(BASE, entry_bytes=4096))
 
     assert growth_table("entry_bytes", [[one], [other]]).splitlines()[2:] == [
-        "| show        | 1 / 5 / 0 | 1 / 9 / 0 |     |"
+        "| show        | 1 / 5 / 0 | 1 / 9 / 0 |         |"
     ]
 
 
