@@ -2,8 +2,9 @@
 
 python -m tools.bench [--runs 20] [--seconds 3] [--build FOLDER]
 
-It also writes every figure of every shape (docs/performance/costs.csv) and the charts. docs/performance.md
-explains the tables; it is written by hand. A run takes about ten minutes, in which nothing else should run.
+It also writes every figure of every shape (docs/performance/costs.csv) and the charts.
+docs/performance.md explains the tables; it is written by hand. A run takes about ten minutes, in
+which nothing else should run.
 """
 
 import argparse

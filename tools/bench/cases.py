@@ -21,9 +21,9 @@ E, C, P, H, M = Kind.ENTRY, Kind.CONV, Kind.PATH, Kind.HEAD, Kind.MEM
 class Floor:
     """The smallest cost of the same result on DynamoDB, without forklore's guarantees.
 
-    writes: the kinds of items that hold the result. Each is written on its own, without a transaction.
-    reads: the kinds of items that hold what is shown. One Query reads those that are shown.
-    requests: how many requests that takes.
+    writes: the kinds of items that hold the result. Each is written on its own, without a
+    transaction. reads: the kinds of items that hold what is shown. One Query reads those that are
+    shown. requests: how many requests that takes.
     """
 
     writes: frozenset[Kind] = frozenset()
@@ -51,10 +51,10 @@ class Knows(Enum):
 class Case:
     """A request to measure.
 
-    given: makes what the request needs, in another process, and returns its fields.
-    knows: what the process has done before, for this caller. key: whether the request has an
-    Idempotency-Key. needs: the axis of the shape that must not be 0. base_only: measured on the base shape
-    only, because it runs the same code as another case. is_end: deletes the tree.
+    given: makes what the request needs, in another process, and returns its fields. knows: what the
+    process has done before, for this caller. key: whether the request has an Idempotency-Key.
+    needs: the axis of the shape that must not be 0. base_only: measured on the base shape only,
+    because it runs the same code as another case. is_end: deletes the tree.
     """
 
     operation: str

@@ -1,13 +1,15 @@
-"""What a cold start of each built function costs, beside a bare function that only makes a DynamoDB client.
+"""What a cold start of each built function costs, beside that of a bare function.
+
+The bare function only makes a DynamoDB client, and one call.
 
 python -m tools.bench.cold_start [--runs 5]
 
-Each function is started in Lambda's own runtime on this machine. A round starts every function once, so
-that other load on the machine affects all of them. The medians go to stdout as Markdown.
+Each function is started in Lambda's own runtime on this machine. A round starts every function
+once, so that other load on the machine affects all of them. The medians go to stdout as Markdown.
 
-The init is the interpreter, Lambda's client and the imports; on AWS, fetching the code comes on top. The
-table is on moto, whose times are not those of DynamoDB. Therefore the requests are given in CPU time of
-the function. `make size` prepares what this benchmark needs.
+The init is the interpreter, Lambda's client and the imports; on AWS, fetching the code comes on
+top. The table is on moto, whose times are not those of DynamoDB. Therefore the requests are given
+in CPU time of the function. `make size` prepares what this benchmark needs.
 """
 
 import argparse
@@ -78,8 +80,8 @@ KINDS = (PYTHON, *dict.fromkeys(PACKAGES.values()))
 class Start:
     """One cold start.
 
-    init_ms, first_ms: CPU time of the init and of the first request. cold_ms, warm_ms: wall time until the
-    first and the second answer.
+    init_ms, first_ms: CPU time of the init and of the first request. cold_ms, warm_ms: wall time
+    until the first and the second answer.
     """
 
     init_ms: float

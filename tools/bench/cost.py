@@ -2,8 +2,9 @@
 
 python -m tools.bench.cost [--axes forks entries …] [--runs 20]
 
-Requests, rounds and bytes are counted. Units are computed by AWS's rules from the items before and after
-each request (tools/bench/units.py). Times are those of this machine and DynamoDB Local, without HTTP.
+Requests, rounds and bytes are counted. Units are computed by AWS's rules from the items before and
+after each request (tools/bench/units.py). Times are those of this machine and DynamoDB Local,
+without HTTP.
 """
 
 import argparse
@@ -49,7 +50,10 @@ class Times:
 
 @dataclass(frozen=True)
 class Row:
-    """What a case costs on a shape. least: the cost of the floor. times: medians; None: not measured."""
+    """What a case costs on a shape.
+
+    least: the cost of the floor. times: medians; None: not measured.
+    """
 
     name: str
     shape: Shape
@@ -98,7 +102,7 @@ class Asking:
         self.process.ask("getConversation", Caller("nobody"), conversationId=of.new_id())
 
     def prepared(self, case: Case) -> Mapping[str, Any]:
-        """Let the process do what the case says it has done before; return the fields of the request."""
+        """Do what the process has done before the case; return the fields of the request."""
         given = dict(case.given(self._world))
         self.process.table.cache = ConversationCache()
         if case.knows is Knows.READ:
@@ -126,7 +130,10 @@ class Counting(Asking):
         return Row(name, self._world.shape, cost, least_of(case, cost, answer), times)
 
     def cascade(self) -> Row:
-        """Return the cost of the worker that deletes the tree. The deletion was requested before."""
+        """Return the cost of the worker that deletes the tree.
+
+        The deletion was requested before.
+        """
         self._meter.begin()
         table, queue = self.process.table, Queue(None, None)
         while not run_deletion(table, queue, self._world.root, wait_s=0):
@@ -168,8 +175,8 @@ def _done(case: Case, answer: Answer) -> Answer:
 def rows_of(endpoint: str, shape: Shape, runs: int) -> Iterator[Row]:
     """Yield what every case costs on a shape.
 
-    Cases that change nothing come first, and the tree's deletion last. Times are measured on another tree,
-    because many runs change its shape. runs: how many; 0: no times are measured.
+    Cases that change nothing come first, and the tree's deletion last. Times are measured on
+    another tree, because many runs change its shape. runs: how many; 0: no times are measured.
     """
     chosen = [(name, case) for name, case in CASES.items() if case.suits(shape)]
     chosen.sort(key=lambda named: (named[1].is_end, not named[1].is_read))
@@ -203,7 +210,10 @@ def cells_of(row: Row) -> list[str]:
 
 
 def ratio(row: Row) -> str:
-    """Return the cost divided by the floor's. A write unit weighs five read units, as their prices do."""
+    """Return the cost divided by the floor's.
+
+    A write unit weighs five read units, as their prices do.
+    """
 
     def weighed(cost: Cost) -> float:
         return cost.read_units + 5 * cost.write_units

@@ -1,4 +1,4 @@
-"""How the cost of a case grows with entries, forks, the length of a chain of forks, and the text."""
+"""How the cost of a case grows with entries, forks, the depth of a fork, and the text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

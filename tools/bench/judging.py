@@ -1,4 +1,4 @@
-"""Compare a measured figure with its target: met, missed as accepted, or missed without a reason."""
+"""Compare a measured figure with its target, or with the figure that is accepted instead."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -18,7 +18,10 @@ ENVIRONMENT = {
 
 @contextmanager
 def local_dynamodb() -> Iterator[str]:
-    """Yield the address of an empty DynamoDB Local. Raises SystemExit, with the reason, if there is none."""
+    """Yield the address of an empty DynamoDB Local.
+
+    Raises SystemExit, with the reason, if there is none.
+    """
     with mock.patch.dict(os.environ, ENVIRONMENT):
         for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
             os.environ.pop(name, None)

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table. The first column and columns of text are aligned left, columns of figures right.
+    """Return a table.
+
+    The first column and columns of text are aligned left, columns of figures right.
 
     >>> print(table(["of", "ms", "why"], [["one", "7", ""], ["two", "70", "slow"]]))
     | of  |  ms | why  |

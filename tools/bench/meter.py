@@ -1,4 +1,4 @@
-"""Measures what a process asks of DynamoDB: requests, rounds, bytes on the wire and capacity units."""
+"""Measures the requests of a process to DynamoDB: rounds, bytes and capacity units."""
 
 import json
 import threading
@@ -24,7 +24,8 @@ KEYS_AT_ONCE = 100
 class Touched:
     """An item that a call read or wrote.
 
-    before, after: the item before and after the call; None: there was none. They are the same for a read.
+    before, after: the item before and after the call; None: there was none. They are the same for a
+    read.
     """
 
     key: Key
@@ -158,7 +159,10 @@ class Meter:
             self._cost.write_units_once += write_units_once
 
     def _look(self, wanted: Iterable[Key]) -> dict[Key, Item | None]:
-        """Return the items as they are now, in the order of the keys. None: there is no such item."""
+        """Return the items as they are now, in the order of the keys.
+
+        None: there is no such item.
+        """
         found: dict[Key, Item | None] = dict.fromkeys(wanted)
         keys, name = list(found), self._store.name
         for at in range(0, len(keys), KEYS_AT_ONCE):

@@ -3,8 +3,8 @@
 python -m tools.bench.money [--write-units 0.625 …] [--users 1000 …]
 
 The units are those of tools.bench.cost on the base shape. "copies once" is the sum if a transaction
-writes the copies in indexes once. The defaults are AWS's list prices of us-east-1, as known in November
-2026. Pass the prices of your region.
+writes the copies in indexes once. The defaults are AWS's list prices of us-east-1, as known in
+November 2026. Pass the prices of your region.
 """
 
 import argparse
@@ -31,8 +31,9 @@ RUNS = 2
 class Prices:
     """Prices in dollars.
 
-    read_units, write_units, requests, invocations: for a million. storage, backup: for a GB and month.
-    metrics: for one metric and month. rest: for a month without requests (docs/operate.md, "Cost").
+    read_units, write_units, requests, invocations: for a million. storage, backup: for a GB and
+    month. metrics: for one metric and month. rest: for a month without requests (docs/operate.md,
+    "Cost").
     """
 
     read_units: float = 0.125
@@ -51,8 +52,8 @@ class Prices:
 class Function:
     """What a request takes of Lambda and of the logs.
 
-    function_seconds, page_seconds, authorizer_seconds: GB-seconds of a request's function, of one that
-    shows a page, and of the authorizer. They are assumed. log_bytes: docs/operate.md, "Cost".
+    function_seconds, page_seconds, authorizer_seconds: GB-seconds of a request's function, of one
+    that shows a page, and of the authorizer. They are assumed. log_bytes: docs/operate.md, "Cost".
     """
 
     function_seconds: float = 0.020
@@ -65,8 +66,9 @@ class Function:
 class Month:
     """A month of a team's work.
 
-    conversations: for a user and day. appends, pages, forks: for a conversation. kept_months: how long
-    conversations are kept. metric_series: one for each operation and status that occurs, and a few more.
+    conversations: for a user and day. appends, pages, forks: for a conversation. kept_months: how
+    long conversations are kept. metric_series: one for each operation and status that occurs, and a
+    few more.
     """
 
     users: int = 1_000

@@ -32,8 +32,8 @@ class Shape:
     """The size of a tree.
 
     entries: of the root, half history and half context. forks: of the root, after its middle entry.
-    chain: the length of a chain of forks, in which each is made at the head of the one before and has
-    OWN_ENTRIES of its own. entry_bytes: the size of an entry's text.
+    chain: the length of a chain of forks, in which each is made at the head of the one before and
+    has OWN_ENTRIES of its own. entry_bytes: the size of an entry's text.
     """
 
     entries: int = 100
@@ -109,7 +109,10 @@ class World:
         return conversation_id(self.random)
 
     def said(self, size: int | None = None) -> dict[str, Any]:
-        """Return the fields of a message for an append. size: bytes of its text; None: as in the shape."""
+        """Return the fields of a message for an append.
+
+        size: bytes of its text; None: as in the shape.
+        """
         text = self.texts.of(size or self.shape.entry_bytes)
         return {"contentType": "history", "content": [{"role": "USER", "text": text}]}
 

@@ -2,12 +2,12 @@
 
 python -m tools.bench.throughput [--seconds 3] [--latency-ms 10]
 
-The clients append to one conversation, to 32 forks of one tree, and to 32 trees. They do so in three ways:
-through the use cases; through the use cases with injected conflicts; over HTTP through the local server.
-In addition, 100 clients fork one conversation at once.
+The clients append to one conversation, to 32 forks of one tree, and to 32 trees. They do so in
+three ways: through the use cases; through the use cases with injected conflicts; over HTTP through
+the local server. In addition, 100 clients fork one conversation at once.
 
-DynamoDB Local runs one transaction at a time and refuses none. To behave like AWS, this benchmark makes
-each transaction last longer and refuses one that overlaps with another on the same item.
+DynamoDB Local runs one transaction at a time and refuses none. To behave like AWS, this benchmark
+makes each transaction last longer and refuses one that overlaps with another on the same item.
 """
 
 import argparse
@@ -90,7 +90,10 @@ def _keys_of(request: Request) -> set[Key]:
 
 @dataclass(frozen=True)
 class Measured:
-    """The result of a run. busy: answers 503. conflicts: how many were injected; None: not in this way."""
+    """The result of a run.
+
+    busy: answers 503. conflicts: how many were injected; None: not in this way.
+    """
 
     appends: int
     busy: int

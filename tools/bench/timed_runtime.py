@@ -1,7 +1,8 @@
 """Lambda's runtime client, which also logs its CPU time each time that it asks for an event.
 
-It runs as a script inside a function's runtime, in place of `python -m awslambdaric`. It logs lines such
-as `asked 311.20`: the milliseconds of CPU since the process started. The first line is the end of the init.
+It runs as a script inside a function's runtime, in place of `python -m awslambdaric`. It logs lines
+such as `asked 311.20`: the milliseconds of CPU since the process started. The first line is the end
+of the init.
 """
 
 import os

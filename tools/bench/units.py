@@ -2,8 +2,9 @@
 
 The emulators' own figures are not used, because they count transactions wrong.
 
-Source: DynamoDB developer guide, "Item sizes and formats", "Capacity unit consumption for read and write
-operations", "Local secondary indexes: provisioned throughput considerations" and "Transactions: capacity".
+Source: DynamoDB developer guide, "Item sizes and formats", "Capacity unit consumption for read and
+write operations", "Local secondary indexes: provisioned throughput considerations" and
+"Transactions: capacity".
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,13 +18,13 @@ READ_BYTES, WRITE_BYTES = 4096, 1024
 IN_TRANSACTION = 2
 """A transaction writes every item twice: it prepares the item, then commits it.
 
-AWS does not say whether the copies in indexes are written twice, too. The tables assume that they are.
-The authors of dynoxide have measured on AWS that they are written once; the column "copies once" gives
-that figure."""
+AWS does not say whether the copies in indexes are written twice, too. The tables assume that they
+are. The authors of dynoxide have measured on AWS that they are written once; the column "copies
+once" gives that figure."""
 CONTAINER_BYTES, MEMBER_BYTES = 3, 1
-"""How many bytes a list or map takes in addition to its members, and each member in addition to itself."""
+"""How many bytes a list or map takes for itself, and for each of its members."""
 _INDEXES: Mapping[str, bool] = {"L1": True, "G1": False}
-"""For each index, the attribute that puts an item into it, and whether the index holds all attributes."""
+"""For each index, its sort or partition key, and whether the index holds all attributes."""
 _KEYS = ("PK", "SK", "G1", "G1S")
 
 
@@ -58,7 +59,10 @@ def _value_bytes(value: Mapping[str, Any]) -> int:
 
 
 def units_of_query(sizes: Iterable[int], *, is_consistent: bool = True) -> float:
-    """Return the read units of a Query that reads items of these sizes. The sizes are added up first."""
+    """Return the read units of a Query that reads items of these sizes.
+
+    The sizes are added up first.
+    """
     return max(1, ceil(sum(sizes) / READ_BYTES)) * (1 if is_consistent else 0.5)
 
 

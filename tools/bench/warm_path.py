@@ -2,14 +2,15 @@
 
 python -m tools.bench.warm_path [--runs 200]
 
-Each request goes through a function's handler, as the event that API Gateway makes of it. The table is on
-DynamoDB Local, a process of its own: its work counts in the wall times only.
+Each request goes through a function's handler, as the event that API Gateway makes of it. The table
+is on DynamoDB Local, a process of its own: its work counts in the wall times only.
 
-After each request a plain boto3 client makes the same calls on a second table with the same items ("the
-same calls bare"). The last of these calls alone is the smallest possible request ("the last one bare").
+After each request a plain boto3 client makes the same calls on a second table with the same items
+("the same calls bare"). The last of these calls alone is the smallest possible request ("the last
+one bare").
 
-A second pass interrupts the requests about five times in a millisecond and notes which code runs. Log
-lines are made and thrown away.
+A second pass interrupts the requests about five times in a millisecond and notes which code runs.
+Log lines are made and thrown away.
 """
 
 import argparse
@@ -82,14 +83,20 @@ LAYERS = {
 }
 """The layer of a file, by a part of its path. The first that fits counts."""
 OWN_LAYERS = {"/json/": "json", "/logging/": "logging"}
-"""The same for the standard library where forklore calls it. Other modules count for their caller."""
+"""The same for the standard library where forklore calls it.
+
+Other modules count for their caller.
+"""
 WAITS = {"readinto", "wait", "_worker"}
 """The functions of the standard library in which a thread waits."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An operation to measure. event: makes its next request. target: of its CPU time in milliseconds."""
+    """An operation to measure.
+
+    event: makes its next request. target: of its CPU time in milliseconds.
+    """
 
     name: str
     event: Callable[[], tuple[Function, dict[str, Any]]]
@@ -155,7 +162,7 @@ class Service:
         return json.loads(answer["body"]), cpu / 1e6, wall / 1e6
 
     def repeat_calls(self) -> list[float]:
-        """Repeat the calls since the last repetition, bare; return the milliseconds of CPU of each."""
+        """Repeat the calls since the last time, bare; return the milliseconds of CPU of each."""
         times = []
         for name, given in self._made:
             params = _renamed(given, {TABLE: BARE_TABLE})
@@ -224,7 +231,10 @@ def cases_of(service: Service) -> list[Case]:
 
 
 def measure(service: Service, cases: Sequence[Case], *, runs: int, console: Console) -> dict[str, Measured]:
-    """Return what each case took, by its name. The cases take turns, so that load affects all alike."""
+    """Return what each case took, by its name.
+
+    The cases take turns, so that load affects all alike.
+    """
     measured = {case.name: Measured() for case in cases}
     gc.freeze()
     for run in track(range(-WARM_UP_RUNS, runs), "Measuring", console=console, transient=True):
@@ -247,7 +257,10 @@ def measure(service: Service, cases: Sequence[Case], *, runs: int, console: Cons
 
 @contextmanager
 def sampled(samples: Counter[str]) -> Iterator[None]:
-    """Count which layer's code runs in each thread, about every SAMPLE_SECONDS. Waits do not count."""
+    """Count which layer's code runs in each thread, about every SAMPLE_SECONDS.
+
+    Waits do not count.
+    """
     main, running = threading.get_ident(), True
 
     def note(_signal: int, interrupted: FrameType | None) -> None:
@@ -259,7 +272,10 @@ def sampled(samples: Counter[str]) -> Iterator[None]:
             start()
 
     def start() -> None:
-        """Order one signal. With a regular one, a busy machine would get the next before it is handled."""
+        """Order one signal.
+
+        With a regular one, a busy machine would get the next before it is handled.
+        """
         signal.setitimer(signal.ITIMER_REAL, random.uniform(0.5, 1.5) * SAMPLE_SECONDS)
 
     before = signal.signal(signal.SIGALRM, note)

@@ -24,21 +24,21 @@ OPERATIONS = {operation.name: operation for operation in operations.ALL}
 
 @dataclass(frozen=True)
 class Answer:
-    """What a caller is told. body: None for none; numbers with a fraction are Decimal."""
+    """An answer to a caller. body: None if there is none; numbers with a fraction are Decimal."""
 
     status: int
     body: Any
 
     @property
     def id(self) -> str:
-        """The id of what was made, which must have worked."""
+        """The id of the new conversation or transfer. The request must have succeeded."""
         assert self.status == 201, self
         made: str = self.body["id"]
         return made
 
 
 class Process:
-    """A process of the service, with a client, a clock and a memory of its own.
+    """A process of the service, with a client, a clock and a cache of its own.
 
     seconds: what is left of its request; None: no limit. threads: run reads side by side.
     last: the latest answer.
@@ -65,7 +65,10 @@ class Process:
         if_match: str | None = None,
         **given: Any,
     ) -> Answer:
-        """Run an operation. given: the fields of its path, query and body under their names on the wire."""
+        """Run an operation.
+
+        given: the fields of its path, query and body, by their names in the API.
+        """
         operation = OPERATIONS[name]
         path = {field: given.pop(field) for field in operation.path_names}
         query = {

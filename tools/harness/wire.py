@@ -16,7 +16,7 @@ from botocore.compat import HTTPHeaders
 from forklore.storage.table import Table
 
 _chain = threading.local()
-"""How many requests lie behind this thread, one after another: those that its task had to wait for."""
+"""How many requests the task of this thread had to wait for, one after another."""
 
 
 def _rounds() -> int:
@@ -25,7 +25,7 @@ def _rounds() -> int:
 
 
 class Threads(ThreadPoolExecutor):
-    """Runs reads side by side, and keeps count of which of them had to wait for which."""
+    """Runs reads in parallel, and counts how many requests each had to wait for."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         behind, reached = _rounds(), [0]
@@ -52,7 +52,10 @@ class Threads(ThreadPoolExecutor):
 
 @dataclass
 class Request:
-    """One request on the wire. number: counted from 1. round: one more than those it had to wait for."""
+    """One request on the wire.
+
+    number: counted from 1. round: one more than the number of requests that it had to wait for.
+    """
 
     number: int
     operation: str
@@ -65,7 +68,7 @@ Answer = Mapping[str, Any]
 
 
 class Wire:
-    """A tap on the wire of one table's client: it counts requests, and can answer or spoil any of them."""
+    """A tap on one table's client. It counts requests, and can answer or change any of them."""
 
     def __init__(self, client: Any) -> None:
         self.requests: list[Request] = []
@@ -86,24 +89,27 @@ class Wire:
 
     @property
     def rounds(self) -> int:
-        """How many requests had to be made one after another."""
+        """The length of the longest chain of requests that had to wait for one another."""
         return max((request.round for request in self.requests), default=0)
 
     def clear(self) -> None:
-        """Count from here on."""
+        """Forget all requests so far."""
         self.requests.clear()
         _chain.rounds = 0
 
     def before(self, act: Callable[[Request], Answer | None]) -> None:
-        """Let `act` see every request before it leaves. It may raise, or answer in the place of DynamoDB."""
+        """Call `act` with every request before it is sent.
+
+        It may raise, or answer in place of DynamoDB.
+        """
         self._before.append(act)
 
     def after(self, act: Callable[[Request, dict[str, Any]], None]) -> None:
-        """Let `act` see every answer as it arrives. It may raise, or change the answer."""
+        """Call `act` with every answer. It may raise, or change the answer."""
         self._after.append(act)
 
     def just_before(self, operation: str, act: Callable[[], object], *, nth: int = 1) -> None:
-        """Run `act` once, right before the nth request of `operation` leaves."""
+        """Call `act` once, right before the nth request of `operation` is sent."""
         seen = 0
 
         def run(request: Request) -> None:
@@ -135,12 +141,12 @@ class Wire:
 
 
 def success(**members: Any) -> dict[str, Any]:
-    """Return an answer as botocore hands it on."""
+    """Return an answer in the form that botocore parses it into."""
     return {**members, "ResponseMetadata": {"HTTPStatusCode": 200, "HTTPHeaders": {}}}
 
 
 def failure(code: str, *, status: int = 400, message: str = "", **members: Any) -> dict[str, Any]:
-    """Return an error of DynamoDB as botocore hands it on."""
+    """Return an error of DynamoDB in the form that botocore parses it into."""
     return {
         **members,
         "Error": {"Code": code, "Message": message},
@@ -149,6 +155,9 @@ def failure(code: str, *, status: int = 400, message: str = "", **members: Any) 
 
 
 def cancelled(*reasons: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return a cancelled transaction. reasons: one for each part; a text stands for its code alone."""
+    """Return a cancelled transaction.
+
+    reasons: one for each part; a text is a reason with only a code.
+    """
     spelled = [{"Code": reason} if isinstance(reason, str) else dict(reason) for reason in reasons]
     return failure("TransactionCanceledException", CancellationReasons=spelled)

@@ -15,7 +15,10 @@ TRANSACTION = "TransactWriteItems"
 
 
 def overlap(table: Table) -> None:
-    """Let the next two transactions overlap. One that is refused is retried after the other has ended."""
+    """Let the next two transactions overlap.
+
+    One that is refused is retried after the other has ended.
+    """
     both, one_has_arrived = Barrier(2, timeout=SECONDS_MAX), Event()
 
     def leave(model: Any, **_: Any) -> None:

@@ -1,4 +1,4 @@
-"""Times are compared with their targets, and a missed target in any table makes the benchmark fail."""
+"""Times are compared with their targets. A missed target makes the benchmark fail."""
 
 import pytest
 from rich.console import Console

@@ -1,4 +1,4 @@
-"""The smallest function on DynamoDB: it makes boto3's client at import, and one call in the handler."""
+"""The smallest function on DynamoDB: boto3's client, made at import, and one call."""
 
 import os
 from typing import Any
