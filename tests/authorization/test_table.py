@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from forklore.api import operations
-from tests.aws.gateway import Answer, Gateway, table_on_moto
 from tests.reliability.figures import Measure
+from tools.harness.gateway import Answer, Gateway, table_on_moto
 
 TABLE = Path(__file__).with_name("table.txt")
 USERS = {

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.aws.gateway import Gateway, stored, table_on_moto
 from tests.aws.world import World
 from tests.reliability.conftest import measure
+from tools.harness.gateway import Gateway, stored, table_on_moto
 
 __all__ = ["measure"]
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from forklore.api.results import Error
-from tests.aws.gateway import Answer
 from tests.aws.world import JSON, Ask
+from tools.harness.gateway import Answer
 
 ERROR_CHARACTERS_MAX = 700
 """An error names what is wrong; it does not send a request's content back."""

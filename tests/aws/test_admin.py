@@ -11,7 +11,6 @@ from forklore.api import operations
 from forklore.domain import ids
 from forklore.storage.clock import system_ms
 from tests.aws.errors import CURSOR, FORBIDDEN, NOT_FOUND, UNAUTHORIZED, VALIDATION, assert_refused, bad
-from tests.aws.gateway import Gateway, table_on_moto
 from tests.aws.world import (
     BOUND,
     CONVERSATIONS,
@@ -31,6 +30,7 @@ from tests.aws.world import (
     show,
 )
 from tests.support.lines import Lines
+from tools.harness.gateway import Gateway, table_on_moto
 
 ADMIN = "/v1/admin/conversations"
 CHILD = "00000000-0000-4000-8000-0000000000c1"

@@ -20,7 +20,6 @@ from tests.aws.errors import (
     bad,
     without_request_id,
 )
-from tests.aws.gateway import Gateway
 from tests.aws.world import (
     BOUND,
     FOREIGN,
@@ -51,6 +50,7 @@ from tests.aws.world import (
     with_message,
     with_usage,
 )
+from tools.harness.gateway import Gateway
 
 SURELY_WRONG = '"00000000-0000-7000-8000-000000000001"'
 """An If-Match that names no entry."""

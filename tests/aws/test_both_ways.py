@@ -8,8 +8,8 @@ import pytest
 
 from forklore.api import operations
 from tests.aws.direct import Direct
-from tests.aws.gateway import Gateway, table_on_moto
 from tests.aws.story import STORY, Ask, Step, tell
+from tools.harness.gateway import Gateway, table_on_moto
 
 BY_NAME = {operation.name: operation for operation in operations.ALL}
 HEADERS = {"idempotencyKey": "Idempotency-Key", "ifMatch": "If-Match"}

@@ -12,13 +12,13 @@ import pytest
 from forklore.api import operations
 from forklore.api.operation import Operation
 from tests.aws.direct import Direct
-from tests.aws.gateway import AGENTS, Gateway, table_on_moto
 from tests.aws.story import STORY, Ask, Step, tell
 from tests.aws.test_both_ways import by_http, directly
 from tests.aws.world import conversation_id
 from tests.functions.story import read_event
 from tests.reliability.figures import Measure
 from tests.support.lines import Lines, faults, reading_lines
+from tools.harness.gateway import AGENTS, Gateway, table_on_moto
 
 CANARY = "canary-9c41"
 NASTY = f'{CANARY}\n\r\x1b[31m\x00\x85\u2028\u202e{{"level":"ERROR"}}'

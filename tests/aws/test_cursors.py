@@ -15,7 +15,6 @@ from forklore.api.operation import Operation
 from forklore.domain.keys import ListKey
 from forklore.errors import InvalidCursorError
 from forklore.usecases.lists import Place
-from tests.aws.gateway import Answer, Gateway, table_on_moto
 from tests.aws.world import (
     FOREIGN,
     PLAIN,
@@ -34,6 +33,7 @@ from tests.aws.world import (
     share,
 )
 from tests.domain.builders import examples
+from tools.harness.gateway import Answer, Gateway, table_on_moto
 
 RESOURCE = "forks/of-one"
 EARLIER = ListKey("2026-01-01T00:00:00.000Z", conversation_id(1))

@@ -10,10 +10,10 @@ from botocore.exceptions import ReadTimeoutError
 from forklore.aws.direct import AgainError
 from forklore.aws.wiring import open_table
 from tests.aws.direct import Direct
-from tests.aws.gateway import Gateway, table_on_moto
 from tests.aws.test_direct import BUS
 from tests.aws.world import FRESH, PLAIN, ROOT, World
-from tests.support.tables import Wire
+from tools.harness.gateway import Gateway, table_on_moto
+from tools.harness.wire import Wire
 
 WRITE = "TransactWriteItems"
 ANN = {"userId": "ann"}

@@ -12,9 +12,9 @@ from forklore.aws.direct import AgainError
 from forklore.aws.wiring import open_table
 from forklore.domain.jsontext import DEPTH_MAX
 from tests.aws.direct import Direct
-from tests.aws.gateway import Gateway, stored, table_on_moto
 from tests.aws.world import CONVERSATIONS, FRESH, ROOT, SAID, World, conversation_id
 from tests.support.lines import Lines
+from tools.harness.gateway import Gateway, stored, table_on_moto
 
 ANN = {"userId": "ann"}
 BUS = {

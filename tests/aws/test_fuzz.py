@@ -16,7 +16,6 @@ from forklore.api import operations
 from forklore.api.operation import Operation
 from forklore.api.results import Error
 from forklore.domain.epochs import is_same
-from tests.aws.gateway import Answer, Gateway, table_on_moto
 from tests.aws.world import (
     FOREIGN,
     FORK,
@@ -38,6 +37,7 @@ from tests.aws.world import (
     transfers,
 )
 from tests.domain.builders import examples
+from tools.harness.gateway import Answer, Gateway, table_on_moto
 
 CASES = 250
 """Random requests for each route; the same ones in every run."""

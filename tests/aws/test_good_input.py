@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from tests.aws.gateway import Gateway
 from tests.aws.world import (
     FORK,
     JSON,
@@ -33,6 +32,7 @@ from tests.aws.world import (
     with_message,
     with_usage,
 )
+from tools.harness.gateway import Gateway
 
 ENOUGH = {
     "title: 500 characters": create({"title": "x" * 500}),

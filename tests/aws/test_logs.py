@@ -17,7 +17,6 @@ from forklore.aws.wiring import open_table
 from forklore.domain.jsontext import JsonText
 from forklore.errors import BrokenAncestryError, ForkloreError
 from forklore.local.invocation import LambdaContext
-from tests.aws.gateway import Answer, Gateway
 from tests.aws.world import (
     CONVERSATIONS,
     ROOT,
@@ -33,6 +32,7 @@ from tests.aws.world import (
     show,
 )
 from tests.support.lines import Lines
+from tools.harness.gateway import Answer, Gateway
 
 CANARY = "canary-7f3a"
 """What stands wherever a caller can put text: no log may hold it."""

@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.aws.gateway import Answer, Gateway
 from tests.aws.world import CONVERSATIONS, ROOT, path_of
+from tools.harness.gateway import Answer, Gateway
 
 MEMBERS = f"{path_of(ROOT)}/memberships"
 READER = {"accessLevel": "reader"}

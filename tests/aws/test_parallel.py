@@ -16,8 +16,8 @@ from forklore.api.operation import CheckedRequest, Operation
 from forklore.aws import http
 from forklore.local.invocation import LambdaContext
 from forklore.local.template import Function
-from tests.aws.gateway import Gateway
 from tests.aws.world import CONVERSATIONS
+from tools.harness.gateway import Gateway
 
 THREADS = 16
 WAIT_SECONDS = 10

@@ -3,8 +3,8 @@
 import pytest
 
 from forklore.api import operations
-from tests.aws.gateway import Gateway, stored
 from tests.aws.world import ROOT
+from tools.harness.gateway import Gateway, stored
 
 PATHS = sorted({operation.path for operation in operations.ROUTES})
 IDS = {"conversationId": ROOT, "transferId": ROOT, "userId": "bob"}

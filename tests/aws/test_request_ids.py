@@ -6,8 +6,8 @@ import pytest
 
 from forklore.api.results import Error
 from forklore.domain.ids import is_uuid
-from tests.aws.gateway import Gateway
 from tests.aws.world import FRESH, ROOT, Ask, World, show
+from tools.harness.gateway import Gateway
 
 
 @pytest.mark.parametrize("sent", ["a", "req-1.2:3=4+5/6_7", "0" * 128])

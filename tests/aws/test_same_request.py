@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.aws.gateway import Gateway
 from tests.aws.world import NOTED, PLAIN, ROOT, SAID, Ask, World, append, create, fork, path_of, share
+from tools.harness.gateway import Gateway
 
 SYNC = {"contentType": "c", "content": ["a"]}
 

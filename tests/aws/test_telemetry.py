@@ -17,9 +17,9 @@ from forklore.aws.telemetry import Metric, embedded, of_dynamodb, printable
 from forklore.aws.wiring import Consumption, open_table
 from forklore.local.invocation import LambdaContext
 from tests.aws.direct import Direct
-from tests.aws.gateway import Gateway
 from tests.aws.world import CONVERSATIONS, FRESH, PLAIN, ROOT, Ask, World, append, create, entries, show
 from tests.support.lines import Lines, faults, metrics_of
+from tools.harness.gateway import Gateway
 
 FIELDS = {
     *("timestamp", "level", "logger", "message", "_aws", "stack", "via", "operation", "route", "method"),

@@ -9,7 +9,7 @@ from forklore.api.operation import Service
 from forklore.aws.answering import service_for
 from forklore.aws.wiring import Consumption, ServiceSettings
 from forklore.errors import UnavailableError
-from tests.aws.gateway import Gateway
+from tools.harness.gateway import Gateway
 
 
 def ask_for_service(left_s: float) -> Service:

@@ -10,7 +10,6 @@ import pytest
 from forklore.api import operations
 from forklore.api.operation import Operation
 from tests.aws.direct import Direct
-from tests.aws.gateway import Gateway, Pairs
 from tests.aws.test_direct import JUNK
 from tests.aws.world import (
     CONVERSATIONS,
@@ -29,6 +28,7 @@ from tests.aws.world import (
     path_of,
     tags,
 )
+from tools.harness.gateway import Gateway, Pairs
 
 PYTHON = re.compile(
     r"(?i:input should|validation error|value error|pydantic|python|instance|extra inputs|field required"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.aws.gateway import Answer, Gateway, Pairs
+from tools.harness.gateway import Answer, Gateway, Pairs
 
 CONVERSATIONS = "/v1/conversations"
 TRANSFERS = "/v1/ownership-transfers"

@@ -9,11 +9,11 @@ import pytest
 
 from forklore.storage.connection import Connection
 from functions.authorizer.app import handler
-from tests.aws.gateway import Answer, Gateway, table_on_moto
 from tests.aws.world import CONVERSATIONS
 from tests.credentials.issuer import USER, Issuer
 from tests.credentials.vectors import BAD, GOOD, Headers, Vector, bearer
 from tests.reliability.figures import Measure
+from tools.harness.gateway import Answer, Gateway, table_on_moto
 
 COUNT_MIN = 60
 """The check `bad-credentials` of docs/reliability.md promises so many."""

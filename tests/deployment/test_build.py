@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.deployment.document import FUNCTION, PROJECT, of_type, read_document
-from tests.support.runtime import RUNTIME
+from tools.harness.runtime import RUNTIME
 
 MB = 1_000_000
 UNCHECKED = (1).to_bytes(4, "little")

@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 from forklore.local.token import AUDIENCE, ISSUER, development_key, key_set, make_token
 from tests.deployment.document import of_type, read_document
 from tests.support.emulator import EMULATOR, SAM, STACK, Emulator, Response, emulator
-from tests.support.runtime import PROCESSORS
+from tools.harness.runtime import PROCESSORS
 
 API_KEY = "the planner's key"
 PARAMETERS = {

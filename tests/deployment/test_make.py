@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.deployment.document import PROJECT
-from tests.support.runtime import PROCESSORS
+from tools.harness.runtime import PROCESSORS
 
 OUR_CALLERS = {"MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "ARCHITECTURE", "STAGE", "ASK"}
 """Variables that make has from whoever runs the tests."""

@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from forklore.api import operations
 from forklore.api.operation import Operation
 from forklore.local import token
-from tests.aws.gateway import Answer
 from tests.functions.story import AUTHORIZER, DIRECT, SAMPLE_OTHER, STORY, read_event, tell
-from tests.support.deployed import Deployed, deployed
-from tests.support.runtime import RUNTIME, RuntimeMissing
+from tools.harness.deployed import Deployed, deployed
+from tools.harness.gateway import Answer
+from tools.harness.runtime import RUNTIME, RuntimeMissing
 
 DELETED = {SAMPLE_OTHER, json.loads(read_event("createConversation")["body"])["id"]}
 """The trees that the story deletes."""

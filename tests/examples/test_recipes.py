@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.embedded_server import ROOT, embedded_server
+from tools.harness.local_server import ROOT, local_server
 
 PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
 BLOCKS = re.compile(r"`examples/(\w+)\.sh`: .*?```sh\n(.*?)```.*?```text\n(.*?)```", re.DOTALL)
@@ -27,7 +27,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
         endpoint: str = request.getfixturevalue("dynamodb_local_endpoint")
         table = f"recipes-{uuid.uuid4()}"
         of_its_own = {"FORKLORE_DYNAMODB_ENDPOINT": endpoint, "FORKLORE_TABLE": table}
-    with embedded_server(**of_its_own) as address:
+    with local_server(**of_its_own) as address:
         yield address
 
 

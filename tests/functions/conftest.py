@@ -6,8 +6,8 @@ import pytest
 
 from forklore.local.template import read_template
 from tests.aws.direct import Direct
-from tests.aws.gateway import PROJECT, Answer, Gateway, table_on_moto
 from tests.functions.story import tell
+from tools.harness.gateway import PROJECT, Answer, Gateway, table_on_moto
 
 
 @pytest.fixture(scope="package")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.aws.gateway import PROJECT, Answer
+from tools.harness.gateway import PROJECT, Answer
 
 EVENTS = PROJECT / "events"
 

@@ -7,8 +7,8 @@ import yaml
 
 from forklore.local.template import _CloudFormationLoader, read_template
 from tests.aws.direct import AGENT, Direct
-from tests.aws.gateway import PROJECT, Gateway
 from tests.functions.story import DIRECT, read_event
+from tools.harness.gateway import PROJECT, Gateway
 
 
 @pytest.fixture(scope="module")

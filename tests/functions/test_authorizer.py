@@ -9,8 +9,8 @@ import pytest
 from forklore.credentials.authorizer import open_authorizer
 from forklore.local.token import AUDIENCE, ISSUER, main
 from functions.authorizer.app import handler
-from tests.aws.gateway import PROJECT
 from tests.functions.story import AUTHORIZER, read_event
+from tools.harness.gateway import PROJECT
 
 PACKAGE = PROJECT / "functions" / "authorizer"
 

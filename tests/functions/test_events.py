@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from forklore.api import operations
-from tests.aws.gateway import Answer, Gateway
 from tests.functions.story import AUTHORIZER, DIRECT, EVENTS, JOBS, STORY, read_event
+from tools.harness.gateway import Answer, Gateway
 
 BY_NAME = {operation.name: operation for operation in operations.ROUTES}
 MADE_ANEW = {"requestId", "time", "timeEpoch"}

@@ -20,9 +20,9 @@ from forklore.local.template import Function, read_template
 from forklore.storage import items, parts
 from forklore.storage.clock import system_ms
 from forklore.usecases import transfers
-from tests.aws.gateway import PROJECT, Gateway
 from tests.functions.story import read_event
 from tests.support.lines import Lines, faults, metrics_of
+from tools.harness.gateway import PROJECT, Gateway
 
 TEMPLATE = read_template(PROJECT / "template.yaml")
 SAMPLE = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"

@@ -20,9 +20,9 @@ from forklore.storage import parts
 from forklore.storage.connection import Connection
 from forklore.usecases import sweeper
 from tests.aws.direct import Direct
-from tests.aws.gateway import Gateway, table_on_moto
 from tests.deployment.document import read_document, statements_by_function
 from tests.functions.story import read_event
+from tools.harness.gateway import Gateway, table_on_moto
 
 VERBS = {
     "Put": "PutItem",

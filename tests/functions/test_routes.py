@@ -6,8 +6,8 @@ import pytest
 
 from forklore.api import operations
 from forklore.local.template import Function, read_template
-from tests.aws.gateway import PROJECT, Answer, Gateway
 from tests.functions.story import read_event
+from tools.harness.gateway import PROJECT, Answer, Gateway
 
 FUNCTIONS = [one for one in read_template(PROJECT / "template.yaml").functions if one.routes]
 DEFAULT = "$default"

@@ -17,8 +17,8 @@ from forklore.storage.table import Table
 from tests.http.client import Service
 from tests.support.machine_clock import MachineClock
 from tests.support.processes import API_KEYS, local_servers
-from tests.support.tables import outside
 from tests.support.writing import open_table
+from tools.harness.tables import outside
 
 URL = "FORKLORE_TEST_URL"
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"

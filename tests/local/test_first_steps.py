@@ -11,7 +11,7 @@ import pytest
 from forklore.api import operations
 from forklore.local import guide, openapi
 from forklore.local.reference import PAGE
-from tests.aws.gateway import Answer, Gateway, table_on_moto
+from tools.harness.gateway import Answer, Gateway, table_on_moto
 
 DOCUMENT: Any = json.loads(openapi.text())
 OPERATIONS = {

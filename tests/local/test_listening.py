@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from forklore.local.listening import PORTS_MAX, ServerEndedError, free_port, on_free_port
-from tests.support.listening import end_session, wait_until_it_listens
+from tools.harness.listening import end_session, wait_until_it_listens
 
 SECONDS_MAX = 60.0
 

@@ -16,7 +16,7 @@ from forklore.api.requests import KEPT_AS_TEXT
 from forklore.aws.http import read_query
 from forklore.domain.jsontext import read_object
 from forklore.local import examples, openapi, refusals
-from tests.aws.gateway import PROJECT
+from tools.harness.gateway import PROJECT
 
 DOCUMENT = json.loads(openapi.text())
 SAMPLES = {operation.name: operation for operation in operations.ROUTES}

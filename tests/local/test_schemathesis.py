@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 
 from tests.reliability.figures import Measure
-from tests.support.embedded_server import ROOT, embedded_server, environment
+from tools.harness.local_server import ROOT, environment, local_server
 
 RUN_S = 1_800
 CHECKS = (
@@ -34,7 +34,7 @@ def test_random_requests_are_answered_as_the_document_says(tmp_path: Path, measu
     examples = measure.goal(ci=50, gate=800)
     document = (ROOT / "docs" / "openapi.json").read_text(encoding="utf-8")
     (tmp_path / "openapi.json").write_text(document, encoding="utf-8")
-    with embedded_server(FORKLORE_ADMINS="alice") as url:
+    with local_server(FORKLORE_ADMINS="alice") as url:
         conversation = str(uuid.uuid4())
         headers = {"Authorization": "Bearer alice", "X-API-Key": "local-key"}
         made = httpx.post(f"{url}/v1/conversations", headers=headers, json={"id": conversation})

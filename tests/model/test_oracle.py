@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 from tests.model import oracle
-from tests.reliability.service import OPERATIONS
+from tools.harness.service import OPERATIONS
 
 ORACLE = Path(oracle.__file__)
 LINES_MAX = 400

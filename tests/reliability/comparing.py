@@ -7,7 +7,7 @@ from typing import Any
 
 from forklore.storage import bodies, items
 from forklore.storage.connection import Item
-from tests.reliability.service import Answer
+from tools.harness.service import Answer
 
 _MADE = re.compile(r"0[0-9a-f]{7}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -9,10 +9,11 @@ from forklore.storage.connection import ATTEMPTS_MAX, CONFLICTS_MAX
 from tests.reliability.comparing import seen
 from tests.reliability.faults import READS, WRITE, Call, Choose, Fault, Killed, at, lasting
 from tests.reliability.intact import assert_intact
-from tests.reliability.service import Answer, Process
+from tests.reliability.service import Process
 from tests.reliability.violation import hold
 from tests.reliability.world import ABANDONED_SECONDS, KEY, Operation, World, settle
 from tests.support.tables import Store
+from tools.harness.service import Answer
 
 ACCEPTED, UNAVAILABLE = 202, 503
 ASKED_AGAIN = (ACCEPTED, UNAVAILABLE)

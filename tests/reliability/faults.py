@@ -15,7 +15,7 @@ from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 from forklore.domain import ids, keys
 from forklore.domain.ids import EntryId
 from forklore.storage.table import Table
-from tests.support.tables import cancelled, failure
+from tools.harness.wire import cancelled, failure
 
 ENDPOINT = "https://dynamodb"
 WRITE = "TransactWriteItems"

@@ -50,7 +50,7 @@ from tests.reliability.world import (
     thought,
 )
 from tests.support.mailbox import Mailbox, Message
-from tests.support.tables import Request, Wire
+from tools.harness.wire import Request, Wire
 
 GO_ON: Mapping[str, Any] = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
 LONG_S = 300

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from forklore.domain.model import Caller
     from tests.reliability.faults import Call, Choose, Fault
     from tests.reliability.list_append import Cut, Outcome, Page, Record
-    from tests.reliability.service import Answer
+    from tools.harness.service import Answer
 
 RATE = 0.05
 """How likely each kind of fault is, at each call that it concerns."""

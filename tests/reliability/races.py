@@ -17,10 +17,11 @@ from tests.reliability.crashes import UNAVAILABLE, nothing
 from tests.reliability.faults import Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
 from tests.reliability.schedules import commute, explore
-from tests.reliability.service import Answer, Process
+from tests.reliability.service import Process
 from tests.reliability.violation import hold
 from tests.reliability.world import Operation, World, built, settle
 from tests.support.tables import Store
+from tools.harness.service import Answer
 
 ONE, OTHER_ONE = "one", "other"
 Outcome = tuple[list[str], list[str]]

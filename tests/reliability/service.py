@@ -1,43 +1,16 @@
-"""The whole service in this process: operations as callers know them, on a table of DynamoDB Local."""
+"""Processes of the service on a table of DynamoDB Local, with faults between the two."""
 
-import json
 import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
-from forklore.api import operations
-from forklore.api.operation import RawRequest, Service
-from forklore.api.requests import KEPT_AS_TEXT
-from forklore.aws.answering import answer
-from forklore.domain.jsontext import read_object
-from forklore.domain.model import Caller
 from forklore.storage.clock import Clock
-from forklore.storage.queue import Queue
-from forklore.storage.table import Table
 from tests.reliability.faults import Choose, Faults, Rewrite
 from tests.support.tables import Store, fresh_store
-
-OPERATIONS = {operation.name: operation for operation in operations.ALL}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a caller is told. body: None for none; numbers with a fraction are Decimal."""
-
-    status: int
-    body: Any
-
-    @property
-    def id(self) -> str:
-        """The id of what was made, which must have worked."""
-        assert self.status == 201, self
-        made: str = self.body["id"]
-        return made
+from tools.harness import service
 
 
 class InOrder(ThreadPoolExecutor):
@@ -55,11 +28,11 @@ class InOrder(ThreadPoolExecutor):
         return future
 
 
-class Process:
-    """A process of the service, with a client, a clock and a memory of its own.
+class Process(service.Process):
+    """A process of the service whose calls to DynamoDB can fail.
 
     faults: what befalls its calls. in_order: whether reads that may overlap are made one after another.
-    rewrite: makes of a call's body what is sent in its place. last: what it was told last.
+    rewrite: makes of a call's body what is sent in its place.
     """
 
     def __init__(
@@ -74,40 +47,8 @@ class Process:
         random: Callable[[int], int] = secrets.randbits,
     ) -> None:
         threads = InOrder() if in_order else None
-        self.table: Table = store.process(clock=clock, threads=threads, seconds=seconds, random=random)
+        super().__init__(store, clock=clock, seconds=seconds, threads=threads, random=random)
         self.faults = Faults(self.table, choose, rewrite=rewrite)
-        self.last: Answer | None = None
-
-    def ask(
-        self,
-        name: str,
-        caller: Caller,
-        *,
-        idempotency_key: str | None = None,
-        if_match: str | None = None,
-        **given: Any,
-    ) -> Answer:
-        """Run an operation. given: the fields of its path, query and body under their names on the wire."""
-        operation = OPERATIONS[name]
-        path = {field: given.pop(field) for field in operation.path_names}
-        query = {
-            field: given.pop(field)
-            for field in list(given)
-            if operation.body is None or field in operation.query_names
-        }
-        body = read_object(json.dumps(given, default=_number), kept=KEPT_AS_TEXT)
-        raw = RawRequest(caller, path, query, body, idempotency_key, f'"{if_match}"' if if_match else None)
-        answered = answer(
-            lambda: operation(Service(self.table, Queue(None, None), delete_wait_s=0), raw), "a request"
-        )
-        shown = json.loads(answered.text, parse_float=Decimal) if answered.text else None
-        self.last = Answer(answered.status, shown)
-        return self.last
-
-
-def _number(value: object) -> float:
-    assert isinstance(value, Decimal), value
-    return float(value)
 
 
 @contextmanager

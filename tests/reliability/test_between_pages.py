@@ -6,8 +6,9 @@ import pytest
 
 from forklore.domain.model import Caller
 from tests.aws.world import SAID, conversation_id
-from tests.reliability.service import Answer, Process
+from tests.reliability.service import Process
 from tests.support.tables import Store
+from tools.harness.service import Answer
 
 ANN, BOB = Caller("ann"), Caller("bob")
 ROOT = conversation_id(1)

@@ -14,8 +14,9 @@ from forklore.domain.model import Caller
 from tests.reliability.figures import Measure
 from tests.reliability.intact import assert_intact
 from tests.reliability.planting import Planted, id_of, plant
-from tests.reliability.service import Answer, Process
+from tests.reliability.service import Process
 from tests.support.tables import Store
+from tools.harness.service import Answer
 
 ANN = Caller("ann")
 DEPTH = ancestry.SEGMENTS_MAX

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.aws.gateway import Answer, Gateway
 from tests.aws.test_fuzz import exact
 from tests.aws.world import CONVERSATIONS, conversation_id, path_of
 from tests.reliability.figures import Measure
-from tests.reliability.functions import functions_on
 from tests.reliability.intact import assert_intact
 from tests.support.tables import Store
+from tools.harness.functions import functions_on
+from tools.harness.gateway import Answer, Gateway
 
 BODIES_MIN = 300
 ROOT = conversation_id(1)

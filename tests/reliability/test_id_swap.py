@@ -9,13 +9,13 @@ import pytest
 
 from forklore.api import operations
 from tests.aws.direct import Direct
-from tests.aws.gateway import AGENTS, Answer, Gateway
 from tests.aws.story import NOTHING, Ask, Step
 from tests.aws.test_both_ways import by_http, directly
 from tests.aws.world import NOTED, PLAIN, SAID
 from tests.reliability.figures import Measure
-from tests.reliability.functions import functions_on
 from tests.support.tables import Store
+from tools.harness.functions import functions_on
+from tools.harness.gateway import AGENTS, Answer, Gateway
 
 CLIENTS = {"ann": "planner", "bob": "coder"}
 """The two tenants, each with a client of its own."""

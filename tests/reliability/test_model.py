@@ -15,7 +15,7 @@ from tests.model.history import MOVES
 from tests.reliability.figures import Measure
 from tests.reliability.histories import new_world
 from tests.reliability.intact import assert_intact
-from tests.reliability.service import OPERATIONS
+from tools.harness.service import OPERATIONS
 
 STEPS = 40
 SEEDS = st.integers(0, 2**32 - 1)

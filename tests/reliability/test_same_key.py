@@ -7,10 +7,10 @@ import pytest
 from forklore.domain.model import Caller
 from tests.aws.direct import Direct
 from tests.aws.world import NOTED, PLAIN, SAID, conversation_id
-from tests.reliability.functions import functions_on
 from tests.reliability.intact import assert_intact
 from tests.reliability.service import Process
 from tests.support.tables import Store
+from tools.harness.functions import functions_on
 
 ANN, PLANNER, BOB = Caller("ann"), Caller("ann", "planner"), Caller("bob")
 ROOT, OTHER, NEW = (conversation_id(number) for number in (1, 2, 3))

@@ -5,11 +5,11 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.aws.gateway import Gateway
 from tests.aws.world import CONVERSATIONS, conversation_id, path_of
-from tests.reliability.functions import functions_on
 from tests.reliability.intact import assert_intact
 from tests.support.tables import Store
+from tools.harness.functions import functions_on
+from tools.harness.gateway import Gateway
 
 ROOT = conversation_id(1)
 NAMES = [

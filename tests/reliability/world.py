@@ -15,9 +15,10 @@ from forklore.storage.connection import Item
 from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.usecases import cascade, sweeper, transfers
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
-from tests.reliability.service import Answer, Process, new_store
+from tests.reliability.service import Process, new_store
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Store, WrongClock
+from tools.harness.service import Answer
 
 ANN, BOB, MIA, RITA, EVE = (Caller(name) for name in ("ann", "bob", "mia", "rita", "eve"))
 """The owner of every tree, a writer, a manager and a reader of some, and a stranger."""

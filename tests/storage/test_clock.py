@@ -11,7 +11,9 @@ from forklore.errors import UnavailableError
 from forklore.storage.clock import Clock, system_ms
 from forklore.storage.connection import Connection, Deadline, make_client
 from forklore.storage.items import text
-from tests.support.tables import NAME, Request, Store, Wire, failure
+from tests.support.tables import Store
+from tools.harness.tables import NAME
+from tools.harness.wire import Request, Wire, failure
 
 NOW_MS = 1_772_356_500_000
 MINUTE_MS = 60_000

@@ -38,7 +38,9 @@ from forklore.storage.connection import (
 )
 from forklore.storage.items import text
 from forklore.storage.table import Table
-from tests.support.tables import NAME, Answer, Request, Store, Wire, cancelled, failure, success
+from tests.support.tables import Store
+from tools.harness.tables import NAME
+from tools.harness.wire import Answer, Request, Wire, cancelled, failure, success
 
 SOON = 15.0
 """Seconds: more than any of these tests needs."""

@@ -16,7 +16,9 @@ from forklore.storage.consumption import Consumption
 from forklore.storage.items import text
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
-from tests.support.tables import NAME, Answer, Store, Wire, cancelled, failure
+from tests.support.tables import Store
+from tools.harness.tables import NAME
+from tools.harness.wire import Answer, Wire, cancelled, failure
 
 GROUP = "00000000-0000-4000-8000-000000000001"
 PUT = Part(PartKind.POINTER, "Put", {"Item": items.key_of(keys.pointer("x"))})

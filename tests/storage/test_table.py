@@ -15,7 +15,9 @@ from forklore.storage.connection import ATTEMPTS_MAX, Item
 from forklore.storage.items import number, text
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import BATCH_DELETES_MAX, BATCH_KEYS_MAX, BLOBS_AT_ONCE, LOOKS_MAX, Table
-from tests.support.tables import NAME, Answer, Request, Store, Wire, failure, success
+from tests.support.tables import Store
+from tools.harness.tables import NAME
+from tools.harness.wire import Answer, Request, Wire, failure, success
 
 GROUP = "00000001-0000-4000-8000-000000000000"
 OTHER = "00000001-0000-4000-8000-00000000000f"

@@ -1,22 +1,13 @@
-"""Starts a DynamoDB on this machine for tests, in a process of its own; each is empty and keeps nothing.
-
-DynamoDB Local is Amazon's own and the better stand-in, but it needs Java and Maven. dynoxide is a DynamoDB on
-SQLite. moto needs only Python: `forklore.local.dynamodb`.
-"""
+"""Which DynamoDB tests use, and what a test does where the machine has none."""
 
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
-from pathlib import Path
 
 import pytest
 
-from forklore.local import dynamodb_local as amazons
-from forklore.local import engines
-from forklore.local.engine import EngineMissingError, served
-from forklore.local.listening import ServerDidNotStartError, on_free_port
+from forklore.local.engine import EngineMissingError
+from tools.harness.dynamodb import dynamodb_local, dynoxide, moto_server
 
 REQUIRED = "FORKLORE_REQUIRE_DYNAMODB_LOCAL"
 """The variable that lets tests fail, rather than be skipped or use moto, where there is no DynamoDB Local."""
@@ -25,45 +16,13 @@ CHOSEN = "FORKLORE_TEST_ENGINE"
 
 
 @contextmanager
-def dynamodb_local() -> Iterator[str]:
-    """Yield the address of an empty DynamoDB Local, which ends with the context.
-
-    Clients with any region and any (alphanumeric) access key see the same tables.
-    Raises EngineMissingError if there is no Java, or it cannot be fetched or started.
-    """
-    with _engine(amazons.command) as endpoint:
-        yield endpoint
-
-
-@contextmanager
 def dynoxide_or_skip() -> Iterator[str]:
     """Yield the address of an empty dynoxide; on a machine that has none, skip the test."""
     with ExitStack() as stack:
         try:
-            endpoint = stack.enter_context(_engine(engines.dynoxide))
+            endpoint = stack.enter_context(dynoxide())
         except EngineMissingError as missing:
             pytest.skip(f"NOT TESTED on dynoxide: {missing}")
-        yield endpoint
-
-
-@contextmanager
-def _engine(command: Callable[[Path | None], list[str]]) -> Iterator[str]:
-    with ExitStack() as stack:
-        try:
-            endpoint = stack.enter_context(on_free_port(partial(served, command(None))))
-        except ServerDidNotStartError as error:
-            raise EngineMissingError(f"it did not start: {error}") from error
-        yield endpoint
-
-
-@contextmanager
-def moto_server() -> Iterator[str]:
-    """Yield the address of an empty moto, as the local server runs it.
-
-    Raises ServerDidNotStartError.
-    """
-    command = [sys.executable, "-m", "forklore.local.dynamodb", "--port"]
-    with on_free_port(partial(served, command)) as endpoint:
         yield endpoint
 
 

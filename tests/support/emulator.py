@@ -19,7 +19,7 @@ import boto3
 import yaml
 
 from forklore.local.listening import on_free_port
-from tests.support.listening import end_session, wait_until_it_listens
+from tools.harness.listening import end_session, wait_until_it_listens
 
 EMULATOR, SAM = "FORKLORE_EMULATOR", "FORKLORE_SAM"
 """The variables that name the environments of ministack and of AWS SAM."""

@@ -1,26 +1,14 @@
-"""The real Table on a moto in this process, and a tap on the wire between the two.
+"""The fixtures of tests on the real Table and a moto in this process; a Store that tests can plant items in.
 
-Every Table that a Store opens stands for a process of its own: its client, its clock and what it has learnt
-are its own. A Store looks at the table from outside and plants what no use case can write yet.
+A Store looks at the table from outside and plants what no use case can write yet.
 """
 
-import functools
-import json
-import secrets
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from botocore.awsrequest import AWSResponse
-from botocore.compat import HTTPHeaders
-from botocore.config import Config
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
@@ -28,53 +16,16 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Conversation
 from forklore.domain.tree import Member
 from forklore.errors import ForkloreError
-from forklore.local import embedded, template
+from forklore.local import embedded
 from forklore.storage import items
 from forklore.storage.clock import Clock, system_ms
-from forklore.storage.connection import CONNECTIONS_MAX, Connection, Deadline, Item, make_client
+from forklore.storage.connection import Item
 from forklore.storage.table import Table
+from tools.harness import tables
+from tools.harness.tables import NAME
 
-NAME = "forklore"
-DEFINITION = template.read_template(Path(__file__).parents[2] / "template.yaml").table
 DAY_S = 24 * 3600
 BATCH_ITEMS_MAX = 25
-
-_chain = threading.local()
-"""How many requests lie behind this thread, one after another: those that its task had to wait for."""
-
-
-def _rounds() -> int:
-    behind: int = getattr(_chain, "rounds", 0)
-    return behind
-
-
-class Threads(ThreadPoolExecutor):
-    """Runs reads side by side, and keeps count of which of them had to wait for which."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        behind, reached = _rounds(), [0]
-
-        def run() -> Any:
-            _chain.rounds = behind
-            try:
-                return fn(*args, **kwargs)
-            finally:
-                reached.append(_rounds())
-
-        future = super().submit(run)
-        wait = future.result
-
-        def result(timeout: float | None = None) -> Any:
-            try:
-                return wait(timeout)
-            finally:
-                _chain.rounds = max(_rounds(), *reached)
-
-        future.result = result  # type: ignore[method-assign]
-        return future
-
-
-_THREADS = Threads(16, thread_name_prefix="side-by-side")
 
 
 class WrongClock(Clock):
@@ -93,30 +44,8 @@ def mine_of(root: Conversation, user_id: str) -> Item:
     return items.user_tree_item(root.group_id, user_id, created_at=root.created_at, is_child=is_child)
 
 
-@dataclass(frozen=True)
-class Store:
-    """The table from outside. endpoint: where it lies; None: on the moto of this process."""
-
-    client: Any
-    name: str
-    endpoint: str | None = None
-
-    def process(
-        self,
-        *,
-        clock: Clock | None = None,
-        sleep: Callable[[float], None] = lambda _seconds: None,
-        random: Callable[[int], int] = secrets.randbits,
-        seconds: float | None = None,
-        threads: ThreadPoolExecutor | None = None,
-    ) -> Table:
-        """Return the table as another process sees it. seconds: what is left of its request."""
-        return Table(
-            Connection(make_client(self.endpoint), self.name, clock or Clock(), sleep=sleep),
-            deadline=None if seconds is None else Deadline.after(seconds),
-            random=random,
-            threads=threads or _THREADS,
-        )
+class Store(tables.Store):
+    """The table from outside, in which tests plant items."""
 
     def contents(self) -> dict[Key, Item]:
         """Return every item."""
@@ -223,30 +152,11 @@ def moto() -> Iterator[None]:
             started.stop()
 
 
-@functools.cache
-def outside(endpoint: str | None) -> Any:
-    """Return a client that no test taps, and that has the patience which forklore's own has not.
-
-    It must be made while moto runs, if that is to answer it.
-    """
-    config = Config(
-        retries={"mode": "standard", "total_max_attempts": 4},
-        read_timeout=60,
-        max_pool_connections=CONNECTIONS_MAX,
-        parameter_validation=False,
-    )
-    return boto3.Session().client("dynamodb", endpoint_url=endpoint, config=config)
-
-
 @contextmanager
 def fresh_store(name: str = NAME, *, endpoint: str | None = None) -> Iterator[Store]:
     """Yield an empty table; it is gone afterwards. endpoint: where; None: on the moto of this process."""
-    client = outside(endpoint)
-    client.create_table(TableName=name, **DEFINITION)
-    try:
-        yield Store(client, name, endpoint)
-    finally:
-        client.delete_table(TableName=name)
+    with tables.fresh_store(name, endpoint=endpoint) as opened:
+        yield Store(opened.client, opened.name, opened.endpoint)
 
 
 @pytest.fixture
@@ -260,107 +170,3 @@ def store(moto: None) -> Iterator[Store]:
 def table(store: Store) -> Table:
     """The real Table on the store, whose retries do not wait."""
     return store.process()
-
-
-@dataclass
-class Request:
-    """One request on the wire. number: counted from 1. round: one more than those it had to wait for."""
-
-    number: int
-    operation: str
-    body: dict[str, Any]
-    round: int
-    scratch: dict[str, Any] = field(default_factory=dict)
-
-
-Answer = Mapping[str, Any]
-
-
-class Wire:
-    """A tap on the wire of one table's client: it counts requests, and can answer or spoil any of them."""
-
-    def __init__(self, client: Any) -> None:
-        self.requests: list[Request] = []
-        self._before: list[Callable[[Request], Answer | None]] = []
-        self._after: list[Callable[[Request, dict[str, Any]], None]] = []
-        self._lock = threading.Lock()
-        _chain.rounds = 0
-        client.meta.events.register("before-call.dynamodb", self._leaves)
-        client.meta.events.register("after-call.dynamodb", self._arrives)
-
-    @classmethod
-    def of(cls, table: Table) -> "Wire":
-        return cls(table.connection.client)
-
-    @property
-    def operations(self) -> list[str]:
-        return [request.operation for request in self.requests]
-
-    @property
-    def rounds(self) -> int:
-        """How many requests had to be made one after another."""
-        return max((request.round for request in self.requests), default=0)
-
-    def clear(self) -> None:
-        """Count from here on."""
-        self.requests.clear()
-        _chain.rounds = 0
-
-    def before(self, act: Callable[[Request], Answer | None]) -> None:
-        """Let `act` see every request before it leaves. It may raise, or answer in the place of DynamoDB."""
-        self._before.append(act)
-
-    def after(self, act: Callable[[Request, dict[str, Any]], None]) -> None:
-        """Let `act` see every answer as it arrives. It may raise, or change the answer."""
-        self._after.append(act)
-
-    def just_before(self, operation: str, act: Callable[[], object], *, nth: int = 1) -> None:
-        """Run `act` once, right before the nth request of `operation` leaves."""
-        seen = 0
-
-        def run(request: Request) -> None:
-            nonlocal seen
-            seen += request.operation == operation
-            if request.operation == operation and seen == nth:
-                act()
-
-        self.before(run)
-
-    def _leaves(
-        self, model: Any, params: dict[str, Any], context: dict[str, Any], **_: Any
-    ) -> tuple[AWSResponse, Answer] | None:
-        with self._lock:
-            _chain.rounds = _rounds() + 1
-            request = Request(len(self.requests) + 1, model.name, json.loads(params["body"]), _rounds())
-            self.requests.append(request)
-        context["request"] = request
-        for act in list(self._before):
-            answer = act(request)
-            if answer is not None:
-                status = answer["ResponseMetadata"]["HTTPStatusCode"]
-                return AWSResponse("", status, HTTPHeaders(), None), answer
-        return None
-
-    def _arrives(self, parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-        for act in list(self._after):
-            act(context["request"], parsed)
-
-
-def success(**members: Any) -> dict[str, Any]:
-    """Return an answer as botocore hands it on."""
-    return {**members, "ResponseMetadata": {"HTTPStatusCode": 200, "HTTPHeaders": {}}}
-
-
-def failure(code: str, *, status: int = 400, message: str = "", **members: Any) -> dict[str, Any]:
-    """Return an error of DynamoDB as botocore hands it on."""
-    return {
-        **members,
-        "Error": {"Code": code, "Message": message},
-        "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": {}},
-    }
-
-
-def cancelled(*reasons: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return a cancelled transaction. reasons: one for each part; a text stands for its code alone."""
-    spelled = [{"Code": reason} if isinstance(reason, str) else dict(reason) for reason in reasons]
-    return failure("TransactionCanceledException", CancellationReasons=spelled)

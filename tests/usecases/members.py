@@ -15,8 +15,9 @@ from forklore.usecases.idempotency import IdempotencyKey
 from forklore.usecases.lists import Ancestry, ListRequest, Mode
 from forklore.usecases.sharing import Membership
 from forklore.usecases.transfers import Role
-from tests.support.tables import Request, Store, Wire
+from tests.support.tables import Store
 from tests.usecases.builders import ANN, ROOT
+from tools.harness.wire import Request, Wire
 
 OWNER, MANAGER, WRITER, READER = AccessLevel
 

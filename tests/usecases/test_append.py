@@ -30,7 +30,7 @@ from forklore.storage.table import Table
 from forklore.usecases import conversations
 from forklore.usecases.conversations import Change
 from forklore.usecases.drafts import ENTRY_BYTES_MAX, Draft
-from tests.support.tables import NAME, Request, Store, Wire, WrongClock
+from tests.support.tables import Store, WrongClock
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -56,6 +56,8 @@ from tests.usecases.builders import (
     texts,
     thought,
 )
+from tools.harness.tables import NAME
+from tools.harness.wire import Request, Wire
 
 MINUTE_MS = 60_000
 LIFETIME_MS = 65 * 365 * 24 * 60 * MINUTE_MS

@@ -28,7 +28,7 @@ from forklore.usecases.drafts import Draft
 from forklore.usecases.entries import Append, Start
 from forklore.usecases.idempotency import IdempotencyKey
 from forklore.usecases.lists import Ancestry, Mode
-from tests.support.tables import Store, Wire
+from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -68,6 +68,7 @@ from tests.usecases.members import (
     update,
 )
 from tests.usecases.test_faults import after as answer_lost
+from tools.harness.wire import Wire
 
 CHILD = conversation(77)
 

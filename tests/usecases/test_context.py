@@ -23,7 +23,7 @@ from forklore.usecases.context import Synced
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
 from tests.domain.builders import examples
-from tests.support.tables import Request, Store, Wire, fresh_store
+from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     AFTER,
     ANN,
@@ -47,6 +47,7 @@ from tests.usecases.builders import (
     texts,
     thought,
 )
+from tools.harness.wire import Request, Wire
 
 WRITE = "TransactWriteItems"
 BOBS_PLANNER = Caller("bob", "planner")

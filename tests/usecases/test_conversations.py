@@ -17,7 +17,7 @@ from forklore.storage.items import text
 from forklore.storage.table import Table
 from forklore.usecases.conversations import CHANGE_ATTEMPTS_MAX, Change, update_conversation
 from forklore.usecases.loading import ConversationDetails
-from tests.support.tables import Request, Store, Wire, WrongClock
+from tests.support.tables import Store, WrongClock
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -34,6 +34,7 @@ from tests.usecases.builders import (
     say,
     show,
 )
+from tools.harness.wire import Request, Wire
 
 WRITE = "TransactWriteItems"
 MINUTE_MS = 60_000

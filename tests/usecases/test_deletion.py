@@ -26,7 +26,7 @@ from forklore.usecases.deletion import delete_conversation
 from forklore.usecases.entries import Append, Start
 from forklore.usecases.sweeper import sweep
 from tests.support.mailbox import Mailbox, Message
-from tests.support.tables import DAY_S, Request, Store, Wire, fresh_store
+from tests.support.tables import DAY_S, Store, fresh_store
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -47,6 +47,7 @@ from tests.usecases.builders import (
     show,
     thought,
 )
+from tools.harness.wire import Request, Wire
 
 CHILD, SIBLING, GRANDCHILD, GREAT = (conversation(number) for number in range(11, 15))
 CHILDS_FORK = conversation(15)

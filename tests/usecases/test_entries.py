@@ -15,7 +15,7 @@ from forklore.errors import ForbiddenError, InvalidCursorError, NotFoundError
 from forklore.storage.items import text
 from forklore.storage.table import Table
 from forklore.usecases.entries import EntryPage
-from tests.support.tables import Answer, Request, Store, Wire, fresh_store, success
+from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -38,6 +38,7 @@ from tests.usecases.builders import (
     texts,
     thought,
 )
+from tools.harness.wire import Answer, Request, Wire, success
 
 CHAIN = conversation(200)
 """The last of a chain of forks with a single entry each: many more segments than are read side by side."""

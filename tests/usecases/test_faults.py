@@ -25,7 +25,7 @@ from forklore.storage.connection import Item
 from forklore.storage.table import Table
 from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.idempotency import IdempotencyKey
-from tests.support.tables import Answer, Request, Store, Wire, cancelled, failure, fresh_store
+from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     BOB,
     FORK,
@@ -43,6 +43,7 @@ from tests.usecases.builders import (
     show,
     thought,
 )
+from tools.harness.wire import Answer, Request, Wire, cancelled, failure
 
 WRITE = "TransactWriteItems"
 AT = "https://dynamodb"

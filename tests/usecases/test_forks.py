@@ -36,7 +36,7 @@ from forklore.storage.table import Table
 from forklore.usecases import forks
 from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.drafts import Draft
-from tests.support.tables import Store, Wire, WrongClock
+from tests.support.tables import Store, WrongClock
 from tests.usecases.builders import (
     AFTER,
     ANN,
@@ -64,6 +64,7 @@ from tests.usecases.builders import (
     texts,
     thought,
 )
+from tools.harness.wire import Wire
 
 WRITE = "TransactWriteItems"
 MINUTE_MS = 60_000

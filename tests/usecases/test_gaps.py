@@ -16,7 +16,7 @@ from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases import forks
 from forklore.usecases.entries import EntryPage
-from tests.support.tables import Request, Store, Wire
+from tests.support.tables import Store
 from tests.usecases.builders import (
     AFTER,
     ANN,
@@ -36,6 +36,7 @@ from tests.usecases.builders import (
 )
 from tests.usecases.test_context import note, sync
 from tests.usecases.test_half_visible import ALWAYS, sees_late, without
+from tools.harness.wire import Request, Wire
 
 Walk = Callable[[Table, str, Caller, Channel | None, int], list[EntryId]]
 NOWHERE = 3

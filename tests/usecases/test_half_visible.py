@@ -18,11 +18,12 @@ from forklore.storage.connection import Item
 from forklore.storage.table import LOOKS_MAX, Table
 from forklore.usecases import cascade, deletion, transfers
 from tests.support.mailbox import Mailbox
-from tests.support.tables import Request, Store, Wire
+from tests.support.tables import Store
 from tests.usecases.builders import ANN, BOB, FORK, OTHER, PLANNER, ROOT, append, fork, read, say
 from tests.usecases.members import accept, members, offer, remove, share
 from tests.usecases.test_children import CHILD, start
 from tests.usecases.test_context import known, note, sync
+from tools.harness.wire import Request, Wire
 
 ALWAYS = 1_000
 

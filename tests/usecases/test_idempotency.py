@@ -23,7 +23,7 @@ from forklore.storage.parts.idempotency import IDEMPOTENCY_SECONDS
 from forklore.storage.table import Table
 from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.idempotency import IdempotencyKey
-from tests.support.tables import NAME, Request, Store, Wire
+from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -44,6 +44,8 @@ from tests.usecases.builders import (
     show,
     thought,
 )
+from tools.harness.tables import NAME
+from tools.harness.wire import Request, Wire
 
 WRITE = "TransactWriteItems"
 

@@ -28,8 +28,9 @@ from forklore.usecases.lists import (
     Place,
 )
 from forklore.usecases.loading import ConversationDetails
-from tests.support.tables import Request, Store, Wire, fresh_store, mine_of
+from tests.support.tables import Store, fresh_store, mine_of
 from tests.usecases.builders import ANN, BOB, EVE, conversation, create, fork, say, show
+from tools.harness.wire import Request, Wire
 
 HOUR_MS = 3_600_000
 START_MS = ids.milliseconds("2026-01-01T00:00:00.000Z")

@@ -7,7 +7,7 @@ from forklore.domain import keys
 from forklore.domain.keys import Key
 from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
 from forklore.storage.table import LOOKS_MAX, Table
-from tests.support.tables import Request, Store, Wire
+from tests.support.tables import Store
 from tests.usecases.builders import (
     BOB,
     EVE,
@@ -22,6 +22,7 @@ from tests.usecases.builders import (
     say,
     show,
 )
+from tools.harness.wire import Request, Wire
 
 PARTS = {
     "group": keys.group(ROOT),

@@ -15,7 +15,7 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
 from forklore.usecases import conversations, forks, lists
-from tests.support.tables import Store, Wire, fresh_store
+from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     AFTER,
     ANN,
@@ -36,6 +36,7 @@ from tests.usecases.builders import (
 )
 from tests.usecases.test_children import start
 from tests.usecases.test_context import sync
+from tools.harness.wire import Wire
 
 ENTRIES = 60
 WIDTHS = (1, 500)

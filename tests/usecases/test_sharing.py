@@ -27,7 +27,7 @@ from forklore.usecases import entries, sharing
 from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.entries import Append, Start
 from forklore.usecases.sharing import Membership
-from tests.support.tables import Store, Wire
+from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -66,6 +66,7 @@ from tests.usecases.members import (
     update,
 )
 from tests.usecases.test_faults import after as answer_lost
+from tools.harness.wire import Wire
 
 WRITE = "TransactWriteItems"
 LEVELS = [OWNER, MANAGER, WRITER, READER, None]

@@ -20,7 +20,7 @@ from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases import transfers
 from forklore.usecases.transfers import Role, finish_rewriting
-from tests.support.tables import Store, Wire
+from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -60,6 +60,7 @@ from tests.usecases.members import (
     update,
 )
 from tests.usecases.test_faults import after as answer_lost
+from tools.harness.wire import Wire
 
 
 @pytest.fixture

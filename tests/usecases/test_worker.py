@@ -14,9 +14,10 @@ from forklore.usecases.deletion import delete_conversation
 from forklore.usecases.sweeper import sweep
 from forklore.usecases.worker import Outcome
 from tests.support.mailbox import Mailbox, Message
-from tests.support.tables import Request, Store, Wire, WrongClock
+from tests.support.tables import Store, WrongClock
 from tests.usecases.builders import ANN, FORK, ROOT, fork, say
 from tests.usecases.members import accept, offer, owner_of_heads, share
+from tools.harness.wire import Request, Wire
 
 LEASE_S = 290
 """How long a worker lives."""

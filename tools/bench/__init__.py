@@ -1,0 +1,1 @@
+"""The benchmark: what each operation costs in requests, capacity units, time and dollars."""

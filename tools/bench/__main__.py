@@ -1,9 +1,10 @@
-"""Measure everything, and write it into docs/performance.md.
+"""Measure everything, write the tables into docs/performance/tables.md, and judge them.
 
 python -m tools.bench [--runs 20] [--seconds 3] [--build FOLDER]
 
-What is written by hand there stays; each table stands between two marks that name it. docs/performance holds
-every figure (costs.csv) and the pictures. It takes about ten minutes, in which nothing else should run.
+It also writes every figure of every shape (docs/performance/costs.csv) and the charts.
+docs/performance.md explains the tables; it is written by hand. A run takes about ten minutes, in
+which nothing else should run.
 """
 
 import argparse
@@ -22,55 +23,66 @@ from rich.progress import track
 
 from forklore.local.dynamodb_local import VERSION
 from tools.bench.cost import COLUMNS, Row, cells_of, in_order, rows_of
-from tools.bench.growth import COMPARED, growth_table
+from tools.bench.growth import growth_table
 from tools.bench.judging import unexplained
 from tools.bench.limits import limits_table
 from tools.bench.local import local_dynamodb
-from tools.bench.markdown import filled, table
+from tools.bench.markdown import table
 from tools.bench.money import Function, Month, Prices, tables
 from tools.bench.package_sizes import sizes_table
 from tools.bench.plots import draw
 from tools.bench.shapes import AXES, BASE, Shape
 
 PROJECT = Path(__file__).parents[2]
-PAGE, FOLDER = PROJECT / "docs" / "performance.md", PROJECT / "docs" / "performance"
+FOLDER = PROJECT / "docs" / "performance"
+PAGE = FOLDER / "tables.md"
 RUNS_ELSEWHERE = 3
-"""How often a case is run for its times on shapes beside the base."""
+"""How often a case is run for its times on the shapes other than the base."""
+HEAD = """\
+# Benchmark tables
+
+`make bench` writes this page; do not edit it. [performance.md](../performance.md) explains it.
+A cost such as `3 / 17 / 0` is 3 rounds, 17 read units and 0 write units.
+"""
+NOT_MEASURED = "Not measured, because there was no build."
 
 
 def main() -> int:
-    """Return 0, or 1 if something costs or takes more than it should and than is accepted."""
+    """Return 0, or 1 if a cost or a time misses its target without an accepted reason."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=20, help="how often each is run for its times (20)")
-    parser.add_argument("--seconds", type=float, default=3, help="of each measurement of throughput (3)")
+    parser.add_argument("--runs", type=int, default=20, help="runs of each case for its times (default: 20)")
     parser.add_argument(
-        "--build", type=Path, help="what is built, for its sizes and the cold starts; else they are left"
+        "--seconds", type=float, default=3, help="seconds of each run of throughput (default: 3)"
+    )
+    parser.add_argument(
+        "--build", type=Path, help="a build, for the cold starts and the sizes; without it they are left out"
     )
     options = parser.parse_args()
     console = Console(stderr=True)
     rows = _costs(options.runs, console)
     by_axis = {axis: [rows[shape] for shape in shapes] for axis, shapes in AXES.items()}
-    blocks = {
-        "machine": _machine(),
-        "limits": limits_table(rows[BASE]),
-        "costs": table(COLUMNS, [cells_of(row) for row in rows[BASE]]),
-        **{f"growth {axis}": growth_table(axis, by_axis[axis]) for axis in COMPARED},
-        "money": tables(rows[BASE], Prices(), Function(), Month()),
-        "warm path": _printed("tools.bench.warm_path"),
-        "throughput": _printed("tools.bench.throughput", "--seconds", str(options.seconds)),
+    sections = {
+        "Costs and their limits": limits_table(rows[BASE]),
+        "Every operation": table(COLUMNS, [cells_of(row) for row in rows[BASE]]),
+        **{f"Growth by {axis.replace('_', ' ')}": growth_table(axis, by_axis[axis]) for axis in AXES},
+        "Cold start": NOT_MEASURED,
+        "Package sizes": NOT_MEASURED,
+        "Warm path": _printed("tools.bench.warm_path"),
+        "Throughput": _printed("tools.bench.throughput", "--seconds", str(options.seconds)),
+        "Money": tables(rows[BASE], Prices(), Function(), Month()),
     }
     if options.build:
-        blocks["package sizes"] = sizes_table(options.build)
-        blocks["cold start"] = _printed("tools.bench.cold_start", "--build", str(options.build))
+        sections["Cold start"] = _printed("tools.bench.cold_start", "--build", str(options.build))
+        sections["Package sizes"] = sizes_table(options.build)
     _write_all(FOLDER / "costs.csv", rows)
-    pictures = draw(FOLDER, by_axis)
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), blocks), encoding="utf-8")
-    wrong = unexplained(blocks, console)
+    charts = draw(FOLDER, by_axis)
+    PAGE.write_text(page(_machine(), sections), encoding="utf-8")
+    wrong = unexplained(sections, console)
     if not options.build:
         console.print("not measured: cold start, package sizes (--build)", style="yellow")
-    for written in (PAGE, FOLDER / "costs.csv", *pictures):
+    for written in (PAGE, FOLDER / "costs.csv", *charts):
         console.print(written.relative_to(PROJECT))
     return 1 if wrong else 0
 
@@ -92,9 +104,16 @@ def _machine() -> str:
 
 
 def _printed(module: str, *arguments: str) -> str:
-    """Return what a benchmark of its own prints; its progress is shown."""
+    """Run a benchmark in a process of its own; return what it prints. Its progress is shown."""
     command = [sys.executable, "-m", module, *arguments]
     return subprocess.run(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def page(machine: str, sections: Mapping[str, str]) -> str:
+    """Return the page in Markdown."""
+    return "\n".join(
+        [HEAD, machine, *(f"\n## {name}\n\n{text.strip()}" for name, text in sections.items()), ""]
+    )
 
 
 def _write_all(file: Path, rows: Mapping[Shape, Sequence[Row]]) -> None:

@@ -1,4 +1,4 @@
-"""What is measured: every operation of the API, and the least that DynamoDB needs for it."""
+"""The requests that are measured: every operation of the API, each with its floor."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,23 +7,23 @@ from typing import Any
 
 from forklore.domain.model import Caller
 from forklore.fsck.shapes import Kind
-from tests.reliability.service import OPERATIONS
 from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
+from tools.harness.service import OPERATIONS
 
 PAGE, ROWS = 50, 20
 LARGE_BYTES = 200_000
-"""Text that does not fit in its entry."""
+"""The size of a text that does not fit into its entry's item."""
 
 E, C, P, H, M = Kind.ENTRY, Kind.CONV, Kind.PATH, Kind.HEAD, Kind.MEM
 
 
 @dataclass(frozen=True)
 class Floor:
-    """The least that DynamoDB needs for the same result, without a promise of ours.
+    """The smallest cost of the same result on DynamoDB, without forklore's guarantees.
 
-    writes: the kinds of items that hold the result; each is put, updated or deleted on its own, outside of a
-    transaction. reads: the kinds that hold what is shown; those that are shown are read by one Query.
-    requests: how many that takes at the least.
+    writes: the kinds of items that hold the result. Each is written on its own, without a
+    transaction. reads: the kinds of items that hold what is shown. One Query reads those that are
+    shown. requests: how many requests that takes.
     """
 
     writes: frozenset[Kind] = frozenset()
@@ -40,7 +40,7 @@ def shows(*kinds: Kind, requests: int = 1) -> Floor:
 
 
 class Knows(Enum):
-    """What a process has done before; it always knows the time."""
+    """What a process has done before. It always knows the time."""
 
     NOTHING = "nothing"
     READ = "read the conversation"
@@ -49,11 +49,12 @@ class Knows(Enum):
 
 @dataclass(frozen=True)
 class Case:
-    """A request. given: makes what it needs, by another process, and returns its fields.
+    """A request to measure.
 
-    floor: what it is held against. knows: what the process has done before, as this caller. key: whether it
-    has an Idempotency-Key. needs: the axis of the shape that must not be 0. base_only: one shape is enough,
-    as its code is that of another case.
+    given: makes what the request needs, in another process, and returns its fields. knows: what the
+    process has done before, for this caller. key: whether the request has an Idempotency-Key.
+    needs: the axis of the shape that must not be 0. base_only: measured on the base shape only,
+    because it runs the same code as another case. is_end: deletes the tree.
     """
 
     operation: str
@@ -74,7 +75,7 @@ class Case:
         return OPERATIONS[self.operation].method == "GET"
 
     def suits(self, shape: Shape) -> bool:
-        """Tell whether the request can be made of a tree of this shape, and shows something new there."""
+        """Tell whether the case is measured on this shape."""
         return (not self.base_only or shape == BASE) and (
             self.needs is None or getattr(shape, self.needs) > 0
         )
@@ -104,7 +105,7 @@ def _context(world: World) -> dict[str, Any]:
 
 
 def _sync(world: World) -> dict[str, Any]:
-    """Return what extends the latest epoch, of twenty entries, by one."""
+    """Return a sync that adds one text to the latest epoch, which holds ROWS texts."""
     known = [world.texts.of(world.shape.entry_bytes) for _ in range(ROWS)]
     sync = {**subject(world), "contentType": "note"}
     world.ask("syncContext", PLANNER, **sync, content=known)
@@ -112,7 +113,7 @@ def _sync(world: World) -> dict[str, Any]:
 
 
 def _shared(level: str | None = None) -> Callable[[World], dict[str, Any]]:
-    """Return what is asked of a member who was just made one."""
+    """Return a request about a user who has just become a member."""
 
     def given(world: World) -> dict[str, Any]:
         user = world.new_id()
@@ -123,7 +124,7 @@ def _shared(level: str | None = None) -> Callable[[World], dict[str, Any]]:
 
 
 def _offered(world: World) -> dict[str, Any]:
-    """Return the only pending transfer, of a small tree of its own."""
+    """Return a request about the only pending transfer."""
     offer = {"conversationId": _small(world), "newOwnerUserId": "bob"}
     return {"transferId": world.ask("requestTransfer", ANN, **offer).id}
 
@@ -138,7 +139,7 @@ def _offer(world: World) -> dict[str, Any]:
 
 
 def _small(world: World) -> str:
-    """Make a tree of one entry that bob is a member of."""
+    """Make a tree of one entry, with bob as a member; return its id."""
     made = world.new_id()
     world.ask("appendEntry", conversationId=made, **world.said())
     world.ask("shareConversation", conversationId=made, userId="bob", accessLevel="writer")

@@ -1,12 +1,15 @@
-"""What a cold start of each built function costs, beside a function that only makes a client of DynamoDB.
+"""What a cold start of each built function costs, beside that of a bare function.
+
+The bare function only makes a DynamoDB client, and one call.
 
 python -m tools.bench.cold_start [--runs 5]
 
-Each start is one of Lambda's own runtime on this machine, anew; rounds of all functions, one after the other,
-so that what else the machine does meets all alike. The medians go to stdout as Markdown. The init is the
-interpreter, Lambda's client and the imports; AWS adds the fetching of the code. The store is moto, in this
-process: what a request waits for is not DynamoDB's time, so requests are given in CPU time of the function.
-`make size` sees to what it needs.
+Each function is started in Lambda's own runtime on this machine. A round starts every function
+once, so that other load on the machine affects all of them. The medians go to stdout as Markdown.
+
+The init is the interpreter, Lambda's client and the imports; on AWS, fetching the code comes on
+top. The table is on moto, whose times are not those of DynamoDB. Therefore the requests are given
+in CPU time of the function. `make size` prepares what this benchmark needs.
 """
 
 import argparse
@@ -24,14 +27,14 @@ from rich.console import Console
 from rich.progress import Progress
 
 from forklore.local import token
-from tests.functions.story import read_event
-from tests.support.deployed import Deployed, deployed
-from tests.support.dynamodb_local import moto_server
-from tests.support.runtime import BUILD, CLIENT, Built, Runtime, RuntimeMissing, runtime
 from tools.bench import timed_runtime
 from tools.bench.judging import NOISE, Target
 from tools.bench.markdown import table
+from tools.harness.deployed import Deployed, deployed
+from tools.harness.dynamodb import moto_server
+from tools.harness.runtime import BUILD, CLIENT, Built, Runtime, RuntimeMissing, runtime
 
+EVENTS = Path(__file__).parents[2] / "events"
 BARE = "bare function"
 FIRST = {
     BARE: "getConversation",
@@ -44,7 +47,7 @@ FIRST = {
     "DeleteGroupFunction": "deleteGroup",
     "SweepFunction": "sweep",
 }
-"""The sample event that each function is asked first."""
+"""The sample event that is sent to each function."""
 TIMED = (timed_runtime.__file__,)
 PACKAGES = {
     "boto3": "boto3",
@@ -58,20 +61,28 @@ PACKAGES = {
     "app": "forklore",
     "awslambdaric": "Lambda's client",
 }
-"""What a module counts for, by its top-level name; all others count for what imported them first."""
+"""The package that a module counts for, by its top-level name.
+
+Other modules count for the package that imported them first."""
 PYTHON = "Python"
-"""What counts for the interpreter itself."""
+"""The name of the interpreter in the table of imports."""
 TARGETS = {
-    "init": Target(1.5, accepted=1.51, why="Powertools, pydantic and our own modules are imported"),
-    "both": Target(1.5, accepted=1.77, why="the same, and the client is made in the first request"),
+    "init": Target(1.5, accepted=1.51, why="Powertools, pydantic and forklore's own modules are imported"),
+    "both": Target(1.5, accepted=1.77, why="the same imports; the client is made in the first request"),
 }
-"""How many times the bare function's CPU any function may take: in the init; in it and the first request."""
+"""The maximum of a function's CPU time divided by the bare function's.
+
+init: in the init. both: in the init and the first request."""
 KINDS = (PYTHON, *dict.fromkeys(PACKAGES.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One cold start. init_ms, first_ms: of CPU. cold_ms, warm_ms: of the clock, until the answers."""
+    """One cold start.
+
+    init_ms, first_ms: CPU time of the init and of the first request. cold_ms, warm_ms: wall time
+    until the first and the second answer.
+    """
 
     init_ms: float
     first_ms: float
@@ -81,7 +92,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What a module's own code took. kind: one of KINDS."""
+    """The time that a module's own code took. kind: one of KINDS."""
 
     kind: str
     ms: float
@@ -89,7 +100,7 @@ class Import:
 
 @contextmanager
 def started(service: Deployed, function: str, *client: str, **variables: str) -> Iterator[Runtime]:
-    """Start a function's runtime; the bare function's with the same settings, and without a layer."""
+    """Start a function's runtime. The bare function has the same settings, but no layer."""
     built = service.functions.built
     if function == BARE:
         built = bare(built)
@@ -98,7 +109,7 @@ def started(service: Deployed, function: str, *client: str, **variables: str) ->
 
 
 def bare(built: Built) -> Built:
-    """Return what the build would be if the bare function were all of it."""
+    """Return the build with the bare function as its only function."""
     folder = Path(__file__).parent / "bare_function"
     properties = {"CodeUri": str(folder), "Layers": []}
     function = {"Type": "AWS::Serverless::Function", "Properties": properties}
@@ -106,8 +117,8 @@ def bare(built: Built) -> Built:
 
 
 def ask(one: Runtime, function: str) -> float:
-    """Send a function its event; return the milliseconds until it has answered."""
-    invocation = one.invoke(read_event(FIRST[function]))
+    """Send a function its event; return the milliseconds until the answer."""
+    invocation = one.invoke(json.loads((EVENTS / f"{FIRST[function]}.json").read_text()))
     answer = invocation.answer
     assert not (isinstance(answer, dict) and "errorType" in answer), (function, answer, one.log())
     return invocation.ms
@@ -123,16 +134,16 @@ def start(service: Deployed, function: str) -> Start:
 
 
 def imports(service: Deployed, function: str) -> list[Import]:
-    """Start a function and send it its event; return every module that it has imported."""
+    """Start a function and send it its event; return every module that it imported."""
     with started(service, function, *CLIENT, PYTHONPROFILEIMPORTTIME="1") as one:
         ask(one, function)
         return list(read_imports(one.log()))
 
 
 def read_imports(lines: Iterable[str]) -> Iterator[Import]:
-    """Yield the modules in what Python says with `-X importtime`, the last one first.
+    """Yield the modules in the output of Python's `-X importtime`, the last one first.
 
-    It names a module after those that it imports, which it indents by two more.
+    Python prints a module after the modules that it imports, which are indented by two more spaces.
 
     >>> said = [
     ...     "import time: self [us] | cumulative | imported package",
@@ -155,7 +166,7 @@ def read_imports(lines: Iterable[str]) -> Iterator[Import]:
 
 
 Medians = Mapping[str, Sequence[float]]
-"""Of each function: init_ms, first_ms, cold_ms, warm_ms."""
+"""For each function: init_ms, first_ms, cold_ms, warm_ms."""
 
 
 def medians_of(starts: Mapping[str, Sequence[Start]]) -> Medians:
@@ -169,7 +180,7 @@ def medians_of(starts: Mapping[str, Sequence[Start]]) -> Medians:
 
 
 def ratios_of(medians: Medians) -> dict[str, dict[str, float]]:
-    """Return how many times the bare function's each function takes: of TARGETS, and until the answer."""
+    """Return each function's times divided by the bare function's: those of TARGETS, and `cold`."""
     bare_init, bare_first, bare_cold, _ = medians[BARE]
     return {
         function: {
@@ -182,7 +193,7 @@ def ratios_of(medians: Medians) -> dict[str, dict[str, float]]:
 
 
 def show_starts(medians: Medians) -> str:
-    """Return the medians as Markdown, with the ratios to the bare function's."""
+    """Return a table of the medians in Markdown, with the ratios to the bare function."""
     ratios = ratios_of(medians)
     return table(
         [
@@ -212,7 +223,7 @@ def show_starts(medians: Medians) -> str:
 
 
 def show_targets(medians: Medians) -> str:
-    """Return what is aimed at as Markdown, beside the function that takes the most."""
+    """Return a table of the targets in Markdown, each with the function that takes the most."""
     ratios, cells = ratios_of(medians), []
     for name, target in TARGETS.items():
         function = max(ratios, key=lambda one: ratios[one][name])
@@ -221,11 +232,11 @@ def show_targets(medians: Medians) -> str:
         cells.append(
             [name, function, f"{most:.2f}", f"{target.most:g}", accepted, target.verdict(round(most, 2))]
         )
-    return table(["× bare", "the largest", "is", "target", "accepted", ""], cells)
+    return table(["× bare", "slowest function", "measured", "target", "accepted", "verdict"], cells)
 
 
 def show_imports(imported: dict[str, list[list[Import]]]) -> str:
-    """Return the medians of each package's imports as Markdown."""
+    """Return a table of the medians of each package's imports in Markdown."""
     rows = []
     for function, of_function in imported.items():
         sums: dict[str, list[float]] = defaultdict(list)
@@ -243,9 +254,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=5, help="starts of each function; the median counts (5)")
+    parser.add_argument("--runs", type=int, default=5, help="starts of each function (default: 5)")
     parser.add_argument(
-        "--build", type=Path, default=BUILD, help="the folder of the build (.aws-sam/here/build)"
+        "--build", type=Path, default=BUILD, help="the folder of the build (default: .aws-sam/here/build)"
     )
     options = parser.parse_args()
     keys = json.dumps(token.key_set(token.development_key()))
@@ -257,18 +268,18 @@ def main() -> None:
             task = progress.add_task("Starting functions", total=options.runs * len(FIRST))
             for _ in range(options.runs):
                 with deployed(options.build, endpoint=endpoint, **parameters) as service:
-                    assert {BARE, *service.functions.built.functions} == set(FIRST), "FIRST misses a function"
+                    assert {BARE, *service.functions.built.functions} == set(FIRST), "FIRST lacks a function"
                     for function in FIRST:
                         starts[function].append(start(service, function))
                         imported[function].append(imports(service, function))
                         progress.advance(task)
     except RuntimeMissing as missing:
-        raise SystemExit(f"no cold start was measured: {missing}") from None
+        raise SystemExit(f"the cold starts were not measured: {missing}") from None
     print(f"Cold starts: {platform.machine()}, medians of {options.runs}\n")
     print(show_starts(medians_of(starts)))
-    print(f"\nWhat is aimed at; accepted is what was measured, and {NOISE - 1:.0%} more for noise:\n")
+    print(f"\nTargets; the accepted column is the measured value, plus {NOISE - 1:.0%} for noise:\n")
     print(show_targets(medians_of(starts)))
-    print("\nWhat the imports cost, each package with what it brings of other modules, in ms:\n")
+    print("\nTime of the imports in ms, each package with the modules that it imports:\n")
     print(show_imports(imported))
 
 

@@ -1,9 +1,10 @@
-"""What each operation costs, beside the least that DynamoDB needs for the same result.
+"""What each operation costs, beside the floor: the smallest cost of the same result on DynamoDB.
 
 python -m tools.bench.cost [--axes forks entries …] [--runs 20]
 
-Requests, rounds and bytes are counted; units are computed by AWS's rules from the items as they were before
-and after (tools/bench/units.py); times are those of this machine and DynamoDB Local, without HTTP.
+Requests, rounds and bytes are counted. Units are computed by AWS's rules from the items before and
+after each request (tools/bench/units.py). Times are those of this machine and DynamoDB Local,
+without HTTP.
 """
 
 import argparse
@@ -20,15 +21,15 @@ from rich.progress import track
 from forklore.domain.model import Caller
 from forklore.fsck.shapes import Kind, kind_of
 from forklore.storage.cache import ConversationCache
+from forklore.storage.queue import Queue
 from forklore.usecases.cascade import run_deletion
-from tests.reliability.service import Answer, Process
-from tests.support.mailbox import Mailbox
 from tools.bench import units
 from tools.bench.cases import CASES, Case, Knows
 from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table
 from tools.bench.meter import Cost, Meter, Touched
 from tools.bench.shapes import AXES, BASE, Shape, World, world
+from tools.harness.service import Answer, Process
 
 CASCADE = "delete, the worker"
 NANO = 1_000_000
@@ -41,7 +42,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Times:
-    """Milliseconds of one run. cpu: of this process, all threads, botocore among them."""
+    """Milliseconds of one run. cpu: of all threads of this process, botocore included."""
 
     cpu: float
     wall: float
@@ -49,7 +50,10 @@ class Times:
 
 @dataclass(frozen=True)
 class Row:
-    """What a case costs on a shape. least: by the floor. times: medians; None: not taken."""
+    """What a case costs on a shape.
+
+    least: the cost of the floor. times: medians; None: not measured.
+    """
 
     name: str
     shape: Shape
@@ -59,7 +63,7 @@ class Row:
 
 
 def least_of(case: Case, cost: Cost, answer: Answer) -> Cost:
-    """Return what the floor of a case comes to, from the items that it has touched."""
+    """Return the cost of a case's floor, from the items that the case has read and written."""
     text = json.dumps(answer.body, default=str, ensure_ascii=False)
     wrote = [
         units.units_of_write(one.before, one.after, in_transaction=False)
@@ -90,7 +94,7 @@ def _is_shown(read: Touched, answer: str) -> bool:
 
 
 class Asking:
-    """A process that asks for the cases of a world, and knows nothing but the time."""
+    """A process that makes the requests of the cases. At first it knows nothing but the time."""
 
     def __init__(self, of: World) -> None:
         self._world = of
@@ -98,7 +102,7 @@ class Asking:
         self.process.ask("getConversation", Caller("nobody"), conversationId=of.new_id())
 
     def prepared(self, case: Case) -> Mapping[str, Any]:
-        """Return what a case is asked with, when the process knows what it should."""
+        """Do what the process has done before the case; return the fields of the request."""
         given = dict(case.given(self._world))
         self.process.table.cache = ConversationCache()
         if case.knows is Knows.READ:
@@ -111,14 +115,14 @@ class Asking:
 
 
 class Counting(Asking):
-    """Counts what each case costs, once."""
+    """Counts the cost of each case, once."""
 
     def __init__(self, of: World) -> None:
         super().__init__(of)
         self._meter = Meter(of.store, self.process.table)
 
     def row(self, name: str, case: Case, times: Times | None) -> Row:
-        """Return what a case costs. times: taken elsewhere."""
+        """Return the cost of a case, with its times, which are measured elsewhere."""
         given = self.prepared(case)
         self._meter.begin()
         answer = _done(case, self.process.ask(case.operation, case.caller, **given))
@@ -126,10 +130,13 @@ class Counting(Asking):
         return Row(name, self._world.shape, cost, least_of(case, cost, answer), times)
 
     def cascade(self) -> Row:
-        """Return what the worker takes that deletes the tree, whose deletion was asked for."""
+        """Return the cost of the worker that deletes the tree.
+
+        The deletion was requested before.
+        """
         self._meter.begin()
-        table, mailbox = self.process.table, Mailbox()
-        while not run_deletion(table, mailbox.queue, self._world.root, wait_s=0):
+        table, queue = self.process.table, Queue(None, None)
+        while not run_deletion(table, queue, self._world.root, wait_s=0):
             pass
         cost = self._meter.end()
         gone = [one for one in cost.touched if one.is_write and one.before and not one.after]
@@ -142,10 +149,10 @@ class Counting(Asking):
 
 
 class Timing(Asking):
-    """Takes the time of each case, several times."""
+    """Measures the time of each case, several times."""
 
     def median(self, case: Case, runs: int) -> Times | None:
-        """Return the medians of so many runs; None where there can be none."""
+        """Return the medians of the runs; None if there were none, or the case deletes the tree."""
         taken = [] if case.is_end else [self._time(case) for _ in range(runs)]
         if not taken:
             return None
@@ -168,8 +175,8 @@ def _done(case: Case, answer: Answer) -> Answer:
 def rows_of(endpoint: str, shape: Shape, runs: int) -> Iterator[Row]:
     """Yield what every case costs on a shape.
 
-    Cases that change nothing come first, and the tree's deletion last; times are taken on a tree of their
-    own, since what is run often makes another shape of it. runs: how often; 0: no times are taken.
+    Cases that change nothing come first, and the tree's deletion last. Times are measured on
+    another tree, because many runs change its shape. runs: how many; 0: no times are measured.
     """
     chosen = [(name, case) for name, case in CASES.items() if case.suits(shape)]
     chosen.sort(key=lambda named: (named[1].is_end, not named[1].is_read))
@@ -192,7 +199,7 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
 
 
 def cells_of(row: Row) -> list[str]:
-    """Return what the columns say of a row."""
+    """Return the cells of a row, one for each of COLUMNS."""
     cost, least = row.cost, row.least
     times = [f"{row.times.cpu:.1f}", f"{row.times.wall:.1f}"] if row.times else ["–", "–"]
     return [
@@ -203,7 +210,10 @@ def cells_of(row: Row) -> list[str]:
 
 
 def ratio(row: Row) -> str:
-    """Return how many times the floor's units a case takes, in dollars' terms: a write unit is five reads."""
+    """Return the cost divided by the floor's.
+
+    A write unit weighs five read units, as their prices do.
+    """
 
     def weighed(cost: Cost) -> float:
         return cost.read_units + 5 * cost.write_units
@@ -215,8 +225,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--axes", nargs="*", choices=list(AXES), default=[], help="what varies, too")
-    parser.add_argument("--runs", type=int, default=20, help="how often each is run for its times (20)")
+    parser.add_argument(
+        "--axes", nargs="*", choices=list(AXES), default=[], help="also measure the shapes of these axes"
+    )
+    parser.add_argument("--runs", type=int, default=20, help="runs of each case for its times (default: 20)")
     options = parser.parse_args()
     shapes = list(dict.fromkeys([BASE, *(shape for axis in options.axes for shape in AXES[axis])]))
     console = Console(stderr=True)

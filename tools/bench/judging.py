@@ -1,4 +1,4 @@
-"""What is said of a target: held, known to be missed by no more than is accepted, or unexplained."""
+"""Compare a measured figure with its target, or with the figure that is accepted instead."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,55 +6,60 @@ from dataclasses import dataclass
 from rich.console import Console
 
 UNEXPLAINED = "**unexplained**"
-"""What a table says where a cost is more than it should be. The benchmark fails where it finds it."""
-MARK_CAN_GO = "**held by now**"
-"""What it says of a target that is marked as missed and is not."""
+"""The mark in a table where a figure misses its target without an accepted reason.
+
+The benchmark fails where it finds this mark."""
+NOW_MET = "**now met**"
+"""The mark where a figure meets its target again. Its accepted figure can be deleted."""
 NOISE = 1.05
-"""How many times an accepted time, or ratio of times, may be measured: two quiet runs differ by 1 to 2 %."""
+"""An accepted time may be exceeded by this factor: two quiet runs differ by 1 to 2 %."""
 
 
-def verdict(holds: bool, *, is_accepted: bool, why: str | None) -> str:
-    """Return what is said of a target; nothing of one that is held.
+def verdict(is_met: bool, *, is_accepted: bool, why: str | None) -> str:
+    """Return what a table says about a target; the empty text for one that is met.
 
-    is_accepted: whether it is missed by no more than what is accepted. why: None if nothing is.
+    is_accepted: whether the figure is within the accepted one.
+    why: the reason for the accepted figure; None if there is none.
     """
-    if holds:
-        return "" if why is None else f"{MARK_CAN_GO}, no longer: {why}"
+    if is_met:
+        return "" if why is None else f"{NOW_MET}: delete the accepted figure ({why})"
     if why is None:
         return f"**missed**: {UNEXPLAINED}"
-    return (
-        f"**missed**: {why}" if is_accepted else f"**missed**: {UNEXPLAINED}, more than is accepted of: {why}"
-    )
+    if is_accepted:
+        return f"**missed**: {why}"
+    return f"**missed**: {UNEXPLAINED}, more than the accepted figure ({why})"
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a time, or a ratio of times, may be at the most.
+    """The maximum of a time, or of a ratio of times.
 
-    accepted: what it came to on a quiet machine, where that is more; why it is.
+    accepted: the value that was measured on a quiet machine, where it is above the maximum.
+    why: the reason for that.
     """
 
     most: float
     accepted: float | None = None
     why: str | None = None
 
-    def verdict(self, taken: float) -> str:
-        is_accepted = self.accepted is not None and taken <= self.accepted * NOISE
-        return verdict(taken <= self.most, is_accepted=is_accepted, why=self.why)
+    def verdict(self, measured: float) -> str:
+        is_accepted = self.accepted is not None and measured <= self.accepted * NOISE
+        return verdict(measured <= self.most, is_accepted=is_accepted, why=self.why)
 
 
-def unexplained(blocks: Mapping[str, str], console: Console) -> list[str]:
-    """Return the lines of blocks that are unexplained, each after its block's name; print them.
+def unexplained(sections: Mapping[str, str], console: Console) -> list[str]:
+    """Return the lines that are marked as unexplained, each after the name of its section.
 
-    Print those, too, whose mark can go.
+    Prints them, and also the lines whose accepted figure can be deleted.
     """
-    wrong = _lines_with(UNEXPLAINED, blocks)
+    wrong = _lines_with(UNEXPLAINED, sections)
     for line in wrong:
         console.print(line, style="red", soft_wrap=True)
-    for line in _lines_with(MARK_CAN_GO, blocks):
+    for line in _lines_with(NOW_MET, sections):
         console.print(line, style="yellow", soft_wrap=True)
     return wrong
 
 
-def _lines_with(mark: str, blocks: Mapping[str, str]) -> list[str]:
-    return [f"{name}: {line}" for name, text in blocks.items() for line in text.splitlines() if mark in line]
+def _lines_with(mark: str, sections: Mapping[str, str]) -> list[str]:
+    lines = ((name, line) for name, text in sections.items() for line in text.splitlines())
+    return [f"{name}: {line}" for name, line in lines if mark in line]

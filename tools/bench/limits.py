@@ -1,20 +1,19 @@
-"""The limits of the costs on the base shape: targets for each case, and multiples of the floor."""
+"""What each operation may cost on the base shape, and what is accepted where it costs more."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tools.bench.cases import CASES, ROWS
+from tools.bench.cases import CASES
 from tools.bench.cost import CASCADE, Row
 from tools.bench.judging import verdict
 from tools.bench.markdown import table
-from tools.bench.shapes import CHILDREN, MEMBERS
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What a case may cost on the base shape. None: there is no limit.
+    """The maximum cost of a case on the base shape. None: no limit.
 
-    write_ratio, read_ratio: units by those of the floor, where they are limited.
+    write_ratio, read_ratio: the maximum of the units divided by those of the floor.
     """
 
     rounds: int | None = None
@@ -24,8 +23,6 @@ class Limit:
     read_ratio: float | None = None
 
 
-PATH_UNITS = 1
-"""What a path of a few segments takes to read."""
 APPEND_RATIO, PAGE_RATIO, CASCADE_RATIO = 3, 2.2, 2
 LIMITS: Mapping[str, Limit] = {
     "append": Limit(1, 0, 6, write_ratio=APPEND_RATIO),
@@ -35,15 +32,15 @@ LIMITS: Mapping[str, Limit] = {
     "append, context": Limit(1, 0, 8),
     "append, cold": Limit(2, 5, 6, write_ratio=APPEND_RATIO),
     "append, to a new conversation": Limit(2, 8, 20),
-    "append, to a new fork": Limit(2, 8 + PATH_UNITS, 20),
-    "append, to a new child": Limit(2, 8, 20 + 4 * MEMBERS),
+    "append, to a new fork": Limit(2, 9, 20),
+    "append, to a new child": Limit(2, 8, 32),
     "create": Limit(2, 8, 20),
-    "fork, before an entry": Limit(2, 8 + PATH_UNITS, 20),
-    "fork, at the head": Limit(2, 8 + PATH_UNITS, 20),
+    "fork, before an entry": Limit(2, 9, 20),
+    "fork, at the head": Limit(2, 9, 20),
     "newest page": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "newest page, warm": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
-    "newest page, of a fork": Limit(3, 16 + PATH_UNITS, 0, read_ratio=PAGE_RATIO),
-    "newest page, of a fork, warm": Limit(2, 16 + PATH_UNITS, 0, read_ratio=PAGE_RATIO),
+    "newest page, of a fork": Limit(3, 17, 0, read_ratio=PAGE_RATIO),
+    "newest page, of a fork, warm": Limit(2, 17, 0, read_ratio=PAGE_RATIO),
     "newest page, an agent's": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "first page": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "page after a cursor": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
@@ -55,7 +52,7 @@ LIMITS: Mapping[str, Limit] = {
     "conversations, roots": Limit(3, 80, 0),
     "conversations, latest forks": Limit(3, 80, 0),
     "conversations, all": Limit(3, 80, 0),
-    "delete": Limit(5, None, 6 + 4),
+    "delete": Limit(5, None, 10),
     "delete, all": Limit(5),
     CASCADE: Limit(write_ratio=CASCADE_RATIO),
 }
@@ -63,57 +60,63 @@ LIMITS: Mapping[str, Limit] = {
 
 @dataclass(frozen=True)
 class Missed:
-    """Why a limit is not held, and the rounds, read units and write units that are accepted instead."""
+    """Why a limit is missed, and the measured rounds, read units and write units."""
 
     why: str
     accepted: Limit
 
 
-_BATCH = f"one batch of 4 items a tree; a Query a tree would be 3 units less each, and {ROWS} requests more"
-_BOTH = Missed("50 of each channel are read, as any of them may be shown", Limit(2, 28, 0))
-_NAMED = Missed("each entry names in 36 bytes what was shown before it", Limit(2, 17, 0))
+_BATCH = (
+    "4 items of each tree are read in one batch; a Query for each tree would save 3 units a tree,"
+    " but send 20 requests more"
+)
+_BOTH = Missed("50 entries of each channel are read, because any of them may be shown", Limit(2, 28, 0))
+_NAMED = Missed("each entry holds the id of the entry shown before it, in 36 bytes", Limit(2, 17, 0))
 MISSED: Mapping[str, Missed] = {
     "append, to a new child": Missed(
-        "the parent's members are read after the version that they are held to", Limit(3, 8, 32)
+        "the parent's members are read after their version, in a round of their own", Limit(3, 8, 32)
     ),
     "newest page, of a fork": Missed(
-        "its id is taken for a root's first: 5 units for nothing; half a page is shown", Limit(3, 17, 0)
+        "the fork's id is first looked up as a root's, for 5 units; only half a page is shown",
+        Limit(3, 17, 0),
     ),
     "newest page": _NAMED,
     "first page": _NAMED,
     "newest page, an agent's": _BOTH,
     "admin: newest page": _BOTH,
     "page, all forks": Missed(
-        "the tree is read in order, context among it, until a page is full", Limit(3, 29, 0)
+        "the tree is read in order, with its context entries, until a page is full", Limit(3, 29, 0)
     ),
-    "latest epoch": Missed("10 entries are shown: what decides weighs more", Limit(2, 9, 0)),
+    "latest epoch": Missed("only 10 entries are shown, so the check of access weighs more", Limit(2, 9, 0)),
     "children": Missed(_BATCH, Limit(3, 86, 0)),
     "conversations, roots": Missed(
-        f"{_BATCH}; one tree more, to know whether a page follows", Limit(2, 85, 0)
+        f"{_BATCH}; one more tree is read, to know whether a page follows", Limit(2, 85, 0)
     ),
     "conversations, latest forks": Missed(
-        "as roots; then HEADs, and then what the latest is", Limit(4, 88, 0)
+        "as for roots; then the HEAD items, then the latest conversations", Limit(4, 88, 0)
     ),
-    "conversations, all": Missed("as roots; then TREE, and then what it names", Limit(4, 108, 0)),
+    "conversations, all": Missed(
+        "as for roots; then the TREE items, then the conversations that they name", Limit(4, 108, 0)
+    ),
     "delete, all": Missed(
-        f"{CHILDREN} children are counted, buried, closed and forgotten", Limit(9, 51, 297)
+        "the 20 children are counted, marked as deleted, closed and retired", Limit(9, 51, 297)
     ),
 }
-"""What is not named here must hold."""
+"""A case that is not named here must meet its limit."""
 assert set(MISSED) <= set(LIMITS) <= {*CASES, CASCADE}
 
 
 def limits_of(rows: Iterable[Row]) -> Iterator[tuple[Row, Limit, str]]:
-    """Yield the rows that are limited, with what is said of them; nothing of one that holds its limit."""
+    """Yield each row that has a limit, the limit, and the verdict; an empty verdict: met."""
     for row in rows:
         limit, missed = LIMITS.get(row.name), MISSED.get(row.name)
         if limit is not None:
-            is_accepted = missed is not None and _holds(row, missed.accepted)
-            said = verdict(_holds(row, limit), is_accepted=is_accepted, why=missed.why if missed else None)
-            yield row, limit, said
+            is_accepted = missed is not None and is_met(row, missed.accepted)
+            why = missed.why if missed else None
+            yield row, limit, verdict(is_met(row, limit), is_accepted=is_accepted, why=why)
 
 
-def _holds(row: Row, limit: Limit) -> bool:
+def is_met(row: Row, limit: Limit) -> bool:
     cost, least = row.cost, row.least
     pairs = [
         (cost.rounds, limit.rounds),
@@ -126,14 +129,16 @@ def _holds(row: Row, limit: Limit) -> bool:
 
 
 def limits_table(rows: Iterable[Row]) -> str:
-    """Return the limits in Markdown: what is taken of what is allowed, and accepted where that is more."""
+    """Return a table in Markdown: each measured figure, its limit, and the accepted figures."""
     cells = []
     for row, limit, said in limits_of(rows):
-        taken = [row.cost.rounds, row.cost.read_units, row.cost.write_units]
-        pairs = zip(taken, [limit.rounds, limit.read_units, limit.write_units], strict=True)
+        measured = [row.cost.rounds, row.cost.read_units, row.cost.write_units]
+        pairs = zip(measured, [limit.rounds, limit.read_units, limit.write_units], strict=True)
         figures = [f"{have:g}" + ("" if most is None else f" of {most:g}") for have, most in pairs]
         cells.append([row.name, *figures, _ratio(row, limit), _accepted(row.name), said])
-    return table(["operation", "rounds", "read units", "write units", "by the floor", "accepted", ""], cells)
+    return table(
+        ["operation", "rounds", "read units", "write units", "times the floor", "accepted", "verdict"], cells
+    )
 
 
 def _accepted(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A DynamoDB Local for a benchmark, and the environment in which it can be asked."""
+"""A DynamoDB Local for a benchmark, and the environment variables of a process that uses it."""
 
 import os
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from unittest import mock
 
 from forklore.local.engine import EngineMissingError
-from tests.support.dynamodb_local import dynamodb_local
+from tools.harness.dynamodb import dynamodb_local
 
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "local",
@@ -18,7 +18,10 @@ ENVIRONMENT = {
 
 @contextmanager
 def local_dynamodb() -> Iterator[str]:
-    """Yield the address of an empty DynamoDB Local. Raises SystemExit, with the reason, if there is none."""
+    """Yield the address of an empty DynamoDB Local.
+
+    Raises SystemExit, with the reason, if there is none.
+    """
     with mock.patch.dict(os.environ, ENVIRONMENT):
         for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
             os.environ.pop(name, None)

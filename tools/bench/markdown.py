@@ -1,11 +1,12 @@
-"""Tables as Markdown, and pages that hold them between marks."""
+"""Tables in Markdown."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table: columns of text to the left, the first among them, and those of figures to the right.
+    """Return a table.
+
+    The first column and columns of text are aligned left, columns of figures right.
 
     >>> print(table(["of", "ms", "why"], [["one", "7", ""], ["two", "70", "slow"]]))
     | of  |  ms | why  |
@@ -29,21 +30,3 @@ def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _is_text(cell: str) -> bool:
     return cell.lstrip("*")[:1].isalpha()
-
-
-def filled(page: str, blocks: Mapping[str, str]) -> str:
-    """Return the page with new text between the marks of each block. Raises KeyError for one without marks.
-
-    >>> print(filled("<!-- a -->\\nold\\n<!-- end -->\\n", {"a": "new"}), end="")
-    <!-- a -->
-    <BLANKLINE>
-    new
-    <BLANKLINE>
-    <!-- end -->
-    """
-    for name, text in blocks.items():
-        old = re.search(rf"<!-- {re.escape(name)} -->\n(.*?)<!-- end -->", page, re.DOTALL)
-        if old is None:
-            raise KeyError(name)
-        page = f"{page[: old.start(1)]}\n{text.strip()}\n\n{page[old.end(1) :]}"
-    return page

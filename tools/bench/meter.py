@@ -1,4 +1,4 @@
-"""What the calls of a process cost: requests, rounds, bytes on the wire, and units by AWS's rules."""
+"""Measures the requests of a process to DynamoDB: rounds, bytes and capacity units."""
 
 import json
 import threading
@@ -11,8 +11,9 @@ from forklore.fsck.shapes import Kind, kind_of
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
-from tests.support.tables import Request, Store, Wire
 from tools.bench import units
+from tools.harness.tables import Store
+from tools.harness.wire import Request, Wire
 
 WRITES = ("Put", "Update", "Delete", "ConditionCheck")
 KEYS_AT_ONCE = 100
@@ -21,7 +22,11 @@ KEYS_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Touched:
-    """An item that a call read or wrote. before, after: None for none; the same where it was read."""
+    """An item that a call read or wrote.
+
+    before, after: the item before and after the call; None: there was none. They are the same for a
+    read.
+    """
 
     key: Key
     before: Item | None
@@ -34,15 +39,16 @@ class Touched:
 
     @property
     def size(self) -> int:
-        """Its bytes when it was read."""
+        """Its size in bytes when it was read."""
         return units.item_bytes(self.after) if self.after else 0
 
 
 @dataclass
 class Cost:
-    """What an operation took. rounds: requests that had to follow one another. sent, received: bytes.
+    """What an operation costs.
 
-    write_units_once: the write units, if a transaction writes copies in indexes once (tools/bench/units.py).
+    rounds: the longest chain of requests that had to wait for one another. sent, received: bytes.
+    write_units_once: the write units if a transaction writes the copies in indexes once (units.py).
     """
 
     requests: int = 0
@@ -56,7 +62,7 @@ class Cost:
 
 
 class Meter:
-    """Counts what a process asks of DynamoDB, and looks at the table before and after each write."""
+    """Counts the requests of a process, and reads the table before and after each write."""
 
     def __init__(self, store: Store, table: Table) -> None:
         self._store = store
@@ -70,12 +76,12 @@ class Meter:
         events.register("after-call.dynamodb", self._received)
 
     def begin(self) -> None:
-        """Count from here on."""
+        """Start counting."""
         self._cost = Cost()
         self._wire.clear()
 
     def end(self) -> Cost:
-        """Return what was counted since `begin`."""
+        """Return the cost since `begin`."""
         cost, self._cost = self._cost, Cost()
         cost.requests, cost.rounds = len(self._wire.requests), self._wire.rounds
         return cost
@@ -105,7 +111,7 @@ class Meter:
 
     def _count_query(self, request: Request, shown: list[Item]) -> None:
         is_consistent = request.body.get("ConsistentRead", False)
-        if is_consistent:  # what is read is whole, whatever is shown of it
+        if is_consistent:  # a Query is charged for whole items, whatever it returns of them
             found = self._look(items.key(item) for item in shown)
             read = [Touched(key, item, item, is_write=False) for key, item in found.items()]
         else:
@@ -146,14 +152,17 @@ class Meter:
         write_units: int = 0,
         write_units_once: int = 0,
     ) -> None:
-        with self._lock:  # calls may overlap
+        with self._lock:  # requests may overlap
             self._cost.touched += touched
             self._cost.read_units += read_units
             self._cost.write_units += write_units
             self._cost.write_units_once += write_units_once
 
     def _look(self, wanted: Iterable[Key]) -> dict[Key, Item | None]:
-        """Return the items as they are, in the order of their keys as given; None for none."""
+        """Return the items as they are now, in the order of the keys.
+
+        None: there is no such item.
+        """
         found: dict[Key, Item | None] = dict.fromkeys(wanted)
         keys, name = list(found), self._store.name
         for at in range(0, len(keys), KEYS_AT_ONCE):
@@ -169,7 +178,7 @@ class Meter:
 
 
 def _written(request: Request) -> list[Key]:
-    """Return the keys that a call writes, or checks."""
+    """Return the keys that a request writes or checks."""
     if request.operation == "BatchWriteItem":
         [asked] = request.body["RequestItems"].values()
         return [items.key(one["DeleteRequest"]["Key"]) for one in asked]

@@ -2,9 +2,9 @@
 
 python -m tools.bench.money [--write-units 0.625 …] [--users 1000 …]
 
-Units are those that bench.cost computes on the base shape; "copies once" is the sum if a transaction writes
-copies in indexes once. The defaults are AWS's list prices of us-east-1 in November 2026 as far as they were
-known when this was written; give those of your region.
+The units are those of tools.bench.cost on the base shape. "copies once" is the sum if a transaction
+writes the copies in indexes once. The defaults are AWS's list prices of us-east-1, as known in
+November 2026. Pass the prices of your region.
 """
 
 import argparse
@@ -24,15 +24,16 @@ DAYS = 30
 APPEND, PAGE, FORK = "append", "newest page, warm", "fork, at the head"
 SHOWN = (APPEND, "append, with a key", "append, cold", PAGE, FORK, "create", "conversations, latest forks")
 RUNS = 2
-"""Of functions for a request over HTTP: its own and the authorizer."""
+"""How many functions run for a request over HTTP: its own and the authorizer."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Dollars.
+    """Prices in dollars.
 
-    read_units, write_units, requests, invocations: a million; storage, backup: a GB and month; metrics: each
-    a month; rest: what is paid each month without a request (docs/operate.md, "Cost").
+    read_units, write_units, requests, invocations: for a million. storage, backup: for a GB and
+    month. metrics: for one metric and month. rest: for a month without requests (docs/operate.md,
+    "Cost").
     """
 
     read_units: float = 0.125
@@ -49,9 +50,10 @@ class Prices:
 
 @dataclass(frozen=True)
 class Function:
-    """What a request takes: GB-seconds of its function, a page or not, and of the authorizer; bytes of log.
+    """What a request takes of Lambda and of the logs.
 
-    Assumed, but for the log (docs/operate.md, "Cost").
+    function_seconds, page_seconds, authorizer_seconds: GB-seconds of a request's function, of one
+    that shows a page, and of the authorizer. They are assumed. log_bytes: docs/operate.md, "Cost".
     """
 
     function_seconds: float = 0.020
@@ -62,9 +64,11 @@ class Function:
 
 @dataclass(frozen=True)
 class Month:
-    """A month of work: users, conversations a user and day; appends, page reads and forks of each.
+    """A month of a team's work.
 
-    metric_series: what CloudWatch keeps: one for each operation and status that occurs, and a few more.
+    conversations: for a user and day. appends, pages, forks: for a conversation. kept_months: how
+    long conversations are kept. metric_series: one for each operation and status that occurs, and a
+    few more.
     """
 
     users: int = 1_000
@@ -77,7 +81,7 @@ class Month:
 
 
 def of_million(row: Row, prices: Prices, function: Function) -> dict[str, float]:
-    """Return the dollars of a million requests over HTTP, by what they are paid for."""
+    """Return the dollars for a million requests over HTTP, by AWS service."""
     is_page = row.name.startswith("newest page")
     own_seconds = function.page_seconds if is_page else function.function_seconds
     seconds = MILLION * (own_seconds + function.authorizer_seconds)
@@ -90,12 +94,12 @@ def of_million(row: Row, prices: Prices, function: Function) -> dict[str, float]
 
 
 def of_units(row: Row, prices: Prices, write_units: int) -> float:
-    """Return the dollars of the units of a million requests. write_units: of one."""
+    """Return the dollars for the units of a million requests. write_units: of one request."""
     return row.cost.read_units * prices.read_units + write_units * prices.write_units
 
 
 def kept_bytes(row: Row) -> int:
-    """Return by how much a request makes the table larger, copies in the local index among it."""
+    """Return how many bytes a request adds to the table, with the copies in the local index."""
     grown = 0
     for one in row.cost.touched:
         if one.is_write:
@@ -107,7 +111,7 @@ def kept_bytes(row: Row) -> int:
 def of_month(
     rows: Mapping[str, Row], prices: Prices, function: Function, month: Month
 ) -> dict[str, tuple[float, float]]:
-    """Return how many of each thing a month has, and their dollars."""
+    """Return the number of each thing in a month, and the dollars for it."""
     conversations = month.users * month.conversations * DAYS
     counts = {
         "append, to a new conversation": conversations,
@@ -138,14 +142,14 @@ def tables(rows: Sequence[Row], prices: Prices, function: Function, month: Month
         cells.append([name, *(f"${dollars:.2f}" for dollars in [*paid.values(), whole, whole - saved])])
     work = (
         f"A month of {month.users:,} users, each with {month.conversations:g} conversations a day of "
-        f"{month.appends} appends and {month.pages} page reads, {month.forks:.0%} of which are forked; what "
-        f"was said in {month.kept_months} months is kept:"
+        f"{month.appends} appends and {month.pages} page reads. {month.forks:.0%} of the "
+        f"conversations are forked. Entries are kept for {month.kept_months} months:"
     )
     spent = of_month(by_name, prices, function, month)
     parts = [[name, f"{number:,.0f}", f"${dollars:,.2f}"] for name, (number, dollars) in spent.items()]
-    parts.append(["in all", "", f"${sum(dollars for _, dollars in spent.values()):,.2f}"])
+    parts.append(["total", "", f"${sum(dollars for _, dollars in spent.values()):,.2f}"])
     million = table(
-        ["a million of", "DynamoDB", "API Gateway", "Lambda", "logs", "in all", "copies once"], cells
+        ["a million of", "DynamoDB", "API Gateway", "Lambda", "logs", "total", "copies once"], cells
     )
     return "\n\n".join([million, work, table(["", "number", "dollars"], parts)])
 

@@ -1,6 +1,8 @@
-"""`python -m tools.bench.package_sizes [--build FOLDER]`: the size of each part of a build, plain and zipped.
+"""Print the size of each part of a build, as files and as a zip.
 
-Lambda takes at most 250 MB of a function with its layer.
+python -m tools.bench.package_sizes [--build FOLDER]
+
+Lambda accepts at most 250 MB for a function and its layers.
 """
 
 import argparse
@@ -17,7 +19,7 @@ KB = 1000
 
 
 def sizes(build: Path) -> Iterator[tuple[str, int, int]]:
-    """Yield the name of each folder of a build, its bytes as files and its bytes as a zip."""
+    """Yield the name of each folder of a build, its bytes as files, and its bytes as a zip."""
     for folder in sorted(path for path in build.iterdir() if path.is_dir()):
         files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
         packed = io.BytesIO()
@@ -28,18 +30,20 @@ def sizes(build: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def sizes_table(build: Path) -> str:
-    """Return the sizes in Markdown."""
+    """Return a table of the sizes in Markdown."""
     cells = [[name, f"{plain / KB:,.1f}", f"{packed / KB:,.1f}"] for name, plain, packed in sizes(build)]
     return table(["part", "files, KB", "zipped, KB"], cells)
 
 
 def main() -> int:
-    """Print a table; return 1 if nothing is built."""
-    parser = argparse.ArgumentParser(description="How large each part of a build is.")
-    parser.add_argument("--build", type=Path, default=BUILD, help="the folder of the build (.aws-sam/build)")
+    """Print a table; return 1 if there is no build."""
+    parser = argparse.ArgumentParser(description="Print the size of each part of a build.")
+    parser.add_argument(
+        "--build", type=Path, default=BUILD, help="the folder of the build (default: .aws-sam/build)"
+    )
     build: Path = parser.parse_args().build
     if not build.is_dir():
-        print("nothing is built: make build", file=sys.stderr)
+        print("there is no build; `make build` makes one", file=sys.stderr)
         return 1
     print(sizes_table(build))
     return 0

@@ -1,4 +1,4 @@
-"""Cost against length, forks and depth, as pictures (SVG)."""
+"""Charts (SVG) of the cost by length, by forks and by depth."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,12 +20,12 @@ DRAWN = {
     "latest epoch": "latest epoch, read units",
     "show": "show, read units",
 }
-"""The cases that are drawn; what they read, or what they write where they read nothing of the page's."""
+"""The cases in a chart, each with its title. A title says which units are shown."""
 WIDTH, HEIGHT = 720, 360
 
 
 def draw(folder: Path, shapes: Mapping[str, Sequence[Sequence[Row]]]) -> list[Path]:
-    """Draw a picture for each axis; return where they are. shapes: the rows at each place of an axis."""
+    """Draw a chart for each axis; return the files. shapes: by axis, the rows of each shape."""
     folder.mkdir(parents=True, exist_ok=True)
     return [_draw(folder / f"{axis}.svg", axis, shapes[axis]) for axis in WHAT if axis in shapes]
 
@@ -35,7 +35,7 @@ def _draw(file: Path, axis: str, places: Sequence[Sequence[Row]]) -> Path:
         style=CleanStyle,
         width=WIDTH,
         height=HEIGHT,
-        js=[],  # a picture loads nothing from elsewhere
+        js=[],  # a chart loads nothing from the network
         x_title=WHAT[axis],
         y_title="units a request",
         range=(0, None),

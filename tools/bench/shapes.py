@@ -1,4 +1,4 @@
-"""Fork trees of any length, width and depth, made by the service itself."""
+"""Makes fork trees of any length, width and depth, through the service itself."""
 
 import uuid
 from collections.abc import Iterator, Sequence
@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 from forklore.domain.model import Caller
-from tests.reliability.service import Answer, Process, new_store
-from tests.support.tables import Store
+from tools.harness.service import Answer, Process
+from tools.harness.tables import Store, fresh_store
 
 ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve")
 """The owner of every tree, a writer, and a stranger."""
@@ -17,22 +17,23 @@ PLANNER = Caller("ann", "planner")
 ADMIN = Caller("root", None, frozenset({"admin"}))
 BATCH_ENTRIES = 50
 EPOCH_ENTRIES = 20
-"""How many entries of the conversation are in one epoch of the agent's; half of them are context."""
+"""How many entries of the conversation one epoch spans; half of them are context entries."""
 OWN_ENTRIES = 2
-"""Of each fork in a chain."""
+"""How many entries each fork of a chain has of its own."""
 OTHER_TREES = 25
-"""Conversations of the owner's beside, as a list shows them."""
+"""How many other conversations the owner has, for the lists to show."""
 CHILDREN = 20
 MEMBERS = 3
-"""Of the shape's tree: its owner and two writers."""
+"""The members of a shape's tree: its owner and two writers."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A tree: entries of the root, half history and half context; forks of it after its middle; or a chain.
+    """The size of a tree.
 
-    chain: how many forks follow one another, each at the head of the one before, with OWN_ENTRIES of its own.
-    entry_bytes: of an entry's text.
+    entries: of the root, half history and half context. forks: of the root, after its middle entry.
+    chain: the length of a chain of forks, in which each is made at the head of the one before and
+    has OWN_ENTRIES of its own. entry_bytes: the size of an entry's text.
     """
 
     entries: int = 100
@@ -52,8 +53,7 @@ AXES = {
     "chain": [replace(BASE, forks=0, chain=chain) for chain in (10, 100, 990)],
     "entry_bytes": [replace(BASE, entry_bytes=entry_bytes) for entry_bytes in (1024, 4096)],
 }
-"""What varies, each on its own. A chain ends at 1,000 forks, and those that are measured are a few more."""
-
+"""What varies, one at a time. A chain may have 1,000 forks, and the cases add a few to its end."""
 
 _COMMON = """
 the of and to in is that for it with as on you be are this have at or from by not can but was an we will if
@@ -64,10 +64,10 @@ _LETTERS = "eeeeeetttttaaaaooooiiiinnnnssssrrrhhhlllddducmfgpwybvk"
 
 
 class Texts:
-    """Makes up text that compresses as well as people's does: 1 KB to about 54 %.
+    """Makes up text that compresses as well as text that people write: 1 KB to about 54 %.
 
-    Half of it are the commonest words of English, half are words of a made-up language with English letters.
-    (Messages of 1 KB of the OpenAssistant trees compress to 51 %.)
+    Half of the words are the most common words of English, the other half are random letters. For
+    comparison: messages of 1 KB in the OpenAssistant trees compress to 51 %.
     """
 
     def __init__(self, random: Random) -> None:
@@ -75,7 +75,7 @@ class Texts:
         self._rare = ["".join(random.choices(_LETTERS, k=random.randint(2, 9))) for _ in range(2_000)]
 
     def of(self, size: int) -> str:
-        """Return a text of so many bytes."""
+        """Return a text of `size` bytes."""
         words: list[str] = []
         left = size
         while left > 0:
@@ -90,10 +90,10 @@ def conversation_id(random: Random) -> str:
 
 @dataclass
 class World:
-    """A table with a tree of a shape, and what is beside it.
+    """A table with a tree of a shape, and with the owner's other conversations.
 
-    subject: the conversation that is asked about: the root, or the end of the chain. entry_ids: of the
-    history that it shows, oldest first. forks: those of the root.
+    subject: the conversation that the requests name: the root, or the end of the chain.
+    entry_ids: of the subject's history, oldest first. forks: the forks of the root.
     """
 
     store: Store
@@ -109,12 +109,15 @@ class World:
         return conversation_id(self.random)
 
     def said(self, size: int | None = None) -> dict[str, Any]:
-        """Return a message as an append holds it. size: bytes of its text; None: as the shape has it."""
+        """Return the fields of a message for an append.
+
+        size: bytes of its text; None: as in the shape.
+        """
         text = self.texts.of(size or self.shape.entry_bytes)
         return {"contentType": "history", "content": [{"role": "USER", "text": text}]}
 
     def thought(self, epoch: int | None = None) -> dict[str, Any]:
-        """Return a context entry as an append holds it."""
+        """Return the fields of a context entry for an append."""
         held = {
             "channel": "context",
             "contentType": "note",
@@ -123,7 +126,7 @@ class World:
         return held if epoch is None else {**held, "epoch": epoch}
 
     def ask(self, name: str, caller: Caller = ANN, **given: Any) -> Answer:
-        """Return the answer of a process that nothing is measured of; it must have worked."""
+        """Return the answer of a process that is not measured. The request must succeed."""
         answer = Process(self.store).ask(name, caller, **given)
         assert answer.status < 300, answer
         return answer
@@ -133,7 +136,7 @@ class World:
 def world(endpoint: str, shape: Shape, *, seed: int = 6) -> Iterator[World]:
     """Yield a table that holds a tree of the shape."""
     random = Random(seed)
-    with new_store(endpoint) as store:
+    with fresh_store(endpoint=endpoint) as store:
         made = World(store, shape, random, Texts(random))
         for _ in range(OTHER_TREES):
             made.ask("appendEntry", conversationId=made.new_id(), **made.said())
@@ -153,7 +156,7 @@ def world(endpoint: str, shape: Shape, *, seed: int = 6) -> Iterator[World]:
 
 
 def grow(of: World) -> tuple[str, list[str]]:
-    """Make a root of the shape and its forks; return their ids."""
+    """Make the root of the shape, and its forks; return their ids."""
     root, forks = of.new_id(), [of.new_id() for _ in range(of.shape.forks)]
     process = Process(of.store)
     ids: list[str] = []
@@ -170,7 +173,7 @@ def grow(of: World) -> tuple[str, list[str]]:
 
 
 def deepen(of: World) -> str:
-    """Make the chain of forks; return the last one's id."""
+    """Make the chain of forks; return the id of the last one."""
     process, above = Process(of.store), of.root
     for _ in range(of.shape.chain):
         below = of.new_id()
@@ -182,7 +185,7 @@ def deepen(of: World) -> str:
 
 
 def shown(of: World) -> list[str]:
-    """Return the ids of the history that the subject shows."""
+    """Return the ids of the subject's history."""
     ids: list[str] = []
     process = Process(of.store)
     after: dict[str, str] = {}

@@ -2,10 +2,12 @@
 
 python -m tools.bench.throughput [--seconds 3] [--latency-ms 10]
 
-To one conversation, to 32 forks of one tree, to 32 trees; by the use cases, by them where DynamoDB refuses
-what AWS would refuse, and over HTTP through the local server; and 100 forks at once. DynamoDB Local answers
-one transaction at a time and refuses none: conflicts are injected wherever two transactions on one item
-overlap, each of which is made to last as long as AWS's.
+The clients append to one conversation, to 32 forks of one tree, and to 32 trees. They do so in
+three ways: through the use cases; through the use cases with injected conflicts; over HTTP through
+the local server. In addition, 100 clients fork one conversation at once.
+
+DynamoDB Local runs one transaction at a time and refuses none. To behave like AWS, this benchmark
+makes each transaction last longer and refuses one that overlaps with another on the same item.
 """
 
 import argparse
@@ -27,28 +29,29 @@ from rich.progress import track
 from forklore.domain.keys import Key
 from forklore.storage import items
 from forklore.storage.table import Table
-from tests.reliability.service import Process, new_store
-from tests.support.embedded_server import embedded_server
-from tests.support.tables import Request, Store, Wire, cancelled
 from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table
 from tools.bench.shapes import ANN, Texts, conversation_id
+from tools.harness.local_server import local_server
+from tools.harness.service import Process
+from tools.harness.tables import Store, fresh_store
+from tools.harness.wire import Request, Wire, cancelled
 
 CLIENTS = (1, 8, 32)
 BURST = 100
-"""Forks of one conversation that are asked for at the same moment."""
+"""How many clients fork one conversation at the same moment."""
 MANY = 32
 TEXT_BYTES = 1024
 CREATED, BUSY = 201, 503
 
 Append = Callable[[str, str], int]
-"""Appends a text to a conversation; returns the status."""
+"""Appends a text to a conversation; returns the HTTP status."""
 
 
 class Conflicts:
-    """Refuses a transaction on an item that another one has hold of, as AWS does.
+    """Refuses a transaction on an item that is in another running transaction, as AWS does.
 
-    latency_s: how long each has hold of its items, beside what the emulator takes. count: refused so far.
+    latency_s: how much longer each transaction lasts than on the emulator. count: refused so far.
     Source: DynamoDB developer guide, "Transaction conflict handling".
     """
 
@@ -87,7 +90,10 @@ def _keys_of(request: Request) -> set[Key]:
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of a run. conflicts: injected; None where none could be."""
+    """The result of a run.
+
+    busy: answers 503. conflicts: how many were injected; None: not in this way.
+    """
 
     appends: int
     busy: int
@@ -101,7 +107,7 @@ class Measured:
 
 
 def measure(append: Append, targets: Sequence[str], clients: int, seconds: float) -> Measured:
-    """Let clients append as fast as they can, each to targets of its own where there are enough."""
+    """Let clients append as fast as they can, each to its own targets if there are enough."""
     texts = [Texts(Random(6)).of(TEXT_BYTES) for _ in range(8)]
     statuses: list[int] = []
     latencies: list[float] = []
@@ -126,7 +132,7 @@ def measure(append: Append, targets: Sequence[str], clients: int, seconds: float
 
 
 def burst_of_forks(store: Store, source: str, latency_s: float) -> Measured:
-    """Let BURST clients fork one conversation at the same moment, each once, with conflicts as on AWS."""
+    """Let BURST clients fork one conversation at the same moment, once each, with conflicts."""
     process = _that_sleeps(store)
     conflicts = Conflicts(process.table, latency_s)
     began = time.perf_counter()
@@ -143,7 +149,7 @@ def burst_of_forks(store: Store, source: str, latency_s: float) -> Measured:
 
 
 def make_targets(store: Store, random: Random) -> dict[str, list[str]]:
-    """Make what is appended to; return the conversations by what they are called."""
+    """Make the conversations to append to; return their ids by the name of the target."""
     process = Process(store)
     ids = [conversation_id(random) for _ in range(1 + 2 * MANY)]
     one, forks, trees = ids[0], ids[1 : 1 + MANY], ids[1 + MANY :]
@@ -165,12 +171,12 @@ def direct(process: Process) -> Append:
 
 @contextmanager
 def over_http(store: Store) -> Iterator[Append]:
-    """Yield what appends through a local server of its own, in a process beside this one."""
+    """Yield a function that appends through a local server in a process of its own."""
     assert store.endpoint is not None
     variables = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint, "FORKLORE_TABLE": store.name}
     limits = httpx.Limits(max_connections=2 * MANY)
     with (
-        embedded_server(**variables) as url,
+        local_server(**variables) as url,
         httpx.Client(base_url=url, headers={"Authorization": "Bearer ann"}, limits=limits) as client,
     ):
 
@@ -182,8 +188,8 @@ def over_http(store: Store) -> Iterator[Append]:
 
 
 def rows(endpoint: str, seconds: float, latency_s: float) -> Iterator[tuple[str, str, int, Measured]]:
-    """Yield what came of each way, target and number of clients."""
-    with new_store(endpoint) as store:
+    """Yield the way, the target, the number of clients, and the result."""
+    with fresh_store(endpoint=endpoint) as store:
         targets = make_targets(store, Random(6))
         for name, conversations in targets.items():
             for clients in CLIENTS:
@@ -208,14 +214,14 @@ def rows(endpoint: str, seconds: float, latency_s: float) -> Iterator[tuple[str,
 
 
 def _that_sleeps(store: Store) -> Process:
-    """Return a process whose retries wait as long as they do on AWS."""
+    """Return a process whose retries wait as they do on AWS."""
     process = Process(store)
     process.table = store.process(sleep=time.sleep)
     return process
 
 
 def table_of(measured: Sequence[tuple[str, str, int, Measured]]) -> str:
-    """Return a table in Markdown."""
+    """Return a table of the results in Markdown."""
     cells = []
     for by, name, clients, one in measured:
         median = statistics.median(one.latencies_ms)
@@ -240,9 +246,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=3, help="how long each is measured (3)")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds of each run (default: 3)")
     parser.add_argument(
-        "--latency-ms", type=float, default=10, help="how long a transaction takes on AWS (10)"
+        "--latency-ms", type=float, default=10, help="milliseconds of a transaction on AWS (default: 10)"
     )
     options = parser.parse_args()
     with local_dynamodb() as endpoint:

@@ -1,8 +1,8 @@
-"""Lambda's runtime client, which also says what it has cost so far, each time that it asks for an event.
+"""Lambda's runtime client, which also logs its CPU time each time that it asks for an event.
 
-Run as a script inside a function's runtime, in place of `python -m awslambdaric`. It writes lines of
-`asked <milliseconds of CPU>` to the log, those of the process from its very start. The first stands where
-the init ends.
+It runs as a script inside a function's runtime, in place of `python -m awslambdaric`. It logs lines
+such as `asked 311.20`: the milliseconds of CPU since the process started. The first line is the end
+of the init.
 """
 
 import os
@@ -15,7 +15,7 @@ SAYS = "asked "
 
 
 def main() -> None:
-    runtime = import_module("awslambdaric.__main__")  # it is where the function runs, and not here
+    runtime = import_module("awslambdaric.__main__")  # installed in the function's environment only
     wait = runtime.LambdaRuntimeClient.wait_next_invocation
 
     def say_and_wait(client: Any) -> Any:
@@ -27,5 +27,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path[0] = ""  # as `python -m` has it: the function's own folder, not this one
+    sys.path[0] = ""  # as with `python -m`: the function's folder, not this one
     main()

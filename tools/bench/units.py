@@ -1,7 +1,10 @@
-"""Capacity units by AWS's rules, computed from items: emulators count transactions wrong.
+"""Capacity units, computed from items by AWS's rules.
 
-Source: DynamoDB developer guide, "Item sizes and formats", "Capacity unit consumption for read and write
-operations", "Local secondary indexes: provisioned throughput considerations" and "Transactions: capacity".
+The emulators' own figures are not used, because they count transactions wrong.
+
+Source: DynamoDB developer guide, "Item sizes and formats", "Capacity unit consumption for read and
+write operations", "Local secondary indexes: provisioned throughput considerations" and
+"Transactions: capacity".
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,20 +14,22 @@ from typing import Any
 from forklore.storage.connection import Item
 
 READ_BYTES, WRITE_BYTES = 4096, 1024
-"""What a unit reads at the most, strongly consistent, and what one writes."""
+"""How many bytes a unit reads at most, strongly consistent, and how many a unit writes."""
 IN_TRANSACTION = 2
-"""A transaction prepares and commits every item. AWS does not say whether copies in indexes are written
-twice, too. They are counted as if they were. The authors of dynoxide have measured on AWS that they are
-written once, so that is counted beside it."""
+"""A transaction writes every item twice: it prepares the item, then commits it.
+
+AWS does not say whether the copies in indexes are written twice, too. The tables assume that they
+are. The authors of dynoxide have measured on AWS that they are written once; the column "copies
+once" gives that figure."""
 CONTAINER_BYTES, MEMBER_BYTES = 3, 1
-"""What a list or map takes beside its members, and each member beside itself."""
-_INDEXES: Mapping[str, tuple[str, bool]] = {"L1": ("byConversation", True), "G1": ("allTrees", False)}
-"""The attribute that puts an item into an index; the index; whether it holds all attributes."""
+"""How many bytes a list or map takes for itself, and for each of its members."""
+_INDEXES: Mapping[str, bool] = {"L1": True, "G1": False}
+"""For each index, its sort or partition key, and whether the index holds all attributes."""
 _KEYS = ("PK", "SK", "G1", "G1S")
 
 
 def item_bytes(item: Item) -> int:
-    """Return an item's size: the UTF-8 names of its attributes, and their values.
+    """Return an item's size in bytes: the UTF-8 names of its attributes, and their values.
 
     >>> item_bytes({"PK": {"S": "é"}, "n": {"N": "1024"}})
     8
@@ -54,12 +59,15 @@ def _value_bytes(value: Mapping[str, Any]) -> int:
 
 
 def units_of_query(sizes: Iterable[int], *, is_consistent: bool = True) -> float:
-    """Return the read units of a Query that passes over items of these sizes: they are added up first."""
+    """Return the read units of a Query that reads items of these sizes.
+
+    The sizes are added up first.
+    """
     return max(1, ceil(sum(sizes) / READ_BYTES)) * (1 if is_consistent else 0.5)
 
 
 def units_of_get(size: int) -> int:
-    """Return the read units of one item, alone or in a batch; size 0: there is none."""
+    """Return the read units of one item, alone or in a batch. size 0: there is no such item."""
     return max(1, ceil(size / READ_BYTES))
 
 
@@ -68,13 +76,13 @@ def units_of_write(
 ) -> int:
     """Return the write units of one item and of its copies in indexes.
 
-    before, after: the item as it was and as it is; the same for a check of a condition, None for none.
-    copies_twice: whether a transaction writes the copies twice, as it does the item.
+    before, after: the item before and after the write; None: there is none. They are the same for a
+    condition check. copies_twice: whether a transaction writes the copies twice.
     """
     size = max(item_bytes(one) if one else 0 for one in (before, after))
     times = IN_TRANSACTION if in_transaction else 1
     units = times * max(1, ceil(size / WRITE_BYTES))
-    for attribute, (_, holds_all) in _INDEXES.items():
+    for attribute, holds_all in _INDEXES.items():
         was, now = (_copy(one, attribute, holds_all) for one in (before, after))
         units += (times if copies_twice else 1) * _units_of_copy(was, now, attribute)
     return units
@@ -87,7 +95,7 @@ def _copy(item: Item | None, attribute: str, holds_all: bool) -> Item | None:
 
 
 def _units_of_copy(before: Item | None, after: Item | None, attribute: str) -> int:
-    """Return the write units of an index: nothing when it does not change; two writes when its key does."""
+    """Return the write units of a copy: 0 if it does not change, two writes if its key changes."""
     if before == after:
         return 0
     written = [ceil(item_bytes(one) / WRITE_BYTES) for one in (before, after) if one is not None]

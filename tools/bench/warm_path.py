@@ -1,12 +1,16 @@
-"""What a request costs a warm process: our own CPU, beside that of the same DynamoDB calls alone.
+"""What a request costs a warm process: its CPU time, beside that of the same DynamoDB calls alone.
 
 python -m tools.bench.warm_path [--runs 200]
 
-Each request goes through a function's handler with the event that API Gateway makes of it; the table is
-DynamoDB Local's, a process of its own, so its work counts in the wall's figures and in no other. After each
-request a plain boto3 client makes the same calls on a second table of the same content: that is the floor;
-the last of these calls alone is what DynamoDB has to be asked at the very least. A second pass interrupts
-the requests five times in a millisecond and notes whose code runs. Log lines go where nobody reads them.
+Each request goes through a function's handler, as the event that API Gateway makes of it. The table
+is on DynamoDB Local, a process of its own: its work counts in the wall times only.
+
+After each request a plain boto3 client makes the same calls on a second table with the same items
+("the same calls bare"). The last of these calls alone is the smallest possible request ("the last
+one bare").
+
+A second pass interrupts the requests about five times in a millisecond and notes which code runs.
+Log lines are made and thrown away.
 """
 
 import argparse
@@ -41,13 +45,13 @@ from forklore.aws.wiring import open_table
 from forklore.local.invocation import LambdaContext, load_handler
 from forklore.local.log import JsonLines
 from forklore.local.template import Function
-from tests.aws.gateway import Gateway, credentials
-from tests.reliability.functions import functions_on
-from tests.support.tables import fresh_store
 from tools.bench.judging import Target
 from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table
 from tools.bench.shapes import Texts
+from tools.harness.functions import functions_on
+from tools.harness.gateway import Gateway, credentials
+from tools.harness.tables import fresh_store
 
 TABLE, BARE_TABLE = "forklore", "bare"
 WARM_UP_RUNS = 20
@@ -59,8 +63,9 @@ LAYERS = {
     "/forklore/domain/": "forklore: domain",
     "/forklore/storage/": "forklore: storage",
     "/forklore/usecases/": "forklore: usecases",
-    "/forklore/edge/": "forklore: edge",
-    "/functions/": "forklore: edge",
+    "/forklore/api/": "forklore: api",
+    "/forklore/aws/": "forklore: aws",
+    "/functions/": "forklore: aws",
     "/local/log.py": "logging",
     "/aws_lambda_powertools/": "powertools",
     "/pydantic/": "pydantic",
@@ -76,16 +81,22 @@ LAYERS = {
     "/urllib3/": "http",
     "/botocore/": "botocore: other",
 }
-"""What a file belongs to, by a part of its path; the first that fits counts."""
+"""The layer of a file, by a part of its path. The first that fits counts."""
 OWN_LAYERS = {"/json/": "json", "/logging/": "logging"}
-"""The same of the standard library, where forklore calls it; the rest of it counts for who calls it."""
+"""The same for the standard library where forklore calls it.
+
+Other modules count for their caller.
+"""
 WAITS = {"readinto", "wait", "_worker"}
-"""The functions of the standard library in which a thread waits: for an answer, another thread, work."""
+"""The functions of the standard library in which a thread waits."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An operation to measure. event: makes its next request; target: for its CPU, in milliseconds."""
+    """An operation to measure.
+
+    event: makes its next request. target: of its CPU time in milliseconds.
+    """
 
     name: str
     event: Callable[[], tuple[Function, dict[str, Any]]]
@@ -94,7 +105,7 @@ class Case:
 
 @dataclass
 class Measured:
-    """Milliseconds of each run. floor: CPU of the same calls, one time for each call; samples: by layer."""
+    """Milliseconds of each run. floor: CPU time of each bare call. samples: how many, by layer."""
 
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
@@ -114,12 +125,12 @@ class Measured:
         return statistics.median(times[-1] for times in self.floor)
 
     def share_ms(self, layer: str) -> float:
-        """Return the part of the median CPU that goes into a layer."""
+        """Return the part of the median CPU time that a layer takes."""
         return statistics.median(self.cpu) * self.samples[layer] / max(1, self.samples.total())
 
 
 class Service:
-    """A warm process with its table, and a plain client with a second one."""
+    """A warm process with its table, and a plain client with a second table."""
 
     def __init__(self, gateway: Gateway, endpoint: str) -> None:
         self._gateway = gateway
@@ -134,14 +145,14 @@ class Service:
     def event(
         self, method: str, path: str, *, query: str = "", body: Any = None, headers: Sequence[str] = ()
     ) -> tuple[Function, dict[str, Any]]:
-        """Return a request of the owner's. headers: names and values in turn."""
+        """Return a request of the owner. headers: names and values in turn."""
         given = [*credentials("ann"), *zip(headers[::2], headers[1::2], strict=True)]
         sent = b"" if body is None else json.dumps(body).encode()
         typed = [("Content-Type", "application/json")] if sent else []
         return self._gateway.event(method, path, query=query, body=sent, headers=[*given, *typed])
 
     def answer(self, function: Function, event: dict[str, Any]) -> tuple[Any, float, float]:
-        """Return the answer's body, and the milliseconds of CPU and of the wall that it took."""
+        """Return the answer's body, and the milliseconds of CPU time and of wall time."""
         handler, context = load_handler(function), LambdaContext(function)
         wall, cpu = time.perf_counter_ns(), time.process_time_ns()
         answer = handler(event, context)
@@ -151,11 +162,13 @@ class Service:
         return json.loads(answer["body"]), cpu / 1e6, wall / 1e6
 
     def repeat_calls(self) -> list[float]:
-        """Make the calls since the last time again, bare; return the milliseconds of CPU that each took."""
+        """Repeat the calls since the last time, bare; return the milliseconds of CPU of each."""
         times = []
         for name, given in self._made:
             params = _renamed(given, {TABLE: BARE_TABLE})
-            params.pop("ClientRequestToken", None)  # it names the first of two; boto3 makes another one
+            params.pop(
+                "ClientRequestToken", None
+            )  # it belongs to the first of the two calls; boto3 makes another one
             call = getattr(self._bare, xform_name(name))
             cpu = time.process_time_ns()
             call(**params)
@@ -165,7 +178,7 @@ class Service:
 
 
 def _renamed(value: Any, names: dict[str, str]) -> Any:
-    """Return a value of JSON kinds, or bytes, with other texts and member names in the place of some."""
+    """Return the value with texts and member names replaced as in `names`."""
     match value:
         case dict():
             return {names.get(name, name): _renamed(held, names) for name, held in value.items()}
@@ -178,7 +191,7 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
 
 
 def cases_of(service: Service) -> list[Case]:
-    """Return the operations to measure, on conversations that are made for them."""
+    """Return the operations to measure. Makes the conversations that they need."""
     chance = random.Random(1)
 
     texts = Texts(chance)
@@ -218,7 +231,10 @@ def cases_of(service: Service) -> list[Case]:
 
 
 def measure(service: Service, cases: Sequence[Case], *, runs: int, console: Console) -> dict[str, Measured]:
-    """Return what each case took, by its name; the cases take turns, so that all have the same weather."""
+    """Return what each case took, by its name.
+
+    The cases take turns, so that load affects all alike.
+    """
     measured = {case.name: Measured() for case in cases}
     gc.freeze()
     for run in track(range(-WARM_UP_RUNS, runs), "Measuring", console=console, transient=True):
@@ -241,7 +257,10 @@ def measure(service: Service, cases: Sequence[Case], *, runs: int, console: Cons
 
 @contextmanager
 def sampled(samples: Counter[str]) -> Iterator[None]:
-    """Count whose code runs in each thread, about every SAMPLE_SECONDS; waits do not count."""
+    """Count which layer's code runs in each thread, about every SAMPLE_SECONDS.
+
+    Waits do not count.
+    """
     main, running = threading.get_ident(), True
 
     def note(_signal: int, interrupted: FrameType | None) -> None:
@@ -253,7 +272,10 @@ def sampled(samples: Counter[str]) -> Iterator[None]:
             start()
 
     def start() -> None:
-        """Let the next signal come once: on a busy machine a regular one would come before it is handled."""
+        """Order one signal.
+
+        With a regular one, a busy machine would get the next before it is handled.
+        """
         signal.setitimer(signal.ITIMER_REAL, random.uniform(0.5, 1.5) * SAMPLE_SECONDS)
 
     before = signal.signal(signal.SIGALRM, note)
@@ -267,7 +289,7 @@ def sampled(samples: Counter[str]) -> Iterator[None]:
 
 
 def layer_of(frame: FrameType | None) -> str | None:
-    """Return what the innermost frame of a known layer belongs to; None for a thread that waits."""
+    """Return the layer of the innermost frame that has one; None for a thread that waits."""
     if frame is not None and frame.f_code.co_name in WAITS:
         return None
     own = None
@@ -283,7 +305,7 @@ def layer_of(frame: FrameType | None) -> str | None:
 
 @contextmanager
 def logging_as_on_lambda() -> Iterator[None]:
-    """Let forklore's lines be made as Lambda's runtime makes them, and written to nowhere."""
+    """Format forklore's log lines as Lambda's runtime does, and throw them away."""
     with Path(os.devnull).open("w") as nowhere:
         handler = logging.StreamHandler(nowhere)
         handler.setFormatter(JsonLines())
@@ -293,7 +315,7 @@ def logging_as_on_lambda() -> Iterator[None]:
 
 
 def report(cases: Sequence[Case], measured: dict[str, Measured], *, runs: int) -> str:
-    """Return two Markdown tables: times, and what they go into."""
+    """Return two tables in Markdown: the times, and the CPU time by layer."""
     machine = f"{os.cpu_count()} × {platform.machine()}"
     made_of = ", ".join(f"{name} {version(name)}" for name in ("botocore", "pydantic"))
     head = f"Medians of {runs} runs, milliseconds; {machine}, Python {platform.python_version()}, {made_of}."
@@ -331,7 +353,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=200, help="repetitions of each operation (200)")
+    parser.add_argument("--runs", type=int, default=200, help="runs of each operation (default: 200)")
     runs: int = parser.parse_args().runs
     console = Console(stderr=True)
     with (

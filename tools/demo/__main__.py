@@ -1,4 +1,4 @@
-"""The command line: read the file, load it, verify it, print what came out, and say it in the exit code."""
+"""The command line: read the file, load it, verify it, print the result."""
 
 import argparse
 import os
@@ -28,7 +28,7 @@ PARALLEL_MAX = 64
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run brought. loaded: in the file's order. Seconds are of the wall clock."""
+    """The result of a run. loaded: in the file's order. load_s, verify_s: wall time in seconds."""
 
     loaded: list[LoadedTree]
     differences: list[str]
@@ -39,7 +39,9 @@ class Outcome:
 
 
 def main(argv: Sequence[str] | None = None, *, transport: httpx.BaseTransport | None = None) -> int:
-    """Return the exit code: 0 all the same, 1 differences, 2 bad input or no server, 130 interrupted.
+    """Return the exit code.
+
+    0: everything is the same. 1: differences. 2: bad input or no server. 130: interrupted.
 
     transport: for tests, in place of the network.
     Raises SystemExit with 2 for bad arguments, with 0 after --help.
@@ -71,7 +73,10 @@ def main(argv: Sequence[str] | None = None, *, transport: httpx.BaseTransport | 
 
 
 def _run(client: Client, plans: list[Plan], console: Console, *, threads: int) -> Outcome:
-    """Load everything, then verify everything. Raises a ClientError if either could not be finished."""
+    """Load everything, then verify everything.
+
+    Raises a ClientError if either could not be finished.
+    """
     client.check_health()
     started = time.monotonic()
     with progress(console, "loading", total=sum(len(plan.tree.messages) for plan in plans)) as advance:
@@ -139,13 +144,16 @@ def _parser() -> argparse.ArgumentParser:
         "file", metavar="FILE", type=Path, help="message trees, JSON lines (see examples/trees.jsonl)"
     )
     parser.add_argument(
-        "--url", type=_url, default=_server(), help="the server; HOST and PORT say it, too (%(default)s)"
+        "--url",
+        type=_url,
+        default=_server(),
+        help="the address of the server; the default comes from HOST and PORT (%(default)s)",
     )
     parser.add_argument(
         "--user",
         type=_token,
         default="demo",
-        help="the bearer token; on the local server that is the user id (%(default)s)",
+        help="the bearer token, which is the user id on the local server (%(default)s)",
     )
     parser.add_argument("--limit-trees", type=_count, metavar="N", help="load only the first N trees")
     parser.add_argument(
@@ -160,13 +168,13 @@ def _parser() -> argparse.ArgumentParser:
         type=_threads,
         metavar="N",
         default=4,
-        help=f"trees worked on at the same time, up to {PARALLEL_MAX} (%(default)s)",
+        help=f"trees to process at the same time, up to {PARALLEL_MAX} (%(default)s)",
     )
     return parser
 
 
 def _server() -> str:
-    """Return where `make run` serves with the same HOST and PORT."""
+    """Return the address at which `make run` serves with the same HOST and PORT."""
     host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8080")
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -207,6 +215,6 @@ def _whole_number(value: str, *, at_least: int, at_most: int = 1_000_000) -> int
 
 
 if __name__ == "__main__":
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # the terminal may lack a character
+    for stream in (sys.stdout, sys.stderr):  # not every terminal has UTF-8
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""The few routes of the HTTP API that the demo calls, over httpx. Shared by threads."""
+"""The routes of the HTTP API that the demo calls, over httpx. Threads may share a client."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ import httpx
 ATTEMPTS_MAX = 6  # of one request, the first included
 RETRY_AFTER_S = 1.0  # when a 503 does not say, and after a broken connection
 RETRY_AFTER_MAX_S = 30.0
-PAGES_MAX = 100_000  # of one list: a server that never ends one is found out
+PAGES_MAX = 100_000  # of one list; a server whose list never ends is an error
 PAGE_DEFAULT = 50  # entries, when a request names no limit
 TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 RETRIED_STATUSES = (429, 503)
@@ -20,19 +20,19 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 
 
 class ClientError(Exception):
-    """Something a request did not bring. The message is one line, for people."""
+    """A request failed. The message is one line, for people."""
 
 
 class UnreachableError(ClientError):
-    """No answer, or none but "try again" for as often as we try."""
+    """There was no answer, or every attempt was answered with "try again"."""
 
 
 class RefusedError(ClientError):
-    """The server answered, with an error."""
+    """The server answered with an error."""
 
 
 class MalformedAnswerError(ClientError):
-    """The server answered with success, but not in the shape that docs/openapi.json says."""
+    """The server answered with success, but not in the shape of docs/openapi.json."""
 
 
 class StoppedError(ClientError):
@@ -41,7 +41,7 @@ class StoppedError(ClientError):
 
 @dataclass(frozen=True, slots=True)
 class SeenEntry:
-    """What is compared of an entry."""
+    """The fields of an entry that are compared."""
 
     entry_id: str
     role: str
@@ -50,7 +50,7 @@ class SeenEntry:
 
 @dataclass(frozen=True, slots=True)
 class SeenFork:
-    """A line of a fork list; the root has None for all of its fork point."""
+    """A row of a fork list. The forked_at fields of the root are None."""
 
     conversation_id: str
     forked_at_conversation_id: str | None
@@ -62,7 +62,7 @@ class Client:
     """A user's calls to one server.
 
     user: the bearer token; on the local server that is the user id itself.
-    transport, wait: for tests. wait pauses for the seconds given and returns True once stop() was called.
+    transport, wait: for tests. wait: pauses for some seconds; returns True if stop() was called.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Client:
             headers={"Authorization": f"Bearer {user}"},
             timeout=TIMEOUT,
             transport=transport,
-            trust_env=httpx.URL(url).host not in LOOPBACK,  # no proxy on the way to this machine itself
+            trust_env=httpx.URL(url).host not in LOOPBACK,  # no proxy to this machine
         )
         self._url = url
         self._stopped = threading.Event()
@@ -113,7 +113,7 @@ class Client:
         self._stopped.set()
 
     def check_health(self) -> None:
-        """Return if a server of ours answers. Raises UnreachableError or RefusedError if not."""
+        """Check that the server answers. Raises UnreachableError or RefusedError if it does not."""
         self._send("GET", "/v1/health")
 
     def append(
@@ -126,11 +126,13 @@ class Client:
         fork_of: str | None = None,
         fork_before: str | None = None,
     ) -> str:
-        """Append one history entry, and return its id. An unknown conversation id is created by it.
+        """Append one history entry and return its id.
 
-        key: the Idempotency-Key, the same for every retry of this append.
-        fork_of, fork_before: the conversation to fork and its first entry not inherited; both or neither.
-        Raises UnreachableError, RefusedError or MalformedAnswerError.
+        The conversation is created if it does not exist.
+
+        key: the Idempotency-Key, the same for every retry of this append. fork_of, fork_before: the
+        conversation to fork and its first entry not inherited; both or neither. Raises
+        UnreachableError, RefusedError or MalformedAnswerError.
         """
         body: dict[str, object] = {
             "channel": "history",
@@ -151,7 +153,7 @@ class Client:
     def read_forward(self, conversation_id: str, *, limit: int | None = None) -> list[SeenEntry]:
         """Return the whole view of a conversation, oldest first, by `afterCursor` pages.
 
-        limit: entries a page; None leaves it to the server.
+        limit: entries of a page; None: the server's default.
         Raises UnreachableError, RefusedError or MalformedAnswerError.
         """
         path = f"/v1/conversations/{conversation_id}/entries"
@@ -161,7 +163,7 @@ class Client:
         return seen
 
     def read_backward(self, conversation_id: str, *, limit: int | None = None) -> list[SeenEntry]:
-        """Return the same as read_forward, read from the end: the tail, then `beforeCursor` pages."""
+        """Return the same as read_forward, read from the end by `beforeCursor` pages."""
         path = f"/v1/conversations/{conversation_id}/entries"
         tail_first = self._pages(path, _limit(limit), "beforeCursor", first={"tail": "true"})
         pages = [_entries_of(page, limit) for page in tail_first]
@@ -189,7 +191,10 @@ class Client:
     def _pages(
         self, path: str, params: dict[str, str], cursor: str, *, first: dict[str, str] | None = None
     ) -> Iterator[Any]:
-        """Yield the pages of a list until the field `cursor` is null; `first` goes with the first request."""
+        """Yield the pages of a list until the field `cursor` is null.
+
+        first: for the first request only.
+        """
         extra = first or {}
         followed: set[str] = set()
         for _ in range(PAGES_MAX):
@@ -214,7 +219,7 @@ class Client:
         body: dict[str, object] | None = None,
         headers: dict[str, str] | None = None,
     ) -> Any:
-        """Return the JSON of a successful answer; retries what may be retried, up to ATTEMPTS_MAX in all."""
+        """Return the JSON of a successful answer. Makes up to ATTEMPTS_MAX attempts."""
         trouble = ""
         for attempt in range(ATTEMPTS_MAX):
             if self._stopped.is_set():
@@ -230,7 +235,7 @@ class Client:
                 httpx.ProxyError,
             ) as error:
                 raise UnreachableError(f"no server at {self._url}: {_line(str(error))}") from error
-            except httpx.RequestError as error:  # broken half-way: every request here may be sent twice
+            except httpx.RequestError as error:  # all requests here may be repeated
                 trouble = f"{type(error).__name__} {_line(str(error))}".rstrip()
             else:
                 if response.status_code not in RETRIED_STATUSES:
@@ -248,7 +253,9 @@ class Client:
 
 
 def retry_after_s(header: str | None) -> float:
-    """Return how long to wait, 0 to RETRY_AFTER_MAX_S; RETRY_AFTER_S if the header does not give seconds.
+    """Return how many seconds to wait, at most RETRY_AFTER_MAX_S.
+
+    It is RETRY_AFTER_S if the header does not give seconds.
 
     >>> retry_after_s("3"), retry_after_s("9999"), retry_after_s("Wed, 21 Oct 2026 07:28:00 GMT")
     (3.0, 30.0, 1.0)
@@ -259,7 +266,10 @@ def retry_after_s(header: str | None) -> float:
 
 
 def _body_of(response: httpx.Response) -> Any:
-    """Return the JSON of a 2xx; raises RefusedError for every other status, with what the server said."""
+    """Return the JSON of a 2xx.
+
+    Raises RefusedError, with the server's message, for any other status.
+    """
     request = f"{response.request.method} {response.request.url.path}"
     try:
         body = response.json()

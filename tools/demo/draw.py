@@ -7,7 +7,7 @@ from rich.tree import Tree as Drawing
 from tools.demo.load import LoadedTree
 from tools.demo.shorten import shorten
 
-DEPTH_MAX = 12  # messages below one another; deeper ones are counted, not drawn
+DEPTH_MAX = 12  # levels of messages; deeper messages are counted, not drawn
 MESSAGES_MAX = 200
 TEXT_MAX = 200  # characters, before the terminal's width cuts them
 INDENT, TEXT_MIN = 4, 24  # columns
@@ -15,10 +15,10 @@ STYLES = ("cyan", "green", "magenta", "yellow", "blue", "red")
 
 
 def draw_tree(loaded: LoadedTree, *, width: int) -> RenderableType:
-    """Return the drawing of a tree: its messages, then what the conversation numbers stand for.
+    """Return the drawing of a tree: its messages, then the conversations with their numbers.
 
-    width: columns of the terminal. At most MESSAGES_MAX messages are drawn, as deep as DEPTH_MAX and the
-    width allow; a line says how many are not.
+    width: columns of the terminal. At most MESSAGES_MAX messages are drawn, as deep as DEPTH_MAX
+    and the width allow; a line says how many are not.
     """
     tree, plan = loaded.plan.tree, loaded.plan
     deepest = max(1, min(DEPTH_MAX, (width - TEXT_MIN) // INDENT))

@@ -1,4 +1,4 @@
-"""Write a plan through the API: one append per message, the tree's order, ids made on this side."""
+"""Write a plan through the API: one append for each message, in the tree's order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class LoadedTree:
 def load_tree(
     client: Client, plan: Plan, *, new_id: Callable[[], str], on_append: Callable[[], None]
 ) -> LoadedTree:
-    """Append every message of the tree; returns once all are acknowledged.
+    """Append every message of the tree. Returns when the server has confirmed all of them.
 
     new_id: makes a fresh lower-case UUID; used for conversations and for Idempotency-Keys.
     on_append: called after each append.

@@ -1,4 +1,4 @@
-"""JSON as deep as it comes: the standard decoder recurses, and message trees nest twice per reply."""
+"""JSON of any depth. The standard decoder recurses, and message trees nest twice for each reply."""
 
 import json
 import re
@@ -19,7 +19,7 @@ def parse_json(text: str) -> Any:
 
 
 def parse_nested_json(text: str) -> Any:
-    """Return the same as `json.loads`, with a list of open containers in place of the call stack.
+    """Return the same as `json.loads`, but without recursion.
 
     Raises json.JSONDecodeError if `text` is not one JSON value.
 
@@ -68,7 +68,7 @@ def parse_nested_json(text: str) -> Any:
 def _after_space(text: str, at: int) -> int:
     """Return the index of the first character from `at` on that is not white space."""
     match = _SPACE.match(text, at)
-    assert match is not None, "the pattern matches nothing, too"
+    assert match is not None, "the pattern also matches the empty text"
     return match.end()
 
 

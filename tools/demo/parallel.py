@@ -1,4 +1,4 @@
-"""The same work on many items, a few at a time."""
+"""Do the same work on many items, a few at a time."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -13,9 +13,8 @@ def map_parallel(
 ) -> list[Result]:
     """Return the results in the items' order.
 
-    stop: called on the first error, or when the user interrupts; it should make work in progress end soon.
-    Items not begun are dropped then.
-    Raises the first error that came.
+    stop: called at the first error, or when the user interrupts. It should make running work end
+    soon. Items that have not begun are then dropped. Raises the first error.
     """
     with ThreadPoolExecutor(max_workers=threads) as executor:
         futures = [executor.submit(work, item) for item in items]

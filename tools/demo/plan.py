@@ -1,8 +1,8 @@
-"""Which conversations and forks a message tree becomes. Pure: positions in the plan, no ids and no HTTP.
+"""Which conversations and forks a message tree becomes. There are no ids here and no HTTP.
 
-The first reply at a message continues the conversation; every further reply is a fork of that conversation,
-at the first reply. So a conversation is one line of messages, and what it shows is one path from the prompt
-to a leaf.
+The first reply at a message continues the conversation; every further reply is a fork of that
+conversation, at the first reply. So a conversation is one line of messages, and what it shows is
+one path from the prompt to a leaf.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,10 @@ from tools.demo.trees import Tree
 
 @dataclass(frozen=True, slots=True)
 class ForkPoint:
-    """conversation: the one forked, by its number in the plan. before: its first message not inherited."""
+    """conversation: the number of the forked one.
+
+    before: its first message that is not inherited.
+    """
 
     conversation: int
     before: int
@@ -29,10 +32,11 @@ class PlannedConversation:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """conversations: the root first, each after the one it forks. conversation_of: for each message of the
-    tree, the number of the conversation in which it is written.
+    """The conversations of a tree.
 
-    The messages can be appended in the tree's order: an anchor comes before every fork at it.
+    conversations: the root first, each after the one that it forks. conversation_of: for each message of
+    the tree, the number of the conversation in which it is written. The messages can be appended in the
+    tree's order, because an anchor is before every fork at it.
     """
 
     tree: Tree
@@ -73,7 +77,7 @@ def leaves(tree: Tree) -> Iterator[int]:
 def path_to(tree: Tree, leaf: int) -> list[int]:
     """Return the messages from the prompt down to `leaf`, both included.
 
-    Follows the parents in the file and knows nothing of the plan, so each can be held against the other.
+    It follows the parents in the file and does not use the plan, so the two can be compared.
     """
     path: list[int] = []
     index: int | None = leaf

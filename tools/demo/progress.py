@@ -1,4 +1,4 @@
-"""A progress bar in a terminal, and nothing anywhere else."""
+"""A progress bar in a terminal. Elsewhere nothing is shown."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 @contextmanager
 def progress(console: Console, what: str, *, total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar while the block runs; yields what to call, from any thread, for each step done."""
+    """Show a bar while the block runs.
+
+    Yields a function to call, from any thread, after each step.
+    """
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""Texts of other people on one line of a terminal."""
+"""Foreign texts, made safe for one line of a terminal."""
 
 
 def shorten(text: str, length_max: int) -> str:

@@ -1,9 +1,9 @@
-"""A file of message trees, JSON lines, as plain values. No HTTP, no plan: only what the file says.
+"""Reads a file of message trees (JSON lines) into plain values.
 
-One tree a line: `{"message_tree_id": …, "prompt": message}`. A message is
-`{"message_id": …, "role": "prompter" | "assistant", "text": …, "replies": [message, …]}`; each of its replies
-is an alternative continuation. Other fields are ignored. Without a `message_tree_id` the tree goes by its
-prompt's id; without `replies` there are none.
+One tree a line: `{"message_tree_id": …, "prompt": message}`. A message is `{"message_id": …,
+"role": "prompter" | "assistant", "text": …, "replies": [message, …]}`; each of its replies is an
+alternative continuation. Other fields are ignored. A tree without a `message_tree_id` has the id of
+its prompt. A message without `replies` has none.
 """
 
 import json
@@ -20,12 +20,15 @@ ROLES: dict[object, Role] = {"prompter": "USER", "assistant": "AI"}
 
 
 class MalformedTreesError(Exception):
-    """The file is not what this module's docstring says. The message starts with the line number."""
+    """The file is not in the format above. The message starts with the line number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `parent` (None for the prompt) and `replies` are indexes into the messages of its tree."""
+    """One message.
+
+    `parent` (None for the prompt) and `replies` are indexes into the messages of its tree.
+    """
 
     message_id: str
     role: Role
@@ -38,8 +41,8 @@ class Message:
 class Tree:
     """One line of the file.
 
-    messages: flat, in preorder: the prompt first, a message before its replies, and all that hangs below one
-    reply before the next alternative.
+    messages: a flat list in preorder. The prompt is first, a message is before its replies, and
+    everything below one reply is before the next reply.
     """
 
     tree_id: str
@@ -47,9 +50,10 @@ class Tree:
 
 
 def read_trees(path: Path, *, limit: int | None = None) -> list[Tree]:
-    """Return the trees of a file in its order, at most `limit` of them; lines after that are not read.
+    """Return the trees of a file in its order. limit: how many at most.
 
-    Raises MalformedTreesError if a line is malformed or the file has no tree, OSError if it cannot be read.
+    Raises MalformedTreesError if a line is malformed or the file has no tree, OSError if it cannot
+    be read.
     """
     with path.open("rb") as lines:
         trees = list(islice(parse_trees(lines), limit))
@@ -61,7 +65,8 @@ def read_trees(path: Path, *, limit: int | None = None) -> list[Tree]:
 def parse_trees(lines: Iterable[bytes]) -> Iterator[Tree]:
     """Yield a tree for every line that is not blank.
 
-    Raises MalformedTreesError, on reaching it, for a line that is not UTF-8, not JSON or not a message tree.
+    Raises MalformedTreesError, on reaching it, for a line that is not UTF-8, not JSON or not a
+    message tree.
     """
     for number, line in enumerate(lines, start=1):
         if not line.strip():

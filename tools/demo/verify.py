@@ -1,4 +1,4 @@
-"""Read back what was loaded, several ways, and say what differs from the file."""
+"""Read back what was loaded, in several ways, and report what differs from the file."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -8,7 +8,7 @@ from tools.demo.load import LoadedTree
 from tools.demo.plan import leaves, path_to
 from tools.demo.shorten import shorten
 
-BACKWARD_PAGE = 3  # entries: small, so that short paths have several pages, too
+BACKWARD_PAGE = 3  # entries; small, so that short paths also have several pages
 TEXT_SHOWN_MAX = 60  # characters of a text in a difference
 
 
@@ -23,12 +23,11 @@ class Reader(Protocol):
 
 
 def verify_tree(reader: Reader, loaded: LoadedTree, *, on_path: Callable[[], None]) -> list[str]:
-    """Return what differs, a line each; empty when the server shows exactly what the file says.
+    """Return the differences between the server and the file, a line each.
 
-    Every path from the prompt to a leaf is read in the conversation where the leaf was written, three ways.
-    An error that the server answers to a read is a difference.
-    on_path: called after each path.
-    Raises UnreachableError if the server is gone.
+    Every path from the prompt to a leaf is read in the conversation where the leaf was written, in
+    three ways. If the server answers a read with an error, that is a difference. on_path: called
+    after each path. Raises UnreachableError if the server is gone.
     """
     tree, plan = loaded.plan.tree, loaded.plan
     differences: list[str] = []
@@ -54,7 +53,7 @@ def verify_tree(reader: Reader, loaded: LoadedTree, *, on_path: Callable[[], Non
 
 
 def compare_path(expected: Sequence[SeenEntry], seen: Sequence[SeenEntry]) -> str | None:
-    """Return the first difference between two views, None if there is none. Ids, roles and texts count."""
+    """Return the first difference in ids, roles or texts; None if there is none."""
     for number, (wanted, got) in enumerate(zip(expected, seen, strict=False), start=1):
         if wanted != got:
             return f"entry {number} of {len(expected)}: {_difference(wanted, got)}"
@@ -66,7 +65,7 @@ def compare_path(expected: Sequence[SeenEntry], seen: Sequence[SeenEntry]) -> st
 
 
 def expected_forks(loaded: LoadedTree) -> list[SeenFork]:
-    """Return what a fork list has to say of a tree: every conversation made, the root first."""
+    """Return the fork list that a tree should have: every conversation, the root first."""
     ids = loaded.conversation_ids
     return [
         SeenFork(ids[number], None, None, None)
@@ -82,7 +81,7 @@ def expected_forks(loaded: LoadedTree) -> list[SeenFork]:
 
 
 def compare_forks(expected: Sequence[SeenFork], seen: Sequence[SeenFork]) -> list[str]:
-    """Return the differences between two fork lists, a line each. Order does not count, repetition does."""
+    """Return the differences between two fork lists, a line each. The order does not matter."""
     differences: list[str] = []
     waiting = {fork.conversation_id: fork for fork in expected}
     listed: set[str] = set()

@@ -1,1 +1,1 @@
-"""What `make build` and `make deploy` ask besides AWS SAM. Runs in SAM's own environment."""
+"""Helpers of `make build` and `make deploy`. They run in the environment of AWS SAM."""

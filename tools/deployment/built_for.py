@@ -1,7 +1,10 @@
-"""`python -m tools.deployment.built_for TEMPLATE ARCHITECTURE`: fix a built template's architecture.
+"""Fix the architecture of a built template.
 
-`sam build` does not look at what it packs, and `sam deploy` takes any value of the parameter Architecture:
-functions with wheels for another processor would be deployed, and fail at their first request.
+python -m tools.deployment.built_for TEMPLATE ARCHITECTURE
+
+`sam build` does not check what it packs, and `sam deploy` accepts any value of the parameter
+Architecture. Therefore functions with wheels for another processor could be deployed. They would
+fail at their first request.
 """
 
 import sys
@@ -11,18 +14,18 @@ import yaml
 
 
 def narrow(text: str, architecture: str) -> str:
-    """Return a built template whose parameter Architecture takes this one value, also by default."""
+    """Return the template with `architecture` as the only and default value of Architecture."""
     document = yaml.safe_load(text)
     document["Parameters"]["Architecture"] |= {
         "Default": architecture,
         "AllowedValues": [architecture],
-        "ConstraintDescription": f"this was built for {architecture}: make build ARCHITECTURE=… builds anew",
+        "ConstraintDescription": f"this build is for {architecture}; for another: make build ARCHITECTURE=…",
     }
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
 
 
 def main(template: Path, architecture: str) -> None:
-    """Write the template anew."""
+    """Rewrite the template."""
     text = template.read_text(encoding="utf-8")
     template.write_text(narrow(text, architecture), encoding="utf-8")
 

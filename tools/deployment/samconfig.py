@@ -1,6 +1,9 @@
-"""`python -m tools.deployment.samconfig STAGE PARAMETER`: a parameter of a stage's last deployment.
+"""Print a parameter of a stage's last deployment.
 
-`sam deploy --guided` keeps the answers in samconfig.toml, one section for each stage (`--config-env`).
+python -m tools.deployment.samconfig STAGE PARAMETER
+
+`sam deploy --guided` keeps the answers in samconfig.toml, one section for each stage
+(`--config-env`).
 """
 
 import shlex
@@ -12,10 +15,10 @@ FILE = Path(__file__).parents[2] / "samconfig.toml"
 
 
 def read_parameters(text: str, stage: str) -> dict[str, str]:
-    """Return the template's parameters that are kept for a stage; none if it was never deployed.
+    """Return the template's parameters of a stage; an empty dict if it was never deployed.
 
-    text: of samconfig.toml. `parameter_overrides` is one text, in which values are quoted as for a shell, or
-    a list of texts.
+    text: of samconfig.toml. Its `parameter_overrides` is a text, with values quoted as for a shell,
+    or a list of texts.
 
     >>> read_parameters("[try.deploy.parameters]\\nparameter_overrides = 'Admins=\\"ann\\"'", "try")
     {'Admins': 'ann'}

@@ -1,1 +1,1 @@
-"""Run the checks of docs/reliability.md at their full figures, and put the results into one table."""
+"""Runs the checks of docs/reliability.md at their full size, and shows the results in one table."""

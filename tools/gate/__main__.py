@@ -1,8 +1,8 @@
 """Run the checks of docs/reliability.md, and print one table.
 
-Results are kept in a folder, by figures and state of the source. A run that was interrupted goes on where it
-stopped when it is started again. A check that failed is run again. The gate's checks are the first part of
-the long ones.
+Results are kept in a folder for each size and state of the source. If a run was interrupted, the
+next run continues where it stopped, and runs failed checks again. The gate runs the first part of
+each long check.
 """
 
 import argparse
@@ -21,17 +21,17 @@ from tools.gate.checks import CHECKS, Check, How
 from tools.gate.results import Result, table
 from tools.gate.runs import PROJECT, Run
 
-SOURCES = ("layers", "functions", "tools/gate", "tests")
+SOURCES = ("layers", "functions", "tools", "tests")
 FILES = ("template.yaml", "requirements-dev.txt", "pyproject.toml", "docs/openapi.json")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the checks that the arguments name; return 0 if every check is good."""
+    """Run the checks that the arguments name; return 0 if all passed."""
     asked = _parser().parse_args(arguments)
     chosen = _chosen(asked.only)
     figures = "ci" if asked.size == "ci" else "gate"
     folder, seed = _folder(Path(asked.folder) / figures / _state_of_source(), asked.seed)
-    print(f"FORKLORE_TEST_SEED={seed} FORKLORE_FIGURES={figures}; what is done is kept in {folder}")
+    print(f"FORKLORE_TEST_SEED={seed} FORKLORE_FIGURES={figures}; results are kept in {folder}")
     began = time.monotonic()
     runs = [Run(check, part, figures, seed, folder) for check in chosen for part in _parts(check, asked.size)]
     _do(runs)
@@ -46,12 +46,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = "\n".join([head, "", *table(rows)])
     written = folder / "-".join(["table", asked.size, *(asked.only or [])])
     written.with_suffix(".md").write_text(text + "\n")
-    print(f"\n{text}\n\nThis is in {written}.md")
+    print(f"\n{text}\n\nThis table is in {written}.md")
     return 0 if all(result.is_good for _, _, result in rows) else 1
 
 
 def _chosen(only: Sequence[str] | None) -> list[Check]:
-    """Return the checks that are asked for and whose engine is here; print the names of the others."""
+    """Return the requested checks whose engine is installed; print the names of the others."""
     asked = [check for check in CHECKS if not only or check.name in only]
     for check in asked:
         if check.engine and which(check.engine) is None:
@@ -60,7 +60,7 @@ def _chosen(only: Sequence[str] | None) -> list[Check]:
 
 
 def _do(runs: Sequence[Run]) -> None:
-    """Run what was not run before: first the checks that can run at the same time."""
+    """Run what was not run before. The checks that can run at the same time come first."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         list(threads.map(Run.result, [run for run in runs if run.check.how is How.BESIDE]))
     for run in runs:
@@ -69,7 +69,7 @@ def _do(runs: Sequence[Run]) -> None:
 
 
 def _parts(check: Check, size: str) -> Sequence[int | None]:
-    """Return the numbers of the parts of a check; [None] for a check that is run as a whole."""
+    """Return the numbers of the parts to run; [None]: the check is not divided into parts."""
     if size == "ci" or check.parts == 1:
         return [None]
     return range(1, 1 + (check.parts if size == "long" else 1))
@@ -79,24 +79,24 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tools.gate", description=(__doc__ or "").split("\n", 1)[0]
     )
-    parser.add_argument(
-        "--size", choices=["ci", "gate", "long"], default="gate", help="how much each check does"
-    )
+    parser.add_argument("--size", choices=["ci", "gate", "long"], default="gate", help="size of each check")
     parser.add_argument(
         "--only",
         nargs="+",
         metavar="CHECK",
-        help="names of checks, such as many-writers; all if none is given",
+        help="names of checks, such as many-writers (default: all)",
     )
     parser.add_argument(
-        "--seed", type=int, help="of all random choices; without one, a new one is made and kept"
+        "--seed",
+        type=int,
+        help="seed of all random choices; if none is given, that of the last run or a new one",
     )
-    parser.add_argument("--folder", default=".gate", help="where results are kept (.gate)")
+    parser.add_argument("--folder", default=".gate", help="folder of the results (default: .gate)")
     return parser
 
 
 def _folder(of_source: Path, asked: int | None) -> tuple[Path, int]:
-    """Return the folder of a seed, and the seed: the given one, that of the last run, or a new one."""
+    """Return the folder of a seed, and the seed: the given one, the last run's, or a new one."""
     of_source.mkdir(parents=True, exist_ok=True)
     kept = of_source / "seed"
     if asked is None:
@@ -108,7 +108,7 @@ def _folder(of_source: Path, asked: int | None) -> tuple[Path, int]:
 
 
 def _state_of_source() -> str:
-    """Return a name of the source that is tested: the same for the same files and the same Python."""
+    """Return a hash of the files that are tested and of the Python version."""
     digest = hashlib.sha256(sys.version.encode())
     files = [PROJECT / name for name in FILES]
     for source in SOURCES:

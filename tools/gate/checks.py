@@ -1,4 +1,4 @@
-"""The checks of docs/reliability.md: which tests each one consists of, and how these are run."""
+"""The checks of docs/reliability.md: the tests of each, and how to run them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ R = "tests/reliability"
 
 
 class How(Enum):
-    """How the tests of a check use the machine."""
+    """How many tests of a check run at once."""
 
-    BESIDE = "one test at a time, and as many checks, or parts of them, at once as there are cores"
+    BESIDE = "one test at a time; as many checks, or parts of checks, at once as there are cores"
     WIDE = "as many tests at once as there are cores"
-    ALONE = "one test at a time, and no other check: they use all cores themselves, or are timed"
+    ALONE = "one test at a time and no other check, because the tests use all cores or measure time"
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check of the table in docs/reliability.md, which has its name.
+    """A check, named as in the table of docs/reliability.md.
 
-    paths: its tests. parts: how often `make gate-long` runs it, each time with another seed; `make gate` runs
-    the first part. engine: the database of its tests, a program on the PATH; without it the check is left
-    out. None: DynamoDB Local.
+    paths: its tests. parts: how often `make gate-long` runs it, each time with another seed. `make
+    gate` runs the first part only. engine: the database of its tests, a program on the PATH; if it
+    is not installed, the check is left out. engine None: DynamoDB Local.
     """
 
     name: str
@@ -63,4 +63,4 @@ CHECKS = (
         engine="dynoxide",
     ),
 )
-"""All checks but `template`, which is `make test-deployment`."""
+"""All checks except `template`, which is `make test-deployment`."""

@@ -1,4 +1,4 @@
-"""The result of a check, read from the report that pytest writes (JUnit XML)."""
+"""The result of a check, read from pytest's report (JUnit XML)."""
 
 import xml.etree.ElementTree as ET  # nosec B405 # our own report
 from collections import Counter
@@ -11,7 +11,7 @@ COUNT = "count "
 
 @dataclass
 class Result:
-    """What a check has done. counts: by what was counted. tests, failed, skipped: numbers of tests."""
+    """The result of a check. counts: what the tests counted, by name."""
 
     counts: Counter[str] = field(default_factory=Counter)
     tests: int = 0
@@ -21,7 +21,7 @@ class Result:
 
     @property
     def is_good(self) -> bool:
-        """Tell whether there are tests, and all of them passed."""
+        """Tell whether there are tests and all of them passed."""
         return self.tests > 0 and self.failed == 0 and self.skipped == 0
 
     def __add__(self, other: "Result") -> "Result":
@@ -35,7 +35,7 @@ class Result:
 
 
 def read_report(path: Path) -> Result:
-    """Return the result in a report; a result without a test if there is no report."""
+    """Return the result in a report. Without a report it has no tests."""
     result = Result()
     if not path.is_file():
         return result

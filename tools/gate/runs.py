@@ -1,4 +1,4 @@
-"""A run of a check, or of a part of one, by pytest in a process of its own."""
+"""A run of a check, or of a part of a check, by pytest in a process of its own."""
 
 import os
 import shlex
@@ -18,7 +18,7 @@ ALL_PASSED, SOME_FAILED = 0, 1
 
 @dataclass(frozen=True)
 class Run:
-    """A check, or a part of one, run at the figures `ci` or `gate`. folder: where its result is kept."""
+    """A run of a check, or of a part of it. figures: `ci` or `gate`. folder: of its result."""
 
     check: Check
     part: int | None
@@ -40,7 +40,7 @@ class Run:
         return read_report(self.report)
 
     def result(self) -> Result:
-        """Return the kept result if it is good; otherwise run the check."""
+        """Return the kept result if all its tests passed; otherwise run the check."""
         result = self.kept
         if result.is_good:
             print(f"{self}: was done before", flush=True)
@@ -63,7 +63,7 @@ class Run:
         return result
 
     def _run(self, log: Path, environment: Mapping[str, str]) -> None:
-        """Run pytest; keep its report if it was not interrupted."""
+        """Run pytest, and keep its report unless it was interrupted."""
         unfinished = self.report.with_suffix(".unfinished")
         command = [sys.executable, "-m", "pytest", "--quiet", f"--junitxml={unfinished}"]
         command += ["--override-ini=junit_family=xunit1", "--override-ini=junit_logging=no"]
@@ -78,5 +78,5 @@ class Run:
                 stderr=subprocess.STDOUT,
                 check=False,
             )
-        if done.returncode in (ALL_PASSED, SOME_FAILED):  # otherwise pytest was interrupted, or did not start
+        if done.returncode in (ALL_PASSED, SOME_FAILED):  # not interrupted
             unfinished.rename(self.report)

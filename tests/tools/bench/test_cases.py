@@ -1,7 +1,7 @@
-"""What is measured is everything."""
+"""Every operation is measured."""
 
-from tests.reliability.service import OPERATIONS
 from tools.bench.cases import CASES
+from tools.harness.service import OPERATIONS
 
 
 def test_every_operation_is_measured() -> None:

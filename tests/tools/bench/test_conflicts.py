@@ -1,4 +1,4 @@
-"""What stands for AWS's conflicts between transactions."""
+"""The injected conflicts between transactions are like those of AWS."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
@@ -15,7 +15,10 @@ TRANSACTION = "TransactWriteItems"
 
 
 def overlap(table: Table) -> None:
-    """Let the next two transactions be under way at once; one that is refused comes again after the other."""
+    """Let the next two transactions overlap.
+
+    One that is refused is retried after the other has ended.
+    """
     both, one_has_arrived = Barrier(2, timeout=SECONDS_MAX), Event()
 
     def leave(model: Any, **_: Any) -> None:
@@ -30,7 +33,7 @@ def overlap(table: Table) -> None:
             assert one_has_arrived.wait(SECONDS_MAX)
         one_has_arrived.set()
 
-    # behind what refuses them, in the order of registration
+    # registered after Conflicts, so these handlers run after its handlers
     events = table.connection.client.meta.events
     events.register("before-call.dynamodb", leave)
     events.register("after-call.dynamodb", arrive)

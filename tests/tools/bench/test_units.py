@@ -1,4 +1,4 @@
-"""Units by AWS's rules: examples of the rules, and DynamoDB Local where it follows them."""
+"""Capacity units follow AWS's rules; dynoxide counts a new entry as we do."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ import pytest
 
 from forklore.storage.connection import Item
 from tests.support.dynamodb_local import dynoxide_or_skip
-from tests.support.tables import DEFINITION, NAME
 from tools.bench.units import item_bytes, units_of_get, units_of_query, units_of_write
+from tools.harness.tables import DEFINITION, NAME
 
 KEY: Item = {"PK": {"S": "g"}, "SK": {"S": "s"}}  # 2 + 1 + 2 + 1 bytes
 
 
 def filled(size: int, **more: Any) -> Item:
-    """Return an item of so many bytes, beside what it has more."""
+    """Return an item of `size` bytes, and in addition the attributes `more`."""
     return {**KEY, "b": {"B": bytes(size - item_bytes(KEY) - 1)}, **more}
 
 

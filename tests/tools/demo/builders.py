@@ -1,4 +1,4 @@
-"""Message trees and what loading them would give, without a file and without a server."""
+"""Message trees, and the result of loading them, without a file and without a server."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def tree_of(prompt: Raw) -> Tree:
 
 
 def tree_with_parents(parents: list[int]) -> Tree:
-    """Return a tree of `len(parents) + 1` messages: message i + 1 is a reply to message parents[i]."""
+    """Return a tree of `len(parents) + 1` messages. Message i + 1 is a reply to parents[i]."""
     messages = [ask("m0")]
     for number, parent in enumerate(parents, start=1):
         messages.append(answer(f"m{number}"))
@@ -43,7 +43,7 @@ def tree_with_parents(parents: list[int]) -> Tree:
 
 
 def deep_line(depth: int) -> bytes:
-    """Return the line of a tree with `depth` messages below one another; json.dumps could not write it."""
+    """Return the line of a tree that is `depth` messages deep; json.dumps cannot write it."""
     opened = "".join(
         f'{{"message_id": "m{number}", "role": "prompter", "text": "m{number}", "replies": ['
         for number in range(depth)
@@ -62,7 +62,7 @@ def loaded_tree(tree: Tree) -> LoadedTree:
 
 
 def counting_ids() -> Callable[[], str]:
-    """Return a maker of the ids id0, id1, …"""
+    """Return a function that returns the ids id0, id1, …"""
     numbers = count()
     return lambda: f"id{next(numbers)}"
 

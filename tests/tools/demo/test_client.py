@@ -24,7 +24,7 @@ Handler = Callable[[httpx.Request], httpx.Response]
 
 
 class Wire:
-    """Answers one client from a script, the last answer for good, and keeps what was asked."""
+    """Gives a client the scripted answers, repeats the last one, and keeps the requests."""
 
     def __init__(self, *answers: httpx.Response | Exception) -> None:
         self.requests: list[httpx.Request] = []
@@ -267,7 +267,7 @@ def test_stop_ends_a_pause() -> None:
 
 @pytest.fixture
 def scripted_server() -> Iterator[tuple[str, list[str]]]:
-    """Run a server on a free port, busy once, then taking every append; gives the keys that it saw."""
+    """Run a server that is busy once and then accepts every append; yield the keys it gets."""
     keys: list[str] = []
 
     class IdempotencyKey(BaseHTTPRequestHandler):

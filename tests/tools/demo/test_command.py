@@ -22,7 +22,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def forgetful(request: httpx.Request) -> httpx.Response:
-    """Answer like a server that takes everything and shows nothing."""
+    """Answer like a server that accepts everything and shows nothing."""
     if request.method == "POST":
         return httpx.Response(201, json={"id": request.headers["Idempotency-Key"]})
     return httpx.Response(200, json={"data": [], "afterCursor": None, "beforeCursor": None})
@@ -35,7 +35,7 @@ def refusing(request: httpx.Request) -> httpx.Response:
 
 
 def single_message_server() -> httpx.MockTransport:
-    """Return a server that is right about conversations of one message, and knows no others."""
+    """Return a server that supports only conversations of one message."""
     texts: dict[str, str] = {}
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -83,7 +83,7 @@ def test_differences_exit_1_and_the_first_are_printed(file: Path, capsys: pytest
     assert out[0].startswith("DIFFERENT  soup: conversation ")
     assert "forward: 4 missing at the end, from USER 'flat soup?'" in out[0]
     assert len([line for line in out if line.startswith("DIFFERENT")]) == 10
-    assert "… and 14 more differences" in out  # 6 paths x 3 ways, 6 conversations missing in fork lists
+    assert "… and 14 more differences" in out  # 6 paths x 3 ways, 6 missing conversations
     assert out[-1].split() == ["differences", "24"]
 
 

@@ -3,13 +3,13 @@
 import subprocess
 import sys
 
-from tests.support.embedded_server import ROOT, embedded_server, environment
+from tools.harness.local_server import ROOT, environment, local_server
 
 RUN_S = 300
 
 
 def test_the_example_trees_read_back_as_written() -> None:
-    with embedded_server() as server_url:
+    with local_server() as server_url:
         done = subprocess.run(
             [
                 sys.executable,

@@ -11,7 +11,7 @@ from tools.demo.plan import plan_tree
 
 
 class Server:
-    """Takes appends, hands out the entry ids e0, e1, …, and refuses the one with the number `refuse`."""
+    """Accepts appends with the entry ids e0, e1, …, and refuses the append number `refuse`."""
 
     def __init__(self, *, refuse: int | None = None) -> None:
         self.appends: list[tuple[str, Any]] = []

@@ -16,7 +16,7 @@ FILES += [(REAL_TREES, (50, 549, 288))] if REAL_TREES.exists() else []
 
 
 def view(plan: Plan, number: int) -> list[int]:
-    """Return what a conversation shows: what its parent shows before the fork point, then its own."""
+    """Return what a conversation shows: the parent's messages before the fork, then its own."""
     conversation = plan.conversations[number]
     if conversation.fork_point is None:
         return list(conversation.messages)
@@ -32,7 +32,8 @@ def trees() -> st.SearchStrategy[Tree]:
 
 
 def test_the_first_reply_continues_and_every_other_is_a_fork_before_it() -> None:
-    # 0 soup 1 lemon 2 too sour 3 honey 4 sugar 5 thanks 6 roast it 7 how long? 8 minutes 9 sweet 10 herbs
+    # 0 soup, 1 lemon, 2 too sour, 3 honey, 4 sugar, 5 thanks,
+    # 6 roast it, 7 how long?, 8 minutes, 9 sweet, 10 herbs
     plan = plan_tree(tree_of(SOUP))
 
     assert plan.conversations == (

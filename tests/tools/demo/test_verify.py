@@ -13,7 +13,7 @@ A, B, C, D = (SeenEntry(f"e{number}", "USER", letter) for number, letter in enum
 
 
 class Answers:
-    """A reader whose answers are there to be spoiled: by default, the right ones."""
+    """A reader that gives the right answers, until a test changes them."""
 
     def __init__(self, loaded: LoadedTree) -> None:
         tree = loaded.plan.tree

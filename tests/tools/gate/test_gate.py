@@ -1,4 +1,4 @@
-"""The gate counts what was done, and nothing else."""
+"""The gate runs checks, keeps their results, and adds up what they counted."""
 
 import os
 import subprocess

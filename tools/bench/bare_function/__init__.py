@@ -1,1 +1,1 @@
-"""The function that ours are held against."""
+"""The function that forklore's functions are compared with."""

@@ -1,4 +1,4 @@
-"""The least that a function on DynamoDB is: boto3's client, made at import, and one call in the handler."""
+"""The smallest function on DynamoDB: boto3's client, made at import, and one call."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""Moto without its needless work: 36 times faster writes at 2,200 items (tools/bench/embedded.py).
+"""Moto without its needless work: 36 times faster writes at 2,200 items.
 
 Moto copies the whole table before each part of a transaction, so that it can undo it, and sorts the whole
 table for each Query of a local index. Here the copy shares its items with the table, and a Query sees one

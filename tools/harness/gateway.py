@@ -1,4 +1,7 @@
-"""Requests as API Gateway hands them to the functions: the template's routes and the local authorizer."""
+"""Requests to the functions of this process, in the form that API Gateway gives them.
+
+The routes are those of the template. The authorizer is the local one.
+"""
 
 import json
 import os
@@ -22,14 +25,14 @@ from forklore.local.template import Function, Template, read_template
 
 PROJECT = Path(__file__).parents[2]
 AGENTS = {"local": "local-key", "planner": "key-of-planner", "coder": "key-of-coder"}
-"""The clients that the local authorizer knows here, each with its API key."""
+"""The clients that the local authorizer knows, each with its API key."""
 
 Pairs = Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the gateway sends back. headers: names in lower case."""
+    """An answer to a caller. headers: names in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -41,13 +44,13 @@ class Answer:
 
     @property
     def code(self) -> str | None:
-        """The error's code; None for an answer that is no error."""
+        """The error's code; None if the answer is not an error."""
         code: str | None = self.json.get("code")
         return code
 
 
 def credentials(user: str | None, agent: str | None = None) -> list[tuple[str, str]]:
-    """Return the headers of a user, perhaps by an agent; nothing for nobody."""
+    """Return the headers of a user and an agent. user None: no user. agent None: no agent."""
     bearer = [("Authorization", f"Bearer {user}")] if user is not None else []
     return bearer + ([("X-API-Key", AGENTS[agent])] if agent else [])
 
@@ -66,7 +69,10 @@ class Gateway:
     def event(
         self, method: str, path: str, *, query: str = "", body: bytes = b"", headers: Pairs = ()
     ) -> tuple[Function, dict[str, Any]]:
-        """Return the event of a request, and the function it goes to. path, query: percent-encoded."""
+        """Return the event of a request, and the function it goes to.
+
+        path, query: percent-encoded.
+        """
         pairs = [(name.lower().encode(), value.encode()) for name, value in headers]
         scope: Scope = {
             "method": method,
@@ -93,7 +99,7 @@ class Gateway:
     def handle(
         self, function: Function, event: dict[str, Any], context: LambdaContext | None = None
     ) -> Answer:
-        """Return the function's answer to an event as it is, which JSON perhaps could not carry."""
+        """Return the function's answer to an event that is not converted to JSON and back."""
         response = read_answer(self._handlers[function.name](event, context or LambdaContext(function)))
         return Answer(response.status, dict(response.headers), response.body.decode())
 
@@ -118,7 +124,10 @@ class Gateway:
         body: Any = None,
         headers: Pairs = (),
     ) -> Answer:
-        """Send a request. body: bytes or text as they are, anything else as JSON, None for no body."""
+        """Send a request.
+
+        body: bytes or text as they are, anything else as JSON, None for no body.
+        """
         function, event = self.event(
             method,
             path,
@@ -130,7 +139,7 @@ class Gateway:
 
 
 def _typed(headers: Pairs, body: Any) -> Pairs:
-    """Return the headers with a content type, where there is a body and none is given."""
+    """Return the headers, with a content type if there is a body and the headers have none."""
     given = list(headers)
     if body is None or any(name.lower() == "content-type" for name, _ in given):
         return given
@@ -151,7 +160,7 @@ def _bytes(body: Any) -> bytes:
 
 @contextmanager
 def opened_anew() -> Iterator[None]:
-    """Let the handlers of this process open their table and queue anew, by the environment as it is now."""
+    """Let the handlers open their table and queue again, by the current environment."""
     for opened in (open_table, open_queue):
         opened.cache_clear()
     try:
@@ -163,7 +172,7 @@ def opened_anew() -> Iterator[None]:
 
 @contextmanager
 def table_on_moto() -> Iterator[Template]:
-    """Give the handlers of this process an empty table of their own; yields the template that defines it."""
+    """Give the handlers of this process an empty table on moto; yield the template."""
     template = read_template(PROJECT / "template.yaml")
     with mock.patch.dict(os.environ):
         for name in list(os.environ):
@@ -179,7 +188,10 @@ def table_on_moto() -> Iterator[Template]:
 
 
 def stored() -> list[str]:
-    """Return every item of the table as text, in a fixed order; from moto's own hands, which is fast."""
+    """Return every item of the table as text, in a fixed order.
+
+    Reads moto's memory, which is fast.
+    """
     [backend] = [held["us-east-1"] for held in dynamodb_backends.values() if "us-east-1" in held]
     table = backend.tables[os.environ["FORKLORE_TABLE"]]
     return sorted(repr(item.to_json()) for item in table.all_items())

@@ -1,4 +1,4 @@
-"""The local server with its embedded database, in a process of its own."""
+"""The local server, in a process of its own."""
 
 import os
 import queue
@@ -17,10 +17,10 @@ READY_S = 60
 
 
 @contextmanager
-def embedded_server(**variables: str) -> Iterator[str]:
-    """Start the local server on a free port, yield its address, and stop it by its pid.
+def local_server(**variables: str) -> Iterator[str]:
+    """Start the local server on a free port, yield its address, and stop it.
 
-    variables: of its environment.
+    variables: of its environment. Without FORKLORE_DYNAMODB_ENDPOINT it has its embedded database.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "forklore.local", "--port", "0"],
@@ -47,12 +47,12 @@ def embedded_server(**variables: str) -> Iterator[str]:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return this process's environment, its import path included, with some variables set."""
+    """Return this process's environment with its import path and the given variables."""
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | variables
 
 
 def _read_all(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
-    """Hand on every line, so that the server never waits for a full pipe; None at the end."""
+    """Put every line into the queue, so that the pipe never fills up; None at the end."""
     assert process.stdout is not None
     for line in process.stdout:
         lines.put(line)

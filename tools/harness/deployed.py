@@ -1,4 +1,4 @@
-"""A deployment on this machine: a build in Lambda's own runtime, with a table and a queue of its own."""
+"""A deployment on this machine: a build in Lambda's runtime, with a table and a queue."""
 
 import logging
 import uuid
@@ -13,8 +13,8 @@ from moto.server import ThreadedMotoServer
 
 from forklore.local.payload import API_ID, read_answer
 from forklore.local.template import read_template
-from tests.aws.gateway import PROJECT, Answer
-from tests.support.runtime import Built, Functions
+from tools.harness.gateway import PROJECT, Answer
+from tools.harness.runtime import Built, Functions
 
 AGENT = "AgentFunction"
 CREDENTIALS: Any = {
@@ -50,7 +50,7 @@ class Deployed:
 
 @contextmanager
 def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Deployed]:
-    """Deploy the build at `folder`; everything ends with the context.
+    """Deploy the build at `folder`. Everything ends with the context.
 
     endpoint: of a DynamoDB. parameters: of the template, by name.
     Raises RuntimeMissing if there is no such build, or nothing to run it with.
@@ -74,7 +74,7 @@ def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Depl
 
 @contextmanager
 def _queue() -> Iterator[tuple[str, str]]:
-    """Yield the address of an SQS, and a queue's there."""
+    """Yield the address of an SQS, and the address of a queue there."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()

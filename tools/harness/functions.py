@@ -1,4 +1,4 @@
-"""The functions of this process on a table of DynamoDB Local, asked as API Gateway asks them."""
+"""The functions of this process on a table of DynamoDB Local."""
 
 import os
 from collections.abc import Iterator
@@ -8,15 +8,15 @@ from unittest import mock
 
 from forklore.local.embedded import open_database
 from forklore.local.template import Template, read_template
-from tests.aws.gateway import opened_anew
-from tests.support.tables import Store
+from tools.harness.gateway import opened_anew
+from tools.harness.tables import Store
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
 
 @contextmanager
 def functions_on(store: Store, **variables: str) -> Iterator[Template]:
-    """Give the handlers of this process the store for their table; yields the template that names them.
+    """Let the handlers of this process use the store as their table; yield the template.
 
     variables: of their environment.
     """

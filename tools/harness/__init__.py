@@ -1,0 +1,1 @@
+"""What the benchmark and the tests both run forklore with. It imports neither of them."""

@@ -1,0 +1,91 @@
+"""The whole service in this process: operations as callers know them, on a table."""
+
+import json
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from forklore.api import operations
+from forklore.api.operation import RawRequest, Service
+from forklore.api.requests import KEPT_AS_TEXT
+from forklore.aws.answering import answer
+from forklore.domain.jsontext import read_object
+from forklore.domain.model import Caller
+from forklore.storage.clock import Clock
+from forklore.storage.queue import Queue
+from forklore.storage.table import Table
+from tools.harness.tables import Store
+
+OPERATIONS = {operation.name: operation for operation in operations.ALL}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer to a caller. body: None if there is none; numbers with a fraction are Decimal."""
+
+    status: int
+    body: Any
+
+    @property
+    def id(self) -> str:
+        """The id of the new conversation or transfer. The request must have succeeded."""
+        assert self.status == 201, self
+        made: str = self.body["id"]
+        return made
+
+
+class Process:
+    """A process of the service, with a client, a clock and a cache of its own.
+
+    seconds: what is left of its request; None: no limit. threads: run reads side by side.
+    last: the latest answer.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock | None = None,
+        seconds: float | None = None,
+        threads: ThreadPoolExecutor | None = None,
+        random: Callable[[int], int] = secrets.randbits,
+    ) -> None:
+        self.table: Table = store.process(clock=clock, threads=threads, seconds=seconds, random=random)
+        self.last: Answer | None = None
+
+    def ask(
+        self,
+        name: str,
+        caller: Caller,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **given: Any,
+    ) -> Answer:
+        """Run an operation.
+
+        given: the fields of its path, query and body, by their names in the API.
+        """
+        operation = OPERATIONS[name]
+        path = {field: given.pop(field) for field in operation.path_names}
+        query = {
+            field: given.pop(field)
+            for field in list(given)
+            if operation.body is None or field in operation.query_names
+        }
+        body = read_object(json.dumps(given, default=_number), kept=KEPT_AS_TEXT)
+        raw = RawRequest(caller, path, query, body, idempotency_key, f'"{if_match}"' if if_match else None)
+        answered = answer(
+            lambda: operation(Service(self.table, Queue(None, None), delete_wait_s=0), raw), "a request"
+        )
+        shown = json.loads(answered.text, parse_float=Decimal) if answered.text else None
+        self.last = Answer(answered.status, shown)
+        return self.last
+
+
+def _number(value: object) -> float:
+    assert isinstance(value, Decimal), value
+    return float(value)

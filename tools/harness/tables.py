@@ -1,0 +1,80 @@
+"""The real Table on a DynamoDB endpoint, or on a moto in this process.
+
+Every Table that a Store opens stands for a process of its own: it has its own client, its own clock
+and its own cache.
+"""
+
+import functools
+import secrets
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from forklore.local import template
+from forklore.storage.clock import Clock
+from forklore.storage.connection import CONNECTIONS_MAX, Connection, Deadline, make_client
+from forklore.storage.table import Table
+from tools.harness.wire import Threads
+
+NAME = "forklore"
+DEFINITION = template.read_template(Path(__file__).parents[2] / "template.yaml").table
+
+_THREADS = Threads(16, thread_name_prefix="side-by-side")
+
+
+@dataclass(frozen=True)
+class Store:
+    """The table from outside. endpoint: of a DynamoDB; None: of the moto of this process."""
+
+    client: Any
+    name: str
+    endpoint: str | None = None
+
+    def process(
+        self,
+        *,
+        clock: Clock | None = None,
+        sleep: Callable[[float], None] = lambda _seconds: None,
+        random: Callable[[int], int] = secrets.randbits,
+        seconds: float | None = None,
+        threads: ThreadPoolExecutor | None = None,
+    ) -> Table:
+        """Return the table as another process sees it. seconds: what is left of its request."""
+        return Table(
+            Connection(make_client(self.endpoint), self.name, clock or Clock(), sleep=sleep),
+            deadline=None if seconds is None else Deadline.after(seconds),
+            random=random,
+            threads=threads or _THREADS,
+        )
+
+
+@functools.cache
+def outside(endpoint: str | None) -> Any:
+    """Return a client that no Wire taps. It retries and waits longer than forklore's own client.
+
+    If moto is to answer it, make it while moto runs.
+    """
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": 4},
+        read_timeout=60,
+        max_pool_connections=CONNECTIONS_MAX,
+        parameter_validation=False,
+    )
+    return boto3.Session().client("dynamodb", endpoint_url=endpoint, config=config)
+
+
+@contextmanager
+def fresh_store(name: str = NAME, *, endpoint: str | None = None) -> Iterator[Store]:
+    """Yield an empty table, which is deleted afterwards. endpoint: as of a Store."""
+    client = outside(endpoint)
+    client.create_table(TableName=name, **DEFINITION)
+    try:
+        yield Store(client, name, endpoint)
+    finally:
+        client.delete_table(TableName=name)
