@@ -174,7 +174,8 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
             rows = world.send(entries("limit=200", of=of, agent="planner")).json["data"]
             listed = [row for row in rows if row["id"] == entry["id"]]
             conversation = world.send(show(of)).json
-            return [{**conversation, **one} for one in (entry, *listed)]
+            lineage = {name: conversation.get(name) for name in FORKED + STARTED}
+            return [{**lineage, **one} for one in (entry, *listed)]
 
 
 def _as_auditor(conversation: str) -> Ask:

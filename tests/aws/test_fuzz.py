@@ -17,7 +17,7 @@ from forklore.api import operations, requests, results
 from forklore.api.operation import Operation
 from forklore.api.results import Error
 from forklore.domain.epochs import is_same
-from tests.api.samples import edges_of, names_of, schemas_of, words_of
+from tests.api.samples import bodies_of, edges_of, names_of, schemas_of, words_of
 from tests.aws.gateway import Answer, Gateway, table_on_moto
 from tests.aws.world import (
     FOREIGN,
@@ -167,15 +167,9 @@ STARTS: Fields = {
 PEOPLE = ["will", "rita", "bob", "a b", "a/b", "a#b", "a%b", "é", "😀" * 63, "x" * 256, " ", "\x00"]
 GIVEN = as_text(*["manager", "writer", "reader"] * 4, "owner", "Reader")
 BODIES: dict[str, list[Fields]] = {
-    "createConversation": [fields_of(requests.CreateConversation)],
-    "updateConversation": [fields_of(requests.UpdateConversation)],
-    "forkConversation": [fields_of(requests.ForkConversation)],
     "appendEntry": [*ENTRIES, FORKS, STARTS],
     "syncContext": [fields_of(requests.SyncContext, channel=as_text("context", "Context", None))],
     "shareConversation": [{"userId": as_text(*["<guest>"] * 30, *PEOPLE), "accessLevel": GIVEN}],
-    "updateMembership": [{"accessLevel": GIVEN}],
-    "updateMembershipByPath": [{"accessLevel": GIVEN}],
-    "acceptTransfer": [{}],
     "requestTransfer": [
         {
             "conversationId": as_text(*[ROOT, FORK] * 4, FRESH, FOREIGN),
@@ -183,13 +177,14 @@ BODIES: dict[str, list[Fields]] = {
         }
     ],
 }
+"""The bodies in which fields depend on each other, or on what the world has; models make the others."""
 NEEDED = {
     *("contentType", "content", "channel", "forkedAtConversationId", "startedByConversationId"),
     *("accessLevel", "conversationId", "newOwnerUserId"),
 }
 ENDS = {"deleteConversation", "adminDeleteConversation"}
 """Operations after whose success little is left to ask for."""
-FIELDS = sorted({name for kinds in BODIES.values() for fields in kinds for name in fields})
+FIELDS = sorted({name for one in operations.ALL for model in bodies_of(one) for name in names_of(model)})
 
 
 def seldom(draw: st.DrawFn, one_in: int) -> bool:
@@ -215,7 +210,7 @@ ANYTHING: st.SearchStrategy[str | bytes | None] = st.one_of(st.none(), JUNK, OBJ
 
 @st.composite
 def body_of(draw: st.DrawFn, operation: Operation) -> str | bytes | None:
-    kinds = BODIES[operation.name]
+    kinds = BODIES.get(operation.name) or [fields_of(model) for model in bodies_of(operation)]
     if kinds == [{}] and not seldom(draw, 3):
         return None
     if seldom(draw, 16):
