@@ -4,6 +4,7 @@ A new field needs a line only if its schema leads to no good value (VALUES), if 
 name (SHOWN_AS), or if it cannot stand beside others (CASES).
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from forklore.api import operations, requests, results
 from forklore.api.operation import Operation
 from forklore.aws.wiring import open_table
 from forklore.fsck.check import findings
+from forklore.fsck.shapes import SHAPES, Kind
 from forklore.fsck.source import Source
 from forklore.fsck.survey import Survey
 from forklore.local import examples
@@ -217,11 +219,39 @@ def test_the_cases_send_every_field_of_every_body(operation: Operation) -> None:
     assert {name for case in CASES if case.operation == operation.name for name in case.body} == taken
 
 
+@pytest.mark.parametrize(
+    ("model", "other", "left_out"),
+    [
+        (requests.CreateConversation, requests.ForkConversation, set()),
+        (requests.CreateConversation, requests.UpdateConversation, {"id", "agentId"}),
+        (requests.EntryFields, requests.AppendEntry, set()),
+        (requests.EntryFields, requests.SyncContext, {"epoch"}),
+    ],
+)
+def test_a_field_is_taken_by_all_that_describe_the_same(
+    model: type[BaseModel], other: type[BaseModel], left_out: set[str]
+) -> None:
+    """An id and an agent are for good; the service chooses the epoch of a sync."""
+    assert set(names_of(model)) - set(names_of(other)) == left_out
+
+
 @pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
 def test_the_reference_names_every_field(operation: Operation) -> None:
     taken = {name for body in bodies_of(operation) for name in names_of(body)}
 
     assert taken <= reference.names_in(reference.said_of(operation.name)), "see docs/api.md"
+
+
+@pytest.mark.parametrize("kind", [Kind.CONV, Kind.ENTRY])
+def test_the_table_of_items_names_every_attribute(kind: Kind) -> None:
+    """A name may be cut, as in `forkedAt…`."""
+    text = (reference.PAGE.parent / "architecture.md").read_text(encoding="utf-8")
+    [row] = re.findall(rf"^\| {kind.upper()} \|.*$", text, flags=re.MULTILINE)
+    named = set(re.findall(r"`(\w+…?)`", row))
+    cut = tuple(name[:-1] for name in named if name.endswith("…"))
+    attributes = {*SHAPES[kind].needed, *SHAPES[kind].possible}
+
+    assert {one for one in attributes - named if not one.startswith(cut)} == set(), "see docs/architecture.md"
 
 
 @pytest.mark.parametrize("model", examples.ANSWERS, ids=lambda model: model.__name__)
