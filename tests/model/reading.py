@@ -3,13 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tests.api.samples import LISTS
 from tests.model.asking import Caller, Json, Request
 from tests.model.choices import CLIENTS, Choices
 from tests.model.comparing import Comparison
 from tests.model.oracle import Conversation
 
 QUERIES = ("e", "TEA", "zÜR", "🫖", "nothing such")
-ROWS_OF_ONE = ("listForks", "listChildren", "listMemberships")
+ROWS_OF_ONE = [
+    one.name
+    for one in LISTS
+    if one.role is None and one.path_names == ["conversationId"] and "beforeCursor" not in one.query_names
+]
+"""The lists of what a conversation has, but its entries."""
 LIMITS = (1, 2, 3, 7, 50)
 READ_BACK_LIMITS = (3, 50, 50, 50)
 GONE_MAX = 5
