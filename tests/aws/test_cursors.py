@@ -2,24 +2,19 @@
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.api import cursors, operations
-from forklore.api.operation import Operation
+from forklore.api import cursors
 from forklore.domain.keys import ListKey
 from forklore.errors import InvalidCursorError
 from forklore.usecases.lists import Place
 from tests.aws.world import (
     FOREIGN,
     PLAIN,
-    ROOT,
-    SAID,
     Ask,
     World,
     append,
@@ -29,11 +24,8 @@ from tests.aws.world import (
     create,
     fork,
     forks,
-    offer,
-    share,
 )
 from tests.domain.builders import examples
-from tools.harness.gateway import Answer, Gateway, table_on_moto
 
 RESOURCE = "forks/of-one"
 EARLIER = ListKey("2026-01-01T00:00:00.000Z", conversation_id(1))
@@ -164,63 +156,6 @@ def walk(world: World, resource: Any, filters: str, limit: int) -> list[int]:
 
 def forks_of_10(query: str, **more: Any) -> Ask:
     return forks(query, of=conversation_id(10), **more)
-
-
-PAGED = [
-    operation
-    for operation in operations.ALL
-    if "afterCursor" in operation.query_names and "beforeCursor" not in operation.query_names
-]
-"""The lists whose cursors are places of theirs; a cursor of entries is an entry, whatever the filters."""
-NO_FILTERS = {"limit", "afterCursor", "justification"}
-FILTERS = {
-    "mode": "all",
-    "ancestry": "all",
-    "query": "o",
-    "userId": "ann",
-    "role": "sender",
-}
-"""Another value than the default for each field that chooses what is listed."""
-
-
-@pytest.fixture(scope="module")
-def listed() -> Iterator[World]:
-    """A world in which every list has two pages, whatever the filters."""
-    with table_on_moto() as template:
-        world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
-        for number in (71, 72):
-            child = {**SAID, "startedByConversationId": ROOT}
-            world.send(append(child, to=conversation_id(number)))
-            own = conversation_id(number + 10)
-            world.send(create({"id": own, "title": "one of Ann"}))
-            world.send(share({"userId": "will", "accessLevel": "reader"}, of=own))
-            assert world.send(offer({"conversationId": own, "newOwnerUserId": "will"})).status == 201
-        yield world
-
-
-def ask_page(world: World, operation: Operation, query: dict[str, str]) -> Answer:
-    path = operation.path.replace("{conversationId}", ROOT)
-    user = "aude" if operation.role else "ann"
-    return world.send(Ask("GET", path, query=urlencode({"limit": "1", **query}), user=user))
-
-
-@pytest.mark.parametrize("operation", PAGED, ids=lambda operation: operation.name)
-def test_a_cursor_fits_only_the_filters_that_it_was_made_with(listed: World, operation: Operation) -> None:
-    """Every field of the query that is no part of paging is a part of the cursor's list."""
-    filters = sorted(operation.query_names - NO_FILTERS)
-    for plain in ({}, {name: FILTERS[name] for name in filters}):
-        cursor = ask_page(listed, operation, plain).json["afterCursor"]
-        assert cursor, "the list has a second page"
-        assert ask_page(listed, operation, {**plain, "afterCursor": cursor}).status == 200
-        for name in filters:
-            other = {**plain, name: FILTERS[name]} if not plain else {n: plain[n] for n in plain if n != name}
-            refused = ask_page(listed, operation, {**other, "afterCursor": cursor})
-            assert (refused.status, refused.code) == (400, "invalid_cursor"), name
-
-
-def test_every_list_with_such_cursors_and_every_filter_is_looked_at() -> None:
-    assert {one.name for one in PAGED} >= {"listConversations", "listTransfers", "adminListConversations"}
-    assert set(FILTERS) == {name for one in PAGED for name in one.query_names} - NO_FILTERS
 
 
 def children_of_30(query: str, **more: Any) -> Ask:

@@ -36,6 +36,10 @@ TABLE, BY_CONVERSATION, ALL_TREES = "Table", "byConversation", "allTrees"
 
 AGENT, WORKER, SWEEP = "AgentFunction", "DeleteGroupFunction", "SweepFunction"
 NOTES = {"contentType": "notes", "content": ["hello"]}
+READS = [one for one in operations.ALL if one.method == "GET" and one.path_names == ["conversationId"]]
+"""What can be read of a conversation."""
+UNSTORED = {"GET /v1/health"}
+"""The routes that ask nothing of the table."""
 ROUNDS = 5
 """Of sweep and worker: a started tree is deleted in the round after the one that it was started from."""
 
@@ -89,10 +93,14 @@ def noted(calls: Actions, *, transactions: int | None = None) -> Iterator[None]:
 
 
 class Service:
-    """The functions, with what each has done. is_direct: whether `agent` answers all requests."""
+    """The functions, with what each has done. asked: the routes that were asked for.
+
+    is_direct: whether `agent` answers all requests.
+    """
 
     def __init__(self, gateway: Gateway, *, is_direct: bool) -> None:
         self.done: dict[str, Actions] = defaultdict(set)
+        self.asked: set[str] = set()
         self._gateway = gateway
         self._direct = Direct(gateway.template) if is_direct else None
         self._handlers = {one.name: (one, load_handler(one)) for one in gateway.template.functions}
@@ -111,6 +119,7 @@ class Service:
         path, _, query = path.partition("?")
         function, event = self._gateway.event(method, f"/v1/{path}", query=query)
         name = AGENT if self._direct else function.name
+        self.asked.add(event["routeKey"])
         with noted(self.done[name], transactions=transactions):
             if self._direct:
                 answered = self._direct.send(_direct_request(event, body, user=user))
@@ -193,9 +202,9 @@ def use_everything(service: Service) -> None:
         ask("PATCH", f"conversations/{group}/memberships?userId=user%201", {"accessLevel": "writer"})
         ask("PATCH", f"conversations/{group}", {"title": "z"}, user="user 1")
         ask("DELETE", f"conversations/{group}/memberships?userId=user%202")
-        for path in ("", "/entries", "/forks", "/children", "/memberships"):
-            ask("GET", f"conversations/{group}{path}")
-            ask("GET", f"admin/conversations/{group}{path}", user="adam")
+        for one in READS:
+            path = one.path.removeprefix("/v1/").replace("{conversationId}", group)
+            ask("GET", path, user="adam" if one.role else "ann")
         ask("GET", "conversations")
         ask("GET", "admin/conversations", user="adam")
         ask("POST", "conversations", {"title": "y"})
@@ -226,6 +235,7 @@ def done() -> Mapping[str, Actions]:
             patch.setattr(sweeper, "CREATION_SECONDS_MAX", -1)
             service = Service(Gateway(template, FORKLORE_ADMINS="adam"), is_direct=is_direct)
             use_everything(service)
+        assert service.asked == {f"{one.method} {one.path}" for one in operations.ALL} - UNSTORED
         for name, actions in service.done.items():
             found.setdefault(name, set()).update(actions)
     return found

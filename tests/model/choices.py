@@ -6,10 +6,13 @@ from random import Random
 from typing import TypeVar
 from uuid import UUID
 
+from forklore.api import operations
+from tests.api.samples import bodies_of, filters_of, names_of
 from tests.model.asking import Caller, Json
 from tests.model.lists import latest_epoch
 from tests.model.oracle import LEVELS, Conversation, Oracle
 
+OPERATIONS = {operation.name: operation for operation in operations.ALL}
 CLIENTS = (None, "planner", "coder")
 WORDS = ("tea", "Zürich", "🫖", "brew", "a\nline", "NULL", "  ", "Straße", "#1")
 ELEMENTS: Sequence[Json] = (
@@ -90,6 +93,27 @@ class Choices:
 
     def text(self) -> str:
         return " ".join(self.random.choices(WORDS, k=self.one_of(1, 2, 5, 30)))
+
+    def description(self, operation: str, caller: Caller) -> dict[str, Json]:
+        """Return some of the fields that describe a conversation, of those that the operation takes."""
+        values = {
+            "title": self.text(),
+            "tags": self.tags(),
+            "metadata": self.metadata(),
+            "agentId": self.one_of("ag-1", "ag-2"),
+            "userId": caller.user,
+        }
+        [body] = bodies_of(OPERATIONS[operation])
+        return self.some_of(**{name: values[name] for name in names_of(body) if name in values})
+
+    def filters(self, operation: str) -> dict[str, Json]:
+        """Return some filters of a list, each with one of its values; none of those that are free text."""
+        words = {name: self.one_of(*some) for name, some in filters_of(OPERATIONS[operation]).items() if some}
+        return {name: value for name, value in words.items() if self.chance(2 / 3)}
+
+    def justification(self) -> dict[str, Json]:
+        """Return the reason of an auditor's request, or nothing."""
+        return {"justification": "a complaint"} if self.chance(0.5) else {}
 
     def tags(self) -> Json:
         return {name: self.random.choice(WORDS) for name in ("a", "b.c_-", "N9") if self.chance(0.4)}
@@ -181,7 +205,7 @@ class Choices:
             other = self.entry_id() or FIRST_ENTRY
             query["afterCursor"] = other if self.chance(0.5) else f"{other[:-4]}{self.new_id()[-4:]}"
         if self.chance(0.2):
-            query["allForks"] = True
+            query |= self.one_of({"allForks": True}, {"forks": "all"})
         if self.chance(0.4):
             query["channel"] = self.one_of("history", "context")
         return query

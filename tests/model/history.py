@@ -99,22 +99,26 @@ class History:
     # Conversations
 
     def create_conversation(self) -> None:
-        body = self._description(agent="ag-1")
+        caller = self._choose.caller()
+        body = self._choose.description("createConversation", caller)
         if self._choose.chance(0.6):
             body["id"] = self._choose.id_in_use() if self._choose.chance(0.3) else self._choose.new_id()
-        self._post("createConversation", self._choose.caller(), body)
+        self._post("createConversation", caller, body)
 
     def update_conversation(self) -> None:
         conversation_id, found = self._choose.target()
-        body = self._description(title=self._choose.one_of(None, self._choose.text()))
         caller = self._choose.caller(found, "writer")
+        body = self._choose.description("updateConversation", caller)
+        if "title" in body and self._choose.chance(0.5):
+            body["title"] = None
         self.both.ask(Request("updateConversation", caller, {"conversationId": conversation_id, **body}))
 
     def fork_conversation(self) -> None:
         source_id, source = self._choose.target()
         caller = self._choose.caller(source, "writer")
         anchor, is_good = self._choose.anchor(source) if source else (None, True)
-        body = self._description(agent="ag-2") | self._choose.some_of(resetMetrics=self._choose.chance(0.5))
+        body = self._choose.description("forkConversation", caller)
+        body |= self._choose.some_of(resetMetrics=self._choose.chance(0.5))
         if anchor is not None and self._choose.chance(0.8):
             body |= {
                 "atEntryId": anchor,
@@ -146,7 +150,8 @@ class History:
     def _delete(self, name: str, caller: Caller, conversation_id: str, found: Conversation | None) -> None:
         """Delete a tree, if it can be told when those that it leads to are gone."""
         if found is None or self._work or not self._has_grandchildren(found):
-            self.both.ask(Request(name, caller, {"conversationId": conversation_id}))
+            why = self._choose.justification() if name.startswith("admin") else {}
+            self.both.ask(Request(name, caller, {"conversationId": conversation_id, **why}))
 
     def _has_grandchildren(self, found: Conversation) -> bool:
         starters = [c.tree.started_by for c in self._choose.conversations]
@@ -201,6 +206,7 @@ class History:
             caller = Caller(caller.user, "planner")
         body = {"contentType": "state", "content": self._choose.context(caller, into)}
         body |= self._choose.some_of(agentId="ag-4", usage=self._choose.usage(), channel="context")
+        body |= self._choose.some_of(userId=caller.user)
         self._post("syncContext", caller, {"conversationId": into_id, **body})
 
     # Sharing
@@ -226,7 +232,7 @@ class History:
         caller = self._choose.caller(found, "owner")
         members = list(found.tree.levels) if found and self._choose.chance(0.8) else self._choose.users
         body = {"conversationId": conversation_id, "newOwnerUserId": self._choose.one_of(*members)}
-        self._post("requestTransfer", caller, body)
+        self._post("requestTransfer", caller, body | self._choose.some_of(userId=caller.user))
 
     def get_transfer(self) -> None:
         transfer_id, caller = self._pending_transfer()
@@ -291,11 +297,6 @@ class History:
         self.both.ask(request)
         if key:
             self._replayable.append(request)
-
-    def _description(self, *, title: str | None = "", agent: str | None = None) -> dict[str, Json]:
-        title = self._choose.text() if title == "" else title
-        body = self._choose.some_of(title=title, tags=self._choose.tags(), metadata=self._choose.metadata())
-        return body | (self._choose.some_of(agentId=agent) if agent else {})
 
     def _target_or_new(self) -> tuple[str, Conversation | None]:
         return self._choose.target() if self._choose.chance(0.93) else (self._choose.new_id(), None)

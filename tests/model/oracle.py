@@ -71,15 +71,10 @@ class Conversation:
 
     def context_for(self, caller: Caller, whole: list[Json]) -> list[Json] | None:
         """Return the caller's context in `whole`; None for who has none in this conversation."""
-        if not caller.bypasses_membership and (
-            caller.client is None or self.client not in (None, caller.client)
-        ):
+        sees_all, client = caller.bypasses_membership, caller.client
+        if not sees_all and (client is None or self.client not in (None, client)):
             return None
-        return [
-            e
-            for e in whole
-            if not is_history(e) and (caller.bypasses_membership or e["clientId"] == caller.client)
-        ]
+        return [e for e in whole if not is_history(e) and (sees_all or e["clientId"] == client)]
 
     def member(self, user: str) -> Json:
         member = {"conversationId": self.id, "userId": user, "accessLevel": self.tree.levels[user]}
@@ -107,9 +102,8 @@ class Oracle:
             if r.name.startswith("admin"):
                 may = {"admin"} if r.name == "adminDeleteConversation" else {"admin", "auditor"}
                 require(may & r.caller.roles, *FORBIDDEN)
-                r = replace(
-                    r, name=r.name.removeprefix("admin"), caller=replace(r.caller, bypasses_membership=True)
-                )
+                seeing_all = replace(r.caller, bypasses_membership=True)
+                r = replace(r, name=r.name.removeprefix("admin"), caller=seeing_all)
             return self._once(r, chosen)
         except Refusal as refusal:
             return refusal.args[0], refusal.args[1]
@@ -224,7 +218,7 @@ class Oracle:
         """Return a page as its data, and whether the list goes on in the direction of reading."""
         given, opened = r.given, self._opened(r)
         channel, limit, epoch = given.get("channel"), given.get("limit", 50), given.get("epoch", "latest")
-        whole = self._entries_of(opened.tree) if given.get("allForks") else opened.view()
+        whole = self._entries_of(opened.tree) if given.keys() & {"allForks", "forks"} else opened.view()
         require(channel != "context" or opened.context_for(r.caller, whole) is not None, *FORBIDDEN)
         if "upToEntryId" in given:
             whole = whole[: place_of(given["upToEntryId"], whole) + 1]

@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tests.api.samples import LISTS
 from tests.model.asking import Caller, Json, Request
 from tests.model.choices import CLIENTS, Choices
 from tests.model.comparing import Comparison
 from tests.model.oracle import Conversation
 
-MODES = ("all", "roots", "latest-fork")
-ANCESTRIES = ("all", "roots", "children")
 QUERIES = ("e", "TEA", "zÜR", "🫖", "nothing such")
-ROWS_OF_ONE = ("listForks", "listChildren", "listMemberships")
+ROWS_OF_ONE = [
+    one.name
+    for one in LISTS
+    if one.role is None and one.path_names == ["conversationId"] and "beforeCursor" not in one.query_names
+]
+"""The lists of what a conversation has, but its entries."""
 LIMITS = (1, 2, 3, 7, 50)
 READ_BACK_LIMITS = (3, 50, 50, 50)
 GONE_MAX = 5
@@ -48,13 +52,13 @@ class Reading:
         self._list(Request(name, self._choose.caller(found), {"conversationId": conversation_id}))
 
     def list_conversations(self) -> None:
-        query = {"mode": self._choose.one_of(*MODES), "ancestry": self._choose.one_of(*ANCESTRIES)}
+        query = self._choose.filters("listConversations")
         query |= {"query": self._choose.one_of(*QUERIES)} if self._choose.chance(0.3) else {}
         self._list_after_all(Request("listConversations", self._choose.caller(), query))
 
     def list_transfers(self) -> None:
-        role = self._choose.some_of(role=self._choose.one_of("sender", "recipient", "all"))
-        self._list(Request("listTransfers", self._choose.caller(), role))
+        query = self._choose.filters("listTransfers")
+        self._list(Request("listTransfers", self._choose.caller(), query))
 
     def check_health(self) -> None:
         self._both.ask(Request("checkHealth", self._choose.caller()))
@@ -65,18 +69,19 @@ class Reading:
             return
         caller = self._choose.caller() if self._choose.chance(0.2) else self._choose.one_of(*self._admins)
         conversation_id, found = self._choose.target()
-        given: Json = {"conversationId": conversation_id}
-        given |= {"justification": "a complaint"} if self._choose.chance(0.3) else {}
+        why = self._choose.justification()
+        given = {"conversationId": conversation_id, **why}
         which = self._choose.random.randrange(4)
         if which == 0:
             self._both.ask(Request("adminGetConversation", caller, given))
         elif which == 1 and found:
-            self._walk(caller, found, self._choose.page_query(found), forward=True, limits=LIMITS, admin=True)
+            query, forward = self._choose.page_query(found) | why, self._choose.chance(0.5)
+            self._walk(caller, found, query, forward=forward, limits=LIMITS, admin=True)
         elif which == 2:
             name = self._choose.one_of(*ROWS_OF_ONE).removeprefix("list")
             self._list(Request(f"adminList{name}", caller, given))
         else:
-            query = {"mode": self._choose.one_of(*MODES), "ancestry": self._choose.one_of(*ANCESTRIES)}
+            query = self._choose.filters("adminListConversations") | why
             if self._choose.chance(0.6) or not self._both.is_alone:
                 query["userId"] = self._choose.user()
             self._list_after_all(Request("adminListConversations", caller, query))

@@ -1,0 +1,271 @@
+"""A field that a body takes is stored and shown again, and is known wherever it has to be.
+
+A new field needs a line only if its schema leads to no good value (VALUES), if it is shown by another
+name (SHOWN_AS), or if it cannot stand beside others (CASES).
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from forklore.api import operations, requests, results
+from forklore.api.operation import Operation
+from forklore.aws.wiring import open_table
+from forklore.fsck.check import findings
+from forklore.fsck.shapes import SHAPES, Kind
+from forklore.fsck.source import Source
+from forklore.fsck.survey import Survey
+from forklore.local import examples
+from tests.api import reference
+from tests.api.samples import bodies_of, names_of, schemas_of, words_of
+from tests.aws.world import ROOT, Ask, World, conversation_id, conversations, entries, show, show_transfer
+from tools.harness.gateway import Answer, Gateway, opened_anew, table_on_moto
+
+Json = Any
+
+BY_NAME = {operation.name: operation for operation in operations.ALL}
+NEW, OTHER = conversation_id(80), conversation_id(81)
+
+VALUES: Mapping[str, Json] = {
+    "id": NEW,
+    "userId": "ann",
+    "tags": {"a": "b"},
+    "metadata": {"n": 1},
+    "atEntryId": "<first>",
+    "channel": "history",
+    "content": [{"role": "USER", "text": "good morning"}],
+    "contentType": "history",
+    "usage": {"inputTokens": 3, "costUsd": 0.25},
+    "forkedAtConversationId": ROOT,
+    "forkedAtEntryId": "<first>",
+    "startedByConversationId": ROOT,
+    "startedByEntryId": "<first>",
+    "conversationId": ROOT,
+    "newOwnerUserId": "will",
+    "resetMetrics": False,
+}
+"""A value for each field whose schema leads to none."""
+FORKED = ("forkedAtConversationId", "forkedAtEntryId")
+STARTED = ("startedByConversationId", "startedByEntryId")
+AS_CONTEXT = {"channel": "context", "contentType": "note", "epoch": 6}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request with every field of a body's model but those left out. instead: other values."""
+
+    operation: str
+    left_out: tuple[str, ...] = ()
+    instead: Mapping[str, Json] = field(default_factory=dict)
+    is_batch: bool = False
+
+    def __str__(self) -> str:
+        return "-".join([self.operation, *self.left_out[:1], *list(self.instead)[:1]])
+
+    @property
+    def fields(self) -> dict[str, Json]:
+        """Each field with what is sent for it; those of a batch are in its one entry."""
+        model = bodies_of(BY_NAME[self.operation])[self.is_batch]
+        schemas = schemas_of(model) | (schemas_of(requests.EntryFields) if self.is_batch else {})
+        return {
+            name: self.instead.get(name, value_of(name, schema))
+            for name, schema in schemas.items()
+            if name not in (*self.left_out, "entries")
+        }
+
+    @property
+    def body(self) -> dict[str, Json]:
+        if not self.is_batch:
+            return self.fields
+        own = names_of(requests.EntryFields)
+        entry = {name: value for name, value in self.fields.items() if name in own}
+        rest = {name: value for name, value in self.fields.items() if name not in own}
+        return {**rest, "entries": [entry]}
+
+
+CASES = [
+    Case("createConversation"),
+    Case("updateConversation"),
+    Case("forkConversation", instead={"id": OTHER}),
+    Case("appendEntry", (*STARTED, "epoch")),
+    Case("appendEntry", (*FORKED, "epoch")),
+    Case("appendEntry", FORKED + STARTED, AS_CONTEXT),
+    Case("appendEntry", (*FORKED, "epoch"), is_batch=True),
+    Case("syncContext", instead=AS_CONTEXT | {"content": ["another"]}),
+    Case("shareConversation", instead={"userId": "zoe"}),
+    Case("updateMembership"),
+    Case("requestTransfer"),
+]
+"""Requests that together send every field of every body."""
+SHOWN_AS: Mapping[str, Mapping[str, str]] = {
+    "createConversation": {"userId": "ownerUserId"},
+    "updateConversation": {"userId": "ownerUserId"},
+    "forkConversation": {
+        "userId": "ownerUserId",
+        "atEntryId": "forkedAtEntryId",
+        "position": "forkedAtPosition",
+    },
+    "requestTransfer": {"userId": "fromUserId", "newOwnerUserId": "toUserId"},
+}
+"""The fields that an answer shows by another name."""
+SEEN_BY: Mapping[str, Callable[[Json], Json]] = {
+    "resetMetrics": lambda shown: shown["metrics"]["entries"] == 0,
+}
+"""The fields that no answer shows, each with what is seen of it."""
+
+
+def value_of(name: str, schemas: list[Json]) -> Json:
+    """Return a good value of a field that is not its default."""
+    if name in VALUES:
+        return VALUES[name]
+    words = words_of(schemas)
+    if words:
+        return words[-1]
+    for schema in schemas:
+        if schema.get("type") == "string" and "pattern" not in schema:
+            return f"some {name}"[: schema.get("maxLength")]
+        if schema.get("type") == "integer":
+            return min(schema.get("minimum", 0) + 3, schema.get("maximum", 3))
+    raise AssertionError(f"write a value for {name!r} into VALUES in {__file__}")
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with table_on_moto() as template:
+        yield World(Gateway(template, FORKLORE_AUDITORS="aude"))
+
+
+@pytest.fixture(scope="module")
+def answers(world: World) -> list[Answer]:
+    """What was answered to the cases."""
+    return [send(world, case, new=conversation_id(90 + at)) for at, case in enumerate(CASES)]
+
+
+def send(world: World, case: Case, *, new: str) -> Answer:
+    """Send a case's request. new: the conversation that it makes, where the path names one to make."""
+    operation = BY_NAME[case.operation]
+    makes = {*FORKED, *STARTED} & case.fields.keys()
+    path = operation.path.replace("{conversationId}", new if makes else ROOT)
+    query = "userId=will" if "userId" in operation.query_names else ""
+    agent = "planner" if case.fields.get("channel") == "context" else None
+    return world.send(Ask(operation.method, path, case.body, query=query, agent=agent))
+
+
+def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
+    """Return what was made or changed as every read shows it, and as the answer did."""
+    made = answer.json
+    match BY_NAME[case.operation].result:
+        case results.Conversation:
+            own, of_auditor = (world.send(one).json for one in (show(made["id"]), _as_auditor(made["id"])))
+            listed = world.send(conversations("mode=all&ancestry=all&limit=200")).json["data"]
+            return [made, own, of_auditor, *(row for row in listed if row["id"] == made["id"])]
+        case results.Membership:
+            rows = world.send(Ask("GET", f"/v1/conversations/{ROOT}/memberships")).json["data"]
+            return [made, *(row for row in rows if row["userId"] == made["userId"])]
+        case results.Transfer:
+            return [made, world.send(show_transfer(made["id"])).json]
+        case _:
+            entry = made["entry"] if "entry" in made else made.get("data", [made])[0]
+            of = entry["conversationId"]
+            rows = world.send(entries("limit=200", of=of, agent="planner")).json["data"]
+            listed = [row for row in rows if row["id"] == entry["id"]]
+            conversation = world.send(show(of)).json
+            lineage = {name: conversation.get(name) for name in FORKED + STARTED}
+            return [{**lineage, **one} for one in (entry, *listed)]
+
+
+def _as_auditor(conversation: str) -> Ask:
+    return Ask("GET", f"/v1/admin/conversations/{conversation}", user="aude")
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_field_is_stored_and_shown_again(world: World, answers: list[Answer], case: Case) -> None:
+    answer = answers[CASES.index(case)]
+    assert answer.status == BY_NAME[case.operation].status, answer.text
+
+    with opened_anew():  # nothing is remembered
+        shown = read_again(world, case, answer)
+
+    assert len(shown) >= 2
+    for one in shown:
+        for name, sent in case.fields.items():
+            seen = SEEN_BY.get(name) or itemgetter(SHOWN_AS.get(case.operation, {}).get(name, name))
+            try:
+                assert seen(one) == world.named(sent), name
+            except KeyError:
+                pytest.fail(f"{name} is taken, and not shown again: {one}")
+
+
+def test_fsck_knows_what_all_fields_store(answers: list[Answer]) -> None:
+    table = open_table()
+    survey = Survey(now_s=int(time.time()))
+    for page in Source(table.connection).scan(segments=1):
+        survey.take_all(page)
+
+    assert survey.items > len(answers)
+    assert [str(finding) for finding in findings(survey)] == [], "see forklore/fsck/shapes.py"
+
+
+@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+def test_the_cases_send_every_field_of_every_body(operation: Operation) -> None:
+    taken = {name for body in bodies_of(operation) for name in names_of(body)}
+
+    assert {name for case in CASES if case.operation == operation.name for name in case.body} == taken
+
+
+@pytest.mark.parametrize(
+    ("model", "other", "left_out"),
+    [
+        (requests.CreateConversation, requests.ForkConversation, set()),
+        (requests.CreateConversation, requests.UpdateConversation, {"id", "agentId"}),
+        (requests.EntryFields, requests.AppendEntry, set()),
+        (requests.EntryFields, requests.SyncContext, {"epoch"}),
+    ],
+)
+def test_a_field_is_taken_by_all_that_describe_the_same(
+    model: type[BaseModel], other: type[BaseModel], left_out: set[str]
+) -> None:
+    """An id and an agent are for good; the service chooses the epoch of a sync."""
+    assert set(names_of(model)) - set(names_of(other)) == left_out
+
+
+@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+def test_the_reference_names_every_field(operation: Operation) -> None:
+    taken = {name for body in bodies_of(operation) for name in names_of(body)}
+
+    assert taken <= reference.names_in(reference.said_of(operation.name)), "see docs/api.md"
+
+
+@pytest.mark.parametrize("kind", [Kind.CONV, Kind.ENTRY])
+def test_the_table_of_items_names_every_attribute(kind: Kind) -> None:
+    """A name may be cut, as in `forkedAt…`."""
+    text = (reference.PAGE.parent / "architecture.md").read_text(encoding="utf-8")
+    [row] = re.findall(rf"^\| {kind.upper()} \|.*$", text, flags=re.MULTILINE)
+    named = set(re.findall(r"`(\w+…?)`", row))
+    cut = tuple(name[:-1] for name in named if name.endswith("…"))
+    attributes = {*SHAPES[kind].needed, *SHAPES[kind].possible}
+
+    assert {one for one in attributes - named if not one.startswith(cut)} == set(), "see docs/architecture.md"
+
+
+@pytest.mark.parametrize("model", examples.ANSWERS, ids=lambda model: model.__name__)
+def test_the_reference_and_the_examples_have_every_member_of_an_answer(model: type[BaseModel]) -> None:
+    document = model.model_json_schema()
+    schemas = [document, *document.get("$defs", {}).values()]
+    members = {name for schema in schemas for name in schema.get("properties", {})}
+
+    assert members <= reference.names_in("\n".join(reference.sections().values())), "see docs/api.md"
+    assert members <= _names_in(list(examples.ANSWERS.values())), "see forklore/local/examples.py"
+
+
+def _names_in(value: Json) -> set[str]:
+    """Return the names of all members in JSON values."""
+    if isinstance(value, dict):
+        return {*value, *(name for held in value.values() for name in _names_in(held))}
+    return {name for held in value for name in _names_in(held)} if isinstance(value, list) else set()

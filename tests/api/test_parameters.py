@@ -1,0 +1,158 @@
+"""A parameter of a query that an operation takes is used and known wherever it has to be.
+
+A new parameter needs a line only if its schema leads to no good value (TEXTS in samples.py), or if it
+is left out on purpose; then the reason stands here.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from forklore.api import operations
+from forklore.api.operation import Operation
+from forklore.aws.http import read_query
+from tests.api import reference
+from tests.api.samples import AUDITED, LISTS, PAGING, filters_of, value_of
+from tests.aws.world import (
+    NOTED,
+    ROOT,
+    SAID,
+    Ask,
+    World,
+    append,
+    conversation_id,
+    create,
+    offer,
+    share,
+)
+from tests.functions.story import read_event
+from tools.harness.gateway import Answer, Gateway, table_on_moto
+
+BY_NAME = {operation.name: operation for operation in operations.ALL}
+OWN_CURSORS = [one for one in LISTS if "beforeCursor" not in one.query_names]
+"""The lists whose cursors are places of theirs; a cursor of entries is an entry, whatever the filters."""
+FILTERS = [(operation, name) for operation in LISTS for name in filters_of(operation)]
+
+BESIDE: Mapping[str, dict[str, str]] = {"epoch": {"channel": "context"}, "tail": {"limit": "1"}}
+"""What a filter needs beside it to have an effect."""
+WITHOUT_AUDITOR = {"checkHealth", "listTransfers", "getTransfer"}
+"""What a user may read and an auditor may not."""
+NOT_OF_AUDITORS = {
+    ("listConversations", "query"): "an auditor finds conversations by their users",
+    ("listEntries", "epoch"): "an auditor sees all epochs",
+}
+NOT_IN_EVENTS = {
+    "epoch": "it goes with channel=context alone",
+    "upToEntryId": "the service makes the entry's id",
+    "allForks": "the sample shows one conversation",
+    "forks": "another spelling of allForks",
+}
+"""The filters that no sample event has, and why."""
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """A world in which every filter leaves something out, and leaves two pages of each list with cursors."""
+    with table_on_moto() as template:
+        world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
+        world.send(append({**NOTED, "epoch": 6}, agent="planner"))
+        for number in (71, 72):
+            child = {**SAID, "startedByConversationId": ROOT}
+            world.send(append(child, to=conversation_id(number)))
+            own, other = conversation_id(number + 10), conversation_id(number + 20)
+            world.send(create({"id": own, "title": "one of Ann"}))
+            world.send(create({"id": other}, user="bob"))
+            for of, user, heir in ((own, "ann", "will"), (other, "bob", "ann")):
+                world.send(share({"userId": heir, "accessLevel": "reader"}, of=of, user=user))
+                offered = offer({"conversationId": of, "newOwnerUserId": heir}, user=user)
+                assert world.send(offered).status == 201
+        yield world
+
+
+def ask_page(world: World, operation: Operation, query: Mapping[str, Any]) -> Answer:
+    spelled = {name: str(value).lower() if value is True else value for name, value in query.items()}
+    path = operation.path.replace("{conversationId}", ROOT)
+    user = "aude" if operation.role else "ann"
+    agent = None if operation.role else "planner"
+    return world.send(Ask("GET", path, query=urlencode(world.named(spelled)), user=user, agent=agent))
+
+
+@pytest.mark.parametrize(("operation", "name"), FILTERS, ids=lambda one: getattr(one, "name", one))
+def test_a_filter_changes_what_is_listed(world: World, operation: Operation, name: str) -> None:
+    plain = {"limit": "200"} | BESIDE.get(name, {})
+    values = filters_of(operation)[name] or [value_of(name, [])]
+    answers = [ask_page(world, operation, plain | {name: value}) for value in values]
+
+    assert {answer.status for answer in answers} == {200}, [answer.text for answer in answers]
+    everything = ask_page(world, operation, plain).json
+    assert any(answer.json != everything for answer in answers), f"{name} is taken and changes nothing"
+
+
+@pytest.mark.parametrize("operation", OWN_CURSORS, ids=lambda operation: operation.name)
+def test_a_cursor_fits_only_the_filters_that_it_was_made_with(world: World, operation: Operation) -> None:
+    """Every filter is a part of what the cursor belongs to."""
+    filters = {name: value_of(name, words) for name, words in filters_of(operation).items()}
+    for plain in ({}, filters):
+        cursor = ask_page(world, operation, {**plain, "limit": "1"}).json["afterCursor"]
+        assert cursor, "the list has a second page"
+        page = {"limit": "1", "afterCursor": cursor}
+        assert ask_page(world, operation, plain | page).status == 200
+        for name, value in filters.items():
+            other = {n: plain[n] for n in plain if n != name} if plain else {name: value}
+            refused = ask_page(world, operation, other | page)
+            assert (refused.status, refused.code) == (400, "invalid_cursor"), name
+
+
+def test_the_lists_are_found() -> None:
+    assert {one.name for one in OWN_CURSORS} >= {"listConversations", "listTransfers", "listForks"}
+    assert {one.name for one in LISTS} - {one.name for one in OWN_CURSORS} == {
+        "listEntries",
+        "adminListEntries",
+    }
+    assert {("listConversations", "mode"), ("adminListConversations", "userId")} <= {
+        (one.name, name) for one, name in FILTERS
+    }
+
+
+def test_an_auditor_can_read_all_that_a_user_can_with_the_same_parameters() -> None:
+    own = [one for one in operations.ALL if one.method == "GET" and one.role is None]
+    twins = {one.name: BY_NAME.get(f"admin{one.name[0].upper()}{one.name[1:]}") for one in own}
+    missing = {
+        (one.name, name)
+        for one in own
+        if (twin := twins[one.name])
+        for name in one.query_names - twin.query_names
+    }
+
+    assert {name for name, twin in twins.items() if twin is None} == WITHOUT_AUDITOR
+    assert missing == set(NOT_OF_AUDITORS)
+
+
+@pytest.mark.parametrize("operation", LISTS, ids=lambda operation: operation.name)
+def test_the_sample_event_of_a_list_has_every_filter(operation: Operation) -> None:
+    query = read_query(read_event(operation.name)["rawQueryString"])
+
+    assert set(filters_of(operation)) - set(query) <= set(NOT_IN_EVENTS), "see events/"
+
+
+@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+def test_the_reference_names_every_operation_and_every_parameter(operation: Operation) -> None:
+    """What an auditor's list shares with a user's may be named with the user's."""
+    own = operation.name.removeprefix("admin")
+    said = reference.said_of(operation.name) + reference.said_of(own[0].lower() + own[1:])
+
+    assert operation.query_names - PAGING <= reference.names_in(said), "see docs/api.md"
+    path = operation.path.removeprefix("/v1").replace("/conversations/{conversationId}", "…")
+    row = rf"\| `{operation.name}` \| `{operation.method} {re.escape(path)}(\?\w+=)?` \|"
+    assert re.search(row, reference.sections()[reference.TABLE])
+
+
+def test_the_exceptions_are_those_of_parameters_that_there_are() -> None:
+    names = {name for _, name in FILTERS}
+
+    assert names >= set(BESIDE) | set(NOT_IN_EVENTS)
+    assert all(name in BY_NAME[of].query_names for of, name in NOT_OF_AUDITORS)
+    assert {name for one in operations.ALL for name in one.query_names} >= PAGING | AUDITED

@@ -1,0 +1,37 @@
+"""Random histories ask with every field and every parameter that an operation takes."""
+
+from random import Random
+
+import pytest
+
+from forklore.api import operations
+from forklore.api.operation import Operation
+from tests.api.samples import PAGING, bodies_of, names_of
+from tests.model.asking import Caller
+from tests.model.history import History
+from tests.model.imagined import Imagined
+
+HISTORIES, STEPS = 50, 60
+USERS = ("ann", "bob", "cat", "dan", "eve")
+ADMINS = (Caller("root", roles=frozenset({"admin", "auditor"})),)
+
+
+@pytest.fixture(scope="module")
+def asked() -> set[tuple[str, str]]:
+    """The names that were sent with each operation. The oracle agrees with itself on all answers."""
+    found: set[tuple[str, str]] = set()
+    for seed in range(HISTORIES):
+        service, random = Imagined(Random(seed)), Random(seed)
+        History([service], random, users=USERS, admins=ADMINS, is_alone=True).run(STEPS)
+        found |= service.asked
+    return found
+
+
+@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+def test_random_histories_ask_with_all_that_an_operation_takes(
+    asked: set[tuple[str, str]], operation: Operation
+) -> None:
+    taken = {*operation.query_names, *(name for body in bodies_of(operation) for name in names_of(body))}
+    sent = {name for of, name in asked if of == operation.name}
+
+    assert taken - PAGING <= sent, "see tests/model/choices.py and history.py"
