@@ -122,7 +122,7 @@ deploy-emulated: build-here $(VENV)/ready $(if $(RUNTIME_PYTHON),$(EMULATOR)/loc
 		$(python) -m pytest tests/deployment/test_emulated.py
 
 sam-local: build-here $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
-	$(python) -m forklore.local.sam_local env.local.json
+	$(python) -m tools.deployment.sam_local env.local.json
 	$(offline) local start-api --template "$(here)/template.yaml" --port "$${PORT:-3000}" --env-vars env.local.json \
 		--add-host "host.docker.internal:$${HOST_GATEWAY:-host-gateway}" --warm-containers LAZY \
 		--parameter-overrides Architecture="$(machine)" $(ARGUMENTS)

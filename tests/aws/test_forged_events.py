@@ -7,9 +7,9 @@ import pytest
 
 from forklore.credentials.kept_keys import RETRY_SECONDS
 from forklore.local.payload import API_ID
-from forklore.local.template import read_template
 from tests.aws.gateway import PROJECT, Gateway, stored
 from tests.aws.world import CONVERSATIONS, ROOT, World
+from tools.deployment.template import read_template
 
 FUNCTIONS = [f for f in read_template(PROJECT / "template.yaml").functions if f.routes]
 

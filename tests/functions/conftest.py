@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from forklore.local.template import read_template
 from tests.aws.direct import Direct
 from tests.aws.gateway import PROJECT, Answer, Gateway, table_on_moto
 from tests.functions.story import tell
+from tools.deployment.template import read_template
 
 
 @pytest.fixture(scope="package")

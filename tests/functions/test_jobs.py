@@ -14,14 +14,15 @@ from forklore.aws.wiring import open_queue, open_table
 from forklore.domain import ids, keys
 from forklore.errors import UnavailableError
 from forklore.local.background import open_queues
+from forklore.local.deployment import Function
 from forklore.local.invocation import HandlerError, LambdaContext, invoke, load_handler
-from forklore.local.template import Function, read_template
 from forklore.storage import items
 from forklore.storage.clock import system_ms
 from forklore.usecases import transfers
 from tests.aws.gateway import PROJECT, Gateway
 from tests.functions.story import read_event
 from tests.support.lines import Lines, faults, metrics_of
+from tools.deployment.template import read_template
 
 TEMPLATE = read_template(PROJECT / "template.yaml")
 SAMPLE = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"

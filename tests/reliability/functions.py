@@ -6,16 +6,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
+from forklore.local.deployment import Deployment
 from forklore.local.embedded import open_database
-from forklore.local.template import Template, read_template
 from tests.aws.gateway import opened_anew
 from tests.support.tables import Store
+from tools.deployment.template import read_template
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
 
 @contextmanager
-def functions_on(store: Store, **variables: str) -> Iterator[Template]:
+def functions_on(store: Store, **variables: str) -> Iterator[Deployment]:
     """Give the handlers of this process the store for their table; yields the template that names them.
 
     variables: of their environment.
@@ -24,6 +25,6 @@ def functions_on(store: Store, **variables: str) -> Iterator[Template]:
     template = read_template(TEMPLATE)
     environment = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint, "FORKLORE_TABLE": store.name, **variables}
     with mock.patch.dict(os.environ, environment):
-        open_database(template.table)
+        open_database()
         with opened_anew():
             yield template

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -27,14 +26,14 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation
 from forklore.errors import ForkloreError
-from forklore.local import embedded, template
-from forklore.storage import items
+from forklore.local import embedded
+from forklore.storage import items, schema
 from forklore.storage.clock import Clock, system_ms
 from forklore.storage.connection import CONNECTIONS_MAX, Connection, Deadline, Item, make_client
 from forklore.storage.table import Table
 
 NAME = "forklore"
-DEFINITION = template.read_template(Path(__file__).parents[2] / "template.yaml").table
+DEFINITION = schema.TABLE
 DAY_S = 24 * 3600
 BATCH_ITEMS_MAX = 25
 

@@ -55,9 +55,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.one:
         from forklore.local import embedded
-        from forklore.local.template import read_template
 
-        embedded.open_database(read_template(ROOT / "template.yaml").table, faster=not options.plain)
+        embedded.open_database(faster=not options.plain)
         print(*measure(options.trees))
         return
     seconds = []

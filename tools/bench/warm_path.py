@@ -38,9 +38,9 @@ from rich.console import Console
 from rich.progress import track
 
 from forklore.aws.wiring import open_table
+from forklore.local.deployment import Function
 from forklore.local.invocation import LambdaContext, load_handler
 from forklore.local.log import JsonLines
-from forklore.local.template import Function
 from tests.aws.gateway import Gateway, credentials
 from tests.reliability.functions import functions_on
 from tests.support.tables import fresh_store

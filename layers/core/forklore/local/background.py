@@ -10,10 +10,10 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from forklore.local.deployment import Deployment, Function, Polled, Queue
 from forklore.local.embedded import ENDPOINT, start_moto
 from forklore.local.invocation import EventTooLargeError, HandlerError, invoke, load_handler
 from forklore.local.log import frames, log
-from forklore.local.template import Function, Polled, Queue, Template
 
 POLL_SECONDS = 1.0
 """How long a queue that was empty is left alone: the service's own long polling would keep moto busy."""
@@ -21,21 +21,21 @@ STOP_SECONDS = 0.5
 BATCH_SIZE_MAX = 10
 
 
-def open_queues(template: Template) -> dict[str, str]:
-    """Make the template's queues and set the variables that name them; return their URLs by logical id.
+def open_queues(deployment: Deployment) -> dict[str, str]:
+    """Make the deployment's queues and set the variables that hold their URLs; return the URLs by name.
 
     `open_database` has been called: it starts the moto that this needs, unless the store is elsewhere.
     """
-    if not template.queues:
+    if not deployment.queues:
         return {}
     if ENDPOINT in os.environ:
         start_moto()
     client: Any = boto3.client("sqs")
     urls: dict[str, str] = {}
-    for queue in sorted(template.queues, key=lambda queue: queue.dead_letters is not None):
+    for queue in sorted(deployment.queues, key=lambda queue: queue.dead_letters is not None):
         attributes = {"VisibilityTimeout": str(queue.visible_after_seconds)} | _redrive(client, queue, urls)
         urls[queue.name] = client.create_queue(QueueName=queue.name, Attributes=attributes)["QueueUrl"]
-    os.environ |= {variable: urls[name] for variable, name in template.environment.items()}
+    os.environ |= {variable: urls[name] for variable, name in deployment.environment.items()}
     return urls
 
 
@@ -52,7 +52,7 @@ def _redrive(client: Any, queue: Queue, urls: Mapping[str, str]) -> dict[str, st
 class Background:
     """Polls the queues and keeps the schedules of `functions`, each in a thread of its own.
 
-    urls: of the queues, by logical id. A schedule's first call comes when its time has passed once.
+    urls: of the queues, by name. A schedule's first call comes when its time has passed once.
     """
 
     def __init__(

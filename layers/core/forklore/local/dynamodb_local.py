@@ -10,10 +10,11 @@ import tempfile
 from pathlib import Path
 from shutil import which
 
+from forklore.local import places
 from forklore.local.engine import EngineMissingError, gist
 
 VERSION = "2.6.1"
-CACHE = Path(__file__).parents[4] / ".cache" / "dynamodb-local"
+CACHE = places.cache() / "dynamodb-local"
 FETCH_SECONDS_MAX = 300.0
 
 COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"

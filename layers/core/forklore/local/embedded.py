@@ -19,6 +19,7 @@ from moto.dynamodb.responses import DynamoHandler
 
 from forklore.local.moto_speed import speed_up_moto
 from forklore.local.payload import API_ID
+from forklore.storage import schema
 
 ENDPOINT = "FORKLORE_DYNAMODB_ENDPOINT"
 TABLE = "FORKLORE_TABLE"
@@ -30,7 +31,7 @@ class DatabaseError(Exception):
     """The DynamoDB at the endpoint does not answer, or not as one; the text is a line for people."""
 
 
-def open_database(table: Mapping[str, Any], *, faster: bool = True) -> MockAWS | None:
+def open_database(table: Mapping[str, Any] = schema.TABLE, *, faster: bool = True) -> MockAWS | None:
     """Set the environment that the handlers read, start the database, make the table if it is missing.
 
     table: the arguments of create_table, less the name. faster: False for moto as it comes.

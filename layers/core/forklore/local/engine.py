@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO
 
 import boto3
@@ -16,8 +15,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from forklore.local.listening import ServerDidNotStartError, ServerEndedError
+from forklore.local.places import PACKAGES
 
-PROJECT = Path(__file__).parents[4]
 START_SECONDS_MAX = 180.0
 STOP_SECONDS_MAX = 15.0
 
@@ -45,7 +44,7 @@ def served(
     with tempfile.TemporaryFile("w+") as output:
         guard = subprocess.Popen(  # nosec B603 # an engine
             [sys.executable, "-m", "forklore.local.guard", *command, str(port)],
-            cwd=PROJECT,
+            cwd=PACKAGES,  # where `-m` finds forklore
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,

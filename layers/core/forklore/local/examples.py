@@ -2,7 +2,7 @@
 
 import json
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from pydantic import BaseModel
@@ -10,7 +10,6 @@ from pydantic import BaseModel
 from forklore.api import results
 from forklore.api.operation import Operation
 
-EVENTS = Path(__file__).parents[4] / "events"
 REQUEST_ID = "8f14e45f-ceea-4e7f-9c1d-2b7f0e6a3d18"
 
 Json = dict[str, Any]
@@ -114,7 +113,8 @@ what may be left out would narrow a list, or refuse a request that has no reason
 @cache
 def event_of(name: str) -> Json:
     """Return the sample event of an operation."""
-    event: Json = json.loads((EVENTS / f"{name}.json").read_text(encoding="utf-8"))
+    text = (files("forklore.local") / "events" / f"{name}.json").read_text(encoding="utf-8")
+    event: Json = json.loads(text)
     return event
 
 

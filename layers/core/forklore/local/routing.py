@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from forklore.local.template import ANY, Function, Route
+from forklore.local.deployment import ANY, Function, Route
 
 _BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 

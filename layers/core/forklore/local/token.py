@@ -24,8 +24,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from forklore.domain.users import is_user_id
+from forklore.local import places
 
-KEY_FILE = Path(__file__).parents[4] / ".cache" / "development-issuer.pem"
+KEY_FILE = places.cache() / "development-issuer.pem"
 ISSUER, AUDIENCE, CHILD, ALGORITHM = "https://development.invalid", "forklore", "development", "ES256"
 """No issuer on the internet can have this name (RFC 2606)."""
 HOURS = 12.0
@@ -38,7 +39,7 @@ def development_key(file: Path = KEY_FILE) -> ec.EllipticCurvePrivateKey:
     """
     if not file.exists():
         made = ec.generate_private_key(ec.SECP256R1())
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
             out.write(made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     key = load_pem_private_key(file.read_bytes(), None)
