@@ -14,7 +14,7 @@ import yaml
 from forklore.local.deployment import DEFAULT_ROUTE, Deployment, Function, Polled, Queue, Route
 
 LAMBDA_DEFAULTS = {"Timeout": 3, "MemorySize": 128, "Events": {}}
-TABLE_PROPERTIES = (  # what else the template says of a table is for after creation, or for AWS alone
+TABLE_PROPERTIES = (  # the table's other properties are set after creation, or only in AWS
     "AttributeDefinitions",
     "KeySchema",
     "LocalSecondaryIndexes",
@@ -35,8 +35,8 @@ def load(path: Path) -> dict[str, Any]:
 def read_template(path: Path) -> Deployment:
     """Return what the SAM template at `path` says.
 
-    Raises OSError if it cannot be read, ValueError if it has not exactly one table, or a route that leads to
-    no function, or a schedule that is no rate.
+    Raises OSError if the file cannot be read; ValueError if it does not have exactly one table, or has a
+    route that leads to no function, or a schedule that is no rate.
     """
     document = load(path)
     resources = document["Resources"]
@@ -63,7 +63,7 @@ def _of_type(resources: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any
 
 
 def _function(name: str, properties: Mapping[str, Any], routes: Sequence[Route]) -> Function:
-    """`functions/entries/` and `app.handler` are imported as `functions.entries.app`, attribute `handler`."""
+    """Return a function. `functions/entries/` with `app.handler` is the module `functions.entries.app`."""
     file, _, attribute = properties["Handler"].rpartition(".")
     events: dict[str, list[dict[str, Any]]] = {}
     for event in properties["Events"].values():
@@ -109,7 +109,7 @@ def _seconds(schedule: str) -> int:
 
 
 def _routes(resources: Mapping[str, Any]) -> dict[str, list[Route]]:
-    """Return the routes by the logical id of the function that each leads to, in the order of the file."""
+    """Return the routes of each function, by the function's logical id, in the order of the file."""
     integrations = _of_type(resources, "AWS::ApiGatewayV2::Integration")
     functions = _of_type(resources, "AWS::Serverless::Function")
     routes: dict[str, list[Route]] = {}
@@ -134,7 +134,8 @@ def _route(key: str) -> Route:
 def _named_in(text: Any) -> str:
     """Return the resource that `!Sub text` names, such as X in `integrations/${X}` or `…/${X.Arn}/…`.
 
-    Pseudo parameters such as `${AWS::Region}` are no resources. Empty: there is none, or it is no `!Sub`.
+    Pseudo parameters such as `${AWS::Region}` are no resources. The result is empty if `!Sub` names none,
+    or if the value is no `!Sub`.
     """
     named = re.findall(r"\$\{(\w+)(?:\.\w+)?\}", text["Fn::Sub"] if isinstance(text, dict) else "")
     return named[-1] if named else ""

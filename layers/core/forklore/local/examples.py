@@ -104,10 +104,13 @@ ANSWERS: dict[type[BaseModel], Json] = {
     results.Transfer: _TRANSFER,
     results.TransferPage: {"data": [_TRANSFER], "afterCursor": None},
 }
-"""An answer for each model of one."""
+"""An example of each answer model."""
 IN_PATHS = {"conversationId": _ID, "userId": _MEMBER_ID, "transferId": _TRANSFER_ID}
-"""A value for each parameter of a path. Nothing else of a request but its body is filled in for a reader:
-what may be left out would narrow a list, or refuse a request that has no reason to be refused."""
+"""A value for each parameter of a path.
+
+Only these and bodies have examples: an example of an optional parameter would narrow a list or make a
+good request fail.
+"""
 
 
 @cache

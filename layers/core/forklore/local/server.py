@@ -29,7 +29,7 @@ from forklore.local.reference import with_reference
 EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
 STOP_WITHIN_SECONDS = 3  # for requests that are still running
 KEEP_ALIVE_SECONDS = 75
-"""Longer than clients keep an idle connection, so that nothing is sent to a closed one."""
+"""Longer than clients keep an idle connection, so that no request meets a closed one."""
 BANNER = """\
 forklore listens on {url}
 the API reference is at {url}/docs
@@ -71,7 +71,7 @@ def _serve(served: Deployment, arguments: argparse.Namespace, stack: contextlib.
         return 1
     gateway = Gateway(served.functions, authorize=authorizer, explain=hinted, verbose=arguments.verbose)
     server = uvicorn.Server(_configuration(gateway))
-    _on_signal(server.handle_exit)  # uvicorn raises the signal again when it has stopped: still no traceback
+    _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end, without a traceback
     background = Background(served.functions, urls)
     print(BANNER.format(url=_url(listener), store=store), flush=True)
     background.start()
@@ -88,9 +88,9 @@ def _stop_after(database_ended: threading.Event, server: uvicorn.Server) -> None
 
 
 def _store(data: Path | None, stack: contextlib.ExitStack, *, on_end: Callable[[], None]) -> str:
-    """Start the database that keeps `data`, if that is asked for; return what the banner says of the store.
+    """Start the database that keeps `data`, if there is one; return what the banner says of the store.
 
-    on_end: called if that database ends by itself.
+    on_end: called if the database ends by itself.
     Raises DataError, and ValueError if two stores are named.
     """
     endpoint = os.environ.get(ENDPOINT)
@@ -137,7 +137,7 @@ def _on_signal(handler: Any) -> None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Raises OSError with a line for people."""
+    """Return a listening socket. Raises OSError with a text for people."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family)
@@ -149,7 +149,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _url(listener: socket.socket) -> str:
-    """Return where a browser on this machine finds the server."""
+    """Return the address for a browser on this machine."""
     host, port = listener.getsockname()[:2]
     host = {EVERYWHERE: "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
