@@ -1,7 +1,13 @@
-# Everything runs in environments of its own, made with Python 3.11 or newer and pip alone: one for forklore and its
-# tests, a small one for the local server and the demo, one for AWS SAM and one for the checks of what is deployed, as
-# these two pin what the first has in other versions; and, with the functions' own version of Python, one for what AWS
-# puts around a function. Each is made anew when its lock changes. Paths are relative, so that a checkout may stand in a folder with spaces in its name.
+# Everything runs in environments of its own. Each is made with pip alone from a lock in requirements/,
+# and is made again when the lock changes:
+#   .venv      forklore and its tests                   Python 3.11 or newer
+#   .run       the local server and the demo            Python 3.11 or newer
+#   .sam       AWS SAM                                  Python 3.11 or newer
+#   .checks    the checks of what is deployed           Python 3.11 or newer
+#   .runtime   what AWS puts around a function          the functions' Python
+#   .emulator  an emulator of CloudFormation            the functions' Python
+# .sam, .checks and .emulator need other versions of the packages that .venv has, so they cannot be one.
+# Paths are relative, so a checkout may be in a folder whose name has spaces.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -10,26 +16,27 @@ SAM ?= .sam
 CHECKS ?= .checks
 RUNTIME ?= .runtime
 EMULATOR ?= .emulator
-# The functions' version of Python, for the tests that run what is built: on the PATH, or pyenv's. Without it they say so.
+# The functions' version of Python, from the PATH or from pyenv. The tests of what is built need it, and
+# say so when it is missing.
 RUNTIME_PYTHON ?= $(firstword $(foreach one,python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python3.13),\
 	$(shell "$(one)" -c 'print("$(one)")' 2>/dev/null)))
 FILE ?= examples/trees.jsonl
-# Which deployment: each stage is a stack of its own, with parameters of its own in samconfig.toml.
+# Which deployment. Each stage is a stack of its own and has its own parameters in samconfig.toml.
 STAGE ?= default
-# What the functions are built for: what the stage's last deployment was told, or arm64.
+# The processor to build for: the one of the stage's last deployment, or arm64.
 ARCHITECTURE ?= $(or $(call kept,Architecture),arm64)
 
 python := "$(VENV)/bin/python"
 run := "$(RUN)/bin/python"
 pip := -m pip --quiet --disable-pip-version-check
 install := $(pip) install --no-deps --require-hashes
-# SAM needs a region even where it asks AWS nothing, and calls home unless told not to. Its `python3` is for our own
-# Makefiles of what it builds.
+# SAM needs a region even for commands that do not call AWS, and sends usage data unless this is turned
+# off. SAM's own `python3` runs the Makefiles of the layer and of the authorizer.
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
 sam = PATH="$(abspath $(SAM))/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 offline = AWS_DEFAULT_REGION="$(region)" $(sam)
 kept = $(shell "$(SAM)/bin/python" -m tools.deployment.samconfig "$(STAGE)" $(1) 2>/dev/null)
-# What is tried here runs here: it is built for this machine, and apart from what is deployed.
+# What the tests run is built for this machine, in another folder than what is deployed.
 machine := $(subst aarch64,arm64,$(shell uname -m))
 here := .aws-sam/here/build
 runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
@@ -37,7 +44,9 @@ in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(R
 pytest := $(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 reliability := tests/reliability
 random := tests/http tests/aws/test_fuzz.py tests/local/test_schemathesis.py
-compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11
+compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
+	$(UPGRADE)
+locks := requirements
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment deploy-emulated sam-local deploy lock clean
@@ -79,11 +88,12 @@ fix: $(VENV)/ready ## format, and mend what the linter can
 	$(python) -m ruff check --fix-only
 	$(python) -m ruff format
 
-# $(call byte-code,FOLDER,PLACE): compile what is in the folder, and in Lambda lies at the place. Lambda takes it as it
-# is, and could keep none of its own (docs/decisions/0012). SAM's own cache is for all Pythons, so this is outside it.
+# $(call byte-code,FOLDER,PLACE): compile the code in FOLDER, which Lambda has at PLACE. Lambda uses this
+# byte-code and cannot keep any that it compiles itself (docs/decisions/0012). SAM's cache serves every
+# version of Python, so the byte-code is not in it.
 byte-code = PYTHONHASHSEED=0 "$(RUNTIME_PYTHON)" -m compileall -q -f --invalidation-mode unchecked-hash -s "$(1)" -p "$(2)" "$(1)"
 
-# $(call build-for,ARCHITECTURE,FOLDER): what SAM says only matters when it fails.
+# $(call build-for,ARCHITECTURE,FOLDER): build. SAM's output is shown only when it fails.
 define build-for
 	@echo "Building for $(1); this takes about half a minute, once."
 	@log=$$(mktemp) && { FORKLORE_ARCHITECTURE="$(1)" $(offline) build --build-dir "$(2)/build" --cache-dir "$(2)/cache" \
@@ -107,7 +117,7 @@ size: build-here $(VENV)/ready $(runtime) ## print how large each part of the de
 validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormation and SAM
 	$(offline) validate --lint
 
-# checkov is started as a module: its script has no place for a folder with a space in its name.
+# checkov is started as a module, because its script fails in a folder whose name has a space.
 test-deployment: validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
 	"$(CHECKS)/bin/python" -m checkov.main --config-file .checkov.yaml
 	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions tools/deployment
@@ -122,7 +132,7 @@ deploy-emulated: build-here $(VENV)/ready $(if $(RUNTIME_PYTHON),$(EMULATOR)/loc
 		$(python) -m pytest tests/deployment/test_emulated.py
 
 sam-local: build-here $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
-	$(python) -m forklore.local.sam_local env.local.json
+	$(python) -m tools.deployment.sam_local env.local.json
 	$(offline) local start-api --template "$(here)/template.yaml" --port "$${PORT:-3000}" --env-vars env.local.json \
 		--add-host "host.docker.internal:$${HOST_GATEWAY:-host-gateway}" --warm-containers LAZY \
 		--parameter-overrides Architecture="$(machine)" $(ARGUMENTS)
@@ -137,35 +147,33 @@ deploy: build ## deploy to AWS; asks for everything the first time, or with ASK=
 		--stack-name "$(if $(filter-out default,$(STAGE)),forklore-$(STAGE),forklore)" \
 		--parameter-overrides Architecture="$(ARCHITECTURE)")
 
-lock: ## pin everything anew from pyproject.toml and the requirements*.in; needs uv
+lock: ## write all locks from pyproject.toml and the two requirements.in; needs uv; UPGRADE=--upgrade takes newer versions
 	@command -v uv >/dev/null || { echo "make lock needs uv on the PATH" >&2; exit 1; }
 	$(compile) layers/core/requirements.in -o layers/core/requirements.txt
 	$(compile) functions/authorizer/requirements.in -o functions/authorizer/requirements.txt
-	$(compile) pyproject.toml --extra dev -c layers/core/requirements.txt -c functions/authorizer/requirements.txt \
-		-o requirements-dev.txt
-	$(compile) pyproject.toml --extra run -c requirements-dev.txt -o requirements-run.txt
-	$(compile) requirements-sam.in -o requirements-sam.txt
-	$(compile) requirements-checks.in -o requirements-checks.txt
-	$(compile) requirements-runtime.in -o requirements-runtime.txt
-	$(compile) requirements-emulator.in -o requirements-emulator.txt
+	$(compile) pyproject.toml --all-extras --group dev -c layers/core/requirements.txt \
+		-c functions/authorizer/requirements.txt -o $(locks)/dev.txt
+	$(compile) pyproject.toml --extra local --group run -c $(locks)/dev.txt -o $(locks)/run.txt
+	for group in sam checks runtime emulator; do \
+		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
 	rm -rf "$(VENV)" "$(RUN)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Two steps: another line of pyproject.toml need not cost what a new lock does.
+# These are two steps, so a change of pyproject.toml does not make the environment again.
 $(VENV)/ready $(RUN)/ready: %/ready: %/locked pyproject.toml
 	@"$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
 	@touch "$@"
 
-$(VENV)/locked: requirements-dev.txt
-$(RUN)/locked: requirements-run.txt
+$(VENV)/locked: $(locks)/dev.txt
+$(RUN)/locked: $(locks)/run.txt
 $(RUN)/locked: install += --no-compile
-$(SAM)/locked: requirements-sam.txt
-$(CHECKS)/locked: requirements-checks.txt
-$(RUNTIME)/locked: requirements-runtime.txt
-$(EMULATOR)/locked: requirements-emulator.txt
+$(SAM)/locked: $(locks)/sam.txt
+$(CHECKS)/locked: $(locks)/checks.txt
+$(RUNTIME)/locked: $(locks)/runtime.txt
+$(EMULATOR)/locked: $(locks)/emulator.txt
 $(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
 
 $(VENV)/locked $(RUN)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:

@@ -1,6 +1,11 @@
-"""Imports point inward: functions → aws → api → usecases → storage → domain → errors, standard library.
+"""Imports point inward, and importing a module does nothing but define names.
 
-And importing a module does nothing but define names.
+    functions → aws → api → usecases → storage → domain → errors, standard library
+    cli, adapters → client → (in its in-process transport only) the core
+    local → aws, api
+
+The core is what Lambda runs. It never imports the client, the adapters, the command line or the local
+server.
 """
 
 import ast
@@ -41,16 +46,33 @@ ROOMS["forklore.credentials.issuer_keys"] = ROOMS["forklore.credentials"] | {"jw
 ROOMS["forklore.credentials.tokens"] = ROOMS["forklore.credentials"] | {"jwt"}
 ROOMS["functions.authorizer"] = {"forklore.credentials"}
 
-# What Lambda does not run: the check of a table, and the local server, which each need packages of their own.
+# What Lambda does not run. Each of these rooms needs packages that one of the extras installs.
+ROOMS["forklore.extras"] = set()
 ROOMS["forklore.fsck"] = {
-    *("forklore.fsck", "forklore.storage", "forklore.domain", "forklore.errors"),
+    *("forklore.fsck", "forklore.storage", "forklore.domain", "forklore.errors", "forklore.extras"),
     *("botocore", "rich"),
 }
 ROOMS["forklore.local"] = {
-    *("forklore", "forklore.local", "forklore.aws", "forklore.api", "forklore.credentials"),
-    *("forklore.domain", "forklore.errors"),
-    *("boto3", "botocore", "cryptography", "jwt", "moto", "pydantic", "uvicorn", "werkzeug", "yaml"),
+    *("forklore.local", "forklore.aws", "forklore.api", "forklore.credentials"),
+    *("forklore.storage.schema", "forklore.domain", "forklore.errors", "forklore.extras"),
+    *("boto3", "botocore", "cryptography", "jwt", "moto", "pydantic", "uvicorn", "werkzeug"),
 }
+ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "botocore", "httpx"}
+ROOMS["forklore.client.in_process"] = ROOMS["forklore.client"] | {
+    *("forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"),
+}
+ROOMS["forklore.adapters"] = {"forklore.adapters", "forklore.client", "forklore.extras"}
+ROOMS["forklore.cli"] = {
+    *("forklore.cli", "forklore.client", "forklore.fsck", "forklore.extras"),
+    "rich",
+}
+
+CORE = {
+    *("forklore.errors", "forklore.domain", "forklore.storage", "forklore.usecases"),
+    *("forklore.api", "forklore.aws", "forklore.credentials"),
+}
+"""What Lambda runs."""
+AROUND_THE_CORE = {"forklore.client", "forklore.adapters", "forklore.cli", "forklore.local", "forklore.fsck"}
 
 # Of the standard library, what only one module of the credentials uses.
 NETWORK, FETCHES = {"http", "socket", "ssl", "urllib"}, "forklore.credentials.fetching"
@@ -180,6 +202,34 @@ def test_every_import_points_inward() -> None:
         ("forklore.aws.wiring", "def late():\n    import tools.bench", "tools.bench"),
         ("forklore.usecases.lists", "from forklore.local import cors", "forklore.local.cors"),
         ("forklore.aws.wiring", "import tests.conftest", "tests.conftest"),
+        ("forklore.domain.keys", "from forklore.client import http", "forklore.client.http"),
+        ("forklore.storage.table", "from forklore.cli import main", "forklore.cli.main"),
+        ("forklore.usecases.forks", "import forklore.adapters.memory", "forklore.adapters.memory"),
+        ("forklore.api.requests", "from forklore.client import http", "forklore.client.http"),
+        ("forklore.aws.handlers", "from forklore.local import functions", "forklore.local.functions"),
+        ("forklore.aws.handlers", "from forklore.extras import from_extra", "forklore.extras.from_extra"),
+        ("forklore.credentials.tokens", "from forklore.cli import main", "forklore.cli.main"),
+        ("forklore.client.http", "from forklore.domain import ids", "forklore.domain.ids"),
+        ("forklore.client.http", "from forklore.api import requests", "forklore.api.requests"),
+        (
+            "forklore.client.http",
+            "from forklore.errors import NotFoundError",
+            "forklore.errors.NotFoundError",
+        ),
+        ("forklore.client.http", "from forklore.adapters import memory", "forklore.adapters.memory"),
+        ("forklore.client.in_process", "from forklore.aws import wiring", "forklore.aws.wiring"),
+        ("forklore.client.in_process", "from forklore.local import server", "forklore.local.server"),
+        ("forklore.adapters.memory", "from forklore.domain import ids", "forklore.domain.ids"),
+        ("forklore.adapters.memory", "from forklore.api import operations", "forklore.api.operations"),
+        ("forklore.adapters.memory", "from forklore.cli import main", "forklore.cli.main"),
+        ("forklore.cli.main", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
+        ("forklore.cli.main", "from forklore.usecases import entries", "forklore.usecases.entries"),
+        ("forklore.cli.main", "from forklore.local import server", "forklore.local.server"),
+        ("forklore.local.server", "from forklore.client import http", "forklore.client.http"),
+        ("forklore.local.server", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
+        ("forklore.local.server", "import yaml", "yaml"),
+        ("forklore.fsck.check", "from forklore.client import http", "forklore.client.http"),
+        ("forklore.extras", "from forklore.errors import ForkloreError", "forklore.errors.ForkloreError"),
         ("forklore.aws.http", "from forklore.credentials import roles", "forklore.credentials.roles"),
         ("forklore.credentials.roles", "import jwt", "jwt"),
         ("forklore.credentials.tokens", "from urllib.request import urlopen", "urllib.request.urlopen"),
@@ -210,6 +260,19 @@ def test_a_module_beside_the_rooms_is_named(tmp_path: Path) -> None:
     assert outward(tmp_path) == ["layers/core/forklore/utils.py:1: forklore.utils belongs to no room"]
 
 
+def test_no_room_of_the_core_may_import_what_lies_around_it() -> None:
+    for room, allowed in ROOMS.items():
+        if within(room, CORE | {"functions"}):
+            assert not [name for name in allowed if within(name, AROUND_THE_CORE)], room
+
+
+def test_of_the_client_the_in_process_transport_alone_may_import_the_core() -> None:
+    may = {room for room, allowed in ROOMS.items() if any(within(name, CORE) for name in allowed)}
+
+    assert {room for room in may if within(room, {"forklore.client"})} == {"forklore.client.in_process"}
+    assert not [room for room in may if within(room, {"forklore.adapters", "forklore.cli"})]
+
+
 def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
     for module, source in {
         "forklore.errors": "import json",
@@ -224,6 +287,11 @@ def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
         "forklore.credentials.tokens": "import jwt\nfrom forklore.domain import users",
         "forklore.credentials.fetching": "import http.client\nimport socket\nimport ssl",
         "functions.authorizer.app": "from forklore.credentials import tokens",
+        "forklore.client.http": "import httpx\nfrom forklore.client import transport",
+        "forklore.client.in_process": "from forklore.api import operations",
+        "forklore.adapters.memory": "from forklore.client import http",
+        "forklore.cli.main": "import rich\nfrom forklore.client import http\nimport forklore.fsck",
+        "forklore.local.functions": "from forklore.aws import handlers\nfrom forklore.storage import schema",
     }.items():
         write(tmp_path, module, source)
 

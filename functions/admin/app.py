@@ -1,12 +1,5 @@
 """Administration: everybody's conversations, for auditors and admins."""
 
-from typing import Any
+from forklore.aws.handlers import admin as handler
 
-from forklore.api.operations.admin import OPERATIONS
-from forklore.aws.http import resolver_for
-
-app = resolver_for(OPERATIONS)
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return app.resolve(event, context)
+__all__ = ["handler"]

@@ -1,12 +1,5 @@
 """Create, fork, read, list, change and delete conversations; health; and whatever no route names."""
 
-from typing import Any
+from forklore.aws.handlers import conversations as handler
 
-from forklore.api.operations.conversations import OPERATIONS
-from forklore.aws.http import resolver_for
-
-app = resolver_for(OPERATIONS)
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return app.resolve(event, context)
+__all__ = ["handler"]

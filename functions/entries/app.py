@@ -1,12 +1,5 @@
 """Append entries; sync an agent's context; page through what a conversation sees."""
 
-from typing import Any
+from forklore.aws.handlers import entries as handler
 
-from forklore.api.operations.entries import OPERATIONS
-from forklore.aws.http import resolver_for
-
-app = resolver_for(OPERATIONS)
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return app.resolve(event, context)
+__all__ = ["handler"]

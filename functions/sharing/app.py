@@ -1,12 +1,5 @@
 """Memberships and ownership transfers."""
 
-from typing import Any
+from forklore.aws.handlers import sharing as handler
 
-from forklore.api.operations.sharing import BY_PATH, OPERATIONS
-from forklore.aws.http import resolver_for
-
-app = resolver_for((*OPERATIONS, *BY_PATH))
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return app.resolve(event, context)
+__all__ = ["handler"]

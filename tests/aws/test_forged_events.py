@@ -7,8 +7,8 @@ import pytest
 
 from forklore.credentials.kept_keys import RETRY_SECONDS
 from forklore.local.payload import API_ID
-from forklore.local.template import read_template
 from tests.aws.world import CONVERSATIONS, ROOT, World
+from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Gateway, stored
 
 FUNCTIONS = [f for f in read_template(PROJECT / "template.yaml").functions if f.routes]

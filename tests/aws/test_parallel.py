@@ -14,8 +14,8 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from forklore.api import operations, results
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.aws import http
+from forklore.local.deployment import Function
 from forklore.local.invocation import LambdaContext
-from forklore.local.template import Function
 from tests.aws.world import CONVERSATIONS
 from tools.harness.gateway import Gateway
 

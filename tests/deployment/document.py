@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from forklore.local import template
+from tools.deployment.template import load
 
 PROJECT = Path(__file__).parents[2]
 FUNCTION = "AWS::Serverless::Function"
@@ -26,9 +24,7 @@ class Statement:
 
 def read_document() -> Document:
     """Return the template."""
-    text = (PROJECT / "template.yaml").read_text(encoding="utf-8")
-    document: Document = yaml.load(text, Loader=template._CloudFormationLoader)
-    return document
+    return load(PROJECT / "template.yaml")
 
 
 def of_type(document: Document, kind: str) -> dict[str, Properties]:

@@ -90,13 +90,13 @@ def test_without_the_functions_python_the_last_line_says_what_was_not_tested() -
 def test_what_only_runs_installs_no_test_tools_and_says_first_what_happens(target: str) -> None:
     text = dry_run(target)
 
-    assert "requirements-dev.txt" not in text
-    assert text.index('echo "Installing requirements-run.txt into nowhere/RUN') < text.index("-m venv")
+    assert "requirements/dev.txt" not in text
+    assert text.index('echo "Installing requirements/run.txt into nowhere/RUN') < text.index("-m venv")
     assert text.splitlines()[-1].startswith('"nowhere/RUN/bin/python" -m ')
 
 
 def test_what_runs_is_pinned_as_it_is_tested_and_with_hashes() -> None:
-    run, dev = (pins(f"requirements-{name}.txt") for name in ("run", "dev"))
+    run, dev = (pins(f"requirements/{name}.txt") for name in ("run", "dev"))
 
     assert run.items() < dev.items()
     assert {"moto", "uvicorn", "boto3"} <= run.keys()

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from forklore.local.template import read_template
 from tests.aws.direct import Direct
 from tests.functions.story import tell
+from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Answer, Gateway, table_on_moto
 
 

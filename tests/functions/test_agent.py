@@ -3,11 +3,10 @@
 from typing import Any
 
 import pytest
-import yaml
 
-from forklore.local.template import _CloudFormationLoader, read_template
 from tests.aws.direct import AGENT, Direct
 from tests.functions.story import DIRECT, read_event
+from tools.deployment.template import load, read_template
 from tools.harness.gateway import PROJECT, Gateway
 
 
@@ -31,8 +30,7 @@ def test_a_sample_event_appends_an_entry_once(direct: Direct, name: str) -> None
 @pytest.mark.failure("forged-event")
 def test_the_function_has_no_route_and_keeps_what_fails(direct: Direct) -> None:
     """Direct invocation has its own function."""
-    text = (PROJECT / "template.yaml").read_text()
-    resources: dict[str, Any] = yaml.load(text, Loader=_CloudFormationLoader)["Resources"]
+    resources: dict[str, Any] = load(PROJECT / "template.yaml")["Resources"]
     [properties] = [
         resources[f.name]["Properties"]
         for f in read_template(PROJECT / "template.yaml").functions

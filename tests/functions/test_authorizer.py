@@ -62,7 +62,7 @@ def test_all_that_is_installed_for_the_authorizer_is_pinned_with_hashes() -> Non
 def test_what_is_tested_is_what_is_deployed() -> None:
     deployed, installed = (
         {line.rstrip(" \\") for line in file.read_text().splitlines() if "==" in line}
-        for file in (PACKAGE / "requirements.txt", PROJECT / "requirements-dev.txt")
+        for file in (PACKAGE / "requirements.txt", PROJECT / "requirements" / "dev.txt")
     )
 
     assert deployed <= installed

@@ -15,13 +15,14 @@ from forklore.domain import ids, keys
 from forklore.domain.model import JobKind
 from forklore.errors import UnavailableError
 from forklore.local.background import open_queues
+from forklore.local.deployment import Function
 from forklore.local.invocation import HandlerError, LambdaContext, invoke, load_handler
-from forklore.local.template import Function, read_template
 from forklore.storage import items, parts
 from forklore.storage.clock import system_ms
 from forklore.usecases import transfers
 from tests.functions.story import read_event
 from tests.support.lines import Lines, faults, metrics_of
+from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Gateway
 
 TEMPLATE = read_template(PROJECT / "template.yaml")

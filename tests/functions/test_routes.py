@@ -5,8 +5,9 @@ from collections import Counter
 import pytest
 
 from forklore.api import operations
-from forklore.local.template import Function, read_template
+from forklore.local.deployment import Function
 from tests.functions.story import read_event
+from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Answer, Gateway
 
 FUNCTIONS = [one for one in read_template(PROJECT / "template.yaml").functions if one.routes]

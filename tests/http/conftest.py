@@ -8,11 +8,10 @@ for two users or more) say how to call it; without them it must know what the lo
 import os
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from forklore.local.template import read_template
+from forklore.storage import schema
 from forklore.storage.table import Table
 from tests.http.client import Service
 from tests.support.machine_clock import MachineClock
@@ -21,7 +20,6 @@ from tests.support.writing import open_table
 from tools.harness.tables import outside
 
 URL = "FORKLORE_TEST_URL"
-TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +64,7 @@ def table(own_endpoint: str, new_table: str, monkeypatch: pytest.MonkeyPatch) ->
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     client = outside(own_endpoint)
-    client.create_table(TableName=new_table, **read_template(TEMPLATE).table)
+    client.create_table(TableName=new_table, **schema.TABLE)
     yield open_table()
     client.delete_table(TableName=new_table)
 

@@ -1,57 +1,37 @@
-"""A project of one function for these tests, so that they do not depend on forklore's own handlers."""
+"""A project of two functions for these tests, so that they do not depend on forklore's own handlers."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-from forklore.local.template import Template, read_template
+from forklore.local.deployment import Deployment, Function, Route
 
-TEMPLATE = """\
-AWSTemplateFormatVersion: "2010-09-09"
-Transform: AWS::Serverless-2016-10-31
-Globals:
-  Function:
-    Handler: app.handler
-    Timeout: 1
-    Environment: { Variables: { FORKLORE_TABLE: !Ref Table } }
-Resources:
-  Table:
-    Type: AWS::DynamoDB::Table
-    Properties:
-      BillingMode: PAY_PER_REQUEST
-      AttributeDefinitions: [{ AttributeName: PK, AttributeType: S }]
-      KeySchema: [{ AttributeName: PK, KeyType: HASH }]
-      TimeToLiveSpecification: { AttributeName: ttl, Enabled: true }
-  Echo:
-    Type: AWS::Serverless::Function
-    Properties:
-      CodeUri: sample_functions/echo/
-      MemorySize: 256
-      Policies: [{ Statement: [{ Effect: Allow, Resource: [!Sub "${Table.Arn}/*", !GetAtt Table.Arn] }] }]
-      Events:
-        Timer: { Type: Schedule, Properties: { Schedule: rate(5 minutes) } }
-  Odd:
-    Type: AWS::Serverless::Function
-    Properties:
-      CodeUri: sample_functions/odd/
-      Timeout: 29
-  EchoIntegration:
-    Type: AWS::ApiGatewayV2::Integration
-    Properties: { IntegrationUri: !Sub "arn:${AWS::Region}:lambda:path/functions/${Echo.Arn}/invocations" }
-  OddIntegration:
-    Type: AWS::ApiGatewayV2::Integration
-    Properties: { IntegrationUri: !Sub "arn:${AWS::Region}:lambda:path/functions/${Odd.Arn}/invocations" }
-  GreetingRoute:
-    Type: AWS::ApiGatewayV2::Route
-    Properties: { RouteKey: POST /v1/conversations, Target: !Sub "integrations/${EchoIntegration}" }
-  EchoRoute:
-    Type: AWS::ApiGatewayV2::Route
-    Properties: { RouteKey: "ANY /echo/{name}", Target: !Sub "integrations/${EchoIntegration}" }
-  OddRoute:
-    Type: AWS::ApiGatewayV2::Route
-    Properties: { RouteKey: "GET /odd/{what}", Target: !Sub "integrations/${OddIntegration}" }
-"""
+DEPLOYMENT = Deployment(
+    functions=(
+        Function(
+            name="Echo",
+            module="sample_functions.echo.app",
+            attribute="handler",
+            timeout_seconds=1,
+            memory_mb=256,
+            routes=(Route("POST", "/v1/conversations"), Route("ANY", "/echo/{name}")),
+        ),
+        Function(
+            name="Odd",
+            module="sample_functions.odd.app",
+            attribute="handler",
+            timeout_seconds=29,
+            memory_mb=128,
+            routes=(Route("GET", "/odd/{what}"),),
+        ),
+    ),
+    table={
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "PK", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}],
+    },
+)
 
 ECHO = """\
 import logging, time
@@ -107,19 +87,17 @@ def handler(event, context):
 
 
 def write_project(folder: Path) -> Path:
-    """Write the project into `folder` and return its template's path."""
+    """Write the project's functions into `folder`; return `folder`."""
     for name, text in {"echo": ECHO, "odd": ODD}.items():
         module = folder / "sample_functions" / name / "app.py"
         module.parent.mkdir(parents=True)
         module.write_text(text)
-    template = folder / "template.yaml"
-    template.write_text(TEMPLATE)
-    return template
+    return folder
 
 
-def import_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Template:
-    """Write the project into `folder`, make it importable for this test and return its template."""
+def import_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Deployment:
+    """Write the project into `folder`, make it importable for this test and return what it serves."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "sample_functions"]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(folder)
-    return read_template(write_project(folder))
+    monkeypatch.syspath_prepend(write_project(folder))
+    return DEPLOYMENT

@@ -15,37 +15,32 @@ import pytest
 
 from forklore.local import embedded
 from forklore.local.background import Background, open_queues
-from forklore.local.template import Polled, Queue, Template, read_template
+from forklore.local.deployment import Deployment, Function, Polled, Queue
 
-TEMPLATE = """\
-Globals:
-  Function:
-    Handler: app.handler
-    Environment: { Variables: { FORKLORE_TABLE: !Ref Table, JOBS: !Ref Jobs } }
-Resources:
-  Table:
-    Type: AWS::DynamoDB::Table
-    Properties: { BillingMode: PAY_PER_REQUEST }
-  Jobs:
-    Type: AWS::SQS::Queue
-    Properties:
-      VisibilityTimeout: 600
-      RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 2 }
-  Dead:
-    Type: AWS::SQS::Queue
-  Worker:
-    Type: AWS::Serverless::Function
-    Properties:
-      CodeUri: background_functions/worker/
-      Events:
-        Jobs: { Type: SQS, Properties: { Queue: !GetAtt Jobs.Arn, BatchSize: 10 } }
-  Often:
-    Type: AWS::Serverless::Function
-    Properties:
-      CodeUri: background_functions/often/
-      Events:
-        Clock: { Type: Schedule, Properties: { Schedule: rate(2 hours) } }
-"""
+DEPLOYMENT = Deployment(
+    functions=(
+        Function(
+            name="Worker",
+            module="background_functions.worker.app",
+            attribute="handler",
+            timeout_seconds=3,
+            memory_mb=128,
+            routes=(),
+            polls=(Polled("Jobs", 10),),
+        ),
+        Function(
+            name="Often",
+            module="background_functions.often.app",
+            attribute="handler",
+            timeout_seconds=3,
+            memory_mb=128,
+            routes=(),
+            every_seconds=(7200,),
+        ),
+    ),
+    queues=(Queue("Jobs", 600, 2, "Dead"), Queue("Dead")),
+    environment={"JOBS": "Jobs"},
+)
 WORKER = """\
 batches = []
 
@@ -70,8 +65,8 @@ def handler(event, context):
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Template]:
-    """The template of a worker and a schedule, on a moto of the test's own."""
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """A worker and a schedule, on a moto of the test's own."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "background_functions"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(tmp_path)
@@ -79,14 +74,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Templat
         module = tmp_path / "background_functions" / name / "app.py"
         module.parent.mkdir(parents=True)
         module.write_text(text)
-    template = tmp_path / "template.yaml"
-    template.write_text(TEMPLATE)
     with mock.patch.dict(os.environ):
         os.environ.pop(embedded.ENDPOINT, None)
         os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
         started = embedded.start_moto()
         try:
-            yield read_template(template)
+            yield DEPLOYMENT
         finally:
             started.stop()
 
@@ -117,25 +110,7 @@ def seen(name: str) -> Any:
     return sys.modules[f"background_functions.{name}.app"]
 
 
-def test_the_template_says_what_calls_a_function(project: Template) -> None:
-    worker, often = project.functions
-
-    assert (worker.polls, worker.every_seconds) == ((Polled("Jobs", 10),), ())
-    assert (often.polls, often.every_seconds) == ((), (7200,))
-    assert project.queues == (Queue("Jobs", 600, 2, "Dead"), Queue("Dead"))
-    assert project.environment == {"JOBS": "Jobs"}
-
-
-@pytest.mark.parametrize("schedule", ["cron(0 * * * ? *)", "rate(5)", "rate(5 weeks)"])
-def test_a_schedule_that_is_no_rate_is_refused(tmp_path: Path, schedule: str) -> None:
-    template = tmp_path / "template.yaml"
-    template.write_text(TEMPLATE.replace("rate(2 hours)", f"{schedule!r}"))
-
-    with pytest.raises(ValueError, match="rate"):
-        read_template(template)
-
-
-def test_the_queues_exist_and_are_named_to_the_handlers(project: Template) -> None:
+def test_the_queues_exist_and_are_named_to_the_handlers(project: Deployment) -> None:
     urls = open_queues(project)
 
     assert os.environ["JOBS"] == urls["Jobs"]
@@ -145,11 +120,11 @@ def test_the_queues_exist_and_are_named_to_the_handlers(project: Template) -> No
     }
 
 
-def test_a_template_without_queues_needs_none() -> None:
-    assert open_queues(Template((), {})) == {}
+def test_a_deployment_without_queues_needs_none() -> None:
+    assert open_queues(Deployment(())) == {}
 
 
-def test_messages_reach_the_worker_in_batches_and_are_gone_when_it_is_done(project: Template) -> None:
+def test_messages_reach_the_worker_in_batches_and_are_gone_when_it_is_done(project: Deployment) -> None:
     urls = open_queues(project)
     send(urls["Jobs"], *map(str, range(13)))
     background = Background(project.functions, urls, poll_seconds=0.02)
@@ -172,7 +147,7 @@ def test_messages_reach_the_worker_in_batches_and_are_gone_when_it_is_done(proje
 
 @pytest.mark.failure("poison-message")
 def test_a_message_that_fails_comes_again_and_ends_as_a_dead_letter(
-    project: Template, capsys: pytest.CaptureFixture[str]
+    project: Deployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     soon = [replace(queue, visible_after_seconds=1) for queue in project.queues]
     urls = open_queues(replace(project, queues=tuple(soon)))
@@ -189,7 +164,7 @@ def test_a_message_that_fails_comes_again_and_ends_as_a_dead_letter(
 
 @pytest.mark.parametrize("body", ["raise", "nonsense"])
 def test_when_the_worker_fails_nothing_of_its_batch_is_done(
-    project: Template, capsys: pytest.CaptureFixture[str], body: str
+    project: Deployment, capsys: pytest.CaptureFixture[str], body: str
 ) -> None:
     urls = open_queues(project)
     send(urls["Jobs"], body, "good")
@@ -212,7 +187,7 @@ def test_when_the_worker_fails_nothing_of_its_batch_is_done(
 
 
 def test_a_schedule_calls_its_function_again_and_again_even_when_it_fails(
-    project: Template, capsys: pytest.CaptureFixture[str]
+    project: Deployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     often = project.functions[1]
     background = Background([replace(often, every_seconds=(0,))], {})
@@ -227,7 +202,7 @@ def test_a_schedule_calls_its_function_again_and_again_even_when_it_fails(
     assert "secret" not in log
 
 
-def test_nothing_is_called_before_a_schedules_time_has_passed_once(project: Template) -> None:
+def test_nothing_is_called_before_a_schedules_time_has_passed_once(project: Deployment) -> None:
     background = Background(project.functions[1:], {})
     background.start()
     time.sleep(0.1)

@@ -2,7 +2,6 @@
 
 import gc
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -11,7 +10,7 @@ from botocore.exceptions import ClientError
 from moto.core.common_models import BaseModel
 
 from forklore.local.embedded import start_moto
-from forklore.local.template import read_template
+from forklore.storage import schema
 
 TABLE = "forklore"
 
@@ -22,8 +21,7 @@ def client() -> Iterator[Any]:
     made = boto3.client(
         "dynamodb", region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local"
     )
-    template = read_template(Path(__file__).parent.parent.parent / "template.yaml")
-    made.create_table(TableName=TABLE, **template.table)
+    made.create_table(TableName=TABLE, **schema.TABLE)
     yield made
     started.stop()
 

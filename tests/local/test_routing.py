@@ -1,7 +1,7 @@
 import pytest
 
+from forklore.local.deployment import Function, Route
 from forklore.local.routing import BadPathError, find_route
-from forklore.local.template import Function, Route
 
 
 def function(*keys: str) -> Function:

@@ -21,6 +21,7 @@ import pytest
 from tests.local.project import write_project
 
 ROOT = Path(__file__).parents[2]
+SAMPLE = "tests.local.serve"
 STARTS_WITHIN_SECONDS = 30
 STOPS_WITHIN_SECONDS = 10
 
@@ -72,11 +73,10 @@ def running(*arguments: str, last_line: str, **options: str) -> Iterator[Running
 
 @contextmanager
 def server(folder: Path, *arguments: str, **environ: str) -> Iterator[Running]:
-    template = folder / "template.yaml"
-    if not template.exists():
+    if not (folder / "sample_functions").exists():
         write_project(folder)
     options = {"PORT": "0"} | environ
-    with running("--template", str(template), *arguments, last_line="Ctrl+C", **options) as started:
+    with running(str(folder), *arguments, module=SAMPLE, last_line="Ctrl+C", **options) as started:
         yield started
 
 
@@ -214,10 +214,10 @@ def test_a_functions_other_lines_are_shown_when_asked_for(tmp_path: Path) -> Non
 
 
 def test_a_port_in_use_is_one_line_and_1(tmp_path: Path) -> None:
-    template = write_project(tmp_path)
+    write_project(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        refused = start("--template", str(template), "--port", str(port))
+        refused = start(str(tmp_path), "--port", str(port), module=SAMPLE)
         output, errors = refused.communicate(timeout=STARTS_WITHIN_SECONDS)
 
     assert (refused.returncode, output) == (1, "")
@@ -236,8 +236,8 @@ def test_a_port_in_use_is_one_line_and_1(tmp_path: Path) -> None:
     ids=lambda environ: next(iter(environ)),
 )
 def test_a_setting_that_cannot_work_is_one_line_and_1(tmp_path: Path, environ: dict[str, str]) -> None:
-    template = write_project(tmp_path)
-    refused = start("--template", str(template), **{"PORT": "0"} | environ)
+    write_project(tmp_path)
+    refused = start(str(tmp_path), module=SAMPLE, **{"PORT": "0"} | environ)
     _, errors = refused.communicate(timeout=STARTS_WITHIN_SECONDS)
 
     assert refused.returncode == 1

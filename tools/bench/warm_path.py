@@ -42,9 +42,9 @@ from rich.console import Console
 from rich.progress import track
 
 from forklore.aws.wiring import open_table
+from forklore.local.deployment import Function
 from forklore.local.invocation import LambdaContext, load_handler
 from forklore.local.log import JsonLines
-from forklore.local.template import Function
 from tools.bench.judging import Target
 from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table

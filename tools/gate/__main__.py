@@ -22,7 +22,7 @@ from tools.gate.results import Result, table
 from tools.gate.runs import PROJECT, Run
 
 SOURCES = ("layers", "functions", "tools", "tests")
-FILES = ("template.yaml", "requirements-dev.txt", "pyproject.toml", "docs/openapi.json")
+FILES = ("template.yaml", "requirements/dev.txt", "pyproject.toml", "docs/openapi.json")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

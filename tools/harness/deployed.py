@@ -12,7 +12,8 @@ import boto3
 from moto.server import ThreadedMotoServer
 
 from forklore.local.payload import API_ID, read_answer
-from forklore.local.template import read_template
+from forklore.storage import schema
+from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Answer
 from tools.harness.runtime import Built, Functions
 
@@ -66,7 +67,7 @@ def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Depl
             "FORKLORE_DELETE_WAIT_SECONDS": "0",
         }
         dynamodb = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
-        dynamodb.create_table(TableName=table, **template.table)
+        dynamodb.create_table(TableName=table, **schema.TABLE)
         stack.callback(dynamodb.delete_table, TableName=table)
         routes = {route.key: function.name for function in template.functions for route in function.routes}
         yield Deployed(Functions(built, services, stack), routes, dynamodb, table)

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
+from forklore.local.deployment import Deployment
 from forklore.local.embedded import open_database
-from forklore.local.template import Template, read_template
+from tools.deployment.template import read_template
 from tools.harness.gateway import opened_anew
 from tools.harness.tables import Store
 
@@ -15,7 +16,7 @@ TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
 
 @contextmanager
-def functions_on(store: Store, **variables: str) -> Iterator[Template]:
+def functions_on(store: Store, **variables: str) -> Iterator[Deployment]:
     """Let the handlers of this process use the store as their table; yield the template.
 
     variables: of their environment.
@@ -24,6 +25,6 @@ def functions_on(store: Store, **variables: str) -> Iterator[Template]:
     template = read_template(TEMPLATE)
     environment = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint, "FORKLORE_TABLE": store.name, **variables}
     with mock.patch.dict(os.environ, environment):
-        open_database(template.table)
+        open_database()
         with opened_anew():
             yield template

@@ -16,12 +16,13 @@ from moto.dynamodb.models import dynamodb_backends
 
 from forklore.aws.wiring import open_queue, open_table
 from forklore.local.asgi import Scope
+from forklore.local.deployment import Deployment, Function
 from forklore.local.embedded import open_database
 from forklore.local.identity import read_authorizer
 from forklore.local.invocation import LambdaContext, invoke, load_handler
 from forklore.local.payload import build_event, read_answer
 from forklore.local.routing import find_route
-from forklore.local.template import Function, Template, read_template
+from tools.deployment.template import read_template
 
 PROJECT = Path(__file__).parents[2]
 AGENTS = {"local": "local-key", "planner": "key-of-planner", "coder": "key-of-coder"}
@@ -58,7 +59,7 @@ def credentials(user: str | None, agent: str | None = None) -> list[tuple[str, s
 class Gateway:
     """Sends requests to the handlers that `template` names, one at a time, in this thread."""
 
-    def __init__(self, template: Template, **roles: str) -> None:
+    def __init__(self, template: Deployment, **roles: str) -> None:
         """roles: user ids by the authorizer's own setting, such as FORKLORE_ADMINS."""
         self.template = template
         self._functions = template.functions
@@ -171,14 +172,14 @@ def opened_anew() -> Iterator[None]:
 
 
 @contextmanager
-def table_on_moto() -> Iterator[Template]:
+def table_on_moto() -> Iterator[Deployment]:
     """Give the handlers of this process an empty table on moto; yield the template."""
     template = read_template(PROJECT / "template.yaml")
     with mock.patch.dict(os.environ):
         for name in list(os.environ):
             if name.startswith(("AWS_", "FORKLORE_")):
                 del os.environ[name]
-        started = open_database(template.table)
+        started = open_database()
         assert started is not None, "moto, as no endpoint is set"
         try:
             with opened_anew():

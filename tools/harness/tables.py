@@ -10,20 +10,19 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import boto3
 from botocore.config import Config
 
-from forklore.local import template
+from forklore.storage import schema
 from forklore.storage.clock import Clock
 from forklore.storage.connection import CONNECTIONS_MAX, Connection, Deadline, make_client
 from forklore.storage.table import Table
 from tools.harness.wire import Threads
 
 NAME = "forklore"
-DEFINITION = template.read_template(Path(__file__).parents[2] / "template.yaml").table
+DEFINITION = schema.TABLE
 
 _THREADS = Threads(16, thread_name_prefix="side-by-side")
 

@@ -1,21 +1,21 @@
 """A table, read and never written to: whole, or tree by tree."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from forklore.domain.keys import Key, SortRange
+from forklore.storage import schema
 from forklore.storage.connection import BUDGET_MAX_S, Connection, Deadline, Item
 from forklore.storage.consumption import Consumption
 from forklore.storage.table import Table
 
 PAGE_ITEMS_MAX = 1_000
 """Items read at once: DynamoDB Local takes longer for a whole megabyte than a call may last."""
-INDEXES = {"byConversation", "allTrees"}
 
 
 class NotForkloreError(Exception):
-    """The table was not made by forklore's template."""
+    """The table has not the keys and indexes of forklore's."""
 
 
 class Source:
@@ -37,9 +37,8 @@ class Source:
         """
         name = self._connection.table_name
         table: dict[str, Any] = self._connection.client.describe_table(TableName=name)["Table"]
-        of_both = [*table.get("LocalSecondaryIndexes", []), *table.get("GlobalSecondaryIndexes", [])]
-        indexes = {index["IndexName"] for index in of_both}
-        if [part["AttributeName"] for part in table["KeySchema"]] != ["PK", "SK"] or not indexes >= INDEXES:
+        has_keys = _keys(table) == _keys(schema.TABLE)
+        if not has_keys or not _indexes(table) >= _indexes(schema.TABLE):
             raise NotForkloreError(f"{name!r} is no table of forklore's: its keys or indexes are others")
         about: int = table.get("ItemCount", 0)
         return about
@@ -87,3 +86,12 @@ class Source:
     def get(self, wanted: Iterable[Key]) -> dict[Key, Item]:
         """Return the items that exist."""
         return self._table.items_at(wanted)
+
+
+def _keys(table: Mapping[str, Any]) -> list[str]:
+    return [part["AttributeName"] for part in table["KeySchema"]]
+
+
+def _indexes(table: Mapping[str, Any]) -> set[str]:
+    of_both = [*table.get("LocalSecondaryIndexes", []), *table.get("GlobalSecondaryIndexes", [])]
+    return {index["IndexName"] for index in of_both}

@@ -1,4 +1,4 @@
-"""The local stand-in for API Gateway and Lambda: `python -m forklore.local` serves template.yaml's routes.
+"""The local server: it stands in for API Gateway and Lambda. `python -m forklore.local` starts it.
 
-For development and tests. Nothing here is deployed, and nothing that is deployed imports it.
+It is for development and tests. Nothing here is deployed, and nothing that is deployed imports it.
 """

@@ -1,4 +1,4 @@
-"""The few words of ASGI that the gateway and the reference page share: types, headers, one answer."""
+"""What the gateway and the reference page share of ASGI: types, headers, sending an answer."""
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 @dataclass(frozen=True)
 class Response:
-    """One whole HTTP answer; header names in lower case, Content-Length left to `send_response`."""
+    """One whole HTTP answer. Header names are in lower case; `send_response` adds Content-Length."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -22,7 +22,7 @@ class Response:
 
 
 def header_text(value: bytes) -> str:
-    """Return a header's value: UTF-8 where it is UTF-8, otherwise Latin-1, as HTTP once had it."""
+    """Return a header's value, read as UTF-8 or, if it is not UTF-8, as Latin-1."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -30,7 +30,10 @@ def header_text(value: bytes) -> str:
 
 
 async def send_response(send: Send, response: Response) -> None:
-    """Send `response`, without a body where HTTP allows none (204 and 304; the server drops HEAD's)."""
+    """Send `response`.
+
+    A 204 or 304 is sent without a body. The server drops the body of an answer to HEAD.
+    """
     bodiless = response.status in (204, 304)
     headers = [(name.encode(), value.encode()) for name, value in response.headers]
     if not bodiless:

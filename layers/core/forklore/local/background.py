@@ -1,4 +1,4 @@
-"""What calls functions without a request: queues and schedules. The queues are always moto's."""
+"""What calls functions without a request: queues and schedules. The queues are always in moto."""
 
 import os
 import threading
@@ -10,37 +10,40 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from forklore.local.deployment import Deployment, Function, Polled, Queue
 from forklore.local.embedded import ENDPOINT, start_moto
 from forklore.local.invocation import EventTooLargeError, HandlerError, invoke, load_handler
 from forklore.local.log import frames, log
-from forklore.local.template import Function, Polled, Queue, Template
 
 POLL_SECONDS = 1.0
-"""How long a queue that was empty is left alone: the service's own long polling would keep moto busy."""
+"""How long to wait after a queue was empty. Long polling would keep moto busy."""
 STOP_SECONDS = 0.5
 BATCH_SIZE_MAX = 10
 
 
-def open_queues(template: Template) -> dict[str, str]:
-    """Make the template's queues and set the variables that name them; return their URLs by logical id.
+def open_queues(deployment: Deployment) -> dict[str, str]:
+    """Make the queues and set the variables that hold their URLs; return the URLs by name.
 
-    `open_database` has been called: it starts the moto that this needs, unless the store is elsewhere.
+    Call `open_database` first: it starts moto, unless an endpoint is set. With one, this starts moto.
     """
-    if not template.queues:
+    if not deployment.queues:
         return {}
     if ENDPOINT in os.environ:
         start_moto()
     client: Any = boto3.client("sqs")
     urls: dict[str, str] = {}
-    for queue in sorted(template.queues, key=lambda queue: queue.dead_letters is not None):
+    for queue in sorted(deployment.queues, key=lambda queue: queue.dead_letters is not None):
         attributes = {"VisibilityTimeout": str(queue.visible_after_seconds)} | _redrive(client, queue, urls)
         urls[queue.name] = client.create_queue(QueueName=queue.name, Attributes=attributes)["QueueUrl"]
-    os.environ |= {variable: urls[name] for variable, name in template.environment.items()}
+    os.environ |= {variable: urls[name] for variable, name in deployment.environment.items()}
     return urls
 
 
 def _redrive(client: Any, queue: Queue, urls: Mapping[str, str]) -> dict[str, str]:
-    """Return the attribute that moves a message which keeps failing; its queue exists already."""
+    """Return the attribute that moves a message that keeps failing to the dead-letter queue.
+
+    That queue exists already.
+    """
     if queue.dead_letters is None:
         return {}
     asked = {"QueueUrl": urls[queue.dead_letters], "AttributeNames": ["QueueArn"]}
@@ -50,9 +53,9 @@ def _redrive(client: Any, queue: Queue, urls: Mapping[str, str]) -> dict[str, st
 
 
 class Background:
-    """Polls the queues and keeps the schedules of `functions`, each in a thread of its own.
+    """Polls the queues and runs the schedules of `functions`, each in a thread of its own.
 
-    urls: of the queues, by logical id. A schedule's first call comes when its time has passed once.
+    urls: of the queues, by name. A schedule's first call comes after its interval has passed once.
     """
 
     def __init__(
@@ -81,7 +84,7 @@ class Background:
             thread.start()
 
     def stop(self) -> None:
-        """Let nothing new begin. What does not end soon is left alone, as when Lambda ends a process."""
+        """Start nothing more, and wait STOP_SECONDS for what runs. What still runs then is left."""
         self._stopped.set()
         give_up_at = time.monotonic() + STOP_SECONDS
         for thread in self._threads:
@@ -92,7 +95,7 @@ class Background:
         while not self._stopped.is_set():
             try:
                 self._poll_once(client, function, handler, polled, url)
-            except (BotoCoreError, ClientError) as error:  # a thread that ends would be missed by nobody
+            except (BotoCoreError, ClientError) as error:  # nothing would notice that this thread has ended
                 log(f"{function.name}: its queue does not answer\n{frames(error)}")
                 self._stopped.wait(self._poll_seconds)
 
@@ -124,7 +127,7 @@ _NOTHING = object()
 
 
 def _invoke(function: Function, handler: Callable[[Any, Any], Any], event: dict[str, Any]) -> Any:
-    """Return the function's answer, _NOTHING if it failed; that is logged."""
+    """Return the function's answer, or log that it failed and return _NOTHING."""
     try:
         return invoke(function, handler, event)
     except HandlerError as error:
@@ -135,7 +138,7 @@ def _invoke(function: Function, handler: Callable[[Any, Any], Any], event: dict[
 
 
 def _failed(answer: Any, messages: Sequence[Any]) -> set[str]:
-    """Return the ids of the messages that come again: all, when the function failed.
+    """Return the ids of the messages that will come again: all of them if the function failed.
 
     Source: Lambda developer guide, "Handling errors for an SQS event source in Lambda".
     """

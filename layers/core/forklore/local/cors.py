@@ -1,6 +1,7 @@
-"""CORS on a developer's machine: pages of this machine, at any port, may call. A deployment has its own.
+"""CORS on a developer's machine: pages of this machine, at any port, may call the server.
 
-`Origin` is what the browser says. Any other origin gets no header, so its pages cannot read an answer.
+A deployment has settings of its own. A page of any other origin gets no CORS header, so it cannot read
+an answer.
 """
 
 import re
@@ -11,11 +12,11 @@ OF_THIS_MACHINE = re.compile(rb"http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1
 METHODS = ("GET", "POST", "PATCH", "DELETE")
 HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "X-API-Key", "X-Request-Id")
 EXPOSED = ("Retry-After", "X-Request-Id")
-"""As in template.yaml."""
+"""The same three lists are in template.yaml."""
 
 
 def with_cors(app: App) -> App:
-    """Return `app` whose answers have the CORS headers, those to a preflight (OPTIONS) included."""
+    """Return `app` with CORS headers in its answers, also in those to a preflight (OPTIONS)."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         told = _headers(scope)

@@ -1,7 +1,7 @@
 """DynamoDB Local, Amazon's own emulator: where it is, and how it is started.
 
-It needs Java 17 or newer, and Maven the first time: it is fetched once into `.cache/dynamodb-local`.
-It listens on all addresses of the machine: it has no option for that.
+It needs Java 17 or newer. Maven fetches it once, into the folder CACHE.
+It listens on all addresses of the machine, because it has no option for another address.
 """
 
 import fcntl
@@ -10,10 +10,11 @@ import tempfile
 from pathlib import Path
 from shutil import which
 
+from forklore.local import places
 from forklore.local.engine import EngineMissingError, gist
 
 VERSION = "2.6.1"
-CACHE = Path(__file__).parents[4] / ".cache" / "dynamodb-local"
+CACHE = places.cache() / "dynamodb-local"
 FETCH_SECONDS_MAX = 300.0
 
 COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
@@ -35,8 +36,9 @@ POM = f"""\
 
 
 def command(folder: Path | None) -> list[str]:
-    """Return the command that starts it, less the port. folder: where it keeps its data; None: nowhere.
+    """Return the command that starts it, without the port.
 
+    folder: where it keeps its data; None: in memory.
     Raises EngineMissingError if there is no Java, or it cannot be fetched.
     """
     java = which("java")
@@ -52,9 +54,9 @@ def command(folder: Path | None) -> list[str]:
 
 
 def fetch(cache: Path = CACHE) -> Path:
-    """Return the folder of DynamoDB Local's jars and native libraries; Maven fills it the first time.
+    """Return the folder of DynamoDB Local's jars and native libraries. Maven fills it the first time.
 
-    Of several processes one lets Maven run, and the others wait: Maven's own folder is not made for more.
+    One of several processes runs Maven and the others wait, because Maven cannot run twice in its folder.
     Raises EngineMissingError.
     """
     jars = cache / VERSION
@@ -69,7 +71,7 @@ def fetch(cache: Path = CACHE) -> Path:
 
 
 def _run_maven(jars: Path) -> None:
-    """Fill a folder, which is there at the end only. Raises EngineMissingError."""
+    """Make a folder and fill it; it exists only when it is complete. Raises EngineMissingError."""
     maven = which("mvn")
     if maven is None:
         raise EngineMissingError("DynamoDB Local is not fetched yet, and that needs mvn on the PATH")

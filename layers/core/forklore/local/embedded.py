@@ -1,6 +1,7 @@
-"""The services behind the handlers: moto in this process, but a DynamoDB at FORKLORE_DYNAMODB_ENDPOINT.
+"""The services that the handlers use: moto in this process, or a DynamoDB at an endpoint.
 
-Never AWS: what the developer's environment says of accounts and profiles is overwritten first.
+FORKLORE_DYNAMODB_ENDPOINT names the endpoint. AWS is never used: the developer's own settings of
+accounts and profiles are overwritten first.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ from moto.dynamodb.responses import DynamoHandler
 
 from forklore.local.moto_speed import speed_up_moto
 from forklore.local.payload import API_ID
+from forklore.storage import schema
 
 ENDPOINT = "FORKLORE_DYNAMODB_ENDPOINT"
 TABLE = "FORKLORE_TABLE"
@@ -27,14 +29,14 @@ REACHABLE_WITHIN_SECONDS = 5.0
 
 
 class DatabaseError(Exception):
-    """The DynamoDB at the endpoint does not answer, or not as one; the text is a line for people."""
+    """The endpoint does not answer as a DynamoDB does. The text is a line for people."""
 
 
-def open_database(table: Mapping[str, Any], *, faster: bool = True) -> MockAWS | None:
-    """Set the environment that the handlers read, start the database, make the table if it is missing.
+def open_database(table: Mapping[str, Any] = schema.TABLE, *, faster: bool = True) -> MockAWS | None:
+    """Set the handlers' environment, start the database, and make the table if it is missing.
 
-    table: the arguments of create_table, less the name. faster: False for moto as it comes.
-    Returns the moto that was started, None with an endpoint.
+    table: the arguments of create_table, less the name. faster: False leaves moto unchanged.
+    Returns the moto that was started, or None with an endpoint.
     Raises DatabaseError, after REACHABLE_WITHIN_SECONDS if nothing answers.
     """
     _set_environment()
@@ -61,7 +63,7 @@ def start_moto(*, faster: bool = True) -> MockAWS:
 
 
 def lock_moto() -> None:
-    """Let moto's DynamoDB run one call at a time: its transactions are not safe under threads."""
+    """Make moto's DynamoDB run one call at a time: its transactions are not safe with threads."""
     call_action, lock = DynamoHandler.call_action, threading.Lock()
 
     def one_at_a_time(self: DynamoHandler) -> Any:
@@ -73,7 +75,7 @@ def lock_moto() -> None:
 
 
 def _set_environment() -> None:
-    """Set what boto3 and the handlers read: the table, the API, a region, credentials of no account."""
+    """Set what boto3 and the handlers read: the table, the API, a region, made-up credentials."""
     for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN"):
         os.environ.pop(name, None)
     if not os.environ.get(ENDPOINT):

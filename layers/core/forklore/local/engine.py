@@ -1,4 +1,4 @@
-"""A DynamoDB in a process of its own, which ends with the process that started it, however that ends."""
+"""A DynamoDB in a process of its own. It ends when the process that started it ends, even by a kill."""
 
 import re
 import subprocess  # nosec B404 # our own engines
@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO
 
 import boto3
@@ -16,8 +15,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from forklore.local.listening import ServerDidNotStartError, ServerEndedError
+from forklore.local.places import PACKAGES
 
-PROJECT = Path(__file__).parents[4]
 START_SECONDS_MAX = 180.0
 STOP_SECONDS_MAX = 15.0
 
@@ -34,23 +33,23 @@ def served(
     on_end: Callable[[], None] | None = None,
     held: Sequence[int] = (),
 ) -> Iterator[str]:
-    """Yield the address at which `command`, followed by the port, answers ListTables.
+    """Start `command`, followed by the port; yield its address once it answers ListTables.
 
-    on_end: called, in a thread of its own, if it ends before the context does.
-    held: file descriptors that stay open as long as it runs.
-    Raises ServerDidNotStartError, with what it printed.
+    on_end: called, in a thread of its own, if the command ends before the context does.
+    held: file descriptors that stay open as long as the command runs.
+    Raises ServerDidNotStartError with a line that the command printed.
     """
     endpoint = f"http://127.0.0.1:{port}"
     is_left = threading.Event()
     with tempfile.TemporaryFile("w+") as output:
         guard = subprocess.Popen(  # nosec B603 # an engine
             [sys.executable, "-m", "forklore.local.guard", *command, str(port)],
-            cwd=PROJECT,
+            cwd=PACKAGES,  # where `-m` finds forklore
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
             pass_fds=held,
-            start_new_session=True,  # Ctrl+C is for the server, whose last requests still need this
+            start_new_session=True,  # Ctrl+C must not end this: the server's last requests need it
         )
         try:
             deadline = time.monotonic() + START_SECONDS_MAX
@@ -95,7 +94,7 @@ def _lists_tables(endpoint: str) -> bool:
 
 
 def gist(output: IO[str]) -> str:
-    """Return the first line that tells of an error, else the last one."""
+    """Return the first line that mentions an error, or else the last line."""
     output.seek(0)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", output.read())
     lines = [line.strip() for line in plain.splitlines() if line.strip()] or ["it printed nothing"]

@@ -1,4 +1,4 @@
-"""The databases that can keep the local server's data in a folder, and which of them does."""
+"""The databases that can keep the local server's data in a folder, and the choice of one."""
 
 import fcntl
 import time
@@ -16,7 +16,7 @@ from forklore.local.listening import ServerDidNotStartError, on_free_port
 
 LOCK = "forklore.lock"
 FREE_WITHIN_SECONDS = 5.0
-"""How long the database of a folder's last server may take to end: behind a server that was killed."""
+"""How long to wait for the database of a server that was killed to end."""
 DYNOXIDE_FILE = "dynoxide.db"
 INSTALL_DYNOXIDE = "cargo install dynoxide-rs --no-default-features --features native-sqlite,http-server,cli"
 
@@ -27,10 +27,10 @@ class DataError(Exception):
 
 @dataclass(frozen=True)
 class Engine:
-    """A database. file: what it makes in its folder.
+    """A database. file: the name of the file that it makes in its folder.
 
-    command: returns the command that starts it, less the port; with None it keeps its data in memory. Raises
-    EngineMissingError.
+    command: returns the command that starts it, without the port; with None it keeps its data in
+    memory. Raises EngineMissingError.
     """
 
     name: str
@@ -51,16 +51,16 @@ ENGINES = (
     Engine("dynoxide", DYNOXIDE_FILE, dynoxide),
     Engine("DynamoDB Local", "shared-local-instance.db", dynamodb_local.command),
 )
-"""In the order in which they are preferred."""
+"""The preferred one is first."""
 
 
 @contextmanager
 def kept_in(folder: Path, *, on_end: Callable[[], None]) -> Iterator[tuple[str, str]]:
-    """Yield the address and the name of a database that keeps its data in `folder`, which is made.
+    """Yield the address and the name of a database that keeps its data in `folder`.
 
-    It ends with the context, and with this process. on_end: called if it ends before that. A folder that is
-    made here says to git that nothing in it is to be committed.
-    Raises DataError if the folder is in use, or no database can keep it.
+    The folder is made if it is missing, with a `.gitignore` so that git ignores what is in it.
+    The database ends with the context and with this process. on_end: called if it ends before that.
+    Raises DataError if the folder is in use, or if no database can keep its data there.
     """
     folder = folder.resolve()
     try:
@@ -81,7 +81,7 @@ def kept_in(folder: Path, *, on_end: Callable[[], None]) -> Iterator[tuple[str, 
 
 
 def _take(lock: IO[str], folder: Path) -> None:
-    """Lock the folder for this process and the database, which keeps the lock as long as it runs."""
+    """Lock the folder for this process and for the database, as long as either runs."""
     give_up_at = time.monotonic() + FREE_WITHIN_SECONDS
     while True:
         try:
@@ -94,7 +94,10 @@ def _take(lock: IO[str], folder: Path) -> None:
 
 
 def _engine_for(folder: Path) -> tuple[Engine, list[str]]:
-    """Return the first engine that this machine has, of those whose data is there, else of all."""
+    """Return the first engine that this machine has and its command.
+
+    If the folder holds the data of an engine, only that one is tried.
+    """
     begun = [engine for engine in ENGINES if (folder / engine.file).exists()]
     reasons = []
     for engine in begun or ENGINES:

@@ -2,7 +2,7 @@
 
 import json
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from pydantic import BaseModel
@@ -10,7 +10,6 @@ from pydantic import BaseModel
 from forklore.api import results
 from forklore.api.operation import Operation
 
-EVENTS = Path(__file__).parents[4] / "events"
 REQUEST_ID = "8f14e45f-ceea-4e7f-9c1d-2b7f0e6a3d18"
 
 Json = dict[str, Any]
@@ -105,16 +104,20 @@ ANSWERS: dict[type[BaseModel], Json] = {
     results.Transfer: _TRANSFER,
     results.TransferPage: {"data": [_TRANSFER], "afterCursor": None},
 }
-"""An answer for each model of one."""
+"""An example of each answer model."""
 IN_PATHS = {"conversationId": _ID, "userId": _MEMBER_ID, "transferId": _TRANSFER_ID}
-"""A value for each parameter of a path. Nothing else of a request but its body is filled in for a reader:
-what may be left out would narrow a list, or refuse a request that has no reason to be refused."""
+"""A value for each parameter of a path.
+
+Only these and bodies have examples: an example of an optional parameter would narrow a list or make a
+good request fail.
+"""
 
 
 @cache
 def event_of(name: str) -> Json:
     """Return the sample event of an operation."""
-    event: Json = json.loads((EVENTS / f"{name}.json").read_text(encoding="utf-8"))
+    text = (files("forklore.local") / "events" / f"{name}.json").read_text(encoding="utf-8")
+    event: Json = json.loads(text)
     return event
 
 

@@ -1,7 +1,8 @@
-"""The ASGI application that stands for API Gateway's HTTP API: route, event, handler, answer.
+"""The ASGI application that stands in for API Gateway's HTTP API: route, event, handler, answer.
 
-What the service itself answers (404, 413, 500, 503) is answered here, in the service's words. Logs name
-functions and route keys and show stack frames; never a path, a header, a body or an exception's text.
+The answers of API Gateway itself (404, 413, 500, 503) come from here, in API Gateway's words. Logs name
+functions and route keys and show stack frames. They never show a path, a header, a body or the text of
+an exception.
 """
 
 import asyncio
@@ -13,11 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from forklore.local.asgi import Headers, Receive, Response, Scope, Send, send_response
+from forklore.local.deployment import Function
 from forklore.local.invocation import EventTooLargeError, HandlerError, invoke, load_handler
 from forklore.local.log import frames, log
 from forklore.local.payload import build_event, read_answer
 from forklore.local.routing import BadPathError, Match, find_route
-from forklore.local.template import Function
 
 HANDLER_THREADS = 32
 REQUEST_BYTES_MAX = 10 * 1024 * 1024  # HTTP API quotas: payload size
@@ -25,13 +26,13 @@ GATEWAY_TIMEOUT_SECONDS = 30.0  # HTTP API quotas: maximum integration timeout
 
 
 class Gateway:
-    """Serves the routes of `functions`, whose handlers are imported now and run in threads.
+    """Serves the routes of `functions`. Their handlers are imported here and run in threads.
 
-    A function without routes is left alone: nothing that comes by HTTP is for it.
+    A function without routes is not imported, because no request is for it.
 
-    authorize: returns the authorizer's context for a request's headers. explain: returns a function's answer
-    with what is to be told on a developer's machine only.
-    verbose: a line per request on standard error: method, route key, status, milliseconds.
+    authorize: returns the authorizer's context for a request's headers.
+    explain: returns a function's answer with what is added on a developer's machine only.
+    verbose: print a line per request on standard error: method, route key, status, milliseconds.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Gateway:
 
     async def _answer(self, scope: Scope, receive: Receive, match: Match, request_id: str) -> Response:
         body = await _read_body(receive)
-        if body is None:  # nobody is left to read this
+        if body is None:  # the client is gone
             return _message(400, "Bad Request")
         context = self._authorize(scope["headers"])
         event = build_event(scope, body, match=match, authorizer=context, request_id=request_id)
@@ -81,7 +82,7 @@ class Gateway:
             return self._explain(read_answer(await self._invoke(match.function, event)))
         except EventTooLargeError:
             return _message(413, "Request Entity Too Large")
-        except asyncio.CancelledError:  # the server stops and has waited long enough
+        except asyncio.CancelledError:  # the server is stopping and has waited long enough
             return _message(503, "Service Unavailable")
         except TimeoutError:
             log(f"{match.function.name} ({match.route.key}) did not answer in time")
@@ -89,7 +90,7 @@ class Gateway:
                 return _message(503, "Service Unavailable")
         except (HandlerError, ValueError) as error:
             log(f"{match.function.name} ({match.route.key}): {error}\n{frames(error.__cause__)}")
-        return _message(500, "Internal Server Error")  # a function that Lambda stopped is one of these, too
+        return _message(500, "Internal Server Error")  # also for a function that Lambda stopped
 
     async def _invoke(self, function: Function, event: dict[str, Any]) -> Any:
         """Return the handler's answer. Raises what `invoke` does, and TimeoutError."""
@@ -99,9 +100,10 @@ class Gateway:
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """Return the request's body; None if the client left.
+    """Return the request's body, or None if the client has left.
 
-    A body over REQUEST_BYTES_MAX is cut after that, and too large for Lambda still: 413 either way.
+    Reading stops after REQUEST_BYTES_MAX. The part that was read is too large for Lambda, so the answer
+    is 413 in any case.
     """
     body, more = bytearray(), True
     while more and len(body) <= REQUEST_BYTES_MAX:

@@ -1,6 +1,7 @@
-"""`python -m forklore.local.guard COMMAND…`: runs a command until this process's standard input closes.
+"""`python -m forklore.local.guard COMMAND…`: run a command until the standard input closes.
 
-That input is a pipe from whoever started this: it closes when that process ends, even by SIGKILL.
+The standard input is a pipe from the process that started this one. The pipe closes when that process
+ends, even by SIGKILL.
 """
 
 import subprocess  # nosec B404 # our own engines
@@ -12,7 +13,7 @@ STOP_SECONDS_MAX = 10.0
 
 
 def main(command: Sequence[str]) -> int:
-    """Return the command's exit code. What this process has inherited, a lock for one, stays open in it."""
+    """Run the command; return its exit code. It inherits this process's open files, such as a lock."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, close_fds=False)  # nosec B603 # an engine
     threading.Thread(target=_end_with_input, args=[process], daemon=True).start()
     return process.wait()

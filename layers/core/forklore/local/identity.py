@@ -1,7 +1,8 @@
-"""Who is calling, on a developer's machine: the bearer token is the user id. Never deployed.
+"""Who is calling, on a developer's machine: the bearer token is the user id. This is never deployed.
 
-The answer has the shape of the deployed authorizer's context and refuses nobody: the edge writes the 401. API
-keys and roles are the deployed authorizer's own; only that keys are set here in clear.
+The result has the shape of the deployed authorizer's context. As there, nobody is refused here: the
+function answers 401. API keys and roles work as in the deployed authorizer, except that the keys are
+set in clear text.
 """
 
 import json
@@ -26,19 +27,19 @@ DEFAULT_API_KEYS = "local=local-key"
 
 
 def hinted(response: Response) -> Response:
-    """Return an answer as it is; a 401 of forklore's with a word on what credentials look like here."""
+    """Return an answer; a 401 of forklore also says what credentials look like here."""
     if response.status != HTTPStatus.UNAUTHORIZED:
         return response
     try:
         error = json.loads(response.body)
         error["details"]["message"] += UNAUTHORIZED_HINT
-    except (ValueError, KeyError, TypeError):  # another project's
+    except (ValueError, KeyError, TypeError):  # not an error of forklore
         return response
     return Response(response.status, response.headers, json.dumps(error, ensure_ascii=False).encode())
 
 
 class Identity(TypedDict):
-    """The authorizer's context. Unless the credentials are good as a whole: None, None and no roles."""
+    """The authorizer's context. If any part of the credentials is bad: None, None and no roles."""
 
     userId: str | None
     clientId: str | None
@@ -53,7 +54,7 @@ class LocalAuthorizer:
     patterns: roles.Patterns
 
     def __call__(self, headers: Headers) -> Identity:
-        """Return who the caller is. A key without a user, or an unknown key, is nobody."""
+        """Return who the caller is. A key without a user and an unknown key give nobody."""
         tokens = [value for name, value in headers if name.lower() == b"authorization"]
         keys = [value for name, value in headers if name.lower() == b"x-api-key"]
         try:
@@ -92,6 +93,9 @@ def clients_by_hash(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _user_id(authorization: str) -> str | None:
-    """Return the user id in `Bearer <user id>`, None for one that is not valid. Raises UnauthorizedError."""
+    """Return the user id in `Bearer <user id>`, or None if it is not valid.
+
+    Raises UnauthorizedError for anything else.
+    """
     user_id = bearer_token(authorization).strip(" \t")
     return user_id if is_user_id(user_id) else None

@@ -1,4 +1,4 @@
-"""What Lambda does around a handler: the import, the context, JSON both ways, the payload limits."""
+"""What Lambda does around a handler: import, context, JSON in both directions, payload limits."""
 
 import importlib
 import json
@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from forklore.local.template import Function
+from forklore.local.deployment import Function
 
 PAYLOAD_BYTES_MAX = 6_291_556  # Lambda quotas: 6 MB each way; this is the figure in the service's own error
 
@@ -19,13 +19,14 @@ class EventTooLargeError(Exception):
 
 
 class HandlerError(Exception):
-    """The handler raised (see `__cause__`), or its answer cannot be JSON or is over the payload limit."""
+    """The handler raised (see `__cause__`), or its answer is no JSON or is over the payload limit."""
 
 
 class LambdaContext:
     """The second argument of a handler; the function's timeout counts from when this is made.
 
-    Source: Lambda developer guide, "Using the Lambda context object to retrieve Python function information".
+    Source: Lambda developer guide, "Using the Lambda context object to retrieve Python function
+    information".
     """
 
     function_version = "$LATEST"
@@ -38,7 +39,7 @@ class LambdaContext:
         self.function_name = function.name
         self.invoked_function_arn = f"arn:aws:lambda:us-east-1:000000000000:function:{function.name}"
         self.log_group_name = f"/aws/lambda/{function.name}"
-        self.memory_limit_in_mb = str(function.memory_mb)  # Lambda's own is a string, too
+        self.memory_limit_in_mb = str(function.memory_mb)  # Lambda's is a string too
         self._deadline = time.monotonic() + function.timeout_seconds
 
     def get_remaining_time_in_millis(self) -> int:
@@ -53,7 +54,7 @@ def load_handler(function: Function) -> Handler:
 
 
 def invoke(function: Function, handler: Handler, event: dict[str, Any]) -> Any:
-    """Return the handler's answer as JSON values; both it and the event really go through JSON.
+    """Return the handler's answer as JSON values. The event and the answer pass through JSON text.
 
     Raises EventTooLargeError, HandlerError.
     """
@@ -63,7 +64,7 @@ def invoke(function: Function, handler: Handler, event: dict[str, Any]) -> Any:
     try:
         answer = handler(json.loads(sent), LambdaContext(function))
         received = json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
-    except BaseException as error:  # a SystemExit ends a Lambda's process; it must not end this one
+    except BaseException as error:  # also SystemExit, which must not end this process
         raise HandlerError("raised, or returned what JSON cannot hold") from error
     if len(received) > PAYLOAD_BYTES_MAX:
         raise HandlerError(f"answered {len(received)} bytes; the limit is {PAYLOAD_BYTES_MAX}")

@@ -15,11 +15,11 @@ class ServerDidNotStartError(Exception):
 
 
 class ServerEndedError(ServerDidNotStartError):
-    """A server ended at once; somebody may have taken its port."""
+    """A server ended at once. Another process may have taken its port."""
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 where nobody listens."""
+    """Return a port of 127.0.0.1 that nothing listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
     return port
@@ -29,9 +29,9 @@ def free_port() -> int:
 def on_free_port(
     serve: Callable[[int], AbstractContextManager[T]], *, find: Callable[[], int] = free_port
 ) -> Iterator[T]:
-    """Yield what `serve` yields at a free port: at another one, if its server ends at once.
+    """Yield what `serve` yields at a free port. If its server ends at once, try another port.
 
-    Raises ServerEndedError if it does so at PORTS_MAX of them.
+    Raises ServerEndedError after PORTS_MAX ports.
     """
     with ExitStack() as stack:
         yield _entered(stack, serve, find)

@@ -1,4 +1,4 @@
-"""Lines on standard error that show where something failed and nothing of what it worked on.
+"""Lines on standard error: they show where something failed, and nothing of the request's content.
 
 The functions' own lines look as on Lambda with its JSON log format.
 """
@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import Any
 
 METRICS = "_aws"
-"""The member that says to CloudWatch which others are metrics: nobody reads it here."""
+"""The member that tells CloudWatch which other members are metrics. It is not shown here."""
 _OF_RECORDS = {*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"}
 _OF_LINES = {
     "timestamp",
@@ -27,10 +27,10 @@ _OF_LINES = {
 
 
 class JsonLines(logging.Formatter):
-    """Writes a record as a line of JSON with its `extra` fields at the top level, as Lambda's runtime does.
+    """Writes a record as a line of JSON with its `extra` fields at the top level.
 
-    without: fields to leave out. Like there, a field that is None is left out, too, and none takes the place
-    of what every line has.
+    This is what Lambda's runtime does. As there, a field that is None is left out, and no field replaces
+    one that every line has. without: more fields to leave out.
     Source: awslambdaric, lambda_runtime_log_utils.JsonFormatter; Lambda developer guide, "Log and monitor
     Python Lambda functions", "Using the logging module with JSON".
     """
@@ -54,7 +54,7 @@ class JsonLines(logging.Formatter):
 
 
 def show_lines_of(logger: logging.Logger, *, verbose: bool) -> None:
-    """Let a logger's warnings and worse appear on standard error; when verbose, all from INFO."""
+    """Show a logger's lines on standard error: from WARNING, or from INFO when verbose."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(without=[METRICS]))
     logger.addHandler(handler)
@@ -65,7 +65,7 @@ def show_lines_of(logger: logging.Logger, *, verbose: bool) -> None:
 def frames(error: BaseException | None) -> str:
     """Return the stack frames and the types of an exception and its causes, without their texts.
 
-    An exception's text may quote the request: a KeyError its key, a parser its input.
+    The text of an exception may quote the request: a KeyError has the key, a parser error the input.
     """
     text = ""
     while error is not None:

@@ -1,11 +1,14 @@
 """Moto without its needless work: 36 times faster writes at 2,200 items.
 
-Moto copies the whole table before each part of a transaction, so that it can undo it, and sorts the whole
-table for each Query of a local index. Here the copy shares its items with the table, and a Query sees one
-partition. And of each attribute that it answers it looks for ten members under four names each, though the
-value is written already.
-Moto also keeps every object that it ever made, for its dashboard: here they go when nothing else holds them.
-Only sound under the lock of `embedded`, which lets one call run at a time.
+* Moto copies the whole table before each part of a transaction, so that it can undo the part. Here the
+  copy shares its items with the table.
+* Moto sorts the whole table for each Query of a local index. Here a Query sees one partition.
+* Moto looks for ten members under four names each in every attribute of an answer. Here a value that is
+  complete is written as it is.
+* Moto keeps every object that it has made, for its dashboard. Here an object goes when nothing uses it.
+
+This is only correct under the lock of `embedded`, which lets one call run at a time. It changes
+internals of moto, so `pyproject.toml` allows a narrow range of its versions.
 """
 
 import copy
@@ -21,7 +24,7 @@ from moto.dynamodb.models.table import Table
 
 
 def _untracked(cls: type[BaseModel], *_args: Any, **_named: Any) -> BaseModel:
-    """Return a new object of moto's, an item or a message, and add it to no list."""
+    """Return a new object of moto, such as an item or a message, and add it to no list."""
     return object.__new__(cls)
 
 
@@ -38,7 +41,10 @@ _update_item = DynamoDBBackend.update_item
 def _update_a_copy(
     self: DynamoDBBackend, table_name: str, key: dict[str, dict[str, Any]], *args: Any, **named: Any
 ) -> Any:
-    """Update a copy, put in the item's place: moto changes items where they lie, which a snapshot shares."""
+    """Put a copy in the item's place and update the copy.
+
+    Moto changes an item in place, but a snapshot shares the item.
+    """
     table = self.get_table(table_name)
     if table.range_key_attr is not None and table.range_key_attr in key:
         partition = table.items.get(DynamoType(key[table.hash_key_attr]), {})
@@ -53,7 +59,7 @@ _QUERY = inspect.signature(_query)
 
 
 def _query_partition(self: Table, hash_key: DynamoType | None, *args: Any, **named: Any) -> Any:
-    """Query the table as if it held one partition; indexes of the whole table stay as they are."""
+    """Query the table as if it held one partition. A query of a global index is unchanged."""
     index = _QUERY.bind(self, hash_key, *args, **named).arguments.get("index_name")
     if hash_key is None or (index and index not in {local.name for local in self.indexes}):
         return _query(self, hash_key, *args, **named)
@@ -67,7 +73,7 @@ SCALARS = {"S": str, "N": str, "BOOL": bool}
 
 
 def _serialize_scalar(self: BaseJSONSerializer, serialized: Any, value: Any, shape: Any, key: str) -> None:
-    """Write an attribute's value as it is, where it is a text, a number or a truth value."""
+    """Write an attribute's value as it is if it is a string, a number or a boolean."""
     if shape.name == "AttributeValue" and key and type(value) is dict and len(value) == 1:
         [(kind, held)] = value.items()
         if type(held) is SCALARS.get(kind):
@@ -76,7 +82,7 @@ def _serialize_scalar(self: BaseJSONSerializer, serialized: Any, value: Any, sha
 
 
 def speed_up_moto() -> None:
-    """Put the faster parts in place; doing it twice is doing it once."""
+    """Put the faster parts in place. Calling this again changes nothing."""
     BaseModel.__new__ = _untracked  # type: ignore[method-assign]
     Table.__deepcopy__ = _snapshot  # type: ignore[attr-defined]
     DynamoDBBackend.update_item = _update_a_copy  # type: ignore[method-assign]

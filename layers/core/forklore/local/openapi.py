@@ -41,7 +41,7 @@ _BY_GATEWAY = {
     500: "Internal Server Error",
     503: "Service Unavailable",
 }
-"""What API Gateway or Lambda may answer in the service's own words."""
+"""What API Gateway or Lambda may answer in their own words."""
 _GATEWAY = "GatewayError"
 _GATEWAY_SCHEMA = {
     "type": "object",
@@ -95,7 +95,7 @@ def document() -> Json:
 
 
 def text() -> str:
-    """Return the document as it is kept in the repository: the same for the same operations."""
+    """Return the document as it is in the repository. The same operations give the same text."""
     return json.dumps(document(), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
@@ -116,7 +116,7 @@ def _used(schemas: Json, users: Any) -> Json:
 
 
 def _cleaned(schema: Json) -> Json:
-    """Return a schema without made-up titles, and without defaults that only say what may be absent."""
+    """Return a schema without generated titles and without defaults that only mean "absent"."""
     for member in schema.get("properties", {}).values():
         if member.get("default") in ("", {}, None) or "enum" in member:
             member.pop("default", None)
@@ -229,7 +229,7 @@ def _responses(operation: Operation) -> Json:
 
 
 def _name(operation: Operation, status: int) -> str:
-    """Return what an error's response is called: operations whose errors have the same codes share it."""
+    """Return the name of an error's response. Operations whose errors have the same codes share it."""
     return "-".join([f"Error{status}", *refusals.codes_of(operation, status)])
 
 

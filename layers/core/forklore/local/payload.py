@@ -1,4 +1,6 @@
-"""HTTP to API Gateway's event and a handler's answer to HTTP, payload format 2.0. Pure but for the clock.
+"""HTTP to API Gateway's event, and a handler's answer to HTTP, in payload format 2.0.
+
+Pure, except that an event has the time.
 
 Source: API Gateway developer guide, "Create AWS Lambda proxy integrations for HTTP APIs".
 """
@@ -15,7 +17,7 @@ from forklore.local.asgi import Response, Scope, header_text
 from forklore.local.routing import Match
 
 API_ID = "1234567890"
-"""The HTTP API's id in events: the one that `sam local` has, too, so that those in `events/` serve both."""
+"""The HTTP API's id in events. `sam local` has the same one, so `events/` works with both."""
 HOP_BY_HOP = frozenset(
     ["connection", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]
 )
@@ -26,11 +28,11 @@ HEADER_LINE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+:[\t\x20-\x7e\x80-\ud7ff\ue00
 def build_event(
     scope: Scope, body: bytes, *, match: Match, authorizer: Mapping[str, Any], request_id: str
 ) -> dict[str, Any]:
-    """Return the event that API Gateway makes of a request; what is empty is absent, except the query string.
+    """Return the event that API Gateway makes of a request.
 
-    authorizer: the context that the Lambda authorizer answered.
-
-    `rawPath` is percent-decoded, as the service has it; `rawQueryString` arrives encoded.
+    What is empty is absent, except the query string. `rawPath` is percent-decoded, as in API Gateway;
+    `rawQueryString` stays encoded.
+    authorizer: the context that the Lambda authorizer returned.
     """
     raw_query = scope["query_string"].decode("latin-1")
     headers, cookies = _headers(scope, body)
@@ -73,10 +75,10 @@ def build_event(
 
 
 def read_answer(answer: Any) -> Response:
-    """Return the HTTP answer for what a handler returned (already JSON: None, bool, number, str, list, dict).
+    """Return the HTTP answer for what a handler returned.
 
-    Without a `statusCode` the whole answer is the body of a 200, a string as it is.
-    Raises ValueError, with nothing of the answer in its text, if the answer is no payload 2.0 response.
+    answer: JSON values. Without a `statusCode` the whole answer is the body of a 200.
+    Raises ValueError, with nothing of the answer in its text, if it is no response of payload 2.0.
     """
     if not isinstance(answer, dict) or "statusCode" not in answer:
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
@@ -97,7 +99,7 @@ def read_answer(answer: Any) -> Response:
 
 
 def _headers(scope: Scope, body: bytes) -> tuple[dict[str, str], list[str]]:
-    """Return the event's headers, with what API Gateway adds itself, and the cookies, which leave them."""
+    """Return the event's headers, with those that API Gateway adds, and the cookies apart."""
     pairs = [(name.decode("latin-1").lower(), header_text(value)) for name, value in scope["headers"]]
     cookies = [part.strip() for name, value in pairs if name == "cookie" for part in value.split(";")]
     headers = _joined((name, value) for name, value in pairs if name != "cookie" and name not in HOP_BY_HOP)
@@ -109,7 +111,7 @@ def _headers(scope: Scope, body: bytes) -> tuple[dict[str, str], list[str]]:
 
 
 def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return one value per name: the values of a repeated name joined with commas, in order."""
+    """Return one value per name. The values of a repeated name are joined with commas, in order."""
     joined: dict[str, str] = {}
     for name, value in pairs:
         joined[name] = f"{joined[name]},{value}" if name in joined else value
@@ -117,7 +119,10 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _body(body: bytes, *, content_type: str) -> dict[str, Any]:
-    """Return `body` and `isBase64Encoded`: text is UTF-8 of type text/*, JSON, XML or JavaScript; no form."""
+    """Return `body` and `isBase64Encoded`.
+
+    Only UTF-8 of the types text/*, JSON, XML and JavaScript is text. A form is not.
+    """
     if not body:
         return {"isBase64Encoded": False}
     try:
@@ -129,7 +134,7 @@ def _body(body: bytes, *, content_type: str) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> str:
-    """Return a header's value: a string, or a number or boolean as JSON spells it."""
+    """Return a header's value: a string as it is, a number or boolean as in JSON."""
     if not isinstance(value, str | int | float):
         raise ValueError("a header's value is not a string, number or boolean")
     return value.strip() if isinstance(value, str) else json.dumps(value)

@@ -1,7 +1,6 @@
-"""The API reference in a browser: `/docs` is Swagger UI, `/openapi.json` what it shows; `/` leads there.
+"""The API reference in a browser: `/docs` is Swagger UI and shows `/openapi.json`; `/` redirects there.
 
-Nothing comes from a CDN.
-These paths are the local server's own: API Gateway does not have them, so they stand before the gateway.
+Nothing comes from a CDN. Only the local server has these paths, so they are handled before the gateway.
 """
 
 import asyncio
@@ -12,7 +11,7 @@ from typing import Any
 
 from forklore.local.asgi import App, Receive, Response, Scope, Send, send_response
 
-FILES = {  # of the package flask-swagger-ui, used for the files alone
+FILES = {  # of the package flask-swagger-ui; only its files are used
     "swagger-ui.css": "text/css; charset=utf-8",
     "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
     "favicon-32x32.png": "image/png",
@@ -53,9 +52,9 @@ Document = Callable[[], Mapping[str, Any]]
 
 
 def with_reference(app: App, document: Document) -> App:
-    """Return `app` with the reference before it.
+    """Return `app` with the paths of the reference added.
 
-    document: makes the OpenAPI document.
+    document: returns the OpenAPI document.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,7 +69,7 @@ def with_reference(app: App, document: Document) -> App:
 
 
 def _find(path: str, document: Document) -> Response | None:
-    """Return the answer for one of the reference's own paths, None for any other."""
+    """Return the answer for a path of the reference, or None for any other path."""
     if path == "/":
         line = b"This is forklore. The API reference is at /docs\n"
         return Response(307, [("location", "/docs"), ("content-type", "text/plain; charset=utf-8")], line)

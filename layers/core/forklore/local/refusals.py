@@ -1,4 +1,4 @@
-"""Which errors an operation can answer: the codes that each status carries, and what else is told with it."""
+"""Which errors an operation can answer: the codes of each status, its headers and details."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,13 +18,13 @@ ONLY: Mapping[type[ForkloreError], frozenset[str]] = {
     errors.ForkLimitError: WITH_FORKS,
     errors.GroupFullError: WITH_FORKS | {"syncContext"},
 }
-"""Errors that are a few operations' own, by the operations' names."""
+"""Errors that only some operations can answer, each with the names of those operations."""
 HEADERS: Mapping[int, tuple[str, str]] = {
     401: ("WWW-Authenticate", "`Bearer`"),
     405: ("Allow", "The methods of the path."),
     503: ("Retry-After", "Seconds after which to try again, with the same Idempotency-Key."),
 }
-"""What else an error has in its headers, by status."""
+"""The header that an error of a status has, with its description."""
 MEMBERS: Mapping[str, Any] = {
     "lastEntryId": {"type": ["string", "null"], "description": "The view's last history entry."},
     "latestEpoch": {"type": "integer", "minimum": 1, "description": "The client's latest epoch in the view."},
@@ -35,7 +35,7 @@ MEMBERS: Mapping[str, Any] = {
 
 
 def every_error() -> list[type[ForkloreError]]:
-    """Return every error that a caller can be told, by status, then code; one for each code."""
+    """Return one error class for each code that a caller can get, sorted by status, then code."""
     found = {kind.code: kind for kind in sorted(_kinds(ForkloreError), key=lambda kind: kind.__name__)}
     return sorted(found.values(), key=lambda kind: (kind.status, kind.code))
 
@@ -47,7 +47,7 @@ def _kinds(kind: type[ForkloreError]) -> Iterator[type[ForkloreError]]:
 
 
 def statuses_of(operation: Operation) -> list[int]:
-    """Return the statuses of all errors that the operation can answer, ascending."""
+    """Return the statuses of all errors that the operation can answer, in ascending order."""
     found = {*ALWAYS, *operation.errors}
     if not operation.is_public:
         found.add(401)
@@ -59,7 +59,7 @@ def statuses_of(operation: Operation) -> list[int]:
 
 
 def codes_of(operation: Operation, status: int) -> list[str]:
-    """Return the codes that an error of that status can carry."""
+    """Return the codes that an error of this status can have."""
     return sorted(kind.code for kind in every_error() if kind.status == status and _can(operation, kind))
 
 

@@ -1,7 +1,7 @@
 """Which route of the HTTP API a request takes. Pure.
 
-Sources: API Gateway developer guide, "Create routes for HTTP APIs in API Gateway"; for encoded characters in
-paths, captures of live HTTP APIs that others have published (github.com/hotsock/voker, pull request 8).
+Sources: API Gateway developer guide, "Create routes for HTTP APIs in API Gateway"; for encoded
+characters in paths, published captures of live HTTP APIs (github.com/hotsock/voker, pull request 8).
 """
 
 import re
@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from forklore.local.template import ANY, Function, Route
+from forklore.local.deployment import ANY, Function, Route
 
 _BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True)
 class Match:
-    """The function and route that a request takes. path, path_parameters: as the function gets them."""
+    """The function and the route of a request. path, path_parameters: as the function gets them."""
 
     function: Function
     route: Route
@@ -25,21 +25,21 @@ class Match:
 
 
 class BadPathError(ValueError):
-    """A path that the service refuses before it looks for a route; the text holds nothing of it."""
+    """API Gateway refuses this path before it looks for a route. The text does not quote the path."""
 
 
 def decoded(raw_path: str) -> str:
-    """Return a path as the service reads it: `%2F` and `%252F` are `/`, and `%3F` ends it.
+    """Return a path as API Gateway reads it: `%2F` and `%252F` are `/`, and `%3F` ends the path.
 
-    Raises BadPathError for a per cent sign, perhaps an encoded one, that no two hexadecimal digits follow.
+    Raises BadPathError for a per cent sign, or an encoded one, without two hexadecimal digits after it.
     """
-    idempotency_key = unquote(_checked(raw_path)).partition("?")[0]
-    return unquote(_checked(idempotency_key))
+    without_query = unquote(_checked(raw_path)).partition("?")[0]
+    return unquote(_checked(without_query))
 
 
 def _checked(path: str) -> str:
     if _BAD_ESCAPE.search(path):
-        raise BadPathError("a per cent sign that escapes nothing")
+        raise BadPathError("a per cent sign without two hexadecimal digits")
     return path
 
 
@@ -48,8 +48,8 @@ def find_route(functions: Iterable[Function], *, method: str, raw_path: str) -> 
 
     raw_path: as sent, still percent-encoded. Raises BadPathError as `decoded` does.
 
-    A full match wins over a greedy one, a literal segment over a parameter, a method over ANY, and
-    anything over `$default`. HEAD and OPTIONS are methods like any other. A final slash is a segment.
+    A full match wins over a greedy one, a literal segment over a parameter, a method over ANY, and every
+    route over `$default`. HEAD and OPTIONS are methods like any other. A final slash is a segment.
     """
     path = decoded(raw_path)
     matches = [
@@ -69,7 +69,10 @@ def _specificity(route: Route) -> tuple[int, list[bool], bool]:
 
 
 def _path_parameters(rule: str, path: str) -> dict[str, str] | None:
-    """Return the values of the parameters in `rule`, None if `path` does not fit; `$default` fits all."""
+    """Return the values of the parameters in `rule`, or None if `path` does not match.
+
+    The empty rule, which is `$default`, matches every path.
+    """
     if not rule:
         return {}
     wanted, given = rule.split("/"), path.split("/")

@@ -1,7 +1,7 @@
-"""`python -m forklore.local.token USER`: an issuer of tokens for `sam local`, tests and nothing else.
+"""`python -m forklore.local.token USER`: an issuer of tokens, only for `sam local` and for tests.
 
-It signs with a key of its own, kept in `.cache/`. A deployment trusts it only where somebody has set
-FORKLORE_ISSUER and FORKLORE_ISSUER_KEYS so: `--keys` prints what to set.
+It signs with a key of its own, which is in the file KEY_FILE. A deployment trusts it only if its
+FORKLORE_ISSUER and FORKLORE_ISSUER_KEYS say so. `--keys` prints what to set.
 """
 
 import argparse
@@ -24,21 +24,22 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from forklore.domain.users import is_user_id
+from forklore.local import places
 
-KEY_FILE = Path(__file__).parents[4] / ".cache" / "development-issuer.pem"
+KEY_FILE = places.cache() / "development-issuer.pem"
 ISSUER, AUDIENCE, CHILD, ALGORITHM = "https://development.invalid", "forklore", "development", "ES256"
-"""No issuer on the internet can have this name (RFC 2606)."""
+"""No issuer on the internet can have a name that ends in `.invalid` (RFC 2606)."""
 HOURS = 12.0
 
 
 def development_key(file: Path = KEY_FILE) -> ec.EllipticCurvePrivateKey:
-    """Return the key in `file`, which is made, for its owner alone, if it is not there.
+    """Return the key in `file`. A missing file is made, readable by its owner only.
 
     Raises OSError, and ValueError if the file holds something else.
     """
     if not file.exists():
         made = ec.generate_private_key(ec.SECP256R1())
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
             out.write(made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     key = load_pem_private_key(file.read_bytes(), None)
@@ -71,7 +72,7 @@ def make_token(
 
 
 def main(arguments: Sequence[str] | None = None, *, file: Path = KEY_FILE) -> int:
-    """Print a token, or several as `user=token,…`, or the key set. Exits with 2 if it is not told which."""
+    """Print a token, or several as `user=token,…`, or the key set. Exits with 2 for bad arguments."""
     parser = _parser()
     chosen = parser.parse_args(arguments)
     if chosen.keys == bool(chosen.users) or not all(is_user_id(user) for user in chosen.users):

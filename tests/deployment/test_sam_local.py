@@ -9,9 +9,9 @@ import pytest
 
 from forklore.credentials.authorizer import make_authorizer
 from forklore.credentials.settings import AuthorizerSettings
-from forklore.local import sam_local
 from forklore.local.token import AUDIENCE, ISSUER, development_key, key_set, make_token
 from tests.deployment.document import FUNCTION, of_type, read_document
+from tools.deployment import sam_local
 
 TOLD = {"FORKLORE_DYNAMODB_ENDPOINT": "http://127.0.0.1:8000", "FORKLORE_TABLE": "forklore"}
 

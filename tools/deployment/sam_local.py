@@ -1,8 +1,9 @@
-"""`python -m forklore.local.sam_local FILE`: what `sam local` needs to know, and the table that it uses.
+"""`python -m tools.deployment.sam_local FILE`: write the settings of `sam local`, and make its table.
 
-Its containers run the deployed authorizer, which is told of the development issuer (`forklore.local.token`).
-They reach the DynamoDB Local at FORKLORE_DYNAMODB_ENDPOINT by another name than this machine does. API keys
-and roles are set as for the local server, by FORKLORE_API_KEYS, _ADMINS, _AUDITORS and _INDEXERS.
+The containers of `sam local` run the deployed authorizer, with the development issuer of
+`forklore.local.token`. They reach the DynamoDB at FORKLORE_DYNAMODB_ENDPOINT by another name than this
+machine does. API keys and roles are set as for the local server, by FORKLORE_API_KEYS, _ADMINS,
+_AUDITORS and _INDEXERS.
 """
 
 import json
@@ -17,18 +18,16 @@ from forklore.credentials import roles
 from forklore.local.embedded import ENDPOINT, TABLE, DatabaseError, open_database
 from forklore.local.identity import clients_by_hash
 from forklore.local.payload import API_ID
-from forklore.local.template import read_template
 from forklore.local.token import AUDIENCE, ISSUER, development_key, key_set
 
-TEMPLATE = Path(__file__).parents[4] / "template.yaml"
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 
 
 def main(file: str) -> int:
-    """Make the table and write the settings to `file`; return 1 for no DynamoDB and for a wrong setting."""
+    """Make the table and write the settings to `file`; return 1 without a DynamoDB or for a bad setting."""
     os.environ.setdefault(ENDPOINT, DEFAULT_ENDPOINT)
     try:
-        open_database(read_template(TEMPLATE).table)
+        open_database()
         told = settings(key_set(development_key()), os.environ)
     except DatabaseError as error:
         print(f"{error}\nStart DynamoDB Local, or name another with {ENDPOINT}.", file=sys.stderr)

@@ -1,19 +1,20 @@
 """What template.yaml says, as plain values: the functions with what calls them, the table and the queues.
 
-The file is read here and nowhere else; another kind of resource gets a reader of its own in `read_template`.
+Tests compare it with the code's own definitions. `load` reads the file; another kind of resource gets
+a reader of its own in `read_template`.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
 
-ANY = "ANY"
+from forklore.local.deployment import DEFAULT_ROUTE, Deployment, Function, Polled, Queue, Route
+
 LAMBDA_DEFAULTS = {"Timeout": 3, "MemorySize": 128, "Events": {}}
-TABLE_PROPERTIES = (  # what else the template says of a table is for after creation, or for AWS alone
+TABLE_PROPERTIES = (  # the table's other properties are set after creation, or only in AWS
     "AttributeDefinitions",
     "KeySchema",
     "LocalSecondaryIndexes",
@@ -24,81 +25,20 @@ TABLE_PROPERTIES = (  # what else the template says of a table is for after crea
 SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
 
 
-@dataclass(frozen=True)
-class Route:
-    """One route of the HTTP API: an upper-case method or `ANY`, and a path with `{name}` and `{name+}`.
-
-    The `$default` route has an empty path.
-    """
-
-    method: str
-    path: str
-
-    @property
-    def key(self) -> str:
-        """The route key as events show it: `GET /v1/health` or `$default`."""
-        return f"{self.method} {self.path}" if self.path else "$default"
+def load(path: Path) -> dict[str, Any]:
+    """Return a template as CloudFormation is given it, with the short tags in their long form."""
+    text = path.read_text(encoding="utf-8")
+    document: dict[str, Any] = yaml.load(text, Loader=_CloudFormationLoader)  # nosec B506 # a SafeLoader
+    return document
 
 
-@dataclass(frozen=True)
-class Queue:
-    """One SQS queue. visible_after_seconds: when a message comes again that was received and not deleted.
-
-    receives_max: how often a message is received, before it goes to the queue `dead_letters`.
-    """
-
-    name: str
-    visible_after_seconds: int = 30
-    receives_max: int | None = None
-    dead_letters: str | None = None
-
-
-@dataclass(frozen=True)
-class Polled:
-    """A queue that a function takes messages from. queue: its logical id. batch_size: messages at once."""
-
-    queue: str
-    batch_size: int = 10
-
-
-@dataclass(frozen=True)
-class Function:
-    """One Lambda function: its logical id, where its handler is imported from, its limits, what calls it.
-
-    every_seconds: of its schedules.
-    """
-
-    name: str
-    module: str
-    attribute: str
-    timeout_seconds: int
-    memory_mb: int
-    routes: tuple[Route, ...]
-    polls: tuple[Polled, ...] = ()
-    every_seconds: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Template:
-    """The functions in the order of the file, and the table as arguments of create_table, less TableName.
-
-    environment: the variables of all functions that hold a queue's URL, each with its queue's logical id.
-    """
-
-    functions: tuple[Function, ...]
-    table: Mapping[str, Any]
-    queues: tuple[Queue, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-
-
-def read_template(path: Path) -> Template:
+def read_template(path: Path) -> Deployment:
     """Return what the SAM template at `path` says.
 
-    Raises OSError if it cannot be read, ValueError if it has not exactly one table, or a route that leads to
-    no function, or a schedule that is no rate.
+    Raises OSError if the file cannot be read; ValueError if it does not have exactly one table, or has a
+    route that leads to no function, or a schedule that is no rate.
     """
-    text = path.read_text(encoding="utf-8")
-    document = yaml.load(text, Loader=_CloudFormationLoader)  # nosec B506 # a SafeLoader
+    document = load(path)
     resources = document["Resources"]
     routes = _routes(resources)
     defaults = LAMBDA_DEFAULTS | document.get("Globals", {}).get("Function", {})
@@ -108,7 +48,7 @@ def read_template(path: Path) -> Template:
     variables = defaults.get("Environment", {}).get("Variables", {})
     if len(tables) != 1:
         raise ValueError(f"{path.name} defines {len(tables)} tables, not one")
-    return Template(
+    return Deployment(
         functions=tuple(
             _function(name, defaults | found, routes.get(name, [])) for name, found in functions.items()
         ),
@@ -123,7 +63,7 @@ def _of_type(resources: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any
 
 
 def _function(name: str, properties: Mapping[str, Any], routes: Sequence[Route]) -> Function:
-    """`functions/entries/` and `app.handler` are imported as `functions.entries.app`, attribute `handler`."""
+    """Return a function. `functions/entries/` with `app.handler` is the module `functions.entries.app`."""
     file, _, attribute = properties["Handler"].rpartition(".")
     events: dict[str, list[dict[str, Any]]] = {}
     for event in properties["Events"].values():
@@ -169,7 +109,7 @@ def _seconds(schedule: str) -> int:
 
 
 def _routes(resources: Mapping[str, Any]) -> dict[str, list[Route]]:
-    """Return the routes by the logical id of the function that each leads to, in the order of the file."""
+    """Return the routes of each function, by the function's logical id, in the order of the file."""
     integrations = _of_type(resources, "AWS::ApiGatewayV2::Integration")
     functions = _of_type(resources, "AWS::Serverless::Function")
     routes: dict[str, list[Route]] = {}
@@ -185,7 +125,7 @@ def _routes(resources: Mapping[str, Any]) -> dict[str, list[Route]]:
 def _route(key: str) -> Route:
     method, _, path = key.partition(" ")
     if key == "$default":
-        return Route(ANY, "")
+        return DEFAULT_ROUTE
     if not (method.isalpha() and method.isupper() and path.startswith("/")):
         raise ValueError(f"a route key must be a method and a path, or $default: {key}")
     return Route(method, path)
@@ -194,7 +134,8 @@ def _route(key: str) -> Route:
 def _named_in(text: Any) -> str:
     """Return the resource that `!Sub text` names, such as X in `integrations/${X}` or `…/${X.Arn}/…`.
 
-    Pseudo parameters such as `${AWS::Region}` are no resources. Empty: there is none, or it is no `!Sub`.
+    Pseudo parameters such as `${AWS::Region}` are no resources. The result is empty if `!Sub` names none,
+    or if the value is no `!Sub`.
     """
     named = re.findall(r"\$\{(\w+)(?:\.\w+)?\}", text["Fn::Sub"] if isinstance(text, dict) else "")
     return named[-1] if named else ""

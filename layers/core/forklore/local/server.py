@@ -1,0 +1,155 @@
+"""The local server: reads the command line and puts the other modules together."""
+
+import argparse
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from forklore.local.background import Background, open_queues
+from forklore.local.cors import with_cors
+from forklore.local.deployment import Deployment
+from forklore.local.embedded import ENDPOINT, DatabaseError, open_database
+from forklore.local.engines import DataError, kept_in
+from forklore.local.functions import deployment
+from forklore.local.gateway import Gateway
+from forklore.local.identity import hinted, read_authorizer
+from forklore.local.log import show_lines_of
+from forklore.local.openapi import document
+from forklore.local.reference import with_reference
+
+EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
+STOP_WITHIN_SECONDS = 3  # for requests that are still running
+KEEP_ALIVE_SECONDS = 75
+"""Longer than clients keep an idle connection, so that no request meets a closed one."""
+BANNER = """\
+forklore listens on {url}
+the API reference is at {url}/docs
+
+Try it; the bearer token is the user id:
+  curl -X POST {url}/v1/conversations -H 'Authorization: Bearer alice' \
+-H 'Content-Type: application/json' -d '{{"title":"Hello"}}'
+
+{store}
+Ctrl+C stops it.
+"""
+FORGETS = """\
+The embedded store forgets everything when this stops. To keep it: make run DATA=./data"""
+
+
+def main(serve: Callable[[], Deployment] = deployment) -> int:
+    """Serve until a signal comes; return 0, or 1 if the server cannot start or its database ends.
+
+    serve: returns what is served.
+    """
+    arguments = _parser().parse_args()
+    show_lines_of(logging.getLogger("forklore"), verbose=arguments.verbose)
+    _on_signal(lambda *_: sys.exit(0))
+    with contextlib.ExitStack() as stack:
+        return _serve(serve(), arguments, stack)
+
+
+def _serve(served: Deployment, arguments: argparse.Namespace, stack: contextlib.ExitStack) -> int:
+    """Serve as `main` does. stack: closed when the server has stopped."""
+    database_ended = threading.Event()
+    try:
+        listener = _listen(arguments.host, arguments.port)
+        authorizer = read_authorizer(os.environ)
+        store = _store(arguments.data, stack, on_end=database_ended.set)
+        open_database(served.table)
+        urls = open_queues(served)
+    except (OSError, DatabaseError, DataError, ValueError) as error:
+        print(f"forklore: {error}", file=sys.stderr)
+        return 1
+    gateway = Gateway(served.functions, authorize=authorizer, explain=hinted, verbose=arguments.verbose)
+    server = uvicorn.Server(_configuration(gateway))
+    _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end, without a traceback
+    background = Background(served.functions, urls)
+    print(BANNER.format(url=_url(listener), store=store), flush=True)
+    background.start()
+    threading.Thread(target=_stop_after, args=[database_ended, server], daemon=True).start()
+    server.run(sockets=[listener])
+    background.stop()
+    return 1 if database_ended.is_set() else 0
+
+
+def _stop_after(database_ended: threading.Event, server: uvicorn.Server) -> None:
+    database_ended.wait()
+    print("forklore: the database has ended, so the server stops", file=sys.stderr, flush=True)
+    server.should_exit = True
+
+
+def _store(data: Path | None, stack: contextlib.ExitStack, *, on_end: Callable[[], None]) -> str:
+    """Start the database that keeps `data`, if there is one; return what the banner says of the store.
+
+    on_end: called if the database ends by itself.
+    Raises DataError, and ValueError if two stores are named.
+    """
+    endpoint = os.environ.get(ENDPOINT)
+    if data is None:
+        return f"The store is the DynamoDB at {endpoint}." if endpoint else FORGETS
+    if endpoint:
+        raise ValueError(f"--data and {ENDPOINT} name two stores")
+    os.environ[ENDPOINT], engine = stack.enter_context(kept_in(data, on_end=on_end))
+    return f"{engine} keeps the data in {data}."
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m forklore.local",
+        description="Serve forklore's HTTP API on this machine, as API Gateway and Lambda would.",
+        epilog=f"The store is in memory unless --data names a folder, or {ENDPOINT} a DynamoDB.",
+    )
+    host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8080")
+    parser.add_argument("--host", default=host, help="address to listen on (HOST; 127.0.0.1)")
+    parser.add_argument("--port", default=port, type=int, help="0 takes a free one (PORT; 8080)")
+    parser.add_argument("--data", type=Path, help="keep what is stored in this folder; it is made")
+    parser.add_argument("--verbose", action="store_true", help="lines per request, without its content")
+    return parser
+
+
+def _configuration(gateway: Gateway) -> uvicorn.Config:
+    return uvicorn.Config(
+        with_cors(with_reference(gateway, document)),
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=STOP_WITHIN_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )
+
+
+def _on_signal(handler: Any) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Raises OSError with a text for people."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host, port), family=family)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two writes
+        return listener
+    except (OSError, OverflowError) as error:
+        reason = str(error).partition(" (while")[0]  # Python repeats the address there
+        raise OSError(f"cannot listen on {host} port {port}: {reason}") from error
+
+
+def _url(listener: socket.socket) -> str:
+    """Return the address for a browser on this machine."""
+    host, port = listener.getsockname()[:2]
+    host = {EVERYWHERE: "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

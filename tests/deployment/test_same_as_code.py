@@ -1,0 +1,59 @@
+"""What the code defines once, compared with what template.yaml says about it.
+
+The table's definition is in `forklore.storage.schema`. The functions, the queue and the schedule that
+the local server runs are in `forklore.local.functions`.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from forklore.local.deployment import Function
+from forklore.local.functions import HTTP, deployment
+from forklore.storage import schema
+from tests.deployment.document import PROJECT
+from tools.deployment.template import read_template
+
+TEMPLATE, CODE = read_template(PROJECT / "template.yaml"), deployment()
+CALLED = [one for one in TEMPLATE.functions if one.routes or one.polls or one.every_seconds]
+FOLDERS = {name: folder for folder, name in HTTP.items()} | {
+    "DeleteGroupFunction": "delete_group",
+    "SweepFunction": "sweep",
+}
+
+
+def without_order(function: Function) -> Function:
+    """Return a function with its routes sorted, and without the module of its handler."""
+    routes = tuple(sorted(function.routes, key=lambda route: route.key))
+    return replace(function, routes=routes, module="", attribute="")
+
+
+def test_the_table_of_the_template_is_the_one_that_the_code_defines() -> None:
+    assert TEMPLATE.table == schema.TABLE
+
+
+def test_the_local_server_runs_each_function_that_something_calls() -> None:
+    assert {one.name for one in CODE.functions} == {one.name for one in CALLED}
+
+
+@pytest.mark.parametrize("function", CALLED, ids=lambda function: function.name)
+def test_a_function_is_called_and_limited_as_the_template_says(function: Function) -> None:
+    [here] = [one for one in CODE.functions if one.name == function.name]
+
+    assert without_order(here) == without_order(function)
+
+
+@pytest.mark.parametrize("function", CALLED, ids=lambda function: function.name)
+def test_the_folder_of_a_function_is_named_as_its_handler(function: Function) -> None:
+    [here] = [one for one in CODE.functions if one.name == function.name]
+
+    assert function.module == f"functions.{here.attribute}.app"
+    assert here.attribute == FOLDERS[function.name]
+
+
+def test_the_queues_that_are_polled_are_the_template_s_and_so_is_their_variable() -> None:
+    polled = {polls.queue for one in TEMPLATE.functions for polls in one.polls}
+    dead = {queue.dead_letters for queue in TEMPLATE.queues if queue.name in polled}
+
+    assert set(CODE.queues) == {queue for queue in TEMPLATE.queues if queue.name in polled | dead}
+    assert CODE.environment == TEMPLATE.environment

@@ -1,0 +1,17 @@
+"""`python -m tests.local.serve FOLDER …`: the local server, on the sample project in a folder.
+
+The other arguments are the server's own.
+"""
+
+import os
+import sys
+
+from forklore.local.server import main
+from tests.local.project import DEPLOYMENT
+
+if __name__ == "__main__":
+    sys.path.insert(0, sys.argv.pop(1))
+    status = main(lambda: DEPLOYMENT)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)

@@ -1,0 +1,181 @@
+"""The wheel: what is in it, what it asks for, and what works when nothing else is installed."""
+
+import email
+import json
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import urllib.request
+import venv
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+PACKAGE = PROJECT / "layers" / "core" / "forklore"
+NOT_BUILT = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "requirements")
+STARTS_WITHIN_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel from a copy of the checkout, without the network; return its path."""
+    source, built = tmp_path_factory.mktemp("source") / "forklore", tmp_path_factory.mktemp("wheel")
+    shutil.copytree(PROJECT, source, symlinks=True, ignore=NOT_BUILT)
+    run(
+        *(sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-index"),
+        *("--no-deps", "--no-build-isolation", "--wheel-dir", str(built), str(source)),
+    )
+    [path] = built.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(wheel: Path) -> set[str]:
+    """The paths in the wheel."""
+    return set(zipfile.ZipFile(wheel).namelist())
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return email.message_from_bytes(archive.read(name))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment that holds the wheel and nothing else: the folder of its programs."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False)
+    run(
+        *(sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet"),
+        *("--disable-pip-version-check", "--no-index", "--no-deps", str(wheel)),
+    )
+    return folder / "bin"
+
+
+def run(*command: str, cwd: Path | None = None) -> str:
+    """Run a command, which succeeds; return what it printed."""
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def failed(*command: str, cwd: Path) -> tuple[int, str]:
+    """Run a command that fails; return its exit code and what it printed on standard error."""
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, env={})
+    return done.returncode, done.stderr
+
+
+def test_the_wheel_holds_all_rooms_and_the_sample_events_and_nothing_else(files: set[str]) -> None:
+    modules = {path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.rglob("*.py")}
+    events = {f"forklore/local/events/{path.name}" for path in (PROJECT / "events").iterdir()}
+    held = {name for name in files if ".dist-info/" not in name}
+
+    assert held == modules | events | {"forklore/py.typed"}
+    assert {name.partition("/")[0] for name in files if ".dist-info/" not in name} == {"forklore"}
+
+
+def test_every_room_is_a_package_of_the_wheel(files: set[str]) -> None:
+    rooms = {path.parent.name for path in PACKAGE.glob("*/*.py")}
+
+    assert rooms >= {"domain", "storage", "usecases", "credentials", "api", "aws", "fsck", "local", "cli"}
+    assert {f"forklore/{room}/__init__.py" for room in rooms} <= files
+
+
+def test_nothing_is_required_without_an_extra_and_no_version_is_pinned(metadata: Message) -> None:
+    required = metadata.get_all("Requires-Dist") or []
+
+    assert set(metadata.get_all("Provides-Extra") or []) == {"service", "authorizer", "local", "cli"}
+    assert [line for line in required if "extra ==" not in line] == []
+    assert [line for line in required if "==" in line.partition(";")[0]] == []
+
+
+@pytest.mark.parametrize(
+    ("extra", "lock"),
+    [("service", "layers/core"), ("authorizer", "functions/authorizer")],
+)
+def test_an_extra_names_what_lambda_runs(metadata: Message, extra: str, lock: str) -> None:
+    lines = (PROJECT / lock / "requirements.in").read_text().splitlines()
+    pinned = {line.partition("==")[0].lower() for line in lines if not line.startswith("#")}
+    marked = [line for line in metadata.get_all("Requires-Dist") or [] if f'extra == "{extra}"' in line]
+    named = {re.match(r"[\w.-]+", line.lower())[0] for line in marked}  # type: ignore[index]
+
+    assert named == pinned | ({"boto3"} if extra == "service" else set())
+
+
+def test_the_wheel_alone_can_be_imported(installed: Path, tmp_path: Path) -> None:
+    script = "import forklore, forklore.domain.keys; print(forklore.__file__)"
+    place = run(str(installed / "python"), "-c", script, cwd=tmp_path)
+
+    assert Path(place).is_relative_to(installed.parent)
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        (["forklore", "fsck", "--table", "x"], "cli"),
+        (["python", "-m", "forklore.fsck", "--table", "x"], "cli"),
+        (["python", "-m", "forklore.local"], "local"),
+    ],
+)
+def test_a_command_whose_extra_is_missing_names_it(
+    installed: Path, tmp_path: Path, command: list[str], extra: str
+) -> None:
+    code, said = failed(str(installed / command[0]), *command[1:], cwd=tmp_path)
+
+    assert code == 2
+    assert re.fullmatch(rf"forklore: \w+ is not installed: pip install 'forklore\[{extra}\]'\n", said), said
+
+
+def test_the_local_server_runs_from_the_wheel_without_the_checkout(installed: Path, tmp_path: Path) -> None:
+    """The packages of its extra are those of the environment that runs this test."""
+    site = Path(
+        run(str(installed / "python"), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+    )
+    (site / "packages.pth").write_text(sysconfig.get_path("purelib"))
+
+    with local_server(installed, tmp_path) as url:
+        alice = {"Authorization": "Bearer alice", "Content-Type": "application/json"}
+        made = send(f"{url}/v1/conversations", alice, {"title": "Hello"})
+        assert made["title"] == "Hello"
+        document = send(f"{url}/openapi.json", {})
+        assert document == json.loads((PROJECT / "docs" / "openapi.json").read_text())
+        with urllib.request.urlopen(f"{url}/docs/swagger-ui.css") as answer:
+            assert answer.status == 200
+    assert list(tmp_path.iterdir()) == []
+
+
+@contextmanager
+def local_server(installed: Path, folder: Path) -> Iterator[str]:
+    """Run the local server of an environment in a folder; yield its address."""
+    process = subprocess.Popen(
+        [str(installed / "python"), "-B", "-m", "forklore.local", "--port", "0"],
+        cwd=folder,
+        env={"HOME": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout
+        line = process.stdout.readline()
+        assert line.startswith("forklore listens on "), process.communicate(timeout=STARTS_WITHIN_SECONDS)
+        yield line.split()[-1]
+    finally:
+        process.terminate()
+        process.communicate(timeout=STARTS_WITHIN_SECONDS)
+
+
+def send(url: str, headers: dict[str, str], body: Any = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(url, data, headers)) as answer:
+        return json.load(answer)
