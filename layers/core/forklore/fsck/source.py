@@ -1,4 +1,4 @@
-"""A table, read and never written to: whole, or tree by tree."""
+"""Reads of a table: of all of it, or tree by tree. Nothing here writes."""
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -11,7 +11,7 @@ from forklore.storage.consumption import Consumption
 from forklore.storage.table import Table
 
 PAGE_ITEMS_MAX = 1_000
-"""Items read at once: DynamoDB Local takes longer for a whole megabyte than a call may last."""
+"""How many items one Scan reads. DynamoDB Local needs too long for a page of a whole megabyte."""
 INDEXES = {"byConversation", "allTrees"}
 
 
@@ -20,7 +20,7 @@ class NotForkloreError(Exception):
 
 
 class Source:
-    """Reads of one table, all strongly consistent. read_units: what they have taken so far."""
+    """Strongly consistent reads of one table. read_units: what they have consumed so far."""
 
     def __init__(self, connection: Connection) -> None:
         self._usage = Consumption()
@@ -32,9 +32,9 @@ class Source:
         return self._usage.read_units
 
     def describe(self) -> int:
-        """Return about how many items there are, as DynamoDB counts them every six hours.
+        """Return the approximate number of items. DynamoDB counts them every six hours.
 
-        Raises NotForkloreError for a table of another shape, and what botocore raises.
+        Raises NotForkloreError if the table has other keys or indexes, and what botocore raises.
         """
         name = self._connection.table_name
         table: dict[str, Any] = self._connection.client.describe_table(TableName=name)["Table"]
@@ -46,12 +46,12 @@ class Source:
         return about
 
     def now_s(self) -> int:
-        """Return the time in whole seconds, by DynamoDB's clock rather than by this machine's."""
+        """Return the time in whole seconds, by the clock of DynamoDB and not of this machine."""
         self._table.get([keys.pointer("date")])
         return self._table.now_s()
 
     def scan(self, *, segments: int) -> Iterator[list[Item]]:
-        """Yield every item, page by page; of each segment one page is under way.
+        """Yield every item, page by page. All segments are read at the same time.
 
         Raises UnavailableError, and what botocore raises.
         """
