@@ -1,4 +1,4 @@
-"""Ways for a table to be wrong, each with the kinds of findings that tell of it."""
+"""Corruptions of a table, each with the kinds of findings that must report it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +40,10 @@ LATE = EntryId("019ca8ad-fa20-7000-8000-000000000005")
 
 @dataclass(frozen=True)
 class Corruption:
-    """What is done to an intact table, and the kinds of findings it makes: these and no others."""
+    """A change to an intact table, and the kinds of findings that it causes: these and no others.
+
+    does: the change in words. It is the id of the test.
+    """
 
     does: str
     spoil: Callable[[Made], object]
@@ -67,7 +70,7 @@ def _entry_of_nobody(m: Made) -> None:
 
 
 def _widen(m: Made) -> None:
-    """Let a fork of a fork see more of the root than that fork does."""
+    """Let a fork of a fork show more of the root than its source shows."""
     m.set_path(TWIG, (Segment(ROOT, ids.next_id(EntryId(m.world.said[2]))),))
     m.change(conv(TWIG), forkedAtEntryId=text(m.world.said[2]))
     m.change(head(TWIG), floor=text(m.path(TWIG)[-1].stop), last=text(m.path(TWIG)[-1].stop))
@@ -82,7 +85,7 @@ def _swap_segments(m: Made) -> None:
 
 
 def _swallow(m: Made) -> None:
-    """Let a path go through the conversation itself."""
+    """Let a path contain its own conversation."""
     m.set_path(HEAD_FORK, (*m.path(HEAD_FORK), Segment(HEAD_FORK, ids.next_id(m.path(HEAD_FORK)[-1].stop))))
 
 
@@ -94,7 +97,11 @@ CORRUPTIONS = [
         "early_conv missing_job wrong_state",
         lambda m: m.change(keys.group(PLAIN), state=text("creating")),
     ),
-    a("a deleted tree without its deletion time", "wrong_state", lambda m: m.change(keys.group(DYING), deletedAt=None)),
+    a(
+        "a deleted tree without its deletion time",
+        "wrong_state",
+        lambda m: m.change(keys.group(DYING), deletedAt=None),
+    ),
     a(
         "a live tree with a deletion time",
         "wrong_state",
@@ -128,7 +135,11 @@ CORRUPTIONS = [
         "wrong_g1",
         lambda m: m.change(keys.group(PLAIN), G1=None, G1S=None),
     ),
-    a("a tree in the wrong shard of the list of all trees", "wrong_g1", lambda m: m.change(keys.group(PLAIN), G1=text("TREES#9"))),
+    a(
+        "a tree in the wrong shard of the list of all trees",
+        "wrong_g1",
+        lambda m: m.change(keys.group(PLAIN), G1=text("TREES#9")),
+    ),
     a(
         "a deleted tree in the list of all trees",
         "wrong_g1",
@@ -140,7 +151,11 @@ CORRUPTIONS = [
         lambda m: m.change(keys.group(HANDED), rewriting=text("eve")),
     ),
     # Members
-    a("a membership is missing", "wrong_members orphan_user_tree", lambda m: m.take(keys.member(ROOT, "eve/#"))),
+    a(
+        "a membership is missing",
+        "wrong_members orphan_user_tree",
+        lambda m: m.take(keys.member(ROOT, "eve/#")),
+    ),
     a(
         "a tree without an owner",
         "wrong_owner",
@@ -231,14 +246,22 @@ CORRUPTIONS = [
         ),
     ),
     a("HEAD without the first entry", "wrong_head_first", lambda m: m.change(head(PLAIN, PLAIN), first=None)),
-    a("HEAD counts one entry too many", "wrong_head_counts wrong_metrics", lambda m: m.add(head(ROOT), "history", 1)),
+    a(
+        "HEAD counts one entry too many",
+        "wrong_head_counts wrong_metrics",
+        lambda m: m.add(head(ROOT), "history", 1),
+    ),
     a(
         "HEAD swaps the channels",
         "wrong_head_counts",
         lambda m: (m.add(head(ROOT), "history", 1), m.add(head(ROOT), "context", -1)),
     ),
     a("HEAD sums up more entries than there are", "wrong_metrics", lambda m: m.add(head(ROOT), "entries", 1)),
-    a("HEAD sums up fewer entries than its own", "wrong_metrics", lambda m: m.add(head(BLANK), "entries", -1)),
+    a(
+        "HEAD sums up fewer entries than its own",
+        "wrong_metrics",
+        lambda m: m.add(head(BLANK), "entries", -1),
+    ),
     a("HEAD sums up too many tokens", "wrong_metrics", lambda m: m.add(head(ROOT), "inputTokens", 1)),
     a("HEAD sums up too little cost", "wrong_metrics", lambda m: m.add(head(ROOT), "costNanoUsd", -1)),
     a(
@@ -269,13 +292,21 @@ CORRUPTIONS = [
         lambda m: m.change(m.said(2), prev=m.contents[m.said(1)]["prev"]),
     ),
     a("an entry that names nothing before it", "wrong_prev", lambda m: m.change(m.said(1), prev=None)),
-    a("an entry that names no context entry before it", "wrong_prev", lambda m: m.change(m.thought(1), prev=None)),
+    a(
+        "an entry that names no context entry before it",
+        "wrong_prev",
+        lambda m: m.change(m.thought(1), prev=None),
+    ),
     a(
         "a fork without the last history entry that it inherits",
         "wrong_last_history",
         lambda m: m.change(head(TWIG), lastHistory=None),
     ),
-    a("an untitled HEAD although there is a title", "wrong_untitled", lambda m: m.change(head(ROOT), untitled={"BOOL": True})),
+    a(
+        "an untitled HEAD although there is a title",
+        "wrong_untitled",
+        lambda m: m.change(head(ROOT), untitled={"BOOL": True}),
+    ),
     # Entries
     a(
         "a missing entry",
@@ -318,8 +349,16 @@ CORRUPTIONS = [
         lambda m: m.change(m.said(1), L1=None),
     ),
     a("a body that is not JSON", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b"[{"))),
-    a("a body that cannot be decompressed", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b"x123"))),
-    a("a body that is not an array", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b'{"a":1}'))),
+    a(
+        "a body that cannot be decompressed",
+        "unreadable_body",
+        lambda m: m.change(m.said(1), body=binary(b"x123")),
+    ),
+    a(
+        "a body that is not an array",
+        "unreadable_body",
+        lambda m: m.change(m.said(1), body=binary(b'{"a":1}')),
+    ),
     a("an entry without a body", "unreadable_body", lambda m: m.change(m.said(1), body=None)),
     a(
         "a malformed usage",
@@ -474,7 +513,11 @@ CORRUPTIONS = [
     ),
     a("a closed conversation with a live pointer", "wrong_ptr", lambda m: m.take(head(DYING_FORK, DYING))),
     a("an id that is retired for ever", "malformed_ptr", lambda m: m.change(keys.pointer(GONE), ttl=None)),
-    a("an id that is retired for years", "wrong_ttl", lambda m: m.add(keys.pointer(GONE), "ttl", 365 * DAY_S)),
+    a(
+        "an id that is retired for years",
+        "wrong_ttl",
+        lambda m: m.add(keys.pointer(GONE), "ttl", 365 * DAY_S),
+    ),
     a(
         "a live pointer that expires",
         "malformed_ptr",
@@ -618,7 +661,11 @@ CORRUPTIONS = [
         "orphan_blob wrong_fork_point wrong_head_counts wrong_head_last wrong_last_history wrong_prev",
         lambda m: m.take(keys.entry(DYING, EntryId(m.key(Kind.BLOB, DYING).partition[-36:]))),
     ),
-    a("a list row left after its membership", "orphan_user_tree", lambda m: m.take(keys.member(UNBORN, "u1"))),
+    a(
+        "a list row left after its membership",
+        "orphan_user_tree",
+        lambda m: m.take(keys.member(UNBORN, "u1")),
+    ),
     a(
         "members removed before entries",
         "wrong_members wrong_xfer",
@@ -663,7 +710,11 @@ CORRUPTIONS = [
         lambda m: m.change(m.key(Kind.XFER, "USER#bob"), createdAt=text(NOW)),
     ),
     a("an item of an unknown kind", "unknown_item", lambda m: m.put(items.key_of(Key("NOTE#1", "NOTE")))),
-    a("an item of an unknown kind in a tree", "unknown_item", lambda m: m.put(items.key_of(Key(ROOT, "NOTE#1")))),
+    a(
+        "an item of an unknown kind in a tree",
+        "unknown_item",
+        lambda m: m.put(items.key_of(Key(ROOT, "NOTE#1"))),
+    ),
     a("an unknown attribute", "unknown_attribute", lambda m: m.change(head(ROOT), secret=text("x"))),
     a(
         "an attribute of a wrong type",

@@ -1,4 +1,4 @@
-"""Work that takes several calls leaves the table intact after each call, wherever it is killed."""
+"""The table is intact after each call of work that takes several calls."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +21,7 @@ def store(moto: None) -> Iterator[Store]:
 
 
 def checked(store: Store) -> tuple[Process, list[str]]:
-    """Return a process after each of whose calls the table is checked, and the calls that it made."""
+    """Return a process, and a list of its calls. The table is checked after each call."""
     process = Process(store, in_order=True)
     calls: list[str] = []
 
@@ -52,7 +52,7 @@ def start_child_of_many(process: Process) -> None:
 
 
 def give_up_creation(process: Process) -> None:
-    """Clear what is left of a tree that was being made."""
+    """Give up a tree that is being created, and remove what is left of it."""
     assert deletion._give_up_creation(process.table, world.CREATING)
     assert deletion.run_deletion(process.table, Mailbox().queue, world.CREATING, wait_s=-2)
 

@@ -1,4 +1,4 @@
-"""Ways to reach forklore that a history takes: over HTTP, and in this process."""
+"""The ways in which a history reaches forklore: over HTTP, and in this process."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ class InProcess:
 
 
 class Worker:
-    """What goes on with deletions when no request does: the sweep, and a queue. process: where it runs."""
+    """The worker of deletions: the sweep and a queue. process: the process that it runs in."""
 
     def __init__(self, process: Process, *, run: Callable[..., bool] = deletion.run_deletion) -> None:
         self._table: Table = process.table
@@ -69,7 +69,7 @@ class Worker:
         self._run = run
 
     def work(self, random: Random, *, wait_s: int = 0) -> str | None:
-        """Go on with the deletion of one tree, and return its id; None when there is none."""
+        """Do a step of one tree's deletion, and return the tree's id; None if there is none."""
         deletion.sweep(self._table, self._mailbox.queue)
         messages = self._mailbox.take()
         for message in messages:
@@ -85,7 +85,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class SeededStore(Store):
-    """A table whose processes take their random bits from `random`."""
+    """A store whose processes take their random bits from `random`."""
 
     random: Random = field(default_factory=Random)
 

@@ -1,4 +1,4 @@
-"""A deployment on this machine: a build in Lambda's own runtime, with a table and a queue of its own."""
+"""A deployment on this machine: a build in Lambda's own runtime, with its own table and queue."""
 
 import logging
 import uuid
@@ -26,7 +26,7 @@ CREDENTIALS: Any = {
 
 @dataclass(frozen=True)
 class Deployed:
-    """functions: by logical id. by_route: the function of each route key."""
+    """A running deployment. functions: by logical id. by_route: the function of each route key."""
 
     functions: Functions
     by_route: dict[str, str]
@@ -34,7 +34,7 @@ class Deployed:
     table: str
 
     def deliver(self, event: dict[str, Any]) -> Answer:
-        """Return the answer to an event of the function whose route it names."""
+        """Return the answer to an event, from the function of the route that the event names."""
         response = read_answer(self.functions.invoke(self.by_route[event["routeKey"]], event))
         return Answer(response.status, dict(response.headers), response.body.decode())
 
@@ -50,9 +50,9 @@ class Deployed:
 
 @contextmanager
 def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Deployed]:
-    """Deploy the build at `folder`; everything ends with the context.
+    """Deploy the build at `folder`. Everything that is started ends with the context.
 
-    endpoint: of a DynamoDB. parameters: of the template, by name.
+    endpoint: the address of a DynamoDB. parameters: of the template, by name.
     Raises RuntimeMissing if there is no such build, or nothing to run it with.
     """
     with ExitStack() as stack:
@@ -74,7 +74,7 @@ def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Depl
 
 @contextmanager
 def _queue() -> Iterator[tuple[str, str]]:
-    """Yield the address of an SQS, and a queue's there."""
+    """Yield the address of an SQS, and the address of a queue there."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()

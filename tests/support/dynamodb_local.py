@@ -1,7 +1,7 @@
-"""Starts a DynamoDB on this machine for tests, in a process of its own; each is empty and keeps nothing.
+"""Starts a DynamoDB on this machine for tests, in a process of its own, with an empty table store.
 
-DynamoDB Local is Amazon's own and the better stand-in, but it needs Java and Maven. dynoxide is a DynamoDB on
-SQLite. moto needs only Python: `forklore.local.dynamodb`.
+DynamoDB Local is Amazon's own emulator. It is the most exact one, but it needs Java and Maven.
+dynoxide is an emulator on SQLite. moto needs only Python: `forklore.local.dynamodb`.
 """
 
 import os
@@ -19,17 +19,17 @@ from forklore.local.engine import EngineMissingError, served
 from forklore.local.listening import ServerDidNotStartError, on_free_port
 
 REQUIRED = "FORKLORE_REQUIRE_DYNAMODB_LOCAL"
-"""The variable that lets tests fail, rather than be skipped or use moto, where there is no DynamoDB Local."""
+"""If this variable is set, a test fails when DynamoDB Local is missing. Otherwise it is skipped."""
 CHOSEN = "FORKLORE_TEST_ENGINE"
-"""The variable that, as `dynoxide`, lets all tests use that in the place of DynamoDB Local."""
+"""If this variable is `dynoxide`, all tests use dynoxide instead of DynamoDB Local."""
 
 
 @contextmanager
 def dynamodb_local() -> Iterator[str]:
     """Yield the address of an empty DynamoDB Local, which ends with the context.
 
-    Clients with any region and any (alphanumeric) access key see the same tables.
-    Raises EngineMissingError if there is no Java, or it cannot be fetched or started.
+    Clients with any region and any alphanumeric access key see the same tables.
+    Raises EngineMissingError if Java is missing, or if it cannot be fetched or started.
     """
     with _engine(amazons.command) as endpoint:
         yield endpoint
@@ -37,7 +37,7 @@ def dynamodb_local() -> Iterator[str]:
 
 @contextmanager
 def dynoxide_or_skip() -> Iterator[str]:
-    """Yield the address of an empty dynoxide; on a machine that has none, skip the test."""
+    """Yield the address of an empty dynoxide. Skip the test if the machine has none."""
     with ExitStack() as stack:
         try:
             endpoint = stack.enter_context(_engine(engines.dynoxide))
@@ -69,7 +69,7 @@ def moto_server() -> Iterator[str]:
 
 @contextmanager
 def dynamodb_local_or_skip() -> Iterator[str]:
-    """Yield the address of a DynamoDB Local; on a machine that has none, skip the test or fail it.
+    """Yield the address of a DynamoDB Local. If there is none, skip the test or fail it (REQUIRED).
 
     With CHOSEN it is a dynoxide.
     """
@@ -87,7 +87,7 @@ def dynamodb_local_or_skip() -> Iterator[str]:
 
 @contextmanager
 def any_dynamodb() -> Iterator[str]:
-    """Yield the address of a DynamoDB Local; on a machine that has none, of a moto, or fail the test.
+    """Yield the address of a DynamoDB Local. If there is none, use moto, or fail (REQUIRED).
 
     With CHOSEN it is a dynoxide.
     """

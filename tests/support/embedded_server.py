@@ -18,9 +18,9 @@ READY_S = 60
 
 @contextmanager
 def embedded_server(**variables: str) -> Iterator[str]:
-    """Start the local server on a free port, yield its address, and stop it by its pid.
+    """Start the local server on a free port, yield its address, and stop it at the end.
 
-    variables: of its environment.
+    variables: added to its environment.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "forklore.local", "--port", "0"],
@@ -47,12 +47,12 @@ def embedded_server(**variables: str) -> Iterator[str]:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return this process's environment, its import path included, with some variables set."""
+    """Return this process's environment and import path, with some variables changed."""
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | variables
 
 
 def _read_all(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
-    """Hand on every line, so that the server never waits for a full pipe; None at the end."""
+    """Put every line into the queue, and None at the end. So the pipe never fills up."""
     assert process.stdout is not None
     for line in process.stdout:
         lines.put(line)

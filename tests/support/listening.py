@@ -1,4 +1,4 @@
-"""Servers of the tests' own: the wait until one listens, the end of all that it started."""
+"""Servers that tests start: wait until one listens, and end it with all processes it started."""
 
 import os
 import signal
@@ -12,7 +12,10 @@ STOP_SECONDS_MAX = 10.0
 
 
 def wait_until_it_listens(process: subprocess.Popen[bytes], port: int, *, seconds: float) -> None:
-    """Wait for a server at a port. Raises ServerEndedError, or ServerDidNotStartError after so long."""
+    """Wait until a server listens at a port.
+
+    Raises ServerEndedError if it ends before, and ServerDidNotStartError after `seconds`.
+    """
     give_up_at = time.monotonic() + seconds
     while True:
         try:
@@ -27,7 +30,7 @@ def wait_until_it_listens(process: subprocess.Popen[bytes], port: int, *, second
 
 
 def end_session(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads a session of its own, with all that it has started there."""
+    """End a process that leads its own session, with all processes of that session."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)

@@ -1,8 +1,8 @@
 """Built functions in Lambda's own runtime, without containers.
 
-For each function the emulator of Lambda's runtime interface, which AWS SAM brings along, starts AWS's client
-in the folder that `make build` filled: with the built layer on its path, and with the handler, the limits and
-the environment of the built template and nothing else.
+AWS SAM contains an emulator of Lambda's runtime interface. For each function, the emulator starts
+AWS's client in the folder that `make build` filled. The process has the built layer on its path,
+and only the handler, the limits and the environment of the built template.
 """
 
 import http.client
@@ -28,24 +28,24 @@ from tests.support.listening import end_session, wait_until_it_listens
 PROJECT = Path(__file__).parents[2]
 BUILD = PROJECT / ".aws-sam" / "here" / "build"
 SAM, RUNTIME = "FORKLORE_SAM", "FORKLORE_RUNTIME"
-"""The variables that name the environments of AWS SAM and of AWS's client, where they are elsewhere."""
+"""The variables that name the environments of AWS SAM and AWS's client, if not the usual ones."""
 INVOCATIONS = "/2015-03-31/functions/function/invocations"
 PROCESSORS = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
-"""What Lambda calls a machine, by what Python calls it."""
+"""Lambda's name of each processor, by Python's name."""
 CLIENT = ("-m", "awslambdaric")
-"""How Python is told to run AWS's client."""
+"""The arguments for Python to run AWS's client."""
 START_SECONDS_MAX = 20.0
 
 Json = Any
 
 
 class RuntimeMissing(Exception):
-    """The functions cannot run here; the message is one line and says what is missing."""
+    """The functions cannot run here. The message is one line, and says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What a function answered, and after how long; the first one includes its start."""
+    """A function's answer, and its duration. The first invocation includes the start."""
 
     answer: Json
     ms: float
@@ -53,7 +53,7 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The folder of a build. values: what the template's parameters and resources stand for, by name."""
+    """The folder of a build. values: of the template's parameters and resources, by name."""
 
     folder: Path
     values: Mapping[str, str]
@@ -62,7 +62,7 @@ class Built:
     @classmethod
     def at(cls, folder: Path, values: Mapping[str, str]) -> Self:
         """Return the build at `folder`. Raises RuntimeMissing if there is none for this machine."""
-        folder = folder.resolve()  # the functions run in folders of their own
+        folder = folder.resolve()  # The functions run in other folders.
         file = folder / "template.yaml"
         if not file.is_file():
             raise RuntimeMissing(f"{folder} holds no build; `make build` makes one")
@@ -80,7 +80,7 @@ class Built:
         return [name for name, kind in kinds.items() if kind == "AWS::Serverless::Function"]
 
     def setting(self, function: str, name: str) -> Any:
-        """Return a property of a function, its own or what the template says of all."""
+        """Return a property of a function: its own, or that of the template's Globals."""
         properties = self.template["Resources"][function]["Properties"]
         return properties.get(name, self.template["Globals"]["Function"].get(name))
 
@@ -100,25 +100,25 @@ class Built:
         return [self.folder / resources[name]["Properties"]["ContentUri"] / "python" for name in names]
 
     def _plain(self, value: Any) -> str:
-        """Return what a template's value becomes. Raises KeyError for what nothing is known of."""
+        """Return the plain text of a template's value. Raises KeyError if its name is unknown."""
         if not isinstance(value, dict):
             return str(value)
         [(kind, name)] = value.items()
-        assert kind == "Ref", f"a variable is made by {kind}"
+        assert kind == "Ref", f"a variable uses {kind}, but only Ref is known"
         if name in self.values:
             return self.values[name]
         return str(self.template["Parameters"][name]["Default"])
 
 
 class Runtime:
-    """A function in its runtime, for one invocation at a time: the emulator cannot do two."""
+    """A function in its runtime. It takes one invocation at a time, because the emulator does."""
 
     def __init__(self, port: int, log: Path) -> None:
         self._port = port
         self._log = log
 
     def invoke(self, event: Json) -> Invocation:
-        """Return what the function answers to an event; what it raised is an object with `errorType`."""
+        """Return the function's answer to an event. An exception is an object with `errorType`."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
         started = time.perf_counter()
         connection.request("POST", INVOCATIONS, json.dumps(event).encode())
@@ -128,7 +128,7 @@ class Runtime:
         return Invocation(json.loads(text), took_ms)
 
     def log(self) -> list[str]:
-        """Return the lines that the function has logged so far, and the emulator among them."""
+        """Return the lines that the function and the emulator have logged so far."""
         return self._log.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
@@ -138,8 +138,8 @@ def runtime(
 ) -> Iterator[Runtime]:
     """Start a function's runtime, which ends with the context.
 
-    client: what Python is told to run. variables: added to the template's, as what Lambda itself sets: where
-    the services are.
+    client: the arguments for Python. variables: added to the template's, such as the addresses of
+    the services.
     Raises RuntimeMissing, ServerDidNotStartError.
     """
     emulator, python = _emulator(), _python()
@@ -172,7 +172,7 @@ def _runtime(
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # the runtime is the emulator's child: both end together
+            start_new_session=True,  # The runtime is the emulator's child: both end together.
         )
         stack.callback(end_session, process)
         wait_until_it_listens(process, port, seconds=START_SECONDS_MAX)
@@ -180,9 +180,9 @@ def _runtime(
 
 
 class Functions:
-    """Built functions, each started when it is first asked for; they end with `stack`.
+    """Built functions. Each one is started at its first use, and all end with `stack`.
 
-    variables: where the services are.
+    variables: the addresses of the services.
     """
 
     def __init__(self, built: Built, variables: Mapping[str, str], stack: ExitStack) -> None:
@@ -197,11 +197,11 @@ class Functions:
         return self.started[name]
 
     def invoke(self, name: str, event: Any) -> Any:
-        """Return what a function answers. Raises AssertionError if it failed."""
+        """Return a function's answer. Raises AssertionError if the function failed."""
         return self.time(name, event).answer
 
     def time(self, name: str, event: Any) -> Invocation:
-        """Return what a function answers, and after how long. Raises AssertionError if it failed."""
+        """Return a function's answer and its duration. Raises AssertionError if it failed."""
         invocation = self[name].invoke(event)
         answer = invocation.answer
         assert not (isinstance(answer, dict) and "errorType" in answer), (name, answer, self[name].log())
@@ -209,7 +209,7 @@ class Functions:
 
 
 def _environment(built: Built, function: str, home: Path) -> dict[str, str]:
-    """Return what Lambda gives a function, with what the template does.
+    """Return the variables that Lambda and the template give a function.
 
     Source: Lambda developer guide, "Defined runtime environment variables".
     """
@@ -237,7 +237,7 @@ def _environment(built: Built, function: str, home: Path) -> dict[str, str]:
 
 
 def _emulator() -> Path:
-    """Return the emulator that AWS SAM ships. Raises RuntimeMissing."""
+    """Return the path of AWS SAM's emulator. Raises RuntimeMissing."""
     if platform.system() != "Linux":
         raise RuntimeMissing("AWS SAM's emulator of the runtime is for Linux")
     sam = Path(os.environ.get(SAM, PROJECT / ".sam")).absolute()
@@ -249,7 +249,7 @@ def _emulator() -> Path:
 
 
 def _python() -> Path:
-    """Return the interpreter of the functions' version that has AWS's client. Raises RuntimeMissing."""
+    """Return a Python of the functions' version that has AWS's client. Raises RuntimeMissing."""
     python = Path(os.environ.get(RUNTIME, PROJECT / ".runtime")).absolute() / "bin" / "python"
     if not python.is_file():
         raise RuntimeMissing("AWS's client is not installed; it needs a Python of the functions' version")

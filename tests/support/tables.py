@@ -1,7 +1,7 @@
-"""The real Table on a moto in this process, and a tap on the wire between the two.
+"""The real Table on moto in this process, and a tap on the wire between the two.
 
-Every Table that a Store opens stands for a process of its own: its client, its clock and what it has learnt
-are its own. A Store looks at the table from outside and plants what no use case can write yet.
+Every Table that a Store opens stands for another process: it has its own client, clock and cache.
+The Store itself reads the table from outside, and plants items that no use case writes.
 """
 
 import functools
@@ -39,7 +39,7 @@ DAY_S = 24 * 3600
 BATCH_ITEMS_MAX = 25
 
 _chain = threading.local()
-"""How many requests lie behind this thread, one after another: those that its task had to wait for."""
+"""How many requests in a row the task of this thread had to wait for."""
 
 
 def _rounds() -> int:
@@ -48,7 +48,7 @@ def _rounds() -> int:
 
 
 class Threads(ThreadPoolExecutor):
-    """Runs reads side by side, and keeps count of which of them had to wait for which."""
+    """Runs reads side by side, and counts the rounds: how many reads had to wait for others."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         behind, reached = _rounds(), [0]
@@ -77,7 +77,7 @@ _THREADS = Threads(16, thread_name_prefix="side-by-side")
 
 
 class WrongClock(Clock):
-    """A clock that is off and learns nothing: as if every answer's `Date` came from a clock as wrong."""
+    """A clock that is off and learns nothing, as if the `Date` of all answers were as wrong."""
 
     def __init__(self, off_ms: int) -> None:
         super().__init__(lambda: system_ms() + off_ms)
@@ -94,7 +94,7 @@ def mine_of(root: Conversation, user_id: str) -> Item:
 
 @dataclass(frozen=True)
 class Store:
-    """The table from outside. endpoint: where it lies; None: on the moto of this process."""
+    """The table, seen from outside. endpoint: its address; None for the moto of this process."""
 
     client: Any
     name: str
@@ -109,7 +109,7 @@ class Store:
         seconds: float | None = None,
         threads: ThreadPoolExecutor | None = None,
     ) -> Table:
-        """Return the table as another process sees it. seconds: what is left of its request."""
+        """Return the table as another process sees it. seconds: the time left for its request."""
         return Table(
             Connection(make_client(self.endpoint), self.name, clock or Clock(), sleep=sleep),
             deadline=None if seconds is None else Deadline.after(seconds),
@@ -148,7 +148,7 @@ class Store:
             self.client.delete_item(TableName=self.name, Key=items.key_of(key))
 
     def add_member(self, group_id: str, user_id: str, level: AccessLevel = AccessLevel.WRITER) -> None:
-        """Share a tree: the MEM and USER_TREE items that sharing writes, counted."""
+        """Share a tree: put the MEM and USER_TREE items, and count the member."""
         created_at = self.item(keys.group(group_id))["createdAt"]["S"]
         root = Conversation(group_id, group_id, created_at)
         self._count_members(group_id, 0 if self._is_member(group_id, user_id) else 1)
@@ -157,7 +157,7 @@ class Store:
         )
 
     def remove_member(self, group_id: str, user_id: str) -> None:
-        """Take a membership away; the USER_TREE item stays, as stale as a list row can be."""
+        """Remove a membership. The USER_TREE item stays, as a stale row of the user's list."""
         self._count_members(group_id, -1 if self._is_member(group_id, user_id) else 0)
         self.delete(keys.member(group_id, user_id))
 
@@ -174,13 +174,13 @@ class Store:
         )
 
     def mark_deleted(self, group_id: str) -> None:
-        """Set the tree's tombstone: the first step of its deletion, which refuses every read."""
+        """Mark the tree deleted: the first step of its deletion. From then on no read sees it."""
         self.change(keys.group(group_id), state=items.text("tombstone"))
 
     def remove_tree(self, group_id: str, *, ttl_s: int | None = None) -> None:
-        """Delete a tree to the end: what remains are `gone` pointers.
+        """Delete a tree completely. Only retired pointers remain.
 
-        ttl_s: until when the ids may not be used again; None: for 30 days.
+        ttl_s: the time until which the ids may not be used again; None for 30 days from now.
         """
         ttl_s = int(time.time()) + 30 * DAY_S if ttl_s is None else ttl_s
         for key, item in self.contents().items():
@@ -196,14 +196,14 @@ class Store:
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Hold that what runs inside leaves every item as it is."""
+        """Assert that the block changes no item."""
         before = self.contents()
         yield
         assert self.contents() == before
 
     @contextmanager
     def refuses(self, error: type[ForkloreError]) -> Iterator[pytest.ExceptionInfo[ForkloreError]]:
-        """Hold that what runs inside raises exactly `error` and leaves every item as it is."""
+        """Assert that the block raises exactly `error` and changes no item."""
         with self.unchanged(), pytest.raises(error) as raised:
             yield raised
         assert raised.type is error
@@ -211,7 +211,7 @@ class Store:
 
 @pytest.fixture(scope="module")
 def moto() -> Iterator[None]:
-    """A moto of the module's own, out of reach of the developer's accounts."""
+    """A moto for one module of tests. It cannot reach the developer's accounts."""
     with pytest.MonkeyPatch.context() as environment:
         for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
             environment.delenv(name, raising=False)
@@ -226,9 +226,9 @@ def moto() -> Iterator[None]:
 
 @functools.cache
 def outside(endpoint: str | None) -> Any:
-    """Return a client that no test taps, and that has the patience which forklore's own has not.
+    """Return a client that no test taps, with longer timeouts than forklore's own client.
 
-    It must be made while moto runs, if that is to answer it.
+    If moto is to answer it, make it while moto runs.
     """
     config = Config(
         retries={"mode": "standard", "total_max_attempts": 4},
@@ -241,7 +241,10 @@ def outside(endpoint: str | None) -> Any:
 
 @contextmanager
 def fresh_store(name: str = NAME, *, endpoint: str | None = None) -> Iterator[Store]:
-    """Yield an empty table; it is gone afterwards. endpoint: where; None: on the moto of this process."""
+    """Yield an empty table, and delete it at the end.
+
+    endpoint: the address of its DynamoDB; None for the moto of this process.
+    """
     client = outside(endpoint)
     client.create_table(TableName=name, **DEFINITION)
     try:
@@ -259,13 +262,13 @@ def store(moto: None) -> Iterator[Store]:
 
 @pytest.fixture
 def table(store: Store) -> Table:
-    """The real Table on the store, whose retries do not wait."""
+    """The real Table on the store. Its retries do not wait."""
     return store.process()
 
 
 @dataclass
 class Request:
-    """One request on the wire. number: counted from 1. round: one more than those it had to wait for."""
+    """One request on the wire. number: from 1. round: 1 + the requests that it waited for."""
 
     number: int
     operation: str
@@ -278,7 +281,7 @@ Answer = Mapping[str, Any]
 
 
 class Wire:
-    """A tap on the wire of one table's client: it counts requests, and can answer or spoil any of them."""
+    """A tap on the wire of one table's client. It counts requests, and may answer them."""
 
     def __init__(self, client: Any) -> None:
         self.requests: list[Request] = []
@@ -308,15 +311,15 @@ class Wire:
         _chain.rounds = 0
 
     def before(self, act: Callable[[Request], Answer | None]) -> None:
-        """Let `act` see every request before it leaves. It may raise, or answer in the place of DynamoDB."""
+        """Call `act` with every request before it is sent. It may raise, or return an answer."""
         self._before.append(act)
 
     def after(self, act: Callable[[Request, dict[str, Any]], None]) -> None:
-        """Let `act` see every answer as it arrives. It may raise, or change the answer."""
+        """Call `act` with every answer as it arrives. It may raise, or change the answer."""
         self._after.append(act)
 
     def just_before(self, operation: str, act: Callable[[], object], *, nth: int = 1) -> None:
-        """Run `act` once, right before the nth request of `operation` leaves."""
+        """Run `act` once, right before the nth request of `operation` is sent."""
         seen = 0
 
         def run(request: Request) -> None:
@@ -348,12 +351,12 @@ class Wire:
 
 
 def success(**members: Any) -> dict[str, Any]:
-    """Return an answer as botocore hands it on."""
+    """Return an answer as botocore returns it."""
     return {**members, "ResponseMetadata": {"HTTPStatusCode": 200, "HTTPHeaders": {}}}
 
 
 def failure(code: str, *, status: int = 400, message: str = "", **members: Any) -> dict[str, Any]:
-    """Return an error of DynamoDB as botocore hands it on."""
+    """Return an error of DynamoDB as botocore returns it."""
     return {
         **members,
         "Error": {"Code": code, "Message": message},
@@ -362,6 +365,6 @@ def failure(code: str, *, status: int = 400, message: str = "", **members: Any) 
 
 
 def cancelled(*reasons: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return a cancelled transaction. reasons: one for each part; a text stands for its code alone."""
+    """Return a cancelled transaction. reasons: one for each part; a text is a bare code."""
     spelled = [{"Code": reason} if isinstance(reason, str) else dict(reason) for reason in reasons]
     return failure("TransactionCanceledException", CancellationReasons=spelled)
