@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite: a DynamoDB in a process of its own, for what moto cannot show; the log."""
+"""Fixtures of the whole suite: a DynamoDB in a process of its own, and the lines of the log."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -12,31 +12,31 @@ from tests.support.lines import Lines, reading_lines
 
 @pytest.fixture(scope="session")
 def dynamodb_endpoint() -> Iterator[str]:
-    """The address of a DynamoDB Local, or of a moto where there is none and none is asked for."""
+    """The address of a DynamoDB Local; of a moto if there is none and none is required."""
     with any_dynamodb() as endpoint:
         yield endpoint
 
 
 @pytest.fixture(scope="session")
 def dynamodb_local_endpoint() -> Iterator[str]:
-    """The address of a DynamoDB Local; tests that need it are skipped where there is none, or fail."""
+    """The address of a DynamoDB Local. Without one the test is skipped, or fails if required."""
     with dynamodb_local_or_skip() as endpoint:
         yield endpoint
 
 
 @pytest.fixture
 def lines() -> Iterator[Lines]:
-    """What is logged from here on, as Lambda writes it."""
+    """The log lines from here on, as Lambda writes them."""
     with reading_lines() as read:
         yield read
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what the checks of reliability have done, each with its seed."""
+    """Print what each check of reliability has done, with its seed."""
     done: dict[str, Counter[str]] = defaultdict(Counter)
     seeds: dict[str, set[object]] = defaultdict(set)
     for report in terminalreporter.getreports("") + terminalreporter.getreports("error"):
-        kept = dict(getattr(report, "user_properties", ()))  # of a teardown: all that the test has done
+        kept = dict(getattr(report, "user_properties", ()))  # A teardown reports the whole test.
         if "seed" in kept:
             test = report.nodeid.partition("[")[0]
             done[test].update({n.removeprefix(COUNT): kept[n] for n in kept if n.startswith(COUNT)})

@@ -1,4 +1,4 @@
-"""How much of each check is done."""
+"""The fixture that counts what the check has done."""
 
 from tests.reliability.conftest import measure
 

@@ -30,7 +30,7 @@ USERS = {
 """The callers with good credentials, by kind."""
 LEVELS = {"rita": "reader", "will": "writer", "mia": "manager", "fred": "writer", "otto": "writer"}
 KINDS_MIN = 12
-"""The check `who-may-what` of docs/reliability.md promises so many."""
+"""The check `who-may-what` of docs/reliability.md promises at least this many kinds of caller."""
 BOUND, OTHER = "planner", "coder"
 SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}
 numbers = itertools.count(1)
@@ -42,7 +42,7 @@ def fresh() -> str:
 
 
 def read_table() -> tuple[list[str], dict[str, dict[str, tuple[int, int]]]]:
-    """Return the kinds of callers, and for each operation and kind the statuses: live, deleted."""
+    """Return the kinds of callers, and by operation and kind the two statuses: (live, deleted)."""
     lines = [line.split() for line in TABLE.read_text().splitlines() if line and line[0] != "#"]
     kinds = lines[0][1:]
     rows: dict[str, dict[str, tuple[int, int]]] = {}
@@ -59,7 +59,7 @@ BY_NAME = {operation.name: operation for operation in operations.ROUTES}
 
 @dataclass(frozen=True)
 class Tree:
-    """A child with members of every kind. transfer: the pending one's id, if there is one."""
+    """A child with members of every kind. transfer: the pending transfer's id, or an unused id."""
 
     conversation: str
     transfer: str
@@ -111,7 +111,7 @@ class World:
         return answer
 
     def plant(self, *, with_transfer: bool) -> Tree:
-        """Make a tree whose conversation was started by another, with members of every kind."""
+        """Make a child conversation with members of every kind."""
         parent, child = fresh(), fresh()
         self.made("POST", "/v1/conversations", body={"id": parent}, agent=BOUND)
         for user, level in {**LEVELS, "tess": "reader"}.items():
@@ -130,7 +130,7 @@ class World:
         self.made("POST", f"/v1/conversations/{conversation}/memberships", body=body)
 
     def call(self, operation: str, kind: str, tree: Tree) -> Answer:
-        """Send the operation's request as a caller of that kind."""
+        """Send the operation's request as a caller of the kind."""
         agent = BOUND if operation == "syncContext" else None
         agent = OTHER if kind == "other-client" else agent
         headers = [("Authorization", "Bearer ")] if kind == "bad-token" else []
@@ -153,7 +153,7 @@ def world() -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def live(world: World) -> Callable[[str], Tree]:
-    """Return a live tree that no request has changed yet, for an operation."""
+    """A function that returns a live tree for an operation. No request has changed the tree yet."""
     kept: dict[bool, Tree] = {}
 
     def tree_for(operation: str, *, spoilt: bool = False) -> Tree:
@@ -174,7 +174,6 @@ def deleted(world: World) -> Tree:
 
 
 def test_the_table_has_every_route_and_every_kind_of_caller(measure: Measure) -> None:
-    """Every route has a row, and there are at least 12 kinds of caller."""
     assert ROWS.keys() == BY_NAME.keys()
     assert ["anonymous", "bad-token", *USERS] == KINDS
     assert len(KINDS) >= KINDS_MIN
@@ -183,7 +182,7 @@ def test_the_table_has_every_route_and_every_kind_of_caller(measure: Measure) ->
 
 
 @pytest.mark.parametrize("operation", BY_NAME)
-def test_a_live_conversation_answers_each_kind_of_caller_as_the_table_says(
+def test_each_kind_of_caller_gets_the_status_of_the_table_for_a_live_conversation(
     world: World, live: Callable[..., Tree], operation: str
 ) -> None:
     answered, spoilt = {}, True
@@ -199,7 +198,7 @@ def test_a_live_conversation_answers_each_kind_of_caller_as_the_table_says(
 
 
 @pytest.mark.parametrize("operation", BY_NAME)
-def test_a_deleted_conversation_answers_each_kind_of_caller_as_the_table_says(
+def test_each_kind_of_caller_gets_the_status_of_the_table_for_a_deleted_one(
     world: World, deleted: Tree, operation: str
 ) -> None:
     answered = {kind: world.call(operation, kind, deleted).status for kind in KINDS}
@@ -209,10 +208,10 @@ def test_a_deleted_conversation_answers_each_kind_of_caller_as_the_table_says(
 
 @pytest.mark.failure("foreign-id")
 @pytest.mark.parametrize("kind", ["stranger", "former", "parent-only"])
-def test_a_refusal_says_nothing_of_the_conversation(
+def test_a_refusal_contains_nothing_of_the_conversation(
     world: World, live: Callable[..., Tree], kind: str
 ) -> None:
-    """No refusal contains anything of another tenant's."""
+    """No refusal contains data of another tenant."""
     tree = live("getConversation")
     texts = [
         answer.text

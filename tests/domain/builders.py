@@ -1,4 +1,4 @@
-"""Fork trees for the tests of the domain: ids, a tree as its writers leave it, a shelf to read from."""
+"""Builders for the tests of the domain: ids, fork trees, and a shelf to read entries from."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -22,11 +22,11 @@ H, C = Channel.HISTORY, Channel.CONTEXT
 NOW_MS = ids.milliseconds("2040-01-01T00:00:00.000Z")
 SIXTY_FIVE_YEARS_MS = 65 * 365 * 24 * 3600 * 1000
 SKEWS_MS = (0, -5_000, 5_000, -SIXTY_FIVE_YEARS_MS, SIXTY_FIVE_YEARS_MS)
-"""How far a writer's clock is off: mostly a little, and now and then a lifetime."""
+"""How far a writer's clock is off: by 5 seconds or by 65 years."""
 
 
 def examples(number: int) -> settings:
-    """Return settings for so many random examples: the same ones every time."""
+    """Return settings for this number of random examples. Every run has the same examples."""
     return settings(derandomize=True, max_examples=number, deadline=None)
 
 
@@ -52,7 +52,7 @@ def stored(
     epoch: int | None = None,
     size: int = 2,
 ) -> StoredEntry:
-    """Return an entry as it is read from the table. size: its bytes inside an answer."""
+    """Return an entry as it is read from the table. size: its bytes in an answer."""
     entry = Entry(
         entry_id=entry_id,
         conversation_id=conversation_id,
@@ -68,7 +68,10 @@ def stored(
 
 @dataclass(frozen=True)
 class Forked:
-    """How a fork was made. moment: how many entries the tree had. anchor None: at the head, or blank."""
+    """How a fork was made. moment: how many entries the tree had.
+
+    anchor: None if it was made at the head, or blank.
+    """
 
     source: str
     moment: int
@@ -78,10 +81,11 @@ class Forked:
 
 @dataclass
 class Tree:
-    """A fork tree, its ids minted and its paths cut as forklore does it.
+    """A fork tree. It makes ids and cuts paths as forklore does.
 
-    entries: in the order in which they were acknowledged, over the whole tree. sees: what each conversation
-    showed, in order, kept up by hand: forking copies the list, and nobody asks a path.
+    entries: of the whole tree, in the order of acknowledgement.
+    sees: by conversation, the entries that it shows, in order. These lists are kept without paths:
+        a fork copies the list of its source.
     """
 
     paths: dict[str, Path] = field(default_factory=lambda: {conversation(0): ()})
@@ -93,7 +97,7 @@ class Tree:
 
     @property
     def conversations(self) -> list[str]:
-        """All of them, the newest first."""
+        """All conversations, the newest first."""
         return list(self.paths)[::-1]
 
     def view(self, conversation_id: str) -> Path:
@@ -110,7 +114,7 @@ class Tree:
         client_id: str | None = None,
         size: int = 2,
     ) -> EntryId:
-        """Append as a writer whose clock shows `now_ms`; an id that is in use is minted again."""
+        """Append as a writer whose clock shows `now_ms`. If the id is in use, make another one."""
         last = self._last(conversation_id)
         entry_id = ids.mint_id(now_ms, last=last, random=random, step=step)
         while entry_id in self._taken:
@@ -124,7 +128,7 @@ class Tree:
         return entry_id
 
     def fork(self, source: str, position: ForkPosition, anchor: StoredEntry | None = None) -> str:
-        """Fork before or after an entry that the source shows; after None: at the head."""
+        """Fork before or after an entry that the source shows. After None means at the head."""
         view, seen = self.view(source), self.sees[source]
         path: Path = ()
         inherited: list[StoredEntry] = []
@@ -148,10 +152,10 @@ class Tree:
 
 
 class Growth(NamedTuple):
-    """A fork tree that many writers work on, all told by a few numbers.
+    """A recipe for a random fork tree that many writers work on.
 
-    chain: how often a writer goes on with the newest conversation, and forks at the head rather than at any
-    entry. forks: how often a writer forks rather than appends. large: how often an entry has 2 MB.
+    chain: how often a writer takes the newest conversation, and forks at its head.
+    forks: how often a writer forks instead of appending. large: how often an entry has 2 MB.
     """
 
     seed: int
@@ -185,7 +189,7 @@ class Growth(NamedTuple):
 
 
 def growths(*operations: int, large: float = 0.0) -> st.SearchStrategy[Growth]:
-    """Return bushes, trees and chains of one of so many operations."""
+    """Return a strategy for trees of all shapes. operations: the possible numbers of operations."""
     return st.builds(
         Growth,
         seed=st.integers(0, 1 << 32),
@@ -197,10 +201,10 @@ def growths(*operations: int, large: float = 0.0) -> st.SearchStrategy[Growth]:
 
 
 class Shelf:
-    """Answers a round of range reads as DynamoDB answers Queries, and counts them.
+    """Answers rounds of range reads as DynamoDB answers Queries, and counts the reads.
 
-    early: after how many entries a Query stops by itself, as it does at 1 MB; None: not before its limit. At
-    0 the answer is empty and still not the end.
+    early: after how many entries a Query stops early, as it does at 1 MB; None if never.
+        With 0 the answer is empty, although more follows.
     """
 
     def __init__(
@@ -228,7 +232,7 @@ class Shelf:
     def _query(self, read: RangeRead, backward: bool) -> RangeAnswer[StoredEntry]:
         assert 1 <= read.limit <= 1_000, read
         assert read.window.start < read.window.stop, "DynamoDB refuses a BETWEEN whose bounds are reversed"
-        assert (read.conversation_id is None) == (read.channel is None), "no index of all channels"
+        assert (read.conversation_id is None) == (read.channel is None), "there is no index of both channels"
         line = self._lines[read.conversation_id, read.channel]
         first, stop = (
             bisect_left(line, bound, key=lambda one: one.entry_id)

@@ -22,7 +22,7 @@ def allows(level: AccessLevel | None, minimum: AccessLevel) -> bool:
     return True
 
 
-def test_the_levels_are_spelled_as_the_api_has_them() -> None:
+def test_the_levels_have_the_names_of_the_api() -> None:
     assert (OWNER, MANAGER, WRITER, READER) == ("owner", "manager", "writer", "reader")
 
 
@@ -36,7 +36,7 @@ def test_somebody_who_is_not_a_member_is_allowed_nothing() -> None:
     assert not any(allows(None, minimum) for minimum in AccessLevel)
 
 
-def test_the_levels_that_are_enough_are_those_that_imply_the_least() -> None:
+def test_the_levels_that_are_enough_are_those_that_imply_the_minimum() -> None:
     assert {minimum: access.levels_from(minimum) for minimum in AccessLevel} == {
         READER: (OWNER, MANAGER, WRITER, READER),
         WRITER: (OWNER, MANAGER, WRITER),
@@ -64,7 +64,7 @@ def test_the_levels_that_are_enough_are_those_that_imply_the_least() -> None:
         "an agent of another case",
     ],
 )
-def test_context_is_for_agents_and_for_the_one_that_created_the_conversation(
+def test_context_is_for_agents_and_only_for_the_client_that_the_conversation_is_bound_to(
     client_id: str | None, bound_to: str | None, may: bool
 ) -> None:
     caller = Caller("ann", client_id, frozenset({"admin"}))

@@ -28,7 +28,7 @@ from tests.domain.builders import (
 
 BEFORE, AFTER, BLANK = ForkPosition
 
-# What one writer does: the kind of it, which conversation and which entry it picks, and its clock and dice.
+# An operation of a writer: its kind, the picked conversation and entry, the clock, and randomness.
 OPERATIONS = st.lists(
     st.tuples(
         st.sampled_from(["append", "append", "before", "after", "head", "blank"]),
@@ -43,11 +43,11 @@ OPERATIONS = st.lists(
 )
 Operations = list[tuple[str, int, int, int, int, int]]
 HISTORIES = OPERATIONS | growths(20, 40, 80, 120)
-"""Short ones that show what matters when they fail, and long ones with deep trees."""
+"""Short histories, which are readable when a test fails, and long ones with deep trees."""
 
 
 def play(history: Operations | Growth) -> Tree:
-    """Return the tree that the operations leave, each a few milliseconds after the one before."""
+    """Return the tree that the operations make, each a few milliseconds after the previous one."""
     if isinstance(history, Growth):
         return history.tree()
     tree = Tree()
@@ -65,9 +65,9 @@ def play(history: Operations | Growth) -> Tree:
 
 
 def plain_view(tree: Tree, conversation_id: str, moment: int) -> list[EntryId]:
-    """Return what a conversation showed when the tree had `moment` entries, by the plainest definition.
+    """Return what a conversation showed when the tree had `moment` entries, by recursion.
 
-    What its parent showed when the fork was made, up to the fork point; then its own entries as they came.
+    These are the entries that its source showed then, up to the fork point, and its own entries.
     """
     own = [e.entry_id for e in tree.entries[:moment] if e.entry.conversation_id == conversation_id]
     fork = tree.forks.get(conversation_id)
@@ -92,7 +92,7 @@ def test_a_root_shows_its_own_entries_without_end() -> None:
     assert ancestry.view_of(ROOT, ()) == (Segment(ROOT, LAST),)
 
 
-def test_a_fork_sees_its_parent_up_to_the_fork_point_and_no_further() -> None:
+def test_a_fork_shows_its_source_up_to_the_fork_point_only() -> None:
     tree = Tree()
     (root,) = tree.conversations
     one, two = (tree.append(root, now_ms=NOW_MS + n) for n in (1, 2))
@@ -104,7 +104,7 @@ def test_a_fork_sees_its_parent_up_to_the_fork_point_and_no_further() -> None:
     assert shown(tree.view(root), tree.entries) == [one, two, four]
 
 
-def test_a_fork_before_the_first_entry_shows_nothing_of_its_parent() -> None:
+def test_a_fork_before_the_first_entry_shows_nothing_of_its_source() -> None:
     tree = Tree()
     (root,) = tree.conversations
     tree.append(root, now_ms=NOW_MS)
@@ -114,7 +114,7 @@ def test_a_fork_before_the_first_entry_shows_nothing_of_its_parent() -> None:
     assert shown(tree.view(fork), tree.entries) == [own]
 
 
-def test_an_anchor_is_cut_in_the_segment_that_owns_it_and_everything_newer_goes() -> None:
+def test_a_cut_is_made_in_the_segment_that_owns_the_anchor_and_drops_everything_newer() -> None:
     view = ancestry.view_of(TWIG, (Segment(ROOT, at(20)), Segment(FORK, at(30))))
 
     assert ancestry.path_before(view, conversation_id=ROOT, entry_id=at(10)) == (Segment(ROOT, at(10)),)
@@ -129,18 +129,18 @@ def test_an_anchor_is_cut_in_the_segment_that_owns_it_and_everything_newer_goes(
     )
 
 
-def test_a_cut_behind_a_segment_s_end_shows_no_more_than_the_segment() -> None:
+def test_a_cut_after_the_end_of_a_segment_shows_no_more_than_the_segment() -> None:
     view = ancestry.view_of(TWIG, (Segment(ROOT, at(20)),))
 
     assert ancestry.cut(view, conversation_id=ROOT, stop=at(21)) == (Segment(ROOT, at(20)),)
 
 
-def test_a_cut_in_a_conversation_that_the_view_shows_nothing_of_is_broken_ancestry() -> None:
+def test_a_cut_in_a_conversation_that_the_view_does_not_show_is_broken_ancestry() -> None:
     with pytest.raises(BrokenAncestryError, match=OTHER):
         ancestry.cut(ancestry.view_of(ROOT, ()), conversation_id=OTHER, stop=at(1))
 
 
-def test_an_entry_is_shown_only_as_its_own_conversation_s_and_only_before_the_stop() -> None:
+def test_an_entry_is_shown_only_with_its_own_conversation_and_only_before_the_stop() -> None:
     view = ancestry.view_of(FORK, (Segment(ROOT, at(20)),))
     asked = [(ROOT, 19), (ROOT, 20), (ROOT, 21), (FORK, 19), (FORK, 21), (OTHER, 19)]
 
@@ -160,7 +160,7 @@ def test_own_entries_come_after_the_largest_stop_of_the_path() -> None:
     assert ancestry.floor_of(()) == FIRST
 
 
-def test_an_append_that_comes_after_a_fork_at_the_head_is_not_inherited_however_slow_its_clock() -> None:
+def test_an_append_after_a_fork_at_the_head_is_not_inherited_even_with_a_slow_clock() -> None:
     tree = Tree()
     (root,) = tree.conversations
     first = tree.append(root, now_ms=NOW_MS)
@@ -174,7 +174,7 @@ def test_an_append_that_comes_after_a_fork_at_the_head_is_not_inherited_however_
 # Depth
 
 
-def test_forking_the_head_of_an_empty_fork_again_and_again_does_not_deepen_the_path() -> None:
+def test_repeated_forks_at_the_head_of_an_empty_fork_do_not_lengthen_the_path() -> None:
     tree = Tree()
     (root,) = tree.conversations
     tree.append(root)
@@ -192,7 +192,7 @@ def test_a_fork_at_the_head_of_an_empty_root_shows_nothing_of_others() -> None:
 
 
 def deep_view(segments: int) -> Path:
-    """Return the view of a conversation below so many others, each with an entry at its number."""
+    """Return the view of a fork with this many segments. Each has an entry at its number."""
     path = tuple(Segment(conversation(n), ids.next_id(at(n))) for n in range(segments))
     return ancestry.view_of(conversation(segments), path)
 
@@ -215,7 +215,7 @@ def test_a_path_has_at_most_a_thousand_segments(how: str) -> None:
     assert (refused.value.status, refused.value.code) == (409, "fork_too_deep")
 
 
-def test_a_fork_of_the_deepest_conversation_may_still_be_made_at_what_it_inherits() -> None:
+def test_the_deepest_conversation_can_still_be_forked_at_an_inherited_entry() -> None:
     view = deep_view(SEGMENTS_MAX)
 
     assert FORKS["after"](view, SEGMENTS_MAX - 1) == view[:-1]
@@ -225,7 +225,7 @@ def test_a_fork_of_the_deepest_conversation_may_still_be_made_at_what_it_inherit
 # Stored paths
 
 
-def test_a_path_is_packed_in_the_32_bytes_of_its_two_ids_a_segment() -> None:
+def test_a_packed_path_has_32_bytes_for_each_segment() -> None:
     assert ancestry.pack((Segment(ROOT, at(20)), Segment(FORK, at(30)))) == bytes.fromhex(
         "00000001000040008000000000000000"
         "00000000001470008000000000000000"
@@ -274,7 +274,7 @@ def test_stored_bytes_that_are_no_whole_segments_are_broken_ancestry(size: int) 
     ],
     ids=["zeros", "a stop of version 4", "a stop after the year 9999", "one conversation twice"],
 )
-def test_a_stored_stop_that_is_no_position_or_a_conversation_met_twice_is_broken_ancestry(
+def test_a_stored_stop_that_is_no_position_or_a_repeated_conversation_is_broken_ancestry(
     packed: bytes,
 ) -> None:
     with pytest.raises(BrokenAncestryError):
@@ -286,7 +286,7 @@ def test_a_stored_stop_that_is_no_position_or_a_conversation_met_twice_is_broken
 
 @examples(1_200)
 @given(HISTORIES)
-def test_every_conversation_shows_what_the_plain_recursive_definition_says_in_that_order(
+def test_every_view_equals_the_recursive_definition(
     history: Operations | Growth,
 ) -> None:
     tree = play(history)
@@ -316,7 +316,7 @@ def test_what_a_fork_inherits_never_changes(history: Operations | Growth) -> Non
 
 @examples(600)
 @given(HISTORIES)
-def test_what_a_view_has_shown_is_the_beginning_of_what_it_shows_later(history: Operations | Growth) -> None:
+def test_a_view_only_grows_at_its_end(history: Operations | Growth) -> None:
     tree = play(history)
 
     for conversation_id in tree.paths:
@@ -329,7 +329,7 @@ def test_what_a_view_has_shown_is_the_beginning_of_what_it_shows_later(history: 
 
 @examples(600)
 @given(HISTORIES)
-def test_bounds_only_tighten_and_segments_are_ascending_disjoint_and_of_one_conversation_each(
+def test_bounds_only_tighten_and_segments_ascend_and_are_disjoint(
     history: Operations | Growth,
 ) -> None:
     tree = play(history)

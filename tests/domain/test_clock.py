@@ -10,11 +10,11 @@ from tests.domain.builders import examples
 
 DAY_MS = 86_400_000
 ANSWERS = st.lists(st.tuples(*[st.integers(0, 3_000)] * 3), min_size=1, max_size=12)
-"""Pauses before requests, and how long request and answer were on their way, in milliseconds."""
+"""The pause before each request, and how long request and answer take, in milliseconds."""
 
 
 def watch(answers: list[tuple[int, int, int]], *, ahead_ms: int, start_ms: int = DAY_MS) -> list[Offset]:
-    """Return what is known after each answer of a server whose clock is ahead of the own by `ahead_ms`."""
+    """Return the known offset after each answer of a server whose clock is ahead by `ahead_ms`."""
     known: Offset | None = None
     seen = []
     now = start_ms
@@ -72,7 +72,7 @@ def test_bounds_may_meet_in_one_point() -> None:
 
 
 @pytest.mark.parametrize("step_ms", [DAY_MS, -DAY_MS, 2_000, -2_000])
-def test_after_the_own_clock_was_set_only_the_newest_answer_counts(step_ms: int) -> None:
+def test_after_the_machine_clock_was_set_only_the_newest_answer_counts(step_ms: int) -> None:
     known = Offset(-10, 10)
     now_ms = 50_000 + step_ms
 
@@ -85,7 +85,7 @@ def test_after_the_own_clock_was_set_only_the_newest_answer_counts(step_ms: int)
     ("low_ms", "high_ms", "best_ms"),
     [(-300, 600, 0), (0, 0, 0), (200, 900, 200), (-900, -200, -200), (0, 900, 0), (-900, 0, 0), (5, 5, 5)],
 )
-def test_a_clock_is_corrected_by_the_least_that_the_bounds_allow(
+def test_a_clock_gets_the_smallest_correction_that_the_bounds_allow(
     low_ms: int, high_ms: int, best_ms: int
 ) -> None:
     assert Offset(low_ms, high_ms).best_ms == best_ms

@@ -9,7 +9,7 @@ HELLO = {"role": "USER", "text": "hello"}
 
 
 def refusal(content_type: str, value: Any) -> str | None:
-    """Return the field that a refusal names; None when the content may go to history."""
+    """Return the field that a refusal names; None if the content is valid for history."""
     try:
         content.check_history(content_type, value)
     except ValidationError as error:
@@ -25,7 +25,7 @@ def message(**parts: Any) -> list[Any]:
     "content_type",
     ["history", "history/tool", "history/a/b", "history/é", "history/x y", "History", "HISTORY/x"],
 )
-def test_history_has_the_content_type_history_perhaps_with_a_subtype(content_type: str) -> None:
+def test_the_content_type_of_history_is_history_or_history_with_a_subtype(content_type: str) -> None:
     assert refusal(content_type, [HELLO]) is None
 
 
@@ -50,7 +50,7 @@ def test_history_content_is_an_array_of_exactly_one_object(value: Any) -> None:
 
 
 @pytest.mark.parametrize("role", ["USER", "AI", "SYSTEM", "user", "Ai", "sYSTEM", None])
-def test_a_message_has_one_of_three_roles_in_any_case_or_none(role: str) -> None:
+def test_a_message_has_one_of_three_roles_in_upper_or_lower_case(role: str) -> None:
     assert refusal("history", [{"role": role, "text": "hello"}]) is None
 
 
@@ -80,7 +80,7 @@ def test_a_message_needs_no_role() -> None:
         ],
     ],
 )
-def test_a_content_type_says_history_or_does_not(content_type: str, is_history: bool) -> None:
+def test_is_history_is_decided_by_the_content_type(content_type: str, is_history: bool) -> None:
     assert content.is_history_type(content_type) == is_history
     assert (refusal(content_type, [HELLO]) is None) == is_history
 
@@ -106,7 +106,7 @@ def test_a_content_type_says_history_or_does_not(content_type: str, is_history: 
     ],
     ids=repr,
 )
-def test_a_message_holds_text_events_or_attachments_and_whatever_else(parts: dict[str, Any]) -> None:
+def test_a_message_has_text_events_or_attachments_and_any_other_member(parts: dict[str, Any]) -> None:
     assert refusal("history", message(**parts)) is None
 
 
@@ -162,7 +162,7 @@ def test_opaque_content_is_any_array_of_up_to_a_thousand_elements(value: list[An
 @pytest.mark.parametrize(
     "value", [None, {}, "x", 1, (), [0] * 1_001], ids=["null", "{}", "x", "1", "()", "1001"]
 )
-def test_opaque_content_is_nothing_else(value: Any) -> None:
+def test_other_opaque_content_is_refused(value: Any) -> None:
     with pytest.raises(ValidationError) as refused:
         content.check_elements(value)
     assert refused.value.details["field"] == "content"
@@ -188,9 +188,7 @@ def test_opaque_content_is_nothing_else(value: Any) -> None:
     ],
     ids=repr,
 )
-def test_the_text_of_a_history_entry_is_that_of_its_first_element_if_there_is_any(
-    value: Any, text: str | None
-) -> None:
+def test_the_text_of_a_history_entry_is_the_text_of_its_first_element(value: Any, text: str | None) -> None:
     assert content.history_text(value) == text
 
 

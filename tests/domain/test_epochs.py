@@ -90,7 +90,7 @@ CONTEXTS = st.lists(VALUES, max_size=5)
 
 
 def spelled(value: Any, choose: Callable[[list[str]], str]) -> str:
-    """Return the value as JSON in one of its many spellings."""
+    """Return the value as JSON text, in one of many spellings."""
     match value:
         case bool() | str() | None:
             return json.dumps(value, ensure_ascii=choose(["", "x"]) == "")
@@ -121,7 +121,7 @@ def test_a_value_is_the_same_in_every_spelling(value: Any, data: st.DataObject) 
 
 @given(VALUES, VALUES)
 @examples(300)
-def test_sameness_is_what_the_values_are_in_one_spelling(one: Any, other: Any) -> None:
+def test_sameness_agrees_with_a_plain_definition(one: Any, other: Any) -> None:
     def steady(value: Any) -> object:
         match value:
             case bool() | str() | None:
@@ -154,14 +154,14 @@ def test_sameness_is_what_the_values_are_in_one_spelling(one: Any, other: Any) -
         (["a", "a"], ["a", "a", "a"], 2**53, Sync(2**53, 2, increments=False)),
     ],
 )
-def test_a_sync_writes_nothing_the_rest_or_all_in_the_next_epoch(
+def test_a_sync_writes_nothing_or_the_rest_or_all_in_the_next_epoch(
     known: list[Any], sent: list[Any], epoch: int, expected: Sync | None
 ) -> None:
     assert decide_sync(known, sent, epoch=epoch) == expected
 
 
 @pytest.mark.parametrize("sent", [["b"], []])
-def test_after_the_highest_epoch_a_sync_can_begin_none(sent: list[Any]) -> None:
+def test_a_sync_cannot_begin_an_epoch_after_the_highest_one(sent: list[Any]) -> None:
     assert decide_sync(["a"], sent, epoch=EPOCH_MAX - 1) == Sync(EPOCH_MAX, 0, increments=True)
     with pytest.raises(ConflictError):
         decide_sync(["a"], sent, epoch=EPOCH_MAX)
@@ -169,7 +169,7 @@ def test_after_the_highest_epoch_a_sync_can_begin_none(sent: list[Any]) -> None:
 
 @given(CONTEXTS, CONTEXTS, st.booleans(), st.integers(1, 9))
 @examples(300)
-def test_what_a_sync_writes_makes_the_known_context_the_one_sent(
+def test_after_a_sync_the_known_context_is_the_one_that_was_sent(
     known: list[Any], more: list[Any], extends: bool, epoch: int
 ) -> None:
     sent = known + more if extends else more
@@ -188,7 +188,7 @@ def test_what_a_sync_writes_makes_the_known_context_the_one_sent(
 
 @given(CONTEXTS, CONTEXTS)
 @examples(100)
-def test_a_sync_that_was_done_is_a_no_op_when_it_comes_again(known: list[Any], sent: list[Any]) -> None:
+def test_a_repeated_sync_is_a_no_op(known: list[Any], sent: list[Any]) -> None:
     assume(decide_sync(known, sent, epoch=1) is not None)
 
     assert decide_sync(sent, sent, epoch=2) is None

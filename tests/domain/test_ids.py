@@ -15,7 +15,7 @@ RANDOMS = st.integers(0, RANDOM_MAX) | st.sampled_from(
     [0, 1, (1 << 62) - 1, 1 << 62, RANDOM_MAX - 1, RANDOM_MAX]
 )
 PLACES = st.tuples(MILLISECONDS, RANDOMS)
-"""What an id is made of; the order of these pairs is the order of ids."""
+"""The parts of an id: milliseconds and random bits. The order of the pairs is the order of ids."""
 
 
 @examples(1_000)
@@ -48,8 +48,8 @@ def test_an_id_has_74_random_bits_and_a_step_is_drawn_from_the_first_32() -> Non
     assert (RANDOM_BITS, STEP_MAX) == (74, 2**32)
 
 
-def test_no_two_randoms_make_one_id() -> None:
-    # One bit each, and so each of the 74 has a place of its own.
+def test_different_randoms_make_different_ids() -> None:
+    # Each random has one bit set, so each of the 74 bits must have its own place in the id.
     assert len({ids.fresh_id(NOW_MS, 1 << bit) for bit in range(RANDOM_BITS)} | {at(NOW_MS)}) == 75
 
 
@@ -59,7 +59,7 @@ def test_the_last_random_of_a_millisecond_comes_before_the_first_of_the_next() -
 
 
 @pytest.mark.parametrize("random", [-1, 1 << RANDOM_BITS])
-def test_a_random_of_more_bits_is_a_mistake_of_ours(random: int) -> None:
+def test_a_random_with_too_many_bits_fails_an_assertion(random: int) -> None:
     with pytest.raises(AssertionError):
         ids.fresh_id(NOW_MS, random)
 
@@ -69,7 +69,7 @@ def test_a_random_of_more_bits_is_a_mistake_of_ours(random: int) -> None:
 
 @examples(1_000)
 @given(PLACES, st.integers(1, STEP_MAX) | st.sampled_from([1, STEP_MAX]))
-def test_the_next_id_is_as_many_places_on_as_the_step_carried_into_the_milliseconds(
+def test_the_next_id_is_one_step_further_and_carries_into_the_milliseconds(
     place: tuple[int, int], step: int
 ) -> None:
     milliseconds, random = place[0], place[1] + step
@@ -106,13 +106,13 @@ def test_next_and_previous_are_inverse_and_nothing_lies_between(place: tuple[int
     ],
     ids=["inside", "over the variant", "over the version", "over the milliseconds' hyphen"],
 )
-def test_a_carry_leaps_over_the_fixed_bits(here: EntryId, following: EntryId) -> None:
+def test_a_carry_skips_the_fixed_bits(here: EntryId, following: EntryId) -> None:
     assert ids.next_id(here) == following
     assert ids.previous_id(following) == here
 
 
 @pytest.mark.parametrize("step", [0, -1, STEP_MAX + 1])
-def test_a_step_outside_its_bounds_is_a_mistake_of_ours(step: int) -> None:
+def test_a_step_outside_its_bounds_fails_an_assertion(step: int) -> None:
     with pytest.raises(AssertionError):
         ids.next_id(at(NOW_MS), step)
 
@@ -132,7 +132,7 @@ def test_first_and_last_are_the_ends_of_the_year_range() -> None:
     )
 
 
-# What is an entry id
+# Valid entry ids
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_first_and_last_are_the_ends_of_the_year_range() -> None:
         "e677d21f-dbff-7fff-bfff-fffffffffffe",
     ],
 )
-def test_a_lower_case_uuid_of_version_7_up_to_the_year_9999_can_be_an_entry_s_id(text: str) -> None:
+def test_a_lower_case_uuid_of_version_7_up_to_the_year_9999_is_an_entry_id(text: str) -> None:
     assert ids.is_entry_id(text)
 
 
@@ -172,15 +172,15 @@ def test_a_lower_case_uuid_of_version_7_up_to_the_year_9999_can_be_an_entry_s_id
         "019ca8ad-fa20-7000-8000-00000000000",
         "019ca8ad-fa20-7000-8000-0000000000050",
         "019ca8ad-fa20-7000-8000-00000000000g",
-        "019ca8ad-fa20-7000-8000-00000000000٥",  # a digit, but not of ASCII
+        "019ca8ad-fa20-7000-8000-00000000000٥",  # a digit that is not ASCII
         "019ca8ad_fa20_7000_8000_000000000005",
     ],
 )
-def test_nothing_else_can_be_an_entry_s_id(text: str) -> None:
+def test_nothing_else_is_an_entry_id(text: str) -> None:
     assert not ids.is_entry_id(text)
 
 
-def test_every_version_in_lower_case_with_hyphens_is_a_uuid_and_no_other_spelling() -> None:
+def test_only_lower_case_with_hyphens_is_a_uuid_of_any_version() -> None:
     nil, four = str(uuid.UUID(int=0)), "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
     spellings = [
         nil,
@@ -199,7 +199,7 @@ def test_every_version_in_lower_case_with_hyphens_is_a_uuid_and_no_other_spellin
 
 @examples(300)
 @given(PLACES)
-def test_every_id_that_is_made_can_be_an_entry_s_id(place: tuple[int, int]) -> None:
+def test_every_id_that_is_made_is_an_entry_id(place: tuple[int, int]) -> None:
     assert ids.is_entry_id(ids.fresh_id(*place)) == (place != (MILLISECONDS_MAX, RANDOM_MAX))
 
 
@@ -217,7 +217,7 @@ def test_every_id_that_is_made_can_be_an_entry_s_id(place: tuple[int, int]) -> N
 def test_a_minted_id_is_fresh_or_a_step_after_the_last_and_always_greater(
     last: tuple[int, int], now: int, random: int, step: int
 ) -> None:
-    """A clock that steps back makes such ids, too."""
+    """This also holds after a clock steps back."""
     last_id = ids.fresh_id(*last)
     minted = ids.mint_id(now, last=last_id, random=random, step=step)
 
@@ -229,7 +229,7 @@ def test_a_minted_id_is_fresh_or_a_step_after_the_last_and_always_greater(
 
 
 @pytest.mark.failure("wrong-clock")
-def test_ids_minted_in_one_millisecond_ascend_whatever_the_dice() -> None:
+def test_ids_minted_in_one_millisecond_ascend_whatever_the_random_bits() -> None:
     dice = [RANDOM_MAX, 0, RANDOM_MAX - 1, 5, RANDOM_MAX, RANDOM_MAX]
     minted = list(
         itertools.accumulate(
@@ -242,7 +242,7 @@ def test_ids_minted_in_one_millisecond_ascend_whatever_the_dice() -> None:
     assert minted[2] == ids.fresh_id(NOW_MS + 1, 0)
 
 
-def test_after_a_writer_65_years_ahead_the_others_go_on_from_its_last_id() -> None:
+def test_after_a_writer_65_years_ahead_the_others_continue_from_its_last_id() -> None:
     ahead = ids.mint_id(NOW_MS + 65 * 366 * 86_400_000, last=at(NOW_MS), random=3, step=1)
 
     assert ids.mint_id(NOW_MS, last=ahead, random=RANDOM_MAX, step=9) == ids.next_id(ahead, 9)

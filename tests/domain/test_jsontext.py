@@ -22,7 +22,7 @@ def read(text: str) -> dict[str, Any]:
 
 
 def refusal(text: str) -> str:
-    """Return what the caller is told, who must be told something."""
+    """Return the message of the refusal. The text must be refused."""
     with pytest.raises(ValidationError) as refused:
         read(text)
     assert (refused.value.status, refused.value.code) == (400, "validation_error")
@@ -30,14 +30,14 @@ def refusal(text: str) -> str:
 
 
 def nested(levels: int) -> str:
-    """Return an object that nests so many levels deep, objects and arrays in turn."""
+    """Return an object that nests this many levels deep, with objects and arrays in turn."""
     inner = levels - 1
     opened = "".join('{"a":' if level % 2 else "[" for level in range(inner))
     closed = "".join("}" if level % 2 else "]" for level in reversed(range(inner)))
     return f'{{"content":{opened}{closed}}}'.replace(":}", ":1}")
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_refusal_says_what_is_not_json_and_where(text: str, told: str) -> None
 
 
 @pytest.mark.parametrize("text", ['{"a":1,}', '{"a":[1,]}'])
-def test_a_comma_before_the_end_is_told_of_in_our_words_by_every_python(text: str) -> None:
+def test_a_trailing_comma_gets_the_same_kind_of_message_on_every_python(text: str) -> None:
     told = ("a value is missing", "a name in double quotes is missing", "nothing follows the comma")
     assert refusal(text).partition(": ")[2].partition(" at ")[0] in told
 
@@ -104,7 +104,7 @@ def test_json_that_is_no_object_is_refused(text: str) -> None:
 @pytest.mark.failure("unusual-numbers")
 @pytest.mark.parametrize("name", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize("text", ['{"a":%s}', '{"content":[%s]}', "%s", '{"entries":[{"content":[%s]}]}'])
-def test_numbers_that_are_none_are_refused_wherever_they_stand(text: str, name: str) -> None:
+def test_nan_and_infinity_are_refused_at_every_place(text: str, name: str) -> None:
     assert refusal(text % name) == f"{name} is not JSON"
 
 
@@ -130,7 +130,7 @@ def test_other_spellings_of_them_are_not_json_either(word: str) -> None:
         '{"entries":[],"entries":[]}',
     ],
 )
-def test_a_name_twice_is_refused_however_deep_and_however_spelled(text: str) -> None:
+def test_a_repeated_name_is_refused_at_every_depth_and_in_every_spelling(text: str) -> None:
     assert refusal(text) == "the body names a member twice"
 
 
@@ -155,7 +155,7 @@ def test_a_lone_surrogate_is_refused_in_any_string(text: str, escapes: str) -> N
 
 
 @pytest.mark.parametrize("text", ['{"content":["\ud800"]}', '{"title":"\udc00"}'], ids=["content", "title"])
-def test_a_lone_surrogate_is_refused_where_the_text_holds_it_unescaped_too(text: str) -> None:
+def test_an_unescaped_lone_surrogate_is_refused_too(text: str) -> None:
     assert refusal(text) == "the body holds a lone surrogate"
 
 
@@ -214,14 +214,14 @@ def test_a_hundred_thousand_closing_brackets_are_refused(text: str) -> None:
     assert refusal(text).startswith("the body is not JSON: ")
 
 
-def test_brackets_in_a_string_are_no_levels() -> None:
+def test_brackets_in_a_string_do_not_count_as_levels() -> None:
     strings = ["[" * 100, r"\"[[" + "{" * 100, r"\\", "]" * 100, "{" * 100 + r"\\\""]
     text = "[" + ",".join(f'"{string}"' for string in strings) + "]"
 
     assert read(f'{{"content":{text}}}') == {"content": JsonText(text, json.loads(text))}
 
 
-def test_levels_that_close_again_neither_add_up_nor_take_away() -> None:
+def test_levels_that_are_closed_again_do_not_count() -> None:
     closed = ",".join(["[[]]"] * 1_000)
     deepest, deeper = ("[" * levels + "]" * levels for levels in (62, 63))
 
@@ -252,7 +252,7 @@ def test_levels_that_close_again_neither_add_up_nor_take_away() -> None:
     ],
     ids=lambda token: token if len(token) < 50 else f"{token[:9]}… of {len(token)} characters",
 )
-def test_a_number_comes_back_token_by_token_and_means_its_exact_value(token: str) -> None:
+def test_a_number_keeps_its_spelling_and_its_exact_value(token: str) -> None:
     read_back = read(f'{{"content":[{token}],"title":{token}}}')
 
     assert read_back["content"].text == f"[{token}]"
@@ -305,7 +305,7 @@ MEGABYTE = 1 << 20
     ],
     ids=lambda text: f"{text[:9]}…{text[-3:]}",
 )
-def test_a_megabyte_that_is_no_json_is_refused_in_the_time_it_takes_to_read(text: str) -> None:
+def test_a_megabyte_that_is_not_json_is_refused_in_little_time(text: str) -> None:
     start = time.process_time()
     refusal(text)
 
@@ -332,7 +332,7 @@ def test_a_megabyte_of_content_is_read_in_little_time(content: str) -> None:
     assert time.process_time() - start < 4
 
 
-# What is kept
+# Members that are kept as text
 
 
 def test_only_the_named_members_are_kept_as_text() -> None:
@@ -378,7 +378,7 @@ def test_a_kept_name_may_be_spelled_with_escapes() -> None:
     assert read(r'{"cont\u0065nt":[ 1 ]}') == {"content": JsonText("[ 1 ]", [1])}
 
 
-def test_text_that_looks_like_a_kept_member_is_none() -> None:
+def test_text_that_looks_like_a_kept_member_is_not_kept() -> None:
     text = r'{"title":"{\"content\":[ 1 ]}","x":{"content":[ 2 ]},"metadata":{"content":[ 3 ]}}'
 
     assert read(text) == {
@@ -401,7 +401,7 @@ def test_entries_that_are_no_array_are_read_as_they_are() -> None:
 
 
 class Number(NamedTuple):
-    """A JSON number as it is spelled."""
+    """A JSON number, as it is spelled."""
 
     token: str
 
@@ -423,7 +423,7 @@ def spell_string(random: Random, value: str) -> str:
 
 
 def spell(random: Random, value: Any) -> JsonText:
-    """Return JSON text with random white space and escapes, and what it means."""
+    """Return JSON text with random white space and escapes, and its value."""
     match value:
         case Number(token):
             return JsonText(token, Decimal(token))
@@ -464,7 +464,7 @@ MEMBERS = st.dictionaries(st.sampled_from([*sorted(KEPT), "title", "", '"', "\\"
 
 @examples(1_000)
 @given(members=MEMBERS, entries=st.lists(MEMBERS, max_size=2), seed=st.integers(0, 1 << 32))
-def test_whatever_is_kept_is_the_very_text_that_was_sent_and_means_what_it_meant(
+def test_kept_members_have_the_exact_text_and_the_value_that_were_sent(
     members: dict[str, Any], entries: list[dict[str, Any]], seed: int
 ) -> None:
     random = Random(seed)
@@ -490,7 +490,7 @@ def test_whatever_is_kept_is_the_very_text_that_was_sent_and_means_what_it_meant
 
 @examples(1_500)
 @given(st.text('{}[]",:1e-.\\ud8 \n', max_size=14).map(lambda inner: '{"content":[' + inner))
-def test_nothing_but_a_refusal_comes_of_text_that_the_standard_library_refuses(text: str) -> None:
+def test_text_is_refused_or_read_as_the_standard_library_does(text: str) -> None:
     try:
         reference = json.loads(text)
     except json.JSONDecodeError:
@@ -511,7 +511,7 @@ def test_nothing_but_a_refusal_comes_of_text_that_the_standard_library_refuses(t
         (2**60, "1152921504606846976"),
     ],
 )
-def test_a_value_read_elsewhere_is_spelled_without_spaces(value: Any, text: str) -> None:
+def test_a_python_value_is_spelled_without_spaces(value: Any, text: str) -> None:
     assert jsontext.text_of(value) == JsonText(text, value)
 
 
@@ -522,7 +522,7 @@ def test_a_value_that_json_cannot_spell_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("inner", [[], {}, 0])
-def test_a_value_read_elsewhere_may_nest_as_deep_as_a_body_and_no_deeper(inner: Any) -> None:
+def test_a_python_value_may_nest_as_deep_as_a_body_and_no_deeper(inner: Any) -> None:
     def nested(levels: int) -> Any:
         value = inner
         for level in range(levels - (inner != 0)):
@@ -536,14 +536,14 @@ def test_a_value_read_elsewhere_may_nest_as_deep_as_a_body_and_no_deeper(inner: 
 
 
 @pytest.mark.parametrize("text", [" [1.0, 2] ", "{}", "null", '"a"', "5"])
-def test_a_value_alone_is_kept_as_it_is_spelled(text: str) -> None:
+def test_a_single_value_keeps_its_spelling(text: str) -> None:
     assert jsontext.check_value(text).text == text
 
 
 @pytest.mark.parametrize(
     "text", ["", "[", "[],", "[]]", '[],"a":1', "[] []", "NaN", '{"a":1,"a":1}', "[" * 100_000]
 )
-def test_what_is_no_value_alone_is_refused(text: str) -> None:
+def test_text_that_is_not_a_single_value_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):
         jsontext.check_value(text)
 
@@ -565,6 +565,6 @@ def test_what_is_no_value_alone_is_refused(text: str) -> None:
     ],
     ids=ascii,
 )
-def test_the_escaped_size_of_text_is_its_bytes_inside_an_answer_in_ascii(text: str, size: int) -> None:
+def test_the_escaped_size_of_text_is_its_size_in_an_ascii_answer(text: str, size: int) -> None:
     assert jsontext.escaped_size(text) == size
     assert re.fullmatch(rf'"[\x20-\x7e]{{{size}}}"', json.dumps(text))

@@ -51,7 +51,7 @@ HOSTILE = [
         "x" * 255,
     ),
 ]
-"""Ids of users and clients that mean no good: separators, escapes, prefixes of one another, length."""
+"""Hostile ids of users and clients: separators, escapes, prefixes of other ids, long ones."""
 
 USER_IDS = (
     st.sampled_from(HOSTILE)
@@ -67,7 +67,7 @@ ENTRY_IDS = st.builds(
 
 
 def within(key: Key, of: SortRange) -> bool:
-    """Tell whether a Query of the range returns the key, as DynamoDB compares: by bytes of UTF-8."""
+    """Tell whether a Query of the range returns the key. DynamoDB compares the bytes of UTF-8."""
     return key.partition == of.partition and of.first.encode() <= key.sort.encode() <= of.last.encode()
 
 
@@ -77,7 +77,7 @@ def within(key: Key, of: SortRange) -> bool:
 @pytest.mark.failure("unusual-user-id")
 @examples(500)
 @given(st.lists(USER_IDS, min_size=2, max_size=2, unique=True))
-def test_no_two_users_or_clients_share_a_key_and_no_one_s_key_begins_with_another_s(users: list[str]) -> None:
+def test_no_key_of_a_user_or_client_equals_or_begins_with_the_key_of_another(users: list[str]) -> None:
     one, other = users
 
     assert unquote(keys.escape(one)) == one
@@ -120,7 +120,7 @@ def test_text_of_255_bytes_fits_into_every_key(text: str) -> None:
 def test_no_user_s_tree_is_listed_for_another(
     users: list[str], created_ms: int, group_id: str, is_child: bool
 ) -> None:
-    """No user's key range contains another user's. The ranges of roots and of children are apart, too."""
+    """No user's key range contains another user's keys. Roots and children have separate ranges."""
     owner, other = users
     key = keys.user_tree(owner, ids.timestamp(created_ms), group_id, is_child=is_child)
 
@@ -131,11 +131,11 @@ def test_no_user_s_tree_is_listed_for_another(
     assert keys.in_user_tree(key.sort) == ((ids.timestamp(created_ms), group_id), is_child)
 
 
-# What lies in a tree's partition
+# Items in a tree's partition
 
 
 def kinds(user: str, conversation_id: str, created_at: str) -> dict[str, Key]:
-    """Return a key of every kind that shares a tree's partition with its entries."""
+    """Return a key of every kind of item in a tree's partition, except entries."""
     return {
         "GROUP": keys.group(ROOT),
         "CONV": keys.conversation(ROOT, conversation_id),
@@ -152,7 +152,7 @@ EVERY_ENTRY = SortRange(ROOT, "0", ":")
 
 @examples(500)
 @given(USER_IDS, IDS, st.integers(0, ids.MILLISECONDS_MAX), ENTRY_IDS)
-def test_each_kind_of_item_is_in_its_own_range_alone(
+def test_each_kind_of_item_is_only_in_its_own_range(
     user: str, conversation_id: str, created_ms: int, entry_id: EntryId
 ) -> None:
     everything = kinds(user, conversation_id, ids.timestamp(created_ms))
@@ -174,7 +174,7 @@ def test_each_kind_of_item_is_in_its_own_range_alone(
     assert found(keys.user_trees_range(user, is_child=False)) == set()
 
 
-def test_each_kind_of_key_is_spelled_as_the_architecture_page_has_it() -> None:
+def test_each_kind_of_key_is_spelled_as_the_architecture_page_says() -> None:
     created_at = "2026-03-01T09:15:00.000Z"
     entry_id = ids.fresh_id(ids.milliseconds(created_at), 5)
 
@@ -199,9 +199,7 @@ def test_each_kind_of_key_is_spelled_as_the_architecture_page_has_it() -> None:
 
 @examples(300)
 @given(USER_IDS, USER_IDS, IDS)
-def test_a_context_is_that_of_the_client_in_its_key_and_of_no_other(
-    client: str, other: str, conversation_id: str
-) -> None:
+def test_a_context_key_names_its_client_and_no_other(client: str, other: str, conversation_id: str) -> None:
     sort_key = keys.context(ROOT, conversation_id, client).sort
 
     assert keys.is_context_of(sort_key, client)
@@ -233,7 +231,7 @@ def test_an_entry_s_id_comes_back_from_either_key(
 
 @examples(500)
 @given(st.lists(st.tuples(IDS, st.sampled_from(Channel)), min_size=2, max_size=2, unique=True), ENTRY_IDS)
-def test_no_conversation_s_channel_reaches_into_another_s(
+def test_the_range_of_a_channel_contains_no_entry_of_another_channel_or_conversation(
     lines: list[tuple[str, Channel]], entry_id: EntryId
 ) -> None:
     (owner, channel), (other, others) = lines
@@ -261,7 +259,7 @@ def test_the_conversation_of_a_head_comes_back_from_its_key() -> None:
 TIMES = [ids.timestamp(milliseconds) for milliseconds in (0, 1, 1_000, ids.MILLISECONDS_MAX)]
 LISTED_IDS = [NIL, str(uuid.UUID(int=1)), conversation(1), conversation(2), MAX]
 PLACES = [ListKey(created_at, one) for created_at in TIMES for one in LISTED_IDS]
-"""In order: times first, then ids, down to the nil UUID."""
+"""Keys in their order: by time, then by id. The ids include the nil UUID."""
 
 
 def test_places_are_listed_by_time_then_by_id() -> None:
@@ -289,7 +287,7 @@ NEIGHBOURS = st.integers(1, (1 << 128) - 2).map(lambda n: [str(uuid.UUID(int=n +
 
 @examples(300)
 @given(NEIGHBOURS, st.integers(0, ids.MILLISECONDS_MAX))
-def test_the_bounds_of_a_place_leave_out_no_neighbour(neighbours: list[str], created_ms: int) -> None:
+def test_the_bounds_of_a_place_exclude_no_neighbour(neighbours: list[str], created_ms: int) -> None:
     below, here, above = (ListKey(ids.timestamp(created_ms), one) for one in neighbours)
 
     assert below.sort <= here.just_before < here.sort < here.just_after < above.sort

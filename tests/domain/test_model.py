@@ -14,14 +14,14 @@ def test_a_head_counts_the_own_entries_of_both_channels() -> None:
     assert Head("ann", "2026-03-01T09:15:00.000Z", history=2, context=3).own_entries == 5
 
 
-def test_the_root_is_the_conversation_that_its_tree_is_named_by() -> None:
+def test_the_root_is_the_conversation_whose_id_is_the_id_of_the_tree() -> None:
     created_at = "2026-03-01T09:15:00.000Z"
 
     assert Conversation(ROOT, ROOT, created_at).is_root
     assert not Conversation(FORK, ROOT, created_at).is_root
 
 
-def test_a_conversation_was_updated_when_it_was_changed_or_last_appended_to_whichever_is_later() -> None:
+def test_updated_at_is_the_later_of_the_last_change_and_the_last_append() -> None:
     early, late = (ids.timestamp(NOW_MS + ms) for ms in (1, 9))
 
     def updated(changed_at: str, last_ms: int, *, history: int) -> str:
@@ -29,4 +29,4 @@ def test_a_conversation_was_updated_when_it_was_changed_or_last_appended_to_whic
 
     assert updated(early, 9, history=1) == late
     assert updated(late, 1, history=1) == late
-    assert updated(early, 9, history=0) == early  # its last key is only the floor
+    assert updated(early, 9, history=0) == early  # `last` is only the floor here.

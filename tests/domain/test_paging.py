@@ -45,7 +45,7 @@ def read(
     backward: bool = False,
     own_entries: int | None = None,
 ) -> Page:
-    """Return a page of a view, or of the whole tree when `view` is None, by forklore's own loop."""
+    """Return a page of a view, or of the whole tree if `view` is None, with forklore's own loop."""
     table = cast(Table, shelf)
     if view is None:
         return views.read_tree(table, "tree", show=show, limit=limit, window=window, backward=backward)
@@ -71,7 +71,7 @@ def walk(
     backward: bool,
     own_entries: int | None = None,
 ) -> list[Page]:
-    """Return all pages from one end to the other, each read from the position that the last one named."""
+    """Return all pages in one direction. Each starts where the previous one says."""
     pages = []
     while True:
         page = read(
@@ -91,7 +91,7 @@ def walk(
 
 
 def plain_pages(listed: Sequence[StoredEntry], limit: int) -> list[Page]:
-    """Return a list cut into pages by count and bytes; only the last one names no position to go on from."""
+    """Return a list cut into pages by count and bytes. Only the last one names no next position."""
     pages: list[list[StoredEntry]] = [[]]
     for entry in listed:
         size = sum(one.escaped_bytes for one in pages[-1])
@@ -104,7 +104,7 @@ def plain_pages(listed: Sequence[StoredEntry], limit: int) -> list[Page]:
 def plain_list(
     listed: Iterable[StoredEntry], *, show: Filter, window: Window, backward: bool
 ) -> list[StoredEntry]:
-    """Return what is shown of a list that stands in order, the near end first."""
+    """Return the shown entries of an ordered list, in the direction of reading."""
     within = [e for e in listed if show.admits(e.entry) and window.start <= e.entry_id < window.stop]
     return within[::-1] if backward else within
 
@@ -112,7 +112,7 @@ def plain_list(
 # Windows and spans
 
 
-def test_what_is_left_beyond_a_place_is_what_comes_after_it_in_the_direction_of_reading() -> None:
+def test_the_rest_of_a_window_is_what_follows_in_the_direction_of_reading() -> None:
     window = Window(at(1), at(9))
 
     assert window.beyond(at(4), backward=False) == Window(ids.next_id(at(4)), at(9))
@@ -162,7 +162,7 @@ def test_a_view_of_nothing_has_no_spans() -> None:
     assert paging.spans_of((), Window(), backward=True, own_entries=3) == []
 
 
-def test_a_known_count_stands_at_the_own_span_alone() -> None:
+def test_only_the_own_span_has_a_known_count() -> None:
     def counts(window: Window, own_entries: int) -> list[tuple[str | None, int | None]]:
         spans = paging.spans_of(TWIG_VIEW, window, backward=True, own_entries=own_entries)
         return [(span.conversation_id, span.entries) for span in spans]
@@ -177,7 +177,7 @@ def test_a_known_count_stands_at_the_own_span_alone() -> None:
 
 
 def span(number: int, entries: int | None = None) -> Span:
-    """Return the span of a conversation that has the positions of one millisecond."""
+    """Return the span of conversation `number`, with the positions of one millisecond."""
     return Span(conversation(number), window(number), entries)
 
 
@@ -185,14 +185,14 @@ def window(first: int, last: int | None = None) -> Window:
     return Window(at(first), at((first if last is None else last) + 1))
 
 
-def test_a_round_asks_each_channel_of_a_segment_for_all_that_is_wanted() -> None:
+def test_a_round_asks_each_channel_of_a_segment_for_the_whole_page() -> None:
     assert paging.plan_round([span(1)], channels=(H, C), wanted=7, crowded_rounds=0) == [
         RangeRead(window(1), 7, conversation(1), H),
         RangeRead(window(1), 7, conversation(1), C),
     ]
 
 
-def test_a_segment_of_a_known_count_is_asked_for_one_entry_more_so_that_its_end_shows() -> None:
+def test_a_segment_with_a_known_count_is_asked_for_one_entry_more_to_see_its_end() -> None:
     reads = paging.plan_round([span(2, 3), span(1)], channels=(H,), wanted=7, crowded_rounds=0)
 
     assert reads == [RangeRead(window(2), 4, conversation(2), H), RangeRead(window(1), 7, conversation(1), H)]
@@ -207,7 +207,7 @@ def test_a_round_ends_at_the_segment_that_is_known_to_fill_the_page(crowded_roun
     ]
 
 
-def test_a_round_of_segments_asks_for_at_most_twice_the_entries_wanted() -> None:
+def test_a_round_of_segments_asks_for_at_most_twice_the_page() -> None:
     spans = [span(number) for number in range(8)]
 
     assert [
@@ -231,7 +231,7 @@ def test_more_than_eight_segments_are_one_read_of_the_tree_over_them_all() -> No
             ]
 
 
-def test_an_own_segment_of_a_known_count_is_read_beside_the_tree_below_it() -> None:
+def test_an_own_segment_with_a_known_count_is_read_in_parallel_with_the_tree() -> None:
     spans = [span(9, 2), *(span(number) for number in range(8, 0, -1))]
 
     assert paging.plan_round(spans, channels=(H,), wanted=7, crowded_rounds=0) == [
@@ -243,7 +243,7 @@ def test_an_own_segment_of_a_known_count_is_read_beside_the_tree_below_it() -> N
 @pytest.mark.parametrize(
     ("crowded_rounds", "segments"), [(1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (6, 32), (99, 32)]
 )
-def test_where_the_tree_is_crowded_twice_as_many_segments_are_read_in_each_round_up_to_thirty_two(
+def test_in_a_crowded_tree_each_round_reads_twice_as_many_segments_up_to_32(
     crowded_rounds: int, segments: int
 ) -> None:
     spans = [span(number) for number in range(100)]
@@ -277,7 +277,7 @@ def test_the_frontier_is_the_nearest_place_where_a_read_stopped_early() -> None:
     assert paging.frontier([], backward=True) is None
 
 
-def test_a_round_gives_every_entry_up_to_its_frontier_and_none_behind_it() -> None:
+def test_a_round_returns_every_entry_up_to_its_frontier_and_none_after_it() -> None:
     assert numbers_of(paging.merge([answer(1, 4, reached=4), answer(2, 3, 5)], backward=False)) == [
         1,
         2,
@@ -289,25 +289,25 @@ def test_a_round_gives_every_entry_up_to_its_frontier_and_none_behind_it() -> No
     assert numbers_of(paging.merge([answer(9, 2), answer(5, 1)], backward=True)) == [9, 5, 2, 1]
 
 
-def test_a_read_that_looked_far_and_found_nothing_sets_the_frontier_too() -> None:
+def test_a_read_without_an_entry_sets_the_frontier_too() -> None:
     assert numbers_of(paging.merge([answer(reached=3), answer(2, 5)], backward=False)) == [2]
 
 
-def test_a_round_that_saw_all_it_asked_for_leaves_the_segments_it_did_not_ask_for() -> None:
+def test_a_complete_round_leaves_only_the_segments_that_it_did_not_read() -> None:
     spans = [span(1), span(2), span(3)]
     reads = paging.plan_round(spans, channels=(H,), wanted=7, crowded_rounds=0)
 
     assert paging.spans_left(spans, reads, None, backward=False) == [span(3)]
 
 
-def test_a_read_of_the_tree_that_saw_its_whole_window_leaves_nothing() -> None:
+def test_a_complete_read_of_the_tree_leaves_nothing() -> None:
     spans = [span(9, 2), *(span(number) for number in range(8, 0, -1))]
     reads = paging.plan_round(spans, channels=(H,), wanted=7, crowded_rounds=0)
 
     assert paging.spans_left(spans, reads, None, backward=True) == []
 
 
-def test_a_round_that_stopped_early_leaves_what_lies_behind_its_frontier_and_no_counts() -> None:
+def test_a_round_that_stopped_early_leaves_the_rest_without_counts() -> None:
     spans = [Span(FORK, Window(at(30), at(40)), entries=5), Span(ROOT, Window(at(10), at(30)))]
 
     assert paging.spans_left(spans, [], at(35), backward=True) == [
@@ -325,9 +325,9 @@ def test_a_round_that_stopped_early_leaves_what_lies_behind_its_frontier_and_no_
 
 
 def chain_of(forks: int, *, crowd: int, each: int = 1) -> tuple[list[StoredEntry], Path, list[StoredEntry]]:
-    """Return the tree of a chain of forks with `each` entries of their own, its view, and what it shows.
+    """Return the entries of a chain of forks, the view of the last fork, and what it shows.
 
-    crowd: how many entries of other conversations come after each of them.
+    each: the own entries of a fork. crowd: the entries of other conversations after each fork.
     """
     shown, others, path, now = [], [], [], 0
     for fork in range(forks):
@@ -346,7 +346,7 @@ PICK = st.none() | st.integers(0, 999)
 
 
 def shelf_of(entries: list[StoredEntry], seed: int | None) -> Shelf:
-    """Return a shelf of a tree's entries; with a seed, Queries stop early, some without an entry."""
+    """Return a shelf of a tree's entries. With a seed, Queries stop early, some of them empty."""
     if seed is None:
         return Shelf(entries)
     random = Random(seed)
@@ -354,7 +354,7 @@ def shelf_of(entries: list[StoredEntry], seed: int | None) -> Shelf:
 
 
 def window_of(seen: Sequence[StoredEntry], after: int | None, up_to: int | None) -> Window:
-    """Return what comes after one entry of a view, up to and including another."""
+    """Return the window after one entry of a view, up to and including another one."""
     cut = Window()
     if seen and after is not None:
         cut = cut.clipped(ids.next_id(seen[after % len(seen)].entry_id), LAST)
@@ -364,7 +364,7 @@ def window_of(seen: Sequence[StoredEntry], after: int | None, up_to: int | None)
 
 
 def count_own(tree: Tree, conversation_id: str, show: Filter) -> int:
-    """Return what HEAD counts: the conversation's own entries in the channels of `show`, of every client."""
+    """Return HEAD's count of a conversation's own entries in the channels of `show`."""
     entries = (stored.entry for stored in tree.entries)
     return sum(e.conversation_id == conversation_id and e.channel in show.channels for e in entries)
 
@@ -380,7 +380,7 @@ def count_own(tree: Tree, conversation_id: str, show: Filter) -> int:
     early=PICK,
     is_counted=st.booleans(),
 )
-def test_the_pages_of_a_view_are_its_list_cut_into_pieces_in_both_directions(
+def test_the_pages_of_a_view_make_its_whole_list_in_both_directions(
     growth: Growth,
     who: int,
     show: Filter,
@@ -411,7 +411,7 @@ def test_the_pages_of_a_view_are_its_list_cut_into_pieces_in_both_directions(
 
 @examples(700)
 @given(growth=GROWTHS, show=SHOWS, limit=LIMITS, after=PICK, up_to=PICK, early=PICK)
-def test_the_pages_of_a_whole_tree_are_all_its_entries_in_the_order_of_their_ids(
+def test_the_pages_of_a_whole_tree_make_all_its_entries_in_the_order_of_ids(
     growth: Growth,
     show: Filter,
     limit: int,
@@ -432,7 +432,7 @@ def test_the_pages_of_a_whole_tree_are_all_its_entries_in_the_order_of_their_ids
 
 @examples(700)
 @given(growth=GROWTHS, who=st.integers(0, 99), show=SHOWS, limit=LIMITS, since=st.integers(1, 20), early=PICK)
-def test_entries_appended_after_the_count_was_read_may_be_missing_at_the_end_and_nowhere_else(
+def test_entries_appended_after_the_count_was_read_may_be_missing_only_at_the_end(
     growth: Growth, who: int, show: Filter, limit: int, since: int, early: int | None
 ) -> None:
     tree = growth.tree()
@@ -469,7 +469,7 @@ def test_entries_appended_after_the_count_was_read_may_be_missing_at_the_end_and
     early=PICK,
     is_counted=st.booleans(),
 )
-def test_the_pages_of_a_long_chain_among_others_are_its_list_cut_into_pieces_in_both_directions(
+def test_the_pages_of_a_long_chain_in_a_crowded_tree_make_its_whole_list(
     forks: int,
     crowd: int,
     each: int,
@@ -515,7 +515,7 @@ def test_a_conversation_known_to_be_empty_is_an_empty_page_without_a_read() -> N
 
 @pytest.mark.failure("misleading-query-page")
 @pytest.mark.parametrize("backward", [False, True])
-def test_a_page_that_the_list_just_fills_names_no_position_to_go_on_from(backward: bool) -> None:
+def test_a_page_that_ends_exactly_with_the_list_names_no_next_position(backward: bool) -> None:
     entries = [stored(at(number)) for number in range(1, 5)]
     near_first = entries[::-1] if backward else entries
 
@@ -533,7 +533,7 @@ def test_a_page_ends_before_the_entry_that_would_take_it_over_five_megabytes() -
     assert [numbers_of(page.entries) for page in pages] == [[1, 2], [3], [4], [5]]
 
 
-def test_a_page_that_shows_nothing_of_what_it_read_ends_at_the_read_bound_and_can_be_gone_on_from() -> None:
+def test_a_page_without_shown_entries_ends_at_the_read_bound_with_a_next_position() -> None:
     others = [stored(at(n), channel=C, client_id="coder") for n in range(1, READ_MAX + 2_001)]
     own = stored(at(READ_MAX + 3_000), channel=C, client_id="planner")
     shelf = Shelf([*others, own])
@@ -547,7 +547,7 @@ def test_a_page_that_shows_nothing_of_what_it_read_ends_at_the_read_bound_and_ca
     assert len(shelf.rounds) <= 20
 
 
-def test_only_context_of_the_client_and_the_epoch_asked_for_is_shown() -> None:
+def test_only_context_of_the_requested_client_and_epoch_is_shown() -> None:
     def context(number: int, client_id: str, epoch: int) -> StoredEntry:
         return stored(at(number), channel=C, client_id=client_id, epoch=epoch)
 
@@ -579,11 +579,11 @@ def test_only_context_of_the_client_and_the_epoch_asked_for_is_shown() -> None:
     }
 
 
-# What a page costs
+# The cost of a page
 
 
 def family(siblings: int) -> tuple[Shelf, Path]:
-    """Return a fork of a root at its 30th entry, among so many siblings that each have 5 entries, too."""
+    """Return a fork of a root at its 30th entry. It and each of its siblings have 5 own entries."""
     entries = [stored(at(number), ROOT) for number in range(1, 31)]
     for number in range(siblings):
         entries += [
@@ -599,7 +599,6 @@ def family(siblings: int) -> tuple[Shelf, Path]:
 def test_a_page_of_a_fork_makes_the_same_reads_among_one_sibling_and_among_five_hundred(
     limit: int, own_entries: int | None
 ) -> None:
-    """A page's cost does not depend on the tree's width."""
     for backward in (False, True):
         (few, view), (many, _) = family(1), family(500)
         pages = [
@@ -612,7 +611,7 @@ def test_a_page_of_a_fork_makes_the_same_reads_among_one_sibling_and_among_five_
         assert few.looked_at == many.looked_at <= 2 * (limit + 1)
 
 
-def test_the_newest_page_of_a_conversation_that_fills_it_alone_is_one_read() -> None:
+def test_the_newest_page_is_one_read_if_own_entries_fill_it() -> None:
     entries = [stored(at(number), FORK) for number in range(100, 200)]
     shelf = Shelf(entries)
     deep = tuple(Segment(conversation(number), at(number)) for number in range(10, 90))
@@ -642,7 +641,7 @@ def test_a_page_of_a_chain_of_a_thousand_forks_is_one_round(backward: bool, own_
 @pytest.mark.parametrize("crowd", [1, 2, 3, 4, 5, 20, 60])
 @pytest.mark.parametrize("show", [HISTORY, BOTH], ids=["history", "both"])
 @pytest.mark.parametrize("backward", [False, True])
-def test_a_page_of_a_long_chain_costs_little_more_however_many_others_write_in_between(
+def test_a_page_of_a_long_chain_costs_little_more_in_a_crowded_tree(
     backward: bool, show: Filter, crowd: int
 ) -> None:
     entries, view, shown = chain_of(300, crowd=crowd)
@@ -657,7 +656,7 @@ def test_a_page_of_a_long_chain_costs_little_more_however_many_others_write_in_b
     assert shelf.looked_at <= 4 * 51
 
 
-def test_a_walk_over_a_thousand_forks_looks_at_few_entries_twice() -> None:
+def test_a_walk_over_a_thousand_forks_reads_few_entries_twice() -> None:
     entries, view, shown = chain_of(1_000, crowd=0)
     shelf = Shelf(entries)
     pages = walk(shelf, view, show=HISTORY, limit=50, window=Window(), backward=True)
@@ -667,7 +666,7 @@ def test_a_walk_over_a_thousand_forks_looks_at_few_entries_twice() -> None:
     assert shelf.looked_at <= 1_000 + 2 * 20
 
 
-def test_a_channel_that_a_thousand_crowded_forks_hold_nothing_of_is_an_empty_page_in_bounded_reads() -> None:
+def test_a_channel_without_entries_in_a_thousand_crowded_forks_takes_bounded_reads() -> None:
     entries, view, _ = chain_of(1_000, crowd=10)
     shelf = Shelf(entries)
 
@@ -690,7 +689,7 @@ def test_a_page_of_a_thousand_is_two_rounds(backward: bool) -> None:
 
 
 @pytest.mark.parametrize("limit", [50, 200])
-def test_a_page_of_a_chain_of_long_forks_costs_a_few_pages_however_many_others_write_in_between(
+def test_a_page_of_a_chain_of_long_forks_costs_few_reads_in_a_crowded_tree(
     limit: int,
 ) -> None:
     entries, view, shown = chain_of(40, crowd=4, each=limit)

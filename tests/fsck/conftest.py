@@ -1,4 +1,4 @@
-"""A moto to make a table in, and a table of DynamoDB Local's."""
+"""Fixtures: moto in this process, and a table on DynamoDB Local."""
 
 from tests.reliability.conftest import endpoint, measure, store
 from tests.support.tables import moto

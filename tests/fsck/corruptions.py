@@ -1,4 +1,4 @@
-"""Ways for a table to be wrong, each with the kinds of findings that tell of it."""
+"""Corruptions of a table, each with the kinds of findings that must report it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +40,10 @@ LATE = EntryId("019ca8ad-fa20-7000-8000-000000000005")
 
 @dataclass(frozen=True)
 class Corruption:
-    """What is done to an intact table, and the kinds of findings it makes: these and no others."""
+    """A change to an intact table, and the kinds of findings that it causes: these and no others.
+
+    does: the change in words. It is the id of the test.
+    """
 
     does: str
     spoil: Callable[[Made], object]
@@ -67,7 +70,7 @@ def _entry_of_nobody(m: Made) -> None:
 
 
 def _widen(m: Made) -> None:
-    """Let a fork of a fork see more of the root than that fork does."""
+    """Let a fork of a fork show more of the root than its source shows."""
     m.set_path(TWIG, (Segment(ROOT, ids.next_id(EntryId(m.world.said[2]))),))
     m.change(conv(TWIG), forkedAtEntryId=text(m.world.said[2]))
     m.change(head(TWIG), floor=text(m.path(TWIG)[-1].stop), last=text(m.path(TWIG)[-1].stop))
@@ -82,65 +85,77 @@ def _swap_segments(m: Made) -> None:
 
 
 def _swallow(m: Made) -> None:
-    """Let a path go through the conversation itself."""
+    """Let a path contain its own conversation."""
     m.set_path(HEAD_FORK, (*m.path(HEAD_FORK), Segment(HEAD_FORK, ids.next_id(m.path(HEAD_FORK)[-1].stop))))
 
 
 CORRUPTIONS = [
     # GROUP
-    a("a tree loses its own item", "missing_group orphan_user_tree", lambda m: m.take(keys.group(PLAIN))),
+    a("a tree without its GROUP", "missing_group orphan_user_tree", lambda m: m.take(keys.group(PLAIN))),
     a(
-        "a live tree is said to be made still",
+        "a live tree with the state of a creation",
         "early_conv missing_job wrong_state",
         lambda m: m.change(keys.group(PLAIN), state=text("creating")),
     ),
-    a("a tombstone without its time", "wrong_state", lambda m: m.change(keys.group(DYING), deletedAt=None)),
     a(
-        "a live tree with a time of death",
+        "a deleted tree without its deletion time",
+        "wrong_state",
+        lambda m: m.change(keys.group(DYING), deletedAt=None),
+    ),
+    a(
+        "a live tree with a deletion time",
         "wrong_state",
         lambda m: m.change(keys.group(PLAIN), deletedAt=text(NOW)),
     ),
     a(
-        "a state nobody knows",
+        "an unknown state",
         "malformed_group orphan_user_tree",
         lambda m: m.change(keys.group(PLAIN), state=text("asleep")),
     ),
     a(
-        "another owner in GROUP",
+        "GROUP names another owner",
         "wrong_head_owner wrong_owner",
         lambda m: m.change(keys.group(PLAIN), owner=text("eve")),
     ),
-    a("too many members counted", "wrong_members", lambda m: m.add(keys.group(PLAIN), "members", 1)),
-    a("too few children counted", "wrong_children", lambda m: m.add(keys.group(ROOT), "children", -1)),
+    a("GROUP counts too many members", "wrong_members", lambda m: m.add(keys.group(PLAIN), "members", 1)),
+    a("GROUP counts too few children", "wrong_children", lambda m: m.add(keys.group(ROOT), "children", -1)),
     a(
-        "a child counted that is not there",
+        "GROUP counts a child that does not exist",
         "wrong_children",
         lambda m: m.change(keys.group(PLAIN), children=number(1)),
     ),
-    a("too few forks counted", "wrong_forks", lambda m: m.add(keys.group(ROOT), "forks", -1)),
+    a("GROUP counts too few forks", "wrong_forks", lambda m: m.add(keys.group(ROOT), "forks", -1)),
     a(
-        "a tree made at another time",
+        "GROUP has another creation time",
         "missing_user_tree orphan_user_tree wrong_created_at wrong_g1",
         lambda m: m.change(keys.group(PLAIN), createdAt=text(NOW)),
     ),
     a(
-        "a tree missing in the list of all",
+        "a tree missing in the list of all trees",
         "wrong_g1",
         lambda m: m.change(keys.group(PLAIN), G1=None, G1S=None),
     ),
-    a("a tree in the wrong shard", "wrong_g1", lambda m: m.change(keys.group(PLAIN), G1=text("TREES#9"))),
     a(
-        "a dead tree in the list of all",
+        "a tree in the wrong shard of the list of all trees",
+        "wrong_g1",
+        lambda m: m.change(keys.group(PLAIN), G1=text("TREES#9")),
+    ),
+    a(
+        "a deleted tree in the list of all trees",
         "wrong_g1",
         lambda m: m.change(keys.group(DYING), G1=text("TREES#1"), G1S=text("x")),
     ),
     a(
-        "the owner before is a stranger",
+        "the former owner is not a member",
         "wrong_head_owner wrong_rewriting",
         lambda m: m.change(keys.group(HANDED), rewriting=text("eve")),
     ),
     # Members
-    a("a membership is lost", "wrong_members orphan_user_tree", lambda m: m.take(keys.member(ROOT, "eve/#"))),
+    a(
+        "a membership is missing",
+        "wrong_members orphan_user_tree",
+        lambda m: m.take(keys.member(ROOT, "eve/#")),
+    ),
     a(
         "a tree without an owner",
         "wrong_owner",
@@ -148,7 +163,7 @@ CORRUPTIONS = [
     ),
     a("two owners", "wrong_owner", lambda m: m.change(keys.member(ROOT, "eve/#"), level=text("owner"))),
     a(
-        "a level nobody knows",
+        "an unknown access level",
         "malformed_mem orphan_user_tree wrong_members",
         lambda m: m.change(keys.member(ROOT, "eve/#"), level=text("god")),
     ),
@@ -157,14 +172,14 @@ CORRUPTIONS = [
         "malformed_mem orphan_user_tree wrong_members",
         lambda m: m.change(keys.member(ROOT, "eve/#"), userId=text("eve")),
     ),
-    a("a list row is lost", "missing_user_tree", lambda m: m.take(m.mine("bob"))),
+    a("a list row is missing", "missing_user_tree", lambda m: m.take(m.mine("bob"))),
     a(
-        "a list row of a stranger",
+        "a list row of a user who is not a member",
         "orphan_user_tree",
         lambda m: m.copy_to(m.mine("bob"), keys.user_tree("zoe", m.created_at(ROOT), ROOT, is_child=False)),
     ),
     a(
-        "a list row of another time",
+        "a list row with another time",
         "missing_user_tree orphan_user_tree",
         lambda m: m.move(m.mine("bob"), keys.user_tree("bob", NOW, ROOT, is_child=False)),
     ),
@@ -181,12 +196,12 @@ CORRUPTIONS = [
         ),
     ),
     a(
-        "a list row in a range of no kind",
+        "a list row outside both ranges",
         "malformed_user_tree missing_user_tree",
         lambda m: m.move(m.mine("bob"), Key("USER#bob", f"OTHER#{m.mine('bob').sort}")),
     ),
     a(
-        "a list row lost while a tree is made",
+        "a list row missing while a tree is created",
         "missing_user_tree",
         lambda m: m.take(
             keys.user_tree("u1", m.contents[keys.group(CREATING)]["createdAt"]["S"], CREATING, is_child=True)
@@ -194,20 +209,20 @@ CORRUPTIONS = [
     ),
     # Conversations
     a(
-        "a fork loses its CONV",
+        "a fork without its CONV",
         "orphan_head orphan_ptr orphan_tree wrong_forks",
         lambda m: m.take(conv(BLANK)),
     ),
     a(
-        "a root loses its CONV",
+        "a root without its CONV",
         "missing_conv orphan_entry orphan_head orphan_ptr orphan_tree",
         lambda m: m.take(conv(PLAIN, PLAIN)),
     ),
-    a("a live conversation loses its HEAD", "missing_head", lambda m: m.take(head(BLANK))),
-    a("a HEAD of no conversation", "orphan_head", lambda m: m.copy_to(head(BLANK), head(STRANGER))),
+    a("a live conversation without its HEAD", "missing_head", lambda m: m.take(head(BLANK))),
+    a("a HEAD without a conversation", "orphan_head", lambda m: m.copy_to(head(BLANK), head(STRANGER))),
     a("a conversation is not listed", "missing_tree", lambda m: m.take(m.listed(FORK))),
     a(
-        "a listed conversation that is none",
+        "a listed conversation that does not exist",
         "orphan_tree",
         lambda m: m.copy_to(m.listed(FORK), keys.tree(ROOT, NOW, STRANGER)),
     ),
@@ -217,7 +232,7 @@ CORRUPTIONS = [
         lambda m: m.copy_to(m.listed(FORK), keys.tree(ROOT, NOW, FORK)),
     ),
     a(
-        "a conversation in a tree that is being made",
+        "a conversation in a tree that is being created",
         "early_conv missing_head",
         lambda m: m.put(m.contents[conv(PLAIN, PLAIN)] | items.key_of(conv(CREATING, CREATING))),
     ),
@@ -230,65 +245,81 @@ CORRUPTIONS = [
             head(PLAIN, PLAIN), last=text(ids.next_id(EntryId(m.contents[head(PLAIN, PLAIN)]["last"]["S"])))
         ),
     ),
-    a("HEAD forgets the first entry", "wrong_head_first", lambda m: m.change(head(PLAIN, PLAIN), first=None)),
-    a("HEAD counts one more", "wrong_head_counts wrong_metrics", lambda m: m.add(head(ROOT), "history", 1)),
+    a("HEAD without the first entry", "wrong_head_first", lambda m: m.change(head(PLAIN, PLAIN), first=None)),
+    a(
+        "HEAD counts one entry too many",
+        "wrong_head_counts wrong_metrics",
+        lambda m: m.add(head(ROOT), "history", 1),
+    ),
     a(
         "HEAD swaps the channels",
         "wrong_head_counts",
         lambda m: (m.add(head(ROOT), "history", 1), m.add(head(ROOT), "context", -1)),
     ),
-    a("HEAD sums up more than there is", "wrong_metrics", lambda m: m.add(head(ROOT), "entries", 1)),
-    a("HEAD sums up less than its own", "wrong_metrics", lambda m: m.add(head(BLANK), "entries", -1)),
-    a("HEAD sums up more tokens", "wrong_metrics", lambda m: m.add(head(ROOT), "inputTokens", 1)),
-    a("HEAD sums up less cost", "wrong_metrics", lambda m: m.add(head(ROOT), "costNanoUsd", -1)),
+    a("HEAD sums up more entries than there are", "wrong_metrics", lambda m: m.add(head(ROOT), "entries", 1)),
     a(
-        "a fork sums up more than its source has",
+        "HEAD sums up fewer entries than its own",
+        "wrong_metrics",
+        lambda m: m.add(head(BLANK), "entries", -1),
+    ),
+    a("HEAD sums up too many tokens", "wrong_metrics", lambda m: m.add(head(ROOT), "inputTokens", 1)),
+    a("HEAD sums up too little cost", "wrong_metrics", lambda m: m.add(head(ROOT), "costNanoUsd", -1)),
+    a(
+        "a fork sums up more than its source",
         "wrong_metrics",
         lambda m: m.add(head(FORK), "costNanoUsd", 5_000_000_000),
     ),
     a("HEAD has another owner", "wrong_head_owner", lambda m: m.change(head(BLANK), owner=text("eve"))),
     a(
-        "a HEAD of neither owner during a transfer",
+        "a HEAD that names neither owner during a transfer",
         "wrong_head_owner",
         lambda m: m.change(head(HANDED_FORK, HANDED), owner=text("eve")),
     ),
     a("HEAD with another floor", "wrong_floor", lambda m: m.change(head(FORK), floor=text(FIRST))),
     a(
-        "HEAD with another last history",
+        "HEAD with another last history entry",
         "wrong_last_history",
         lambda m: m.change(head(ROOT), lastHistory=text(m.world.said[0])),
     ),
     a(
-        "HEAD with another last context",
+        "HEAD with another last context entry",
         "wrong_last_context",
         lambda m: m.change(head(ROOT), lastContext=text(m.world.thoughts[0])),
     ),
     a(
-        "an entry skips the one before it",
+        "an entry that does not name the one before it",
         "wrong_prev",
         lambda m: m.change(m.said(2), prev=m.contents[m.said(1)]["prev"]),
     ),
-    a("an entry names none before it", "wrong_prev", lambda m: m.change(m.said(1), prev=None)),
-    a("an entry names no context", "wrong_prev", lambda m: m.change(m.thought(1), prev=None)),
+    a("an entry that names nothing before it", "wrong_prev", lambda m: m.change(m.said(1), prev=None)),
     a(
-        "a fork forgets the history it inherits",
+        "an entry that names no context entry before it",
+        "wrong_prev",
+        lambda m: m.change(m.thought(1), prev=None),
+    ),
+    a(
+        "a fork without the last history entry that it inherits",
         "wrong_last_history",
         lambda m: m.change(head(TWIG), lastHistory=None),
     ),
-    a("untitled with a title", "wrong_untitled", lambda m: m.change(head(ROOT), untitled={"BOOL": True})),
+    a(
+        "an untitled HEAD although there is a title",
+        "wrong_untitled",
+        lambda m: m.change(head(ROOT), untitled={"BOOL": True}),
+    ),
     # Entries
     a(
-        "an entry is lost",
+        "a missing entry",
         "wrong_fork_point wrong_head_counts wrong_last_history wrong_prev",
         lambda m: m.take(m.said(1)),
     ),
     a(
-        "the last entry is lost",
+        "the last entry is missing",
         "wrong_head_counts wrong_head_first wrong_head_last wrong_idem wrong_last_history",
         lambda m: m.take(m.entry(m.world.started, CHILD)),
     ),
     a(
-        "an entry too many",
+        "one entry too many",
         "wrong_head_counts wrong_head_first wrong_head_last wrong_last_history wrong_metrics",
         lambda m: m.put(
             m.contents[m.said(0)]
@@ -296,58 +327,66 @@ CORRUPTIONS = [
             | {"L1": text(keys.by_conversation(BLANK, Channel.HISTORY, LATE))}
         ),
     ),
-    a("an entry of another tree's conversation", "orphan_entry", _entry_of_nobody),
+    a("an entry of a conversation of another tree", "orphan_entry", _entry_of_nobody),
     a(
-        "an entry is another conversation's",
+        "an entry moved to another conversation",
         "entry_below_floor wrong_fork_point wrong_head_counts wrong_head_first wrong_last_history wrong_prev",
         lambda m: m.give(m.said(1), FORK),
     ),
     a(
-        "an entry's index names another place",
+        "an entry whose index key names another position",
         "wrong_l1",
         lambda m: m.change(m.said(1), L1=text(keys.by_conversation(ROOT, Channel.HISTORY, LATE))),
     ),
     a(
-        "an entry at another time",
+        "an entry with the key of another time",
         "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history wrong_prev",
         lambda m: m.move(m.said(1), Key(ROOT, f"{NOW}#{m.world.said[1]}")),
     ),
     a(
-        "an entry in no index",
+        "an entry without its index key",
         "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history wrong_prev",
         lambda m: m.change(m.said(1), L1=None),
     ),
-    a("a body that is no JSON", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b"[{"))),
-    a("a body that does not unpack", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b"x123"))),
-    a("a body that is no array", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b'{"a":1}'))),
+    a("a body that is not JSON", "unreadable_body", lambda m: m.change(m.said(1), body=binary(b"[{"))),
+    a(
+        "a body that cannot be decompressed",
+        "unreadable_body",
+        lambda m: m.change(m.said(1), body=binary(b"x123")),
+    ),
+    a(
+        "a body that is not an array",
+        "unreadable_body",
+        lambda m: m.change(m.said(1), body=binary(b'{"a":1}')),
+    ),
     a("an entry without a body", "unreadable_body", lambda m: m.change(m.said(1), body=None)),
     a(
-        "a usage that is none",
+        "a malformed usage",
         "malformed_entry wrong_fork_point wrong_head_counts wrong_last_history wrong_prev",
         lambda m: m.change(m.said(1), usage=text('{"inputTokens":"many"}')),
     ),
     a("history with an epoch", "wrong_epoch", lambda m: m.change(m.said(1), epoch=number(1))),
     a("context without an epoch", "wrong_ctx wrong_epoch", lambda m: m.change(m.thought(2), epoch=None)),
-    a("a chunk is lost", "missing_blob", lambda m: m.take(keys.blob(ROOT, EntryId(m.world.large), 1))),
+    a("a missing chunk", "missing_blob", lambda m: m.take(keys.blob(ROOT, EntryId(m.world.large), 1))),
     a(
-        "a chunk too many",
+        "one chunk too many",
         "orphan_blob",
         lambda m: m.copy_to(
             keys.blob(ROOT, EntryId(m.world.large), 1), keys.blob(ROOT, EntryId(m.world.large), 2)
         ),
     ),
     a(
-        "chunks of no entry",
+        "chunks without an entry",
         "orphan_blob",
         lambda m: m.copy_to(keys.blob(ROOT, EntryId(m.world.large), 0), keys.blob(ROOT, LATE, 0)),
     ),
     a(
-        "a chunk that is damaged",
+        "a damaged chunk",
         "unreadable_body",
         lambda m: m.change(keys.blob(ROOT, EntryId(m.world.large), 0), data=binary(b"x")),
     ),
     a(
-        "a chunk in another's place",
+        "two chunks in each other's place",
         "unreadable_body",
         lambda m: m.move(
             keys.blob(ROOT, EntryId(m.world.large), 1), keys.blob(ROOT, EntryId(m.world.large), 7)
@@ -355,7 +394,7 @@ CORRUPTIONS = [
     ),
     # Paths
     a(
-        "a fork loses its path",
+        "a fork without its path",
         "missing_path wrong_floor wrong_last_history",
         lambda m: m.take(keys.path(ROOT, TWIG)),
     ),
@@ -365,7 +404,7 @@ CORRUPTIONS = [
         lambda m: m.put(m.contents[keys.path(ROOT, TWIG)] | items.key_of(keys.path(ROOT, BLANK))),
     ),
     a(
-        "a path of no conversation",
+        "a path without a conversation",
         "orphan_path",
         lambda m: m.copy_to(keys.path(ROOT, TWIG), keys.path(ROOT, STRANGER)),
     ),
@@ -383,7 +422,7 @@ CORRUPTIONS = [
     a("stops that do not ascend", "broken_path wrong_floor", _swap_segments),
     a("a fork sees more than its source", "path_widened wrong_last_context", _widen),
     a(
-        "a fork's stop has moved",
+        "a fork with another stop",
         "path_widened wrong_floor wrong_fork_point wrong_prev",
         lambda m: m.set_path(FORK, (Segment(ROOT, EntryId(m.world.said[1])),)),
     ),
@@ -393,12 +432,12 @@ CORRUPTIONS = [
         lambda m: m.change(conv(FORK), forkedAtConversationId=text(TWIG)),
     ),
     a(
-        "a fork of nothing",
+        "a fork without a fork point",
         "wrong_fork_point",
         lambda m: m.change(conv(FORK), forkedAtConversationId=text(STRANGER)),
     ),
     a(
-        "a root that is a fork",
+        "a root with a fork point",
         "wrong_fork_point",
         lambda m: m.change(
             conv(PLAIN, PLAIN), forkedAtConversationId=text(PLAIN), forkedAtPosition=text("blank")
@@ -418,9 +457,9 @@ CORRUPTIONS = [
         lambda m: m.give(m.said(0), APPENDED_FORK),
     ),
     # Context
-    a("a client's CTX is lost", "missing_ctx", lambda m: m.take(m.key(Kind.CTX, ROOT, "planner"))),
+    a("a missing CTX", "missing_ctx", lambda m: m.take(m.key(Kind.CTX, ROOT, "planner"))),
     a(
-        "a CTX without context",
+        "a CTX without a context entry",
         "orphan_ctx",
         lambda m: m.copy_to(m.key(Kind.CTX, ROOT, "planner"), keys.context(ROOT, ROOT, "zoe")),
     ),
@@ -430,7 +469,7 @@ CORRUPTIONS = [
         lambda m: m.add(keys.context(ROOT, ROOT, "planner"), "epoch", -1),
     ),
     a(
-        "a CTX that counts one more",
+        "a CTX that counts one entry too many",
         "wrong_ctx",
         lambda m: m.add(keys.context(ROOT, ROOT, "planner"), "count", 1),
     ),
@@ -440,17 +479,17 @@ CORRUPTIONS = [
         lambda m: m.change(keys.context(ROOT, ROOT, "planner"), last=text(m.world.thoughts[1])),
     ),
     a(
-        "a CTX whose epoch begins elsewhere",
+        "a CTX with another first entry of the epoch",
         "wrong_ctx",
         lambda m: m.change(keys.context(ROOT, HEAD_FORK, "planner"), first=text(LATE)),
     ),
     a(
-        "an epoch falls in a conversation",
+        "an epoch that goes down in a conversation",
         "fallen_epoch wrong_ctx",
         lambda m: m.change(m.thought(1), epoch=number(9)),
     ),
     a(
-        "an epoch falls below an inherited one",
+        "an epoch below an inherited one",
         "fallen_epoch wrong_ctx",
         lambda m: (
             m.change(m.thought(1), epoch=number(9)),
@@ -464,40 +503,44 @@ CORRUPTIONS = [
         lambda m: m.change(conv(ROOT), clientId=text("zoe")),
     ),
     # Pointers
-    a("a pointer is lost", "missing_ptr", lambda m: m.take(keys.pointer(FORK))),
+    a("a missing pointer", "missing_ptr", lambda m: m.take(keys.pointer(FORK))),
     a("a pointer to another tree", "wrong_ptr", lambda m: m.change(keys.pointer(FORK), group=text(PLAIN))),
     a("a pointer to nothing", "orphan_ptr", lambda m: m.copy_to(keys.pointer(FORK), keys.pointer(STRANGER))),
     a(
-        "a live conversation is gone",
+        "a retired pointer of a live conversation",
         "wrong_ptr",
         lambda m: m.put(items.retired_item(FORK, ttl_s=m.now_s + 9)),
     ),
-    a("a closed conversation still points", "wrong_ptr", lambda m: m.take(head(DYING_FORK, DYING))),
-    a("an id that rests for ever", "malformed_ptr", lambda m: m.change(keys.pointer(GONE), ttl=None)),
-    a("an id that rests for years", "wrong_ttl", lambda m: m.add(keys.pointer(GONE), "ttl", 365 * DAY_S)),
+    a("a closed conversation with a live pointer", "wrong_ptr", lambda m: m.take(head(DYING_FORK, DYING))),
+    a("an id that is retired for ever", "malformed_ptr", lambda m: m.change(keys.pointer(GONE), ttl=None)),
     a(
-        "a living pointer that expires",
+        "an id that is retired for years",
+        "wrong_ttl",
+        lambda m: m.add(keys.pointer(GONE), "ttl", 365 * DAY_S),
+    ),
+    a(
+        "a live pointer that expires",
         "malformed_ptr",
         lambda m: m.change(keys.pointer(FORK), ttl=number(m.now_s)),
     ),
     # Transfers
     a(
-        "a transfer is hidden from its recipient",
+        "a transfer missing in its recipient's list",
         "missing_xfer",
         lambda m: m.take(m.key(Kind.XFER, "USER#bob")),
     ),
     a(
-        "a transfer is lost but for its parties",
+        "a transfer that is left only in the users' lists",
         "orphan_xfer",
         lambda m: m.take(keys.transfer_of_group(ROOT)),
     ),
     a(
-        "a transfer's items disagree",
+        "two items of a transfer that differ",
         "wrong_xfer",
         lambda m: m.change(m.key(Kind.XFER, "XFER#"), to=text("eve/#")),
     ),
     a(
-        "a transfer from somebody else",
+        "a transfer that is not from the owner",
         "missing_xfer orphan_xfer wrong_xfer",
         lambda m: [
             m.change(key, **{"from": text("eve/#")})
@@ -506,31 +549,31 @@ CORRUPTIONS = [
         ],
     ),
     a(
-        "a transfer to a stranger",
+        "a transfer to a user who is not a member",
         "wrong_xfer",
         lambda m: (m.take(keys.member(ROOT, "bob"), m.mine("bob")), m.add(keys.group(ROOT), "members", -1)),
     ),
     # Children
     a("a child is missing in its parent's list", "missing_child", lambda m: m.take(m.key(Kind.CHILD, CHILD))),
     a(
-        "a listed child that is none",
+        "a listed child that does not exist",
         "orphan_child wrong_children",
         lambda m: m.copy_to(m.key(Kind.CHILD, CHILD), keys.child(ROOT, FORK, ListKey(NOW, STRANGER))),
     ),
     a(
-        "a child listed as a creating one",
+        "a listed child that is still being created",
         "orphan_child wrong_children",
         lambda m: m.copy_to(
             m.key(Kind.CHILD, CHILD), items.group(m.contents[keys.group(CREATING)]).child_key or Key("", "")
         ),
     ),
     a(
-        "a child of another entry",
+        "a child listed with another starting entry",
         "wrong_child",
         lambda m: m.change(m.key(Kind.CHILD, CHILD), startedByEntryId=text(m.world.said[1])),
     ),
     a(
-        "a child of an entry its parent does not show",
+        "a child of an entry that its parent does not show",
         "wrong_started_by",
         lambda m: (
             m.change(m.key(Kind.CHILD, CHILD), startedByEntryId=text(m.world.said[2])),
@@ -538,94 +581,98 @@ CORRUPTIONS = [
         ),
     ),
     a(
-        "a child that forgets its parent",
+        "a child whose CONV names no parent",
         "wrong_started_by",
         lambda m: m.change(conv(CHILD, CHILD), startedByConversationId=None, startedByEntryId=None),
     ),
     a(
-        "a child with two parents",
+        "a child whose items name two parents",
         "wrong_started_by",
         lambda m: m.change(conv(CHILD, CHILD), startedByConversationId=text(ROOT)),
     ),
     a(
-        "a child of a tree that is not there",
+        "a child of a tree that does not exist",
         "missing_child orphan_child",
         lambda m: m.change(keys.group(CHILD), parent=text(STRANGER)),
     ),
     # Jobs
-    a("a deletion that nobody finishes", "missing_job", lambda m: m.take(keys.job("delete", DYING))),
-    a("a creation that nobody gives up", "missing_job", lambda m: m.take(keys.job("create", CREATING))),
-    a("a transfer that nobody finishes", "missing_job", lambda m: m.take(keys.job("transfer", HANDED))),
+    a("a deletion without its job", "missing_job", lambda m: m.take(keys.job("delete", DYING))),
+    a("a creation without its job", "missing_job", lambda m: m.take(keys.job("create", CREATING))),
+    a("a rewriting of owners without its job", "missing_job", lambda m: m.take(keys.job("transfer", HANDED))),
     a(
-        "a deletion of a live tree",
+        "a job to delete a live tree",
         "orphan_job",
         lambda m: m.put(items.job_item("delete", PLAIN, created_at=NOW)),
     ),
     a(
-        "a deletion of nothing",
+        "a job to delete a tree that does not exist",
         "orphan_job",
         lambda m: m.put(items.job_item("delete", STRANGER, created_at=NOW)),
     ),
     a(
-        "a creation of a tree that is live",
+        "a job to create a tree that is live",
         "orphan_job",
         lambda m: m.put(items.job_item("create", PLAIN, created_at=NOW)),
     ),
     a(
-        "a job that is held until no time",
+        "a job with a malformed lease",
         "malformed_job",
         lambda m: m.change(keys.job("delete", DYING), leasedUntil=text("never")),
     ),
     a(
-        "a job of a kind nobody knows",
+        "a job of an unknown kind",
         "malformed_job",
         lambda m: m.put(items.job_item("dance", PLAIN, created_at=NOW)),
     ),
     # Records
     a(
-        "a record of an entry that is none",
+        "a record of an entry that does not exist",
         "wrong_idem",
         lambda m: m.put(record_item(PLAIN, PLAIN, [LATE], ttl_s=m.now_s + 9)),
     ),
     a(
-        "a record of another conversation's entry",
+        "a record of an entry of another conversation",
         "wrong_idem",
         lambda m: m.put(record_item(ROOT, FORK, [m.world.said[0]], ttl_s=m.now_s + 9)),
     ),
     a(
-        "a record of no conversation",
+        "a record of a conversation that does not exist",
         "wrong_idem",
         lambda m: m.put(record_item(PLAIN, STRANGER, [], ttl_s=m.now_s + 9)),
     ),
     a(
-        "a record that stays for years",
+        "a record that expires only after years",
         "wrong_ttl",
         lambda m: m.put(record_item(PLAIN, PLAIN, [], ttl_s=m.now_s + 365 * DAY_S)),
     ),
     a(
-        "a record that does not unpack",
+        "a record that cannot be decompressed",
         "malformed_idem",
         lambda m: m.change(m.record(ROOT), body=binary(b"x12")),
     ),
     # The middle of a deletion
     a(
-        "an entry is removed while HEADs are open",
+        "an entry removed while there are HEADs",
         "wrong_head_counts wrong_head_first wrong_prev",
         lambda m: m.take(m.key(Kind.ENTRY, DYING)),
     ),
     a(
-        "chunks outlive their entry",
+        "chunks left after their entry",
         "orphan_blob wrong_fork_point wrong_head_counts wrong_head_last wrong_last_history wrong_prev",
         lambda m: m.take(keys.entry(DYING, EntryId(m.key(Kind.BLOB, DYING).partition[-36:]))),
     ),
-    a("a list row outlives its member", "orphan_user_tree", lambda m: m.take(keys.member(UNBORN, "u1"))),
     a(
-        "members go before entries",
+        "a list row left after its membership",
+        "orphan_user_tree",
+        lambda m: m.take(keys.member(UNBORN, "u1")),
+    ),
+    a(
+        "members removed before entries",
         "wrong_members wrong_xfer",
         lambda m: m.take(keys.member(DYING, "bob"), m.mine("bob", DYING)),
     ),
     a(
-        "a tree goes before its chunks",
+        "a tree removed before its chunks",
         "orphan_blob orphan_job orphan_user_tree orphan_ptr orphan_xfer",
         lambda m: m.take(*[key for key in m.contents if key.partition == DYING]),
     ),
@@ -638,12 +685,12 @@ CORRUPTIONS = [
         ),
     ),
     a(
-        "an epoch that is no number",
+        "an epoch that is not a number",
         "malformed_ctx",
         lambda m: m.change(keys.context(ROOT, ROOT, "planner"), epoch=text("1")),
     ),
     a(
-        "a child of no conversation",
+        "a child of a malformed conversation id",
         "malformed_child",
         lambda m: m.copy_to(m.key(Kind.CHILD, CHILD), Key(ROOT, f"CHILD#x#{NOW}#y")),
     ),
@@ -653,25 +700,29 @@ CORRUPTIONS = [
         lambda m: m.copy_to(m.mine("bob"), Key("USER#b b", m.mine("bob").sort)),
     ),
     a(
-        "a place in the list at no time",
+        "a list key with a malformed time",
         "malformed_tree",
         lambda m: m.copy_to(m.listed(FORK), Key(ROOT, f"TREE#today#{FORK}")),
     ),
     a(
-        "a transfer at another time",
+        "a transfer with another time",
         "malformed_xfer",
         lambda m: m.change(m.key(Kind.XFER, "USER#bob"), createdAt=text(NOW)),
     ),
-    a("an item of no kind", "unknown_item", lambda m: m.put(items.key_of(Key("NOTE#1", "NOTE")))),
-    a("an item of no kind in a tree", "unknown_item", lambda m: m.put(items.key_of(Key(ROOT, "NOTE#1")))),
-    a("an attribute nobody knows", "unknown_attribute", lambda m: m.change(head(ROOT), secret=text("x"))),
+    a("an item of an unknown kind", "unknown_item", lambda m: m.put(items.key_of(Key("NOTE#1", "NOTE")))),
     a(
-        "an attribute of another type",
+        "an item of an unknown kind in a tree",
+        "unknown_item",
+        lambda m: m.put(items.key_of(Key(ROOT, "NOTE#1"))),
+    ),
+    a("an unknown attribute", "unknown_attribute", lambda m: m.change(head(ROOT), secret=text("x"))),
+    a(
+        "an attribute of a wrong type",
         "malformed_head",
         lambda m: m.change(head(PLAIN, PLAIN), history=text("1")),
     ),
     a(
-        "an id of a conversation that is none",
+        "a malformed id of a conversation",
         "malformed_conv",
         lambda m: m.copy_to(conv(BLANK), conv("Nobody")),
     ),

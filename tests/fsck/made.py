@@ -1,4 +1,4 @@
-"""A table's contents as they can be spoilt: found by what they are, changed, moved, taken away."""
+"""The contents of a table, with methods to find items and to change, move and remove them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ Contents = dict[Key, Item]
 
 @dataclass(frozen=True)
 class Made:
-    """What lies in a table, and what of it is what."""
+    """The contents of a table, and the ids of what was made in it."""
 
     contents: Contents
     world: World
@@ -34,7 +34,7 @@ class Made:
     def kinds_found(self) -> set[str]:
         return {finding.kind for finding in check(self.contents.values(), now_s=self.now_s)}
 
-    # Finding
+    # Find items
 
     def entry(self, entry_id: str, group_id: str = ROOT) -> Key:
         return keys.entry(group_id, EntryId(entry_id))
@@ -48,12 +48,12 @@ class Made:
         return self.entry(self.world.thoughts[at])
 
     def key(self, kind: Kind, *parts: str) -> Key:
-        """Return the first key of a kind that holds all parts."""
+        """Return the first key of a kind that contains all parts."""
         found = (key for key in sorted(self.contents) if kind_of(key) is kind)
         return next(key for key in found if all(part in f"{key.partition}/{key.sort}" for part in parts))
 
     def record(self, conversation_id: str) -> Key:
-        """Return the key of a record of what was answered for a conversation."""
+        """Return the key of a record of an answered request to a conversation."""
         of = {"S": conversation_id}
         return next(
             key for key, item in self.contents.items() if item.get("conversation") == of and "request" in item
@@ -73,7 +73,7 @@ class Made:
     def path(self, conversation_id: str) -> Path:
         return items.path(self.contents.get(keys.path(ROOT, conversation_id)))
 
-    # Spoiling
+    # Damage items
 
     def change(self, key: Key, **attributes: Any) -> "Made":
         """Replace attributes of an item; None removes one."""
@@ -99,11 +99,11 @@ class Made:
         self.put(self.contents[old] | items.key_of(new))
 
     def set_path(self, conversation_id: str, path: Path) -> None:
-        """Give a conversation another path, and its HEAD the floor of that."""
+        """Give a conversation another path. HEAD stays as it is."""
         self.change(keys.path(ROOT, conversation_id), path=binary(ancestry.pack(path)))
 
     def give(self, entry: Key, conversation_id: str, channel: Channel = Channel.HISTORY) -> None:
-        """Make an entry another conversation's."""
+        """Move an entry to another conversation."""
         l1 = keys.by_conversation(conversation_id, channel, keys.entry_id_of(entry.sort))
         self.change(entry, L1={"S": l1})
 

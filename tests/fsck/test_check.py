@@ -1,4 +1,4 @@
-"""The checker finds nothing in an intact table, and the right thing in each that is not intact."""
+"""The checker finds nothing in an intact table, and finds each planted corruption."""
 
 from collections.abc import Iterable
 from random import Random
@@ -23,7 +23,7 @@ from tests.support.tables import DAY_S, fresh_store
 
 @pytest.fixture(scope="module")
 def intact(moto: None) -> Made:
-    """What the service made, with all that may be under way, and what has expired."""
+    """A table that the service made. It has unfinished work of all kinds, and expired items."""
     with fresh_store() as store:
         made = world.build(store)
         now_s = store.process().now_s()
@@ -38,7 +38,7 @@ def test_what_the_service_makes_is_intact_and_holds_every_kind(intact: Made) -> 
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
-def test_each_planted_corruption_is_found_as_what_it_is(
+def test_each_planted_corruption_is_found_with_exactly_its_kinds(
     intact: Made, corruption: Corruption, measure: Measure
 ) -> None:
     spoilt = intact.copy()
@@ -49,7 +49,7 @@ def test_each_planted_corruption_is_found_as_what_it_is(
 
 
 class InMemory(Source):
-    """The reads of one tree, on contents."""
+    """A source that reads from a dictionary."""
 
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
@@ -66,7 +66,7 @@ class InMemory(Source):
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
-def test_what_stays_is_found_again_tree_by_tree(intact: Made, corruption: Corruption) -> None:
+def test_what_stays_wrong_is_found_again_tree_by_tree(intact: Made, corruption: Corruption) -> None:
     spoilt = intact.copy()
     corruption.spoil(spoilt)
     suspects = check(spoilt.contents.values(), now_s=spoilt.now_s)
@@ -80,7 +80,7 @@ def test_what_stays_is_found_again_tree_by_tree(intact: Made, corruption: Corrup
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
-def test_what_is_gone_when_it_is_looked_at_again_is_no_finding(intact: Made, corruption: Corruption) -> None:
+def test_what_is_mended_at_the_second_look_is_no_finding(intact: Made, corruption: Corruption) -> None:
     spoilt = intact.copy()
     corruption.spoil(spoilt)
 
@@ -95,8 +95,8 @@ _NONSENSE: list[Any] = [
 ]
 
 
-def test_whatever_is_taken_away_is_missed(intact: Made) -> None:
-    """Each item is taken away in turn."""
+def test_each_missing_item_is_found(intact: Made) -> None:
+    """Each item is removed in turn."""
     unmissed = {
         key for key in intact.contents if not intact.copy().take(key).kinds_found and key not in _free(intact)
     }
@@ -105,9 +105,10 @@ def test_whatever_is_taken_away_is_missed(intact: Made) -> None:
 
 
 def _free(made: Made) -> set[Key]:
-    """Return what no other item speaks of, or may be gone already.
+    """Return the keys of items that no other item implies, or that may be deleted already.
 
-    Records; ids of trees that are gone; what is left of a tree that never was; children of a dying tree.
+    These are: records; ids of deleted trees; the rest of a tree that was never live; CHILD items of
+    a tree that is being deleted.
     """
     ended = (GONE, UNBORN, conversation(77))
     return {
@@ -121,8 +122,8 @@ def _free(made: Made) -> set[Key]:
 
 
 @pytest.mark.parametrize("number", range(100))
-def test_nonsense_is_found_and_never_raises(intact: Made, number: int) -> None:
-    """An item's attributes may hold anything."""
+def test_random_values_never_raise(intact: Made, number: int) -> None:
+    """Attributes of random items get random values."""
     random = Random(number)
     spoilt = intact.copy()
     for _ in range(1 + number % 3):
@@ -139,5 +140,5 @@ def test_nonsense_is_found_and_never_raises(intact: Made, number: int) -> None:
 
 
 def test_many_kinds_of_corruption_are_planted() -> None:
-    """At least 70 kinds, some of them in several ways."""
+    """The corruptions cause at least 70 kinds of findings."""
     assert len({kind for corruption in CORRUPTIONS for kind in corruption.kinds}) >= 70

@@ -1,4 +1,4 @@
-"""The command as it is run: on DynamoDB Local, in a process of its own; and on a table that moves."""
+"""The command on DynamoDB Local: in its own process, and on a table that changes meanwhile."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def at(store: Store) -> list[str]:
 
 
 def watched(store: Store) -> tuple[Source, list[str]]:
-    """Return a source, and the operations that it uses."""
+    """Return a source, and a list that collects the operations which it calls."""
     client = make_client(store.endpoint)
     used: list[str] = []
     client.meta.events.register("before-call.dynamodb", lambda model, **_: used.append(model.name))
@@ -54,7 +54,7 @@ def check(source: Source, store: Store) -> Report:
     return run(source, store.name, segments=2, is_quiet=True, sleep=lambda _seconds: None)
 
 
-def test_an_intact_table(store: Store, tmp_path: Path) -> None:
+def test_the_report_of_an_intact_table_has_no_findings(store: Store, tmp_path: Path) -> None:
     world.build(store)
     report = tmp_path / "report.json"
 
@@ -74,7 +74,7 @@ def test_an_intact_table(store: Store, tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_found_is_told_without_content(store: Store) -> None:
+def test_findings_are_reported_without_content(store: Store) -> None:
     process = Process(store)
     say(process, ROOT, "a secret")
     store.delete(keys.pointer(ROOT))
@@ -103,7 +103,7 @@ def test_what_is_found_is_told_without_content(store: Store) -> None:
     assert "missing_ptr × 1" in fsck(*at(store)).stdout
 
 
-def test_what_cannot_be_checked_is_said_in_a_line(store: Store, tmp_path: Path) -> None:
+def test_the_reason_for_a_failed_check_is_one_line(store: Store, tmp_path: Path) -> None:
     endpoint = ["--endpoint", store.endpoint or ""]
     store.client.create_table(
         TableName="other-table",
@@ -164,7 +164,7 @@ def test_nothing_is_written(store: Store) -> None:
 
 
 def in_the_middle(store: Store, operation: str, act: Callable[[], object], *, times: int) -> Source:
-    """Return a source of whose table each answer to `operation` is followed by `act`, so many times."""
+    """Return a source that runs `act` after each of the first `times` answers to `operation`."""
     client, left = make_client(store.endpoint), iter(range(times))
 
     def after(model: Any, **_: Any) -> None:
@@ -175,8 +175,8 @@ def in_the_middle(store: Store, operation: str, act: Callable[[], object], *, ti
     return Source(Connection(client, store.name, Clock(), sleep=lambda _s: None))
 
 
-def test_a_scan_in_the_middle_of_a_write_finds_nothing_in_the_end(store: Store) -> None:
-    """The scan comes to a pointer before its tree is made, or to a tree after: neither is damage."""
+def test_a_scan_in_the_middle_of_a_write_finds_nothing_at_the_second_look(store: Store) -> None:
+    """The scan misses a pointer that is written just after it. This is no damage."""
     process = Process(store)
     say(process, ROOT, "before the scan")
     pointer = store.item(keys.pointer(ROOT))
@@ -188,7 +188,7 @@ def test_a_scan_in_the_middle_of_a_write_finds_nothing_in_the_end(store: Store) 
     assert (report.suspects, report.verdict) == (1, "intact")
 
 
-def test_a_tree_that_never_stands_still_is_not_judged(store: Store) -> None:
+def test_a_tree_that_is_written_to_during_every_look_is_unsettled(store: Store) -> None:
     say(Process(store), ROOT, "x")
     store.delete(keys.pointer(ROOT))
     [suspect] = check(watched(store)[0], store).findings

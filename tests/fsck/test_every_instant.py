@@ -1,4 +1,4 @@
-"""Work that takes several calls leaves the table intact after each call, wherever it is killed."""
+"""The table is intact after each call of work that takes several calls."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +21,7 @@ def store(moto: None) -> Iterator[Store]:
 
 
 def checked(store: Store) -> tuple[Process, list[str]]:
-    """Return a process after each of whose calls the table is checked, and the calls that it made."""
+    """Return a process, and a list of its calls. The table is checked after each call."""
     process = Process(store, in_order=True)
     calls: list[str] = []
 

@@ -1,4 +1,4 @@
-"""A table with something of everything, made by the service itself, also what is under way."""
+"""A table with every kind of item, made by the service itself. It also has unfinished work."""
 
 from dataclasses import dataclass
 from random import Random
@@ -22,7 +22,7 @@ from tests.support.tables import Store
 ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve/#")
 PLANNER, CODER = Caller("ann", "planner"), Caller("ann", "co#der")
 KILLED_AT = 8
-"""Which call of a deletion is the first that is not made: a child is closed, and HEADs are open."""
+"""The process is killed before this call of a deletion: a child is closed, and HEADs are left."""
 OLD = "2026-01-01T00:00:00.000Z"
 
 
@@ -40,7 +40,7 @@ PLAIN = conversation(30)
 
 @dataclass(frozen=True)
 class World:
-    """What was made, by id. said: the history entries of ROOT."""
+    """The ids of what was made. said, thoughts: entries of ROOT in its history and its context."""
 
     said: list[str]
     thoughts: list[str]
@@ -84,7 +84,7 @@ def think(process: Process, conversation_id: str, text: str, by: Caller = PLANNE
 
 
 def _large(size: int) -> str:
-    """Return text that takes about so many bytes when it is packed."""
+    """Return text that takes about `size` bytes when it is compressed."""
     return Random(size).randbytes(size).hex()
 
 
@@ -152,7 +152,7 @@ def _main_tree(process: Process) -> World:
 
 
 def _handed_over(store: Store, process: Process) -> None:
-    """Make a tree whose new owner is not in all HEADs yet."""
+    """Make a tree whose HEADs do not all name its new owner yet."""
     say(process, HANDED, "mine")
     fork = process.ask("forkConversation", ANN, conversationId=HANDED, id=HANDED_FORK)
     assert fork.status == 201, fork
@@ -171,7 +171,7 @@ def _handed_over(store: Store, process: Process) -> None:
 
 
 def begin(table: Table, group_id: str, created_at: str, *users: str) -> None:
-    """Begin a started child of PLAIN with some of its members."""
+    """Begin to create a child of PLAIN, with some of its members."""
     root = Conversation(group_id, group_id, created_at, started_by=StartedBy(PLAIN, None))
     child_key = keys.child(PLAIN, PLAIN, ListKey(created_at, group_id))
     table.commit(
@@ -194,7 +194,7 @@ def _creating(table: Table) -> None:
 
 
 def _never_live(table: Table) -> None:
-    """Give up a tree that was being made; CREATING is made again afterwards."""
+    """Begin to create a tree, and give it up."""
     begin(table, UNBORN, OLD, "u1", "u2")
     assert sweeper._give_up_creation(table, UNBORN)
 
@@ -207,7 +207,7 @@ def _gone(process: Process) -> None:
 
 
 def dying(process: Process) -> None:
-    """Make a tree to delete: a fork, a child, context, a large body, a transfer that waits."""
+    """Make a tree to delete: with a fork, a child, context, a large body and a pending transfer."""
     say(process, DYING, "to be deleted", idempotency_key="d")
     think(process, DYING, "deep")
     say(process, DYING, _large(40_000))
@@ -220,12 +220,12 @@ def dying(process: Process) -> None:
 
 
 def delete(process: Process) -> None:
-    """Delete DYING and its child to the end."""
+    """Delete DYING and its child completely."""
     delete_tree(process, DYING)
 
 
 def delete_tree(process: Process, root: str) -> None:
-    """Delete a tree to the end with all that is started from it; how long it waits is no matter here."""
+    """Delete a tree and its children completely, without the usual wait."""
     mailbox = Mailbox()
     deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=root, wait_s=0)
     for message in mailbox.take():

@@ -1,15 +1,15 @@
-"""How forklore is asked, whatever the way to it: a request, its answer, and a service that gives one."""
+"""Requests, answers, and the service that answers, independent of the transport."""
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 Json = Any
 Outcome = tuple[int, Json]
-"""A status and a body; of errors the code alone, with the members of `details` that docs/api.md names."""
+"""A status and a body. An error's body is its code and the `details` that docs/api.md names."""
 
 
 class Refusal(Exception):
-    """The request is refused: the status, and the code with the `details` that docs/api.md names."""
+    """A refused request: its status, its code, and the `details` that docs/api.md names."""
 
 
 def require(holds: object, status: int, code: str, **details: Json) -> None:
@@ -19,9 +19,9 @@ def require(holds: object, status: int, code: str, **details: Json) -> None:
 
 @dataclass(frozen=True)
 class Caller:
-    """A user, and the app that sends the request for them, if any.
+    """A user, and the app that sends the request for the user, if any.
 
-    sees_all: of the oracle alone, whoever asks as an auditor.
+    bypasses_membership: the caller asks as an auditor. Only the oracle sets it.
     """
 
     user: str
@@ -32,10 +32,10 @@ class Caller:
 
 @dataclass(frozen=True)
 class Request:
-    """An operation that is asked for.
+    """A request for an operation.
 
-    given: the fields of its path, query and body under their names on the wire, which never collide. key: the
-    Idempotency-Key. if_match: an entry's id.
+    given: the fields of its path, query and body, by their names on the wire. No two are equal.
+    key: the Idempotency-Key. if_match: an entry's id.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Request:
 
 
 class Answer(Protocol):
-    """A status, and a body whose numbers with decimals are Decimals; None without one."""
+    """A status and a body, or None without a body. Numbers with decimals are Decimals."""
 
     @property
     def status(self) -> int: ...
@@ -73,18 +73,20 @@ class Answer(Protocol):
 
 
 class Service(Protocol):
-    """forklore, as one of its processes is reached."""
+    """A way to send requests to one process of forklore."""
 
     def answer(self, request: Request) -> Answer:
-        """Return what the caller is told. Raises AssertionError for what no caller may be told."""
+        """Return the answer. Raises AssertionError for an answer that no caller may get."""
         ...
 
 
 def comparable(value: Json) -> Json:
-    """Return what is equal for equal JSON; for Python alone, `true` is 1.
+    """Return a value that is equal for equal JSON. In plain Python, `True` equals 1.
 
-    >>> comparable([1, {"a": 2.0}]) == comparable([1.0, {"a": 2}]), comparable(True) == comparable(1)
-    (True, False)
+    >>> comparable([1, {"a": 2.0}]) == comparable([1.0, {"a": 2}])
+    True
+    >>> comparable(True) == comparable(1)
+    False
     """
     if isinstance(value, dict):
         return {name: comparable(held) for name, held in value.items()}
@@ -94,12 +96,12 @@ def comparable(value: Json) -> Json:
 
 
 def is_history(entry: Json) -> bool:
-    """Tell whether an entry, or what is to become one, belongs to the history."""
+    """Tell whether an entry or a draft belongs to the history."""
     return str(entry.get("channel", "history")).lower() == "history"
 
 
 def text_of(entry: Json) -> str | None:
-    """Return the text of a history entry: that of its first element; None when it has none."""
+    """Return the text of a history entry, which is its first element's; None if there is none."""
     first = [*entry["content"], None][0] if is_history(entry) else None
     text = first.get("text") if isinstance(first, dict) else None
     return text if isinstance(text, str) and text else None

@@ -1,4 +1,4 @@
-"""What random requests are made of: mostly what fits the conversations there are, sometimes what does not."""
+"""The random parts of requests. Most of them fit the existing conversations; some do not."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -28,14 +28,14 @@ ELEMENTS: Sequence[Json] = (
     {"l": 2.0, "k": [1]},
     [[]],
 )
-"""Elements of a context; some are equal as JSON, some for Python alone."""
+"""Elements of a context. Some are equal as JSON, and some are equal only in Python."""
 FIRST_ENTRY = "00000000-0000-7000-8000-000000000000"
 
 T = TypeVar("T")
 
 
 class Choices:
-    """Random choices. random: makes all of them. users: who there is."""
+    """Random choices. random: the source of all choices. users: the existing users."""
 
     def __init__(self, random: Random, oracle: Oracle, users: Sequence[str]) -> None:
         self.random = random
@@ -51,13 +51,13 @@ class Choices:
     def some_of(self, **members: Json) -> dict[str, Json]:
         return {name: value for name, value in members.items() if self.chance(0.4)}
 
-    # Who and where
+    # Callers and conversations
 
     def user(self) -> str:
         return self.random.choice(self.users)
 
     def caller(self, at: Conversation | None = None, minimum: str = "reader") -> Caller:
-        """Return somebody; where there is a conversation mostly one of that level or above."""
+        """Return a random caller. at: a conversation where most callers have the level."""
         able = [user for user in self.users if at and _level(at, user) >= LEVELS.index(minimum)]
         user = self.random.choice(able) if able and self.chance(0.85) else self.user()
         return Caller(user, self.random.choices(CLIENTS, (2, 4, 3))[0])
@@ -75,7 +75,7 @@ class Choices:
         return self.random.choice(self.conversations) if self.conversations else None
 
     def target(self) -> tuple[str, Conversation | None]:
-        """Return the id of a conversation and the conversation; None when it is deleted or never was."""
+        """Return an id, and its conversation; None if it is deleted or never existed."""
         found = self.any()
         if found and self.chance(0.95):
             return found.id, found
@@ -89,7 +89,7 @@ class Choices:
         some = str(UUID(int=self.random.getrandbits(128), version=4))
         return some if self.chance(0.5) else f"{some[:14]}7{some[15:]}"
 
-    # What is said
+    # Contents
 
     def text(self) -> str:
         return " ".join(self.random.choices(WORDS, k=self.one_of(1, 2, 5, 30)))
@@ -122,7 +122,7 @@ class Choices:
         return self.some_of(n=self.random.randint(-9, 2**53), deep={"x": [1.5, None, True, WORDS[2]]})
 
     def drafts(self, caller: Caller, into: Conversation | None, *, is_batch: bool) -> Json:
-        """Return the body of an append that `caller` may make, now and then one they may not."""
+        """Return the body of an append that `caller` may make. Sometimes it is not allowed."""
         channels = ["history", "history", None, "HISTORY"]
         has_context = into.context_for(caller, []) is not None if into else caller.client is not None
         if has_context or self.chance(0.08):
@@ -157,7 +157,7 @@ class Choices:
         return usage | ({"costUsd": Decimal("0.000000001")} if self.chance(0.1) else {})
 
     def context(self, caller: Caller, of: Conversation | None) -> list[Json]:
-        """Return an agent's whole present context: what is known of it, more, less, or something else."""
+        """Return a whole context to sync: the known one, or a longer, shorter or different one."""
         known: list[Json] = []
         if of:
             for entry in latest_epoch(of.context_for(caller, of.view()) or [])[1]:
@@ -172,12 +172,12 @@ class Choices:
         return self.random.choice(ids) if ids else None
 
     def last_history(self, of: Conversation | None) -> str:
-        """Return a last history entry for If-Match, mostly the right one."""
+        """Return an entry for If-Match. Mostly it is the last history entry."""
         last = of.last_history() if of else None
         return last if last and self.chance(0.7) else self.entry_id() or self.new_id()
 
     def anchor(self, source: Conversation) -> tuple[str | None, bool]:
-        """Return an entry to fork at, and whether it can be forked at; None when there is none."""
+        """Return an entry to fork at, and whether this is allowed; None if there is no entry."""
         good = [entry["id"] for entry in source.view() if entry["channel"] == "history"]
         if self.chance(0.85):
             return (self.random.choice(good), True) if good else (None, True)
@@ -185,7 +185,7 @@ class Choices:
         return bad or self.new_id(), bad in good
 
     def lineage(self, into: Conversation) -> Json:
-        """Return what a conversation that exists is said to be a fork or child of: as it is, or otherwise."""
+        """Return fork or child fields for an append to a conversation, right or wrong ones."""
         names = ("forkedAtConversationId", "forkedAtEntryId", "startedByConversationId", "startedByEntryId")
         given = {name: into.said[name] for name in names if name in into.said}
         if not given or self.chance(0.3):
@@ -193,7 +193,7 @@ class Choices:
         return given
 
     def page_query(self, conversation: Conversation) -> Json:
-        """Return a query that begins at a random place of a view that ends at a random place."""
+        """Return a query for entries with a random cursor and a random end of the view."""
         query: dict[str, Json] = {}
         whole = [entry["id"] for entry in conversation.view()]
         if whole and self.chance(0.5):

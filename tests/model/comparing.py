@@ -1,4 +1,4 @@
-"""One request, two answers: the service's and the oracle's, and what is said where they differ."""
+"""Sends each request to the service and to the oracle, and compares the two answers."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,21 +16,22 @@ OF_CONVERSATIONS = {"listconversations", "listforks", "listchildren"}
 
 
 class Divergence(AssertionError):
-    """The service and the oracle do not agree; the message shows the requests that led there."""
+    """The service and the oracle do not agree. The message lists the requests up to this one."""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """The answer of a list read to its end."""
+    """The answer of a list, read to its end."""
 
     status: int
     body: Json
 
 
 class Comparison:
-    """The service and the oracle, asked the same. asked: how often for which operation, by status.
+    """The service and the oracle, which get the same requests.
 
-    services: each request goes to one of them. is_alone: nobody else has anything in their table.
+    asked: how many requests there were, by operation and status.
+    services: each request goes to one of them. is_alone: nobody else writes to their table.
     """
 
     def __init__(self, services: Sequence[Service], random: Random, *, is_alone: bool) -> None:
@@ -55,14 +56,14 @@ class Comparison:
         return sum(conversation.source is not None for conversation in self.oracle.conversations.values())
 
     def ask(self, request: Request) -> Answer:
-        """Return the answer, which is as it should be. Raises Divergence."""
+        """Return the service's answer. Raises Divergence if the oracle's answer differs."""
         answer = self._send(request)
         chosen = answer.body if answer.status < 400 and answer.body is not None else {}
         self._agree(self.oracle.answer(request, chosen), answer)
         return answer
 
     def ask_page(self, request: Request) -> Json:
-        """Return a page of entries, which is as it should be; None for an error that is."""
+        """Return a page of entries; None for an error. Raises Divergence."""
         answer = self._send(request)
         status, expected = self.oracle.answer(request, {})
         if answer.status != 200 or status != 200:
@@ -72,11 +73,11 @@ class Comparison:
         goes_on = answer.body["beforeCursor" if is_backward else "afterCursor"] is not None
         self._agree((200, expected), Whole(200, {"data": answer.body["data"], "goes_on": goes_on}))
         times = [entry["createdAt"] for entry in answer.body["data"]]
-        self.hold(times == sorted(times), "an entry is older than the one before it")
+        self.hold(times == sorted(times), "an entry is older than its predecessor")
         return answer.body
 
     def ask_list(self, request: Request) -> list[Json]:
-        """Return all rows of a list, page by page; they are as they should be. An error has none."""
+        """Return all rows of a list, read page by page; none for an error. Raises Divergence."""
         rows: list[Json] = []
         following: dict[str, Json] = {}
         while True:
@@ -97,7 +98,7 @@ class Comparison:
             following = {"afterCursor": self._random.choice([cursor, *_ids_of_last(request, data)])}
 
     def misfit(self, request: Request) -> str | None:
-        """Return a cursor of another list than the request's; None when none was seen yet."""
+        """Return a cursor of another list than the request's; None if there was none yet."""
         others = [cursor for of, cursor in self._cursors.items() if of != _list_of(request)]
         return self._random.choice(others) if others else None
 
@@ -106,7 +107,7 @@ class Comparison:
             raise Divergence("\n".join(["", *self._transcript[-TRANSCRIPT_LINES:], message]))
 
     def _is_known(self, row: Json) -> bool:
-        """Tell whether a row is of this history: elsewhere in the table others have theirs."""
+        """Tell whether a row belongs to this history. Others may use the same table."""
         return (row.get("conversationId") or row["id"]) in self.oracle.conversations
 
     def _send(self, request: Request) -> Answer:
@@ -135,12 +136,12 @@ class Comparison:
 
 
 def _ids_of_last(request: Request, page: Sequence[Json]) -> list[str]:
-    """Return the id that may stand for a cursor: of the last conversation of a page of them."""
+    """Return the id that may serve as a cursor: the last one of a page of conversations."""
     if request.name.removeprefix("admin").lower() not in OF_CONVERSATIONS:
         return []
     return [row.get("conversationId") or row["id"] for row in page[-1:]]
 
 
 def _list_of(request: Request) -> tuple[str, str | None]:
-    """Return what a cursor of the list belongs to, at the least."""
+    """Return the list that a cursor belongs to: the operation and the path's id or user."""
     return request.name.removeprefix("admin").lower(), request.place

@@ -1,4 +1,4 @@
-"""Random histories: every request goes to the service and to the oracle, and every answer is compared."""
+"""Random histories. Every request goes to the service and to the oracle; answers are compared."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -10,7 +10,7 @@ from tests.model.oracle import LEVELS, Conversation
 from tests.model.reading import Reading
 
 KEYS = 2
-"""Idempotency-Keys of a history: so few that one is used for another request now and then."""
+"""How many Idempotency-Keys a history has: few, so that different requests share a key."""
 
 MOVES = {
     "create_conversation": 3,
@@ -40,7 +40,7 @@ MOVES = {
     "administer": 6,
     "check_health": 1,
 }
-"""Everything that can be done, and how likely it is beside the others."""
+"""All moves, with their relative probability."""
 
 Work = Callable[[], str | None]
 
@@ -48,10 +48,12 @@ Work = Callable[[], str | None]
 class History:
     """A history of a few conversations of some users, with two apps.
 
-    services: processes of one service; each request goes to one of them. random: decides everything. name:
-    of the keys; a user may have a past. admins: callers with roles, perhaps none. work: goes on with the
-    deletion of one tree and returns its id, None without any; where there is no `work`, the service does it
-    at times of its own. is_alone: nobody else has anything in the service's table.
+    services: processes of one service; each request goes to one of them.
+    random: decides everything. name: of the keys; a user may have used others before.
+    admins: callers with roles, perhaps none.
+    work: does a step of one deletion and returns the tree's id, or None if there is nothing to do.
+        Without it, the service works on deletions by itself.
+    is_alone: nobody else writes to the service's table.
     """
 
     def __init__(
@@ -76,14 +78,14 @@ class History:
         self.reading = Reading(self.both, self._choose, admins)
 
     def run(self, steps: int) -> None:
-        """Make so many moves; at last read everything in every way."""
+        """Make `steps` moves. At the end, read everything in every way."""
         self.begin()
         for _ in range(steps):
             self.move(self.random.choices(list(MOVES), list(MOVES.values()))[0])
         self.reading.read_back()
 
     def begin(self) -> None:
-        """Make a tree that is shared on every level."""
+        """Make a tree with members of every level."""
         root, owner = self._choose.new_id(), Caller(self._choose.users[0], self._choose.one_of(*CLIENTS))
         body = {**self._choose.draft("history"), "userId": owner.user}
         self.both.ask(Request("appendEntry", owner, {"conversationId": root, **body}))
@@ -148,7 +150,7 @@ class History:
             self._oracle.delete_with_children(self._oracle.gone[deleted])
 
     def _delete(self, name: str, caller: Caller, conversation_id: str, found: Conversation | None) -> None:
-        """Delete a tree, if it can be told when those that it leads to are gone."""
+        """Delete a tree, unless it is unknown when its grandchildren are deleted."""
         if found is None or self._work or not self._has_grandchildren(found):
             why = self._choose.justification() if name.startswith("admin") else {}
             self.both.ask(Request(name, caller, {"conversationId": conversation_id, **why}))
@@ -167,7 +169,7 @@ class History:
         self.append_to(*self._target_or_new(), is_batch=True)
 
     def append_to(self, into_id: str, into: Conversation | None, *, is_batch: bool) -> None:
-        """Append to a conversation; None: to what does not exist, any more or yet."""
+        """Append to a conversation. into: None if there is none with this id."""
         caller = self._choose.caller(into, "writer")
         body = self._choose.drafts(caller, into, is_batch=is_batch)
         if_match = None
@@ -247,7 +249,7 @@ class History:
         self.both.ask(Request("deleteTransfer", caller, {"transferId": transfer_id}))
 
     def _pending_transfer(self) -> tuple[str, Caller]:
-        """Return a pending transfer, perhaps of just now, and somebody, mostly a party to it."""
+        """Return a pending transfer, perhaps a new one, and a caller, mostly one of its parties."""
         if self._choose.chance(0.08):
             return self._choose.new_id(), self._choose.caller()
         if not self._choose.offers:
@@ -270,9 +272,9 @@ class History:
             )
 
     def _membership(self) -> tuple[dict[str, Json], Caller]:
-        """Return the membership that a path names, and somebody who may mostly change it."""
+        """Return the path of a membership, and a caller. Most callers may change it."""
         conversation_id, found = self._choose.target()
-        if self._choose.offers and self._choose.chance(0.25):  # whose recipient may be removed
+        if self._choose.offers and self._choose.chance(0.25):  # A removal of the recipient ends the transfer.
             found = self._oracle.conversations[self._choose.one_of(*self._choose.offers)["conversationId"]]
             conversation_id = found.id
         members = list(found.tree.levels) if found and self._choose.chance(0.8) else self._choose.users
@@ -284,7 +286,7 @@ class History:
     def _level(self) -> str:
         return self._choose.one_of("reader", "writer", "writer", "manager", "manager", str(LEVELS[-1]))
 
-    # Again
+    # Replays
 
     def replay(self) -> None:
         """Send an earlier request with an Idempotency-Key again."""
@@ -307,5 +309,5 @@ class History:
 
 
 def _has_context(body: Json) -> bool:
-    """Tell whether an append can be refused for its epochs, or as another client's context, too."""
+    """Tell whether an append has context. Then its epoch or its client may be refused."""
     return any(str(draft.get("channel")).lower() == "context" for draft in body.get("entries", [body]))

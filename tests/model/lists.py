@@ -1,4 +1,4 @@
-"""What the oracle asks of lists of entries."""
+"""Functions of the oracle on lists of entries."""
 
 from tests.model.asking import Json, require
 

@@ -1,9 +1,9 @@
 """What docs/api.md promises, as plainly as possible: lists, dictionaries and recursive views.
 
-There is one method for each operation. The model shares no code and no idea with forklore. What the
-service may choose (ids, times) is taken from its answer, `chosen`. Lists are whole, so an `afterCursor`
-of a list is always refused. The model also says: equal times are ordered by id; a whole tree's latest
-epoch is its highest; every member may replay; other trees are unknown.
+There is one method for each operation. The model shares no code with forklore. It takes what the
+service may choose (ids, times) from the service's answer, `chosen`. It returns whole lists, so it
+refuses every `afterCursor` of a list. It also fixes these rules: equal times are ordered by id; a
+whole tree's latest epoch is its highest; every member may replay; other trees are unknown.
 """
 
 import re
@@ -34,7 +34,7 @@ CONFLICT, NOT_CHOSEN = (409, "conflict"), "what the service has not chosen"
 
 @dataclass(eq=False)
 class Tree:
-    """A fork tree. levels: of its members. since: when each became one. transfer: the pending one."""
+    """A fork tree. levels, since: by member. transfer: the pending transfer, or empty."""
 
     levels: dict[str, str]
     started_by: "Conversation | None" = None
@@ -47,7 +47,7 @@ class Tree:
 
 @dataclass(eq=False)
 class Conversation:
-    """A root, or a fork that shows the first entries of its source. said: what is shown of it but entries."""
+    """A root, or a fork that shows the first entries of its source. said: its other fields."""
 
     id: str
     tree: Tree
@@ -59,7 +59,7 @@ class Conversation:
     totals: Json = field(default_factory=lambda: dict.fromkeys(("entries", *COUNTED), Decimal()))
 
     def view(self) -> list[Json]:
-        """Return all that the conversation shows: what its source showed up to the cut, then its own."""
+        """Return all that the conversation shows: the inherited entries, then its own."""
         return (self.source.view()[: self.inherits] if self.source else []) + self.own
 
     def last_history(self) -> str | None:
@@ -70,11 +70,11 @@ class Conversation:
         require(r.if_match in (None, last), *CONFLICT, lastEntryId=last)
 
     def context_for(self, caller: Caller, whole: list[Json]) -> list[Json] | None:
-        """Return the caller's context in `whole`; None for who has none in this conversation."""
-        sees_all, client = caller.bypasses_membership, caller.client
-        if not sees_all and (client is None or self.client not in (None, client)):
+        """Return the caller's context in `whole`; None if the caller may have no context here."""
+        sees_all = caller.bypasses_membership
+        if not sees_all and (caller.client is None or self.client not in (None, caller.client)):
             return None
-        return [e for e in whole if not is_history(e) and (sees_all or e["clientId"] == client)]
+        return [e for e in whole if not is_history(e) and (sees_all or e["clientId"] == caller.client)]
 
     def member(self, user: str) -> Json:
         member = {"conversationId": self.id, "userId": user, "accessLevel": self.tree.levels[user]}
@@ -90,8 +90,8 @@ class Oracle:
         self._answers: dict[Json, tuple[Json, str, Outcome]] = {}
 
     def answer(self, r: Request, chosen: Json) -> Outcome:
-        """Return status and body, of errors the code. chosen: what the service answered, if it succeeded."""
-        for row in chosen if isinstance(chosen, list) else [chosen]:  # what is shown of times is known
+        """Return status and body; of an error its code. chosen: the service's answer, if good."""
+        for row in chosen if isinstance(chosen, list) else [chosen]:  # Learn the times that are shown.
             known = self.conversations.get(row.get("id", row.get("conversationId")))
             if known and "title" in row:
                 known.said |= {t: known.said.get(t) or row.get(t) for t in ("createdAt", "updatedAt")}
@@ -102,14 +102,14 @@ class Oracle:
             if r.name.startswith("admin"):
                 may = {"admin"} if r.name == "adminDeleteConversation" else {"admin", "auditor"}
                 require(may & r.caller.roles, *FORBIDDEN)
-                seeing_all = replace(r.caller, bypasses_membership=True)
-                r = replace(r, name=r.name.removeprefix("admin"), caller=seeing_all)
+                caller = replace(r.caller, bypasses_membership=True)
+                r = replace(r, name=r.name.removeprefix("admin"), caller=caller)
             return self._once(r, chosen)
         except Refusal as refusal:
             return refusal.args[0], refusal.args[1]
 
     def _once(self, r: Request, chosen: Json) -> Outcome:
-        """Return the effect's outcome, or what it was; a replay is for those who may still see its answer."""
+        """Return the outcome: of the effect, or the recorded one if the caller may still see it."""
         effect = getattr(self, re.sub("(?<!^)([A-Z])", r"_\1", r.name).lower())
         scope = (r.caller, r.name, r.place, r.key)
         if scope in self._answers:
@@ -160,7 +160,7 @@ class Oracle:
         return 204, None
 
     def delete_with_children(self, tree: Tree) -> None:
-        """Delete a tree and those started from it; those started from them follow when each has its turn."""
+        """Delete a tree and its children. The children of these are deleted later, tree by tree."""
         for c in [*self.conversations.values()]:
             if tree in (c.tree, c.tree.started_by and c.tree.started_by.tree):
                 self.gone[c.id] = self.conversations.pop(c.id).tree
@@ -215,7 +215,7 @@ class Oracle:
         return 200, {"epoch": epoch, "noOp": False, "epochIncremented": starts, "entry": made}
 
     def list_entries(self, r: Request, _chosen: Json) -> Outcome:
-        """Return a page as its data, and whether the list goes on in the direction of reading."""
+        """Return a page's data, and whether more follows in the direction of reading."""
         given, opened = r.given, self._opened(r)
         channel, limit, epoch = given.get("channel"), given.get("limit", 50), given.get("epoch", "latest")
         whole = self._entries_of(opened.tree) if given.keys() & {"allForks", "forks"} else opened.view()
@@ -330,7 +330,7 @@ class Oracle:
         return 201, self._shown(r, made)
 
     def _made(self, r: Request, by: Json) -> Conversation:
-        """Return a new root, fork or child, as the fields `by` say. Position `head`: all there is now."""
+        """Return a new root, fork or child, by the fields `by`. Position `head` inherits all."""
         made = Conversation(r.place or "", Tree({r.caller.user: "owner"}), r.caller.client)
         if "forkedAtConversationId" in by:
             source = self._opened(r, by["forkedAtConversationId"], minimum="writer")

@@ -1,4 +1,4 @@
-"""Random reads, each compared: of one conversation, of lists, of pages in every direction, of everything."""
+"""Random reads: of a conversation, of lists, of pages in both directions, and of everything."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,11 +19,11 @@ ROWS_OF_ONE = [
 LIMITS = (1, 2, 3, 7, 50)
 READ_BACK_LIMITS = (3, 50, 50, 50)
 GONE_MAX = 5
-"""Deleted conversations that are looked for at the end."""
+"""How many deleted conversations are looked for at the end."""
 
 
 class Reading:
-    """What may be asked without changing anything. admins: callers with roles, perhaps none."""
+    """The requests that change nothing. admins: callers with roles, perhaps none."""
 
     def __init__(self, both: Comparison, choose: Choices, admins: Sequence[Caller]) -> None:
         self._both = both
@@ -64,7 +64,7 @@ class Reading:
         self._both.ask(Request("checkHealth", self._choose.caller()))
 
     def administer(self) -> None:
-        """Read as an auditor, or as one who is none."""
+        """Read on an admin route, as an auditor or as another user."""
         if not self._admins:
             return
         caller = self._choose.caller() if self._choose.chance(0.2) else self._choose.one_of(*self._admins)
@@ -89,7 +89,7 @@ class Reading:
     # Everything
 
     def read_back(self) -> None:
-        """Read all that there is, in one way or the other."""
+        """Read all conversations and lists, in one or another way."""
         starters = {conversation.tree.started_by for conversation in self._choose.conversations}
         for conversation in self._choose.conversations:
             given = {"conversationId": conversation.id}
@@ -127,7 +127,7 @@ class Reading:
         if conversation.source is None and self._choose.chance(0.5):
             walk(self._choose.one_of(*members), {"allForks": True}, forward=self._choose.chance(0.5))
 
-    # How they do it
+    # Lists and walks
 
     def _list(self, request: Request) -> None:
         cursor = self._both.misfit(request) if self._choose.chance(0.05) else None
@@ -137,7 +137,7 @@ class Reading:
             self._both.ask_list(request)
 
     def _list_after_all(self, request: Request) -> None:
-        """Read the list after one that shows every time, where the oracle does not know all of them."""
+        """Read the list. Read everything first if the oracle does not know all times yet."""
         if any(not c.said.get("updatedAt") for c in self._choose.conversations):
             everything = {**request.given, "mode": "all", "ancestry": "all"}
             everything.pop("query", None)
@@ -154,7 +154,7 @@ class Reading:
         limits: Sequence[int],
         admin: bool = False,
     ) -> None:
-        """Read from page to page in one direction, and sometimes the page that a page says is behind it."""
+        """Read page after page in one direction. Sometimes also read the page behind."""
         onward, back = ("afterCursor", "beforeCursor") if forward else ("beforeCursor", "afterCursor")
         following = {} if forward or onward in query or back in query else {"tail": True}
 

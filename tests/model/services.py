@@ -1,4 +1,4 @@
-"""Ways to reach forklore that a history takes: over HTTP, and in this process."""
+"""The ways in which a history reaches forklore: over HTTP, and in this process."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -62,7 +62,7 @@ class InProcess:
 
 
 class Worker:
-    """What goes on with deletions when no request does: the sweep, and a queue. process: where it runs."""
+    """The worker of deletions: the sweep and a queue. process: the process that it runs in."""
 
     def __init__(self, process: Process, *, run: Callable[..., bool] = cascade.run_deletion) -> None:
         self._table: Table = process.table
@@ -86,7 +86,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class SeededStore(Store):
-    """A table whose processes take their random bits from `random`."""
+    """A store whose processes take their random bits from `random`."""
 
     random: Random = field(default_factory=Random)
 

@@ -1,4 +1,4 @@
-"""The oracle stays what it is for: short, plain, and no relative of forklore's."""
+"""The oracle stays short, covers every operation, and shares no code with forklore."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The fixtures of tests that use the real Table on moto."""
+"""Fixtures: the real Table on moto."""
 
 from tests.support.tables import moto, store, table
 

@@ -20,14 +20,14 @@ MINUTE_MS = 60_000
 
 
 class Hands:
-    """A clock's own time, set by hand, beside the true one."""
+    """A clock whose machine time is set by hand, and the true time."""
 
     def __init__(self, off_ms: int = 0) -> None:
         self.true_ms, self.off_ms = NOW_MS, off_ms
         self.clock = Clock(lambda: self.true_ms + self.off_ms)
 
     def ask(self, *, there_ms: int = 5, back_ms: int = 5) -> None:
-        """Let an answer come, dated by the true time at its server."""
+        """Let an answer arrive. Its `Date` is the true time at the server."""
         sent_ms = self.clock.own_ms()
         self.true_ms += there_ms
         date = formatdate(self.true_ms // 1000, usegmt=True)
@@ -39,7 +39,7 @@ class Hands:
         return self.clock.corrected_ms() - self.true_ms
 
 
-def test_before_any_answer_the_own_time_is_all_there_is() -> None:
+def test_before_any_answer_the_machine_time_is_used() -> None:
     hands = Hands(off_ms=5 * MINUTE_MS)
 
     assert hands.clock.corrected_ms() == NOW_MS + 5 * MINUTE_MS
@@ -95,13 +95,13 @@ def test_a_clock_that_steps_is_corrected_by_the_next_answer(step_ms: int) -> Non
 
 
 @pytest.mark.parametrize("off_ms", [11 * MINUTE_MS, -11 * MINUTE_MS, 65 * 365 * 24 * 60 * MINUTE_MS])
-def test_a_clock_more_than_ten_minutes_off_makes_no_ids_until_it_is_set_right(off_ms: int) -> None:
+def test_a_clock_more_than_ten_minutes_off_makes_no_ids_until_it_is_corrected(off_ms: int) -> None:
     hands = Hands(off_ms)
     hands.ask()
 
     with pytest.raises(UnavailableError):
         hands.clock.minting_ms()
-    assert abs(hands.error_ms) <= 1_010  # good enough to tell what has expired
+    assert abs(hands.error_ms) <= 1_010  # This is enough to decide what has expired.
 
     hands.off_ms = 0
     hands.ask()
@@ -140,7 +140,7 @@ def answered(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("call", [answered, refused])
-def test_every_answer_of_dynamodb_corrects_the_clock_errors_too(
+def test_every_answer_of_dynamodb_corrects_the_clock_also_an_error(
     store: Store, call: Callable[[Connection], None]
 ) -> None:
     clock = Clock(lambda: system_ms() - 5 * MINUTE_MS)
@@ -150,7 +150,7 @@ def test_every_answer_of_dynamodb_corrects_the_clock_errors_too(
     assert abs(clock.corrected_ms() - system_ms()) <= 2_000
 
 
-def test_the_time_spent_on_failed_attempts_does_not_blur_the_correction(store: Store) -> None:
+def test_failed_attempts_do_not_make_the_correction_less_exact(store: Store) -> None:
     hands = Hands(5 * MINUTE_MS)
     client = make_client()
     wire = Wire(client)

@@ -43,7 +43,7 @@ from tools.harness.tables import NAME
 from tools.harness.wire import Answer, Request, Wire, cancelled, failure, success
 
 SOON = 15.0
-"""Seconds: more than any of these tests needs."""
+"""A deadline in seconds: more than any of these tests needs."""
 AT = "https://dynamodb"
 
 TROUBLE: dict[str, Callable[[], Answer | Exception]] = {
@@ -73,7 +73,7 @@ REQUESTS: list[dict[str, Any]] = [
 
 
 class Line:
-    """A connection whose answers are given in advance; nothing leaves this process."""
+    """A connection whose answers are given in advance. Nothing leaves this process."""
 
     def __init__(self, *answers: Callable[[], Answer | Exception], rest: Answer | None = None) -> None:
         client = make_client()
@@ -110,8 +110,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.failure("cancelled-transaction")
 @pytest.mark.parametrize("trouble", TROUBLE)
-def test_a_call_in_trouble_is_repeated_exactly_as_it_was(trouble: str) -> None:
-    """Conflicts, throttling and errors without a response are tried again."""
+def test_a_failed_call_is_repeated_unchanged(trouble: str) -> None:
+    """Transactions with conflicts, throttling, and errors without a response are tried again."""
     line = Line(TROUBLE[trouble], TROUBLE[trouble], rest=success(found=1))
 
     assert line.transact()["found"] == 1
@@ -124,7 +124,7 @@ def test_a_call_in_trouble_is_repeated_exactly_as_it_was(trouble: str) -> None:
 
 @pytest.mark.failure("busy-database")
 @pytest.mark.parametrize("trouble", TROUBLE)
-def test_after_eight_attempts_in_trouble_the_caller_is_told_to_come_again(trouble: str) -> None:
+def test_after_eight_failed_attempts_the_service_is_unavailable(trouble: str) -> None:
     """At most 8 attempts, then 503. Transactions that only conflict may try more often."""
     line = Line(*[TROUBLE[trouble]] * 100)
 
@@ -136,7 +136,7 @@ def test_after_eight_attempts_in_trouble_the_caller_is_told_to_come_again(troubl
     assert line.sent == [line.sent[0]] * most
 
 
-def test_conflicts_and_troubles_are_counted_apart() -> None:
+def test_conflicts_and_other_failures_are_counted_separately() -> None:
     mixed = [TROUBLE["conflict"], TROUBLE["throttled"]] * (ATTEMPTS_MAX - 1)
     line = Line(*mixed, rest=success(found=1))
 
@@ -144,7 +144,7 @@ def test_conflicts_and_troubles_are_counted_apart() -> None:
     assert len(line.sent) == 2 * (ATTEMPTS_MAX - 1) + 1
 
 
-def test_two_transactions_have_tokens_of_their_own() -> None:
+def test_two_transactions_have_different_tokens() -> None:
     line = Line()
     line.transact()
     line.transact()
@@ -179,7 +179,7 @@ def test_there_is_no_pause_after_the_last_attempt() -> None:
 
 
 class Told(Deadline):
-    """A deadline 300 ms away, by a clock that only pauses move."""
+    """A deadline in 300 ms, on a clock that only moves by pauses."""
 
     now = 0.0
 
@@ -265,7 +265,7 @@ FAILED = {"Code": "ConditionalCheckFailed"}
 def test_conditions_that_fail_are_told_by_position_with_what_stands_there_and_never_retried(
     reasons: list[Any], failed: dict[int, Any]
 ) -> None:
-    """A failed condition decides, also beside conflicts or throttling."""
+    """A failed condition decides, even if there are conflicts or throttling, too."""
     line = Line(lambda: cancelled(*reasons))
 
     with pytest.raises(TransactionRefused) as refused:
@@ -291,7 +291,7 @@ def test_conditions_that_fail_are_told_by_position_with_what_stands_there_and_ne
     ],
     ids=lambda answer: str(answer["Error"]["Code"]) + str(answer.get("CancellationReasons", "")),
 )
-def test_what_can_never_succeed_is_sent_once_and_is_a_bug(answer: Answer) -> None:
+def test_a_request_that_can_never_succeed_is_sent_once_and_is_a_bug(answer: Answer) -> None:
     """A ValidationError is never tried again, whatever else failed."""
     line = Line(lambda: answer)
 
@@ -316,7 +316,7 @@ def test_what_can_never_succeed_is_sent_once_and_is_a_bug(answer: Answer) -> Non
         ),
     ],
 )
-def test_what_is_too_large_is_told_and_never_retried(answer: Answer, error: type[ForkloreError]) -> None:
+def test_a_request_that_is_too_large_is_never_retried(answer: Answer, error: type[ForkloreError]) -> None:
     line = Line(lambda: answer)
 
     with pytest.raises(error):
@@ -326,7 +326,7 @@ def test_what_is_too_large_is_told_and_never_retried(answer: Answer, error: type
 
 
 @pytest.mark.parametrize("code", ["InvalidSignatureException", "RequestTimeTooSkewed"])
-def test_a_clock_that_aws_refuses_is_no_bug_and_the_caller_may_come_again(code: str) -> None:
+def test_a_clock_that_aws_refuses_is_unavailable_and_not_a_bug(code: str) -> None:
     line = Line(lambda: failure(code, message="Signature expired"))
 
     with pytest.raises(UnavailableError):
@@ -352,7 +352,7 @@ def test_moto_and_dynamodb_agree_on_what_a_failed_condition_looks_like(store: St
     assert refused.value.failed == {1: {"PK": text("first"), "SK": text("s")}}
 
 
-# A server of our own, since only a real socket shows what botocore makes of a bad line
+# A real server, because only a socket shows how botocore treats a broken connection
 
 NOTHING_FOUND = b'{"Responses": {"forklore": []}, "UnprocessedKeys": {}}'
 
@@ -364,14 +364,14 @@ def answered(body: bytes, *, length: int) -> bytes:
 
 @contextmanager
 def server(*answers: bytes | None) -> Iterator[str]:
-    """Yield the address of a server that gives each connection one of `answers`, and the last to all further.
+    """Yield the address of a server that gives one of `answers` to each connection, in order.
 
-    None: it stays silent.
+    The last answer is repeated. None means that the server sends nothing.
     """
     held: list[socket.socket] = []
 
     def serve() -> None:
-        with contextlib.suppress(OSError):  # it was closed
+        with contextlib.suppress(OSError):  # The socket is closed at the end.
             for answer in itertools.chain(answers, itertools.repeat(answers[-1])):
                 connection, _ = listening.accept()
                 held.append(connection)
@@ -396,7 +396,7 @@ def server(*answers: bytes | None) -> Iterator[str]:
 
 
 def find_nothing(endpoint: str) -> bool:
-    """Tell whether DynamoDB at `endpoint` says, by way of the retry layer, that there is no such item."""
+    """Tell whether a read of a missing item at `endpoint` succeeds, through the retry layer."""
     config = Config(retries={"total_max_attempts": 1}, read_timeout=0.2, connect_timeout=1)
     client = boto3.client("dynamodb", endpoint_url=endpoint, config=config)
     table = Table(Connection(client, NAME, Clock(), sleep=lambda _: None))
@@ -418,12 +418,12 @@ def find_nothing(endpoint: str) -> bool:
     ],
     ids=["silence", "closed", "another's 502", "no HTTP", "cut in the head", "cut in the body"],
 )
-def test_a_bad_line_is_tried_again(bad: bytes | None) -> None:
+def test_a_broken_connection_is_tried_again(bad: bytes | None) -> None:
     with server(bad, bad, answered(NOTHING_FOUND, length=len(NOTHING_FOUND))) as endpoint:
         assert find_nothing(endpoint)
 
 
-def test_where_nobody_listens_the_caller_is_told_to_come_again() -> None:
+def test_the_service_is_unavailable_if_nothing_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
 
@@ -431,8 +431,8 @@ def test_where_nobody_listens_the_caller_is_told_to_come_again() -> None:
         find_nothing(f"http://127.0.0.1:{port}")
 
 
-def test_credentials_of_a_role_can_be_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `forklore fsck` does with AWS_PROFILE: another service gives them, by the same session."""
+def test_credentials_can_come_from_an_assumed_role(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`forklore fsck` with AWS_PROFILE needs this: another service gives the credentials."""
     config = tmp_path / "config"
     config.write_text(
         "[profile auditor]\nrole_arn = arn:aws:iam::123456789012:role/auditor\nsource_profile = own\n"

@@ -1,4 +1,4 @@
-"""What is counted of a request's calls: attempts, what stood against them, units, sizes, far clocks."""
+"""The counts of a request's calls: attempts, conflicts, throttling, units, sizes, far clocks."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,7 @@ CHECK = Part(
 
 
 def read(table: Table) -> Consumption:
-    """Return what reading one item counts."""
+    """Return the counts of reading one item."""
     usage = Consumption()
     table.within(20, usage=usage).get([Key("p", "0")])
     return usage
@@ -63,7 +63,7 @@ def test_a_call_that_succeeds_is_one_call(table: Table) -> None:
         (lambda: cancelled("ProvisionedThroughputExceeded"), (3, 2, 0, 2)),
     ],
 )
-def test_what_is_tried_again_is_counted_with_its_reason(
+def test_each_retry_is_counted_with_its_reason(
     table: Table, trouble: Callable[[], Answer], expected: tuple[int, int, int, int]
 ) -> None:
     Wire.of(table).before(lambda request: trouble() if request.number < 3 else None)
@@ -88,7 +88,7 @@ def test_a_request_that_ran_out_of_time_has_its_calls_counted(table: Table) -> N
     assert counts(usage) == (8, 7, 0, 8)
 
 
-def test_what_a_batch_leaves_undone_is_throttled(table: Table) -> None:
+def test_unprocessed_parts_of_a_batch_count_as_throttled(table: Table) -> None:
     def half(request: Any, answer: dict[str, Any]) -> None:
         if request.number == 1:
             answer["UnprocessedItems"] = {NAME: [{"DeleteRequest": {"Key": items.key_of(Key("p", "0"))}}]}
@@ -139,7 +139,7 @@ def test_every_call_asks_for_its_units_and_they_are_summed(store: Store, table: 
     assert usage.write_units > 0
 
 
-def test_calls_side_by_side_are_all_counted(table: Table) -> None:
+def test_parallel_calls_are_all_counted(table: Table) -> None:
     usage = Consumption()
 
     def count(_thread: int) -> None:
@@ -154,7 +154,7 @@ def test_calls_side_by_side_are_all_counted(table: Table) -> None:
     assert (usage.calls, usage.retries) == (4020, 4000)
 
 
-def test_each_request_counts_its_own(table: Table) -> None:
+def test_each_request_counts_only_its_own_calls(table: Table) -> None:
     first, second = Consumption(), Consumption()
     one, other = table.within(20, usage=first), table.within(20, usage=second)
     one.get([Key("p", "0")])
@@ -185,7 +185,7 @@ def test_the_largest_tree_of_a_request_is_kept_as_bytes(table: Table) -> None:
 
 
 @pytest.mark.parametrize(("ahead_ms", "expected"), [(OFFSET_MAX_MS + 5_000, 1), (OFFSET_MAX_MS - 5_000, 0)])
-def test_a_head_far_ahead_of_the_clock_is_counted_once_and_continued(
+def test_a_head_far_ahead_of_the_clock_is_counted_once_and_its_ids_ascend(
     table: Table, ahead_ms: int, expected: int
 ) -> None:
     usage = Consumption()
@@ -199,8 +199,8 @@ def test_a_head_far_ahead_of_the_clock_is_counted_once_and_continued(
 
 @pytest.mark.failure("wrong-clock")
 @pytest.mark.parametrize("minutes", [-5, 0, 5])
-def test_how_far_the_clock_is_off_is_kept(store: Store, minutes: int) -> None:
-    """The drift against DynamoDB's `Date` header is a metric."""
+def test_the_clock_difference_is_counted(store: Store, minutes: int) -> None:
+    """The difference from DynamoDB's `Date` header is a metric."""
     table = store.process(clock=Clock(lambda: system_ms() - minutes * 60_000))
 
     offset_ms = read(table).clock_offset_ms

@@ -56,7 +56,7 @@ def examples(number: int) -> settings:
 
 
 def hostile(max_size: int = 40) -> st.SearchStrategy[str]:
-    """Return texts of anything that may come from outside: everything but lone surrogates."""
+    """Return any text that a caller can send: every character except lone surrogates."""
     return st.text(st.characters(codec="utf-8"), max_size=max_size) | st.sampled_from(ODD)
 
 
@@ -119,7 +119,7 @@ entries = st.builds(
     usage_json=st.none() | st.just('{"inputTokens":  1.0}'),
     after=lasts,
 )
-# bodies of requests and answers are objects
+# Bodies of requests and answers are objects.
 replays = st.builds(
     IdempotencyRecord,
     hostile(),
@@ -131,7 +131,7 @@ replays = st.builds(
 
 
 def size_of(value: Any) -> int:
-    """Return the bytes that DynamoDB counts for an attribute's value, or for a whole item (never too few)."""
+    """Return the bytes that DynamoDB counts for a value or a whole item. It is never too few."""
     if "S" in value:
         return len(value["S"].encode())
     if "N" in value:
@@ -145,7 +145,7 @@ def size_of(value: Any) -> int:
 
 
 def stored(item: Item) -> Item:
-    """Return the item as it is after a table kept it: without anything that is no DynamoDB value."""
+    """Return the item as a table returns it. All its values must be DynamoDB values."""
     assert all(set(value) <= {"S", "N", "B", "BOOL", "M"} for value in item.values()), item
     return item
 
@@ -209,9 +209,7 @@ def test_a_path_comes_back_as_it_was(conversation: Conversation, parts: list[tup
 
 @examples(30)
 @given(replays, st.integers(0, 2**40))
-def test_an_answer_is_remembered_as_it_was_until_its_time_is_over(
-    record: IdempotencyRecord, ttl_s: int
-) -> None:
+def test_an_idempotency_record_comes_back_until_it_expires(record: IdempotencyRecord, ttl_s: int) -> None:
     item = stored(items.idempotency_record_item(keys.idempotency("scope"), record, ttl_s=ttl_s))
 
     assert items.idempotency_record(item, now_s=ttl_s) == record
@@ -229,7 +227,7 @@ def test_a_pointer_names_the_tree_and_the_request_that_made_it(
     assert items.nonce(item) == nonce
 
 
-def test_a_pointer_that_is_gone_names_no_tree_and_stands_for_nothing_once_its_time_is_over() -> None:
+def test_a_retired_pointer_names_no_tree_and_counts_as_absent_after_its_time() -> None:
     gone = items.key_of(keys.pointer(ID)) | {"retired": {"BOOL": True}, "ttl": items.number(1_000)}
 
     assert items.pointer(gone, now_s=1_000) == Pointer(None)
@@ -247,7 +245,7 @@ def test_a_membership_holds_its_level(level: AccessLevel) -> None:
 
 @examples(30)
 @given(conversations, hostile())
-def test_the_rows_of_lists_name_their_place_and_whether_the_tree_was_started(
+def test_the_rows_of_lists_have_the_keys_of_their_place_and_kind(
     conversation: Conversation, user_id: str
 ) -> None:
     mine, tree = (
@@ -278,13 +276,11 @@ def test_a_table_keeps_hostile_text_as_it_is(store: Store, text: str) -> None:
     assert store.contents() == {keys.Key(one["PK"]["S"], one["SK"]["S"]): one for one in planted}
 
 
-# What stands in an entry's item
+# Indexes
 
 
 @pytest.mark.parametrize(("channel", "letter"), [(Channel.HISTORY, "H"), (Channel.CONTEXT, "C")])
-def test_only_entries_stand_in_the_local_index_by_conversation_channel_and_position(
-    channel: Channel, letter: str
-) -> None:
+def test_only_entries_are_in_the_index_by_conversation(channel: Channel, letter: str) -> None:
     entry_id = ids.fresh_id(1_772_356_500_000, 5)
     entry = Entry(entry_id, ID, "ann", channel, "history", "[]")
 
@@ -306,7 +302,7 @@ def test_only_entries_stand_in_the_local_index_by_conversation_channel_and_posit
     assert not any(other["SK"]["S"][0].isdigit() for other in others)
 
 
-def test_only_a_tree_itself_stands_in_the_index_of_all_trees() -> None:
+def test_only_group_items_are_in_the_index_of_all_trees() -> None:
     conversation = Conversation(ID, ID, ids.timestamp(0))
     partition, sort = keys.all_trees(ID, ids.timestamp(0))
 
@@ -340,14 +336,14 @@ def test_the_head_of_a_usual_conversation_is_under_a_kilobyte() -> None:
 
 
 def noise(size: int) -> str:
-    """Return a JSON array of text that hardly compresses, `size` bytes long."""
+    """Return a JSON array of `size` bytes whose text hardly compresses."""
     alphabet = [chr(point) for point in range(0x20, 0x7F) if chr(point) not in '"\\']
     return '["' + "".join(Random(size).choices(alphabet, k=size - 4)) + '"]'
 
 
 @examples(80)
 @given(contents)
-def test_a_body_comes_back_token_by_token_and_is_never_larger_than_its_text(content: str) -> None:
+def test_a_body_comes_back_exactly_and_is_never_larger_than_its_text(content: str) -> None:
     body = bodies.encode(content)
 
     assert bodies.decode(body) == content
@@ -376,7 +372,7 @@ def test_a_body_is_compressed_when_that_is_smaller(content: str, is_packed: bool
         (2_500_000, 7),
     ],
 )
-def test_a_body_is_cut_at_its_bounds_and_put_together_again(size: int, parts: int) -> None:
+def test_a_large_body_is_split_into_chunks_and_joined_again(size: int, parts: int) -> None:
     body = Random(size).randbytes(size)
 
     chunks = bodies.chunks(body)
@@ -422,5 +418,5 @@ def _kinds() -> list[Callable[[], Item]]:
 
 
 @pytest.mark.parametrize("make", _kinds())
-def test_what_is_absent_takes_no_room(make: Callable[[], Item]) -> None:
+def test_absent_values_have_no_attribute(make: Callable[[], Item]) -> None:
     assert not any(value.get("NULL") or value in ({"S": ""}, {"M": {}}) for value in make().values())

@@ -15,7 +15,7 @@ def test_without_a_queue_nothing_is_sent() -> None:
     Queue(None, None).announce(TREES)
 
 
-def test_a_client_is_made_when_there_is_something_to_announce_and_fails_nobody(
+def test_a_client_is_made_at_the_first_announcement_and_its_failure_is_ignored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[int] = []
@@ -43,7 +43,7 @@ def test_trees_are_announced_ten_at_a_time() -> None:
 
 
 @pytest.mark.parametrize(("asked", "sent"), [(-1, 0), (0, 0), (900, 900), (901, DELAY_SECONDS_MAX)])
-def test_a_delay_is_one_that_sqs_takes(asked: int, sent: int) -> None:
+def test_a_delay_is_limited_to_what_sqs_accepts(asked: int, sent: int) -> None:
     mailbox = Mailbox()
 
     mailbox.queue.announce(TREES[:1], delay_s=asked)
@@ -51,7 +51,7 @@ def test_a_delay_is_one_that_sqs_takes(asked: int, sent: int) -> None:
     assert mailbox.messages == [Message(TREES[0], sent)]
 
 
-def test_when_time_is_up_no_batch_is_sent_any_more() -> None:
+def test_no_batch_is_sent_after_the_deadline() -> None:
     mailbox = Mailbox()
 
     mailbox.queue.announce(TREES, within_s=0)
@@ -67,7 +67,9 @@ def test_when_time_is_up_no_batch_is_sent_any_more() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_queue_that_fails_is_asked_once_and_fails_nobody(error: BotoCoreError | ClientError) -> None:
+def test_a_failing_queue_is_called_once_and_its_failure_is_ignored(
+    error: BotoCoreError | ClientError,
+) -> None:
     class Broken:
         calls = 0
 

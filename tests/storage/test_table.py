@@ -54,7 +54,7 @@ def keys_sent(wire: Wire) -> list[int]:
 
 
 def deletes_sent(wire: Wire) -> list[int]:
-    """Return how many items each BatchWriteItem was to delete, the largest first: they go side by side."""
+    """Return how many items each BatchWriteItem deletes (in parallel), the largest first."""
     sent = [len(r.body["RequestItems"][NAME]) for r in wire.requests if r.operation == "BatchWriteItem"]
     return sorted(sent, reverse=True)
 
@@ -71,7 +71,7 @@ def test_any_number_of_items_is_deleted_25_at_a_time_whether_they_exist_or_not(
     assert deletes_sent(wire) == [BATCH_DELETES_MAX, BATCH_DELETES_MAX, 20]
 
 
-def test_deleting_nothing_asks_nothing(table: Table) -> None:
+def test_deleting_nothing_sends_no_request(table: Table) -> None:
     wire = Wire.of(table)
 
     table.delete([])
@@ -80,7 +80,7 @@ def test_deleting_nothing_asks_nothing(table: Table) -> None:
 
 
 def leave_unprocessed(wire: Wire, of: Callable[[list[Any]], list[Any]]) -> None:
-    """Let DynamoDB leave out some of each batch, as it may when it is busy. of: which ones."""
+    """Let DynamoDB leave out a part of each batch, as it may do. of: chooses the part."""
 
     def answer(request: Request) -> Answer | None:
         if request.operation != "BatchWriteItem":
@@ -94,7 +94,7 @@ def leave_unprocessed(wire: Wire, of: Callable[[list[Any]], list[Any]]) -> None:
 
 
 @pytest.mark.failure("partial-answer")
-def test_what_a_batch_left_unprocessed_is_sent_again_and_nothing_else(store: Store, table: Table) -> None:
+def test_only_the_unprocessed_part_of_a_batch_is_sent_again(store: Store, table: Table) -> None:
     wire = Wire.of(table)
     leave_unprocessed(wire, lambda wanted: wanted[: len(wanted) // 2])
 
@@ -146,7 +146,7 @@ def test_any_number_of_keys_is_read_a_hundred_at_a_time(store: Store, table: Tab
     assert all(request.body["RequestItems"][NAME]["ConsistentRead"] for request in wire.requests)
 
 
-def test_a_key_named_twice_is_asked_for_once_and_none_is_not_asked_for(store: Store, table: Table) -> None:
+def test_a_repeated_key_is_read_once_and_none_is_ignored(store: Store, table: Table) -> None:
     store.put(*rows(1))
     wire = Wire.of(table)
 
@@ -156,7 +156,7 @@ def test_a_key_named_twice_is_asked_for_once_and_none_is_not_asked_for(store: St
 
 
 def some_at_a_time(most: int) -> Callable[[Request, dict[str, Any]], None]:
-    """Return what makes DynamoDB answer no more than `most` keys of a request."""
+    """Return a tap that makes DynamoDB answer at most `most` keys of a request."""
 
     def keep_back(request: Request, answer: dict[str, Any]) -> None:
         asked = request.body["RequestItems"][NAME]["Keys"]
@@ -170,7 +170,7 @@ def some_at_a_time(most: int) -> Callable[[Request, dict[str, Any]], None]:
 
 
 @pytest.mark.failure("partial-answer")
-def test_keys_that_dynamodb_leaves_over_are_asked_for_again(store: Store, table: Table) -> None:
+def test_unprocessed_keys_are_read_again(store: Store, table: Table) -> None:
     store.put(*rows(10))
     wire = Wire.of(table)
     wire.after(some_at_a_time(3))
@@ -179,7 +179,7 @@ def test_keys_that_dynamodb_leaves_over_are_asked_for_again(store: Store, table:
     assert keys_sent(wire) == [10, 7, 4, 1]
 
 
-def test_keys_that_are_left_over_for_ever_end_in_come_again(store: Store, table: Table) -> None:
+def test_keys_that_stay_unprocessed_end_in_unavailable(store: Store, table: Table) -> None:
     wire = Wire.of(table)
     wire.after(some_at_a_time(0))
 
@@ -190,8 +190,8 @@ def test_keys_that_are_left_over_for_ever_end_in_come_again(store: Store, table:
 
 
 @pytest.mark.failure("partial-answer")
-def test_there_is_a_pause_before_keys_left_over_are_asked_for_again(store: Store) -> None:
-    """The pauses grow, and stay inside the request's time."""
+def test_there_is_a_pause_before_unprocessed_keys_are_read_again(store: Store) -> None:
+    """The pauses grow, and stay within the request's time."""
     pauses: list[float] = []
     table = store.process(sleep=pauses.append)
     Wire.of(table).after(some_at_a_time(1))
@@ -205,7 +205,7 @@ def test_there_is_a_pause_before_keys_left_over_are_asked_for_again(store: Store
 
 
 def empty_at_first(request: Request) -> Answer | None:
-    """Answer a Query with the empty page, and the key to go on from, that DynamoDB may give."""
+    """Answer the first Query with an empty page and a LastEvaluatedKey, as DynamoDB may do."""
     if "ExclusiveStartKey" in request.body:
         return None
     values = request.body["ExpressionAttributeValues"]
@@ -216,7 +216,7 @@ def empty_at_first(request: Request) -> Answer | None:
 
 
 def short_pages(most: int) -> Callable[[Request, dict[str, Any]], None]:
-    """Return what makes DynamoDB end each page of a Query after `most` items, as it does at 1 MB."""
+    """Return a tap that ends each page of a Query after `most` items, as DynamoDB does at 1 MB."""
 
     def shorten(request: Request, answer: dict[str, Any]) -> None:
         if request.operation == "Query" and len(answer["Items"]) > most:
@@ -260,7 +260,7 @@ def test_a_range_larger_than_a_megabyte_is_read_to_its_end(store: Store, table: 
     assert len(wire.requests) > 1
 
 
-def test_a_limit_is_how_many_items_are_read_at_the_most(store: Store, table: Table) -> None:
+def test_a_limit_bounds_how_many_items_are_read(store: Store, table: Table) -> None:
     store.put(*rows(10))
     wire = Wire.of(table)
 
@@ -275,7 +275,7 @@ def test_a_limit_holds_over_short_pages(store: Store, table: Table) -> None:
     assert [item["SK"]["S"] for item in table.query(ALL, limit=3)] == ["0000", "0001", "0002"]
 
 
-def test_reading_on_demand_reads_no_more_pages_than_are_taken(store: Store, table: Table) -> None:
+def test_reading_on_demand_reads_only_the_pages_that_are_used(store: Store, table: Table) -> None:
     store.put(*rows(10))
     wire = Wire.of(table)
     found = table.query(ALL, page=4)
@@ -294,7 +294,7 @@ def read(limit: int, window: Window = Window(), conversation: str | None = GROUP
 
 @pytest.mark.parametrize("conversation", [GROUP, None], ids=["by conversation", "of the tree"])
 @pytest.mark.parametrize("backward", [False, True])
-def test_a_range_of_entries_excludes_its_stop_and_says_how_far_it_looked(
+def test_a_range_of_entries_excludes_its_stop_and_returns_how_far_it_read(
     store: Store, table: Table, conversation: str | None, backward: bool
 ) -> None:
     store.put(*(item for millisecond in range(1, 7) for item in entry(millisecond)))
@@ -309,7 +309,7 @@ def test_a_range_of_entries_excludes_its_stop_and_says_how_far_it_looked(
     assert found(2) == (whole[:2], whole[1])
 
 
-def test_the_index_holds_entries_by_channel_and_the_base_all_of_them(store: Store, table: Table) -> None:
+def test_the_index_lists_entries_by_channel_and_the_table_lists_all(store: Store, table: Table) -> None:
     store.put(*entry(1), *entry(2, channel=Channel.CONTEXT), *entry(3))
     store.put(items.key_of(keys.group(GROUP)), items.key_of(keys.head(GROUP, GROUP)))
     reads = [
@@ -328,7 +328,7 @@ def test_the_index_holds_entries_by_channel_and_the_base_all_of_them(store: Stor
 
 
 @pytest.mark.parametrize("backward", [False, True])
-def test_an_empty_page_of_entries_says_that_there_may_be_more(
+def test_an_empty_page_of_entries_reports_that_there_may_be_more(
     store: Store, table: Table, backward: bool
 ) -> None:
     store.put(*entry(1), *entry(2))
@@ -340,7 +340,7 @@ def test_an_empty_page_of_entries_says_that_there_may_be_more(
     assert answer.reached == (ids.previous_id(LAST) if backward else FIRST)
 
 
-def test_bodies_in_chunks_come_back_whole_and_in_the_order_asked_for(store: Store, table: Table) -> None:
+def test_bodies_in_chunks_come_back_complete_and_in_the_requested_order(store: Store, table: Table) -> None:
     large = f'["{Random(1).randbytes(bodies.CHUNK_BYTES * 5 // 2).hex()}"]'
     store.put(*entry(1, "[1]"))
     for item in entry(2, large):
@@ -353,11 +353,11 @@ def test_bodies_in_chunks_come_back_whole_and_in_the_order_asked_for(store: Stor
     assert keys_sent(wire) == [2, 3]
 
 
-def test_many_chunks_are_asked_for_in_requests_that_an_answer_can_hold(store: Store, table: Table) -> None:
+def test_many_chunks_are_read_in_requests_whose_answers_fit(store: Store, table: Table) -> None:
     wire = Wire.of(table)
     stored = items.StoredEntry(Entry(at(1), GROUP, "ann", Channel.HISTORY, "h", ""), b"", 50, 1, "n")
 
-    with pytest.raises(UnavailableError):  # none of them was written
+    with pytest.raises(UnavailableError):  # None of the chunks was written.
         table.with_bodies(GROUP, [stored])
 
     assert keys_sent(wire) == [BLOBS_AT_ONCE] * LOOKS_MAX
@@ -416,7 +416,7 @@ def test_a_tree_is_full_from_nine_gigabytes_on(
         table.refuse_if_full(GROUP)
 
 
-def test_a_request_with_less_time_shares_what_the_process_knows(store: Store, table: Table) -> None:
+def test_a_request_with_less_time_shares_the_cache_of_the_process(store: Store, table: Table) -> None:
     hurried = table.within(0.002)
     table.cache.mark_full(GROUP)
     wire = Wire.of(table)

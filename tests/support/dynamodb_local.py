@@ -10,14 +10,14 @@ from forklore.local.engine import EngineMissingError
 from tools.harness.dynamodb import dynamodb_local, dynoxide, moto_server
 
 REQUIRED = "FORKLORE_REQUIRE_DYNAMODB_LOCAL"
-"""The variable that lets tests fail, rather than be skipped or use moto, where there is no DynamoDB Local."""
+"""If this variable is set, a test fails when DynamoDB Local is missing. Otherwise it is skipped."""
 CHOSEN = "FORKLORE_TEST_ENGINE"
-"""The variable that, as `dynoxide`, lets all tests use that in the place of DynamoDB Local."""
+"""If this variable is `dynoxide`, all tests use dynoxide instead of DynamoDB Local."""
 
 
 @contextmanager
 def dynoxide_or_skip() -> Iterator[str]:
-    """Yield the address of an empty dynoxide; on a machine that has none, skip the test."""
+    """Yield the address of an empty dynoxide. Skip the test if the machine has none."""
     with ExitStack() as stack:
         try:
             endpoint = stack.enter_context(dynoxide())
@@ -28,7 +28,7 @@ def dynoxide_or_skip() -> Iterator[str]:
 
 @contextmanager
 def dynamodb_local_or_skip() -> Iterator[str]:
-    """Yield the address of a DynamoDB Local; on a machine that has none, skip the test or fail it.
+    """Yield the address of a DynamoDB Local. If there is none, skip the test or fail it (REQUIRED).
 
     With CHOSEN it is a dynoxide.
     """
@@ -46,7 +46,7 @@ def dynamodb_local_or_skip() -> Iterator[str]:
 
 @contextmanager
 def any_dynamodb() -> Iterator[str]:
-    """Yield the address of a DynamoDB Local; on a machine that has none, of a moto, or fail the test.
+    """Yield the address of a DynamoDB Local. If there is none, use moto, or fail (REQUIRED).
 
     With CHOSEN it is a dynoxide.
     """

@@ -1,7 +1,7 @@
 """A deployment to an emulator of AWS: ministack, in a process of its own, and `sam deploy`.
 
-What ministack does not do: metric math in alarms, so that such an alarm becomes one of a single metric here;
-throttling and CORS of an HTTP API; point-in-time recovery; what roles allow.
+ministack does not emulate throttling and CORS of an HTTP API, point-in-time recovery, and the
+permissions of roles. It has no metric math in alarms, so these alarms get a single metric here.
 """
 
 import http.client
@@ -35,7 +35,7 @@ CREDENTIALS = {
 
 @dataclass(frozen=True)
 class Response:
-    """What an API answered. headers: names in lower case."""
+    """The answer of an API. headers: the names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -48,7 +48,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Emulator:
-    """An AWS at a port of this machine. folder: for what a deployment leaves behind."""
+    """An emulated AWS at a port of this machine. folder: for files that a deployment writes."""
 
     port: int
     sam: Path
@@ -65,8 +65,8 @@ class Emulator:
         )
 
     def deploy(self, build: Path, **parameters: str) -> subprocess.CompletedProcess[str]:
-        """Run `sam deploy` on a build; what it says is in the answer, also when it fails."""
-        template = build / "emulated.yaml"  # beside the folders that it names
+        """Run `sam deploy` on a build. Return its result and its output, also if it fails."""
+        template = build / "emulated.yaml"  # The template names folders relative to itself.
         template.write_text(
             yaml.safe_dump(without_metric_math(yaml.safe_load(_read(build))), sort_keys=False)
         )
@@ -97,7 +97,7 @@ class Emulator:
         body: Any = None,
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """Send a request to an HTTP API. body: as JSON."""
+        """Send a request to an HTTP API. body: it is sent as JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=REQUEST_SECONDS_MAX)
         sent = {"Host": f"{api_id}.execute-api.localhost:{self.port}", "Content-Type": "application/json"}
         text = None if body is None else json.dumps(body)
@@ -115,7 +115,7 @@ def _read(build: Path) -> str:
 
 
 def without_metric_math(template: dict[str, Any]) -> dict[str, Any]:
-    """Return the template with the first metric of an alarm in the place of its expression."""
+    """Return the template with each alarm's expression replaced by its first metric."""
     for resource in template["Resources"].values():
         properties = resource.get("Properties", {})
         if resource["Type"] == "AWS::CloudWatch::Alarm" and "Metrics" in properties:
@@ -126,9 +126,9 @@ def without_metric_math(template: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def emulator(environment: Path, sam: Path, folder: Path) -> Iterator[Emulator]:
-    """Start ministack on a free port, with its state in `folder`; it ends with the context.
+    """Start ministack on a free port, with its state in `folder`. It ends with the context.
 
-    environment, sam: the folders of the two environments.
+    environment, sam: the folders of the Python environments of ministack and AWS SAM.
     """
     with on_free_port(partial(_emulator, environment, sam, folder)) as started:
         yield started
@@ -141,7 +141,7 @@ def _emulator(environment: Path, sam: Path, folder: Path, port: int) -> Iterator
         "BIND_HOST": "127.0.0.1",
         "STATE_DIR": str(folder / "state"),
         "S3_DATA_DIR": str(folder / "s3"),
-        "IOT_MTLS_ENABLED": "0",  # its port would be a fixed one
+        "IOT_MTLS_ENABLED": "0",  # It would use a fixed port.
     }
     python = environment.resolve() / "bin" / "python"
     with (folder / "ministack.log").open("wb") as log:

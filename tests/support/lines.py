@@ -1,4 +1,4 @@
-"""The lines of the log as Lambda's JSON log format writes them, and what CloudWatch asks of metrics."""
+"""Log lines in Lambda's JSON log format, and CloudWatch's rules for metrics in them."""
 
 import json
 import logging
@@ -9,13 +9,13 @@ from typing import Any
 from forklore.local.log import JsonLines
 
 UNITS = {"Count", "Milliseconds", "Seconds", "Bytes"}
-"""Those of CloudWatch's units that are used here (CloudWatch API reference, MetricDatum)."""
+"""The units that are used here (CloudWatch API reference, MetricDatum)."""
 DIMENSIONS_MAX, METRICS_MAX = 30, 100
 DAY_MS = 24 * 3600 * 1000
 
 
 class Lines(logging.Handler):
-    """Keeps every record from INFO on as the line that it becomes."""
+    """Keeps every record from level INFO on, as the line that Lambda would write."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -35,7 +35,7 @@ class Lines(logging.Handler):
 
 @contextmanager
 def reading_lines() -> Iterator[Lines]:
-    """Yield the lines of this process from here on, with the levels that Lambda sets."""
+    """Yield the log lines of this process from here on, with the levels that Lambda sets."""
     root, lines = logging.getLogger(), Lines()
     level = root.level
     root.addHandler(lines)
@@ -48,7 +48,7 @@ def reading_lines() -> Iterator[Lines]:
 
 
 def metrics_of(line: Mapping[str, Any]) -> dict[str, tuple[Any, set[tuple[str, ...]]]]:
-    """Return a line's metrics by name: the value, and the sets of dimensions that it is counted under."""
+    """Return a line's metrics by name: the value, and the sets of dimensions of the metric."""
     found: dict[str, tuple[Any, set[tuple[str, ...]]]] = {}
     for group in line["_aws"]["CloudWatchMetrics"]:
         for metric in group["Metrics"]:
@@ -57,7 +57,7 @@ def metrics_of(line: Mapping[str, Any]) -> dict[str, tuple[Any, set[tuple[str, .
 
 
 def faults(line: Mapping[str, Any], *, now_ms: int) -> list[str]:
-    """Return what CloudWatch would not take of a line's metrics.
+    """Return the reasons for which CloudWatch would refuse a line's metrics.
 
     Source: CloudWatch user guide, "Specification: Embedded metric format".
     """
@@ -67,19 +67,19 @@ def faults(line: Mapping[str, Any], *, now_ms: int) -> list[str]:
         found.append("Timestamp is not milliseconds of now")
     names = [metric["Name"] for group in described["CloudWatchMetrics"] for metric in group["Metrics"]]
     if len(names) > METRICS_MAX or len(names) != len(set(names)) or not names:
-        found.append("metrics are none, too many or there twice")
+        found.append("there are no metrics, too many, or the same one twice")
     for group in described["CloudWatchMetrics"]:
         if not group["Metrics"] or not group["Namespace"] or not group["Dimensions"]:
-            found.append("a group lacks something")
+            found.append("a member of a group is missing")
         for names in group["Dimensions"]:
             if not 1 <= len(names) <= DIMENSIONS_MAX or len(names) != len(set(names)):
-                found.append(f"{names} are none, too many or there twice")
-            found += [f"{name} is no text" for name in names if not _is_text(line.get(name))]
+                found.append(f"{names}: no dimensions, too many, or the same one twice")
+            found += [f"{name} is not text" for name in names if not _is_text(line.get(name))]
         for metric in group["Metrics"]:
             if type(line.get(metric["Name"])) not in (int, float):
-                found.append(f"{metric['Name']} is no number")
+                found.append(f"{metric['Name']} is not a number")
             if metric["Unit"] not in UNITS:
-                found.append(f"{metric['Unit']} is no unit")
+                found.append(f"{metric['Unit']} is not a unit")
     return found
 
 

@@ -1,6 +1,6 @@
-"""A wrong machine clock, and a life that ends: for processes that have not imported anything of forklore yet.
+"""A wrong machine clock, and a limited lifetime, for processes that tests start.
 
-Nothing here imports forklore. Call `set_machine_clock` first, then import whatever reads the clock.
+This module imports nothing of forklore. Call `set_machine_clock` first, and then import forklore.
 """
 
 import os
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 LIVES_SECONDS_MAX = 3600.0
-"""No process of a test outlives this, whatever becomes of the test."""
+"""Every process of a test ends after this time, even if the test does not end it."""
 
 
 @dataclass(frozen=True)
 class MachineClock:
-    """How far a process's clock is off, and whether it may learn the time from DynamoDB's answers."""
+    """How far a process's clock is off, and whether it sees the `Date` of DynamoDB's answers."""
 
     shift_seconds: int = 0
     sees_date: bool = True
@@ -36,7 +36,7 @@ class MachineClock:
 
 
 def set_machine_clock(clock: MachineClock) -> None:
-    """Shift `time.time` and `time.time_ns` of this process, and hide DynamoDB's `Date` if asked to."""
+    """Shift `time.time` and `time.time_ns` of this process. Hide DynamoDB's `Date` if asked to."""
     forklore = [name for name in sys.modules if name.partition(".")[0] == "forklore"]
     assert not forklore, f"{forklore} may have read the clock already"
     true_ns, true_seconds = time.time_ns, time.time
@@ -47,7 +47,7 @@ def set_machine_clock(clock: MachineClock) -> None:
 
 
 def _hide_date() -> None:
-    """Strip the header from what every client made from now on gets back, errors included."""
+    """Remove the header from all answers to clients that are made from now on, also from errors."""
     from botocore import handlers
 
     handlers.BUILTIN_HANDLERS.append(("after-call.dynamodb", _strip_date))
@@ -61,7 +61,7 @@ def _strip_date(parsed: Any, **_: Any) -> None:
 def end_with_parent(on_line: Callable[[str], None] = lambda _line: None) -> None:
     """End this process by SIGTERM when its standard input closes, or after LIVES_SECONDS_MAX.
 
-    on_line: gets every line that comes in, in a thread of its own.
+    on_line: is called with every line that comes in, in a thread of its own.
     """
     closed = threading.Event()
 

@@ -1,4 +1,4 @@
-"""A queue that keeps what is announced, in place of SQS: messages as they would lie there."""
+"""A queue in memory, in place of SQS. It keeps the messages as SQS would."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from forklore.usecases.worker import Outcome
 
 @dataclass(frozen=True)
 class Message:
-    """A tree that was announced, and in how many seconds the message is seen; what for, with which lease."""
+    """A message: the tree, the delay in seconds, the kind of the job, and the lease."""
 
     group_id: str
     delay_s: int
@@ -29,7 +29,7 @@ class Message:
 
 
 class Mailbox:
-    """What was announced and not taken yet. is_down: as when SQS cannot be reached."""
+    """The messages that nobody has taken yet. is_down: sending fails, as if SQS is unreachable."""
 
     def __init__(self, *, is_down: bool = False) -> None:
         self.messages: list[Message] = []
@@ -52,6 +52,6 @@ class Mailbox:
         return {}
 
     def take(self) -> list[Message]:
-        """Return the messages, which are gone then."""
+        """Return the messages, and remove them."""
         taken, self.messages = self.messages, []
         return taken

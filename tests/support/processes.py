@@ -1,4 +1,4 @@
-"""Processes of the tests' own: local servers and writers that share one table. All end with their context."""
+"""Processes that tests start: local servers and writers on one table. They end with the context."""
 
 import os
 import re
@@ -13,20 +13,23 @@ from tests.support.machine_clock import MachineClock
 PROJECT = Path(__file__).parents[2]
 STOP_SECONDS_MAX = 10.0
 API_KEYS = {"planner": "key of planner", "coder": "key=of=coder"}
-"""The key of each client that the servers know."""
+"""The API key of each client that the servers know."""
 
 ROLES = {"the-admin": frozenset({"admin", "auditor"}), "the-auditor": frozenset({"auditor"})}
-"""The users that the servers know to have roles."""
+"""The roles of users that the servers know."""
 
 HIDDEN = {"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}
-"""Variables of the developer's own, in capitals or not, that would lead a process away from this machine."""
+"""The developer's variables that would send requests away from this machine, in any case."""
 
 Process = subprocess.Popen[str]
 
 
 @contextmanager
 def started(module: str, *arguments: str, endpoint: str, table: str) -> Iterator[Process]:
-    """Start a module of ours against a table; it is ended by its pid, and ends itself without its parent."""
+    """Start a module of the tests on a table, and end it with the context.
+
+    It also ends by itself when this process is gone.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         cwd=PROJECT,
@@ -47,7 +50,7 @@ def started(module: str, *arguments: str, endpoint: str, table: str) -> Iterator
 
 
 def environment(endpoint: str, table: str) -> dict[str, str]:
-    """Return the environment of a process: what it inherits, and where its table is."""
+    """Return the environment of a process: inherited variables, and the address of its table."""
     inherited = {name: value for name, value in os.environ.items() if name.upper() not in HIDDEN}
     return inherited | {
         "FORKLORE_DYNAMODB_ENDPOINT": endpoint,

@@ -1,6 +1,6 @@
-"""`python -m tests.support.server SHIFT date|no-date`: the local server on a machine whose clock is off.
+"""`python -m tests.support.server SHIFT date|no-date`: the local server with a wrong machine clock.
 
-It listens on a free port of 127.0.0.1, says where, and ends with its standard input.
+It listens on a free port of 127.0.0.1, prints its address, and ends when its standard input closes.
 """
 
 import runpy

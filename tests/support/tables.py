@@ -29,7 +29,7 @@ BATCH_ITEMS_MAX = 25
 
 
 class WrongClock(Clock):
-    """A clock that is off and learns nothing: as if every answer's `Date` came from a clock as wrong."""
+    """A clock that is off and learns nothing, as if the `Date` of all answers were as wrong."""
 
     def __init__(self, off_ms: int) -> None:
         super().__init__(lambda: system_ms() + off_ms)
@@ -78,14 +78,14 @@ class Store(tables.Store):
             self.client.delete_item(TableName=self.name, Key=items.key_of(key))
 
     def add_member(self, group_id: str, user_id: str, level: AccessLevel = AccessLevel.WRITER) -> None:
-        """Share a tree: the MEM and USER_TREE items that sharing writes, counted."""
+        """Share a tree: put the MEM and USER_TREE items, and count the member."""
         created_at = self.item(keys.group(group_id))["createdAt"]["S"]
         root = Conversation(group_id, group_id, created_at)
         self._count_members(group_id, 0 if self._is_member(group_id, user_id) else 1)
         self.put(items.member_item(group_id, Member(user_id, level, created_at)), mine_of(root, user_id))
 
     def remove_member(self, group_id: str, user_id: str) -> None:
-        """Take a membership away; the USER_TREE item stays, as stale as a list row can be."""
+        """Remove a membership. The USER_TREE item stays, as a stale row of the user's list."""
         self._count_members(group_id, -1 if self._is_member(group_id, user_id) else 0)
         self.delete(keys.member(group_id, user_id))
 
@@ -102,13 +102,13 @@ class Store(tables.Store):
         )
 
     def mark_deleted(self, group_id: str) -> None:
-        """Set the tree's tombstone: the first step of its deletion, which refuses every read."""
+        """Mark the tree deleted: the first step of its deletion. From then on no read sees it."""
         self.change(keys.group(group_id), state=items.text("tombstone"))
 
     def remove_tree(self, group_id: str, *, ttl_s: int | None = None) -> None:
-        """Delete a tree to the end: what remains are `gone` pointers.
+        """Delete a tree completely. Only retired pointers remain.
 
-        ttl_s: until when the ids may not be used again; None: for 30 days.
+        ttl_s: the time until which the ids may not be used again; None for 30 days from now.
         """
         ttl_s = int(time.time()) + 30 * DAY_S if ttl_s is None else ttl_s
         for key, item in self.contents().items():
@@ -124,14 +124,14 @@ class Store(tables.Store):
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Hold that what runs inside leaves every item as it is."""
+        """Assert that the block changes no item."""
         before = self.contents()
         yield
         assert self.contents() == before
 
     @contextmanager
     def refuses(self, error: type[ForkloreError]) -> Iterator[pytest.ExceptionInfo[ForkloreError]]:
-        """Hold that what runs inside raises exactly `error` and leaves every item as it is."""
+        """Assert that the block raises exactly `error` and changes no item."""
         with self.unchanged(), pytest.raises(error) as raised:
             yield raised
         assert raised.type is error
@@ -139,7 +139,7 @@ class Store(tables.Store):
 
 @pytest.fixture(scope="module")
 def moto() -> Iterator[None]:
-    """A moto of the module's own, out of reach of the developer's accounts."""
+    """A moto for one module of tests. It cannot reach the developer's accounts."""
     with pytest.MonkeyPatch.context() as environment:
         for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
             environment.delenv(name, raising=False)
@@ -168,5 +168,5 @@ def store(moto: None) -> Iterator[Store]:
 
 @pytest.fixture
 def table(store: Store) -> Table:
-    """The real Table on the store, whose retries do not wait."""
+    """The real Table on the store. Its retries do not wait."""
     return store.process()

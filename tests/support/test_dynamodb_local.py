@@ -1,4 +1,4 @@
-"""What the tests do where DynamoDB Local is missing, and how they fetch it."""
+"""What tests do if DynamoDB Local is missing, and how they fetch it."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_java")
 @pytest.mark.parametrize("start", [dynamodb_local_or_skip, any_dynamodb])
-def test_where_it_is_asked_for_and_missing_a_test_fails_and_says_what_to_install(
+def test_a_test_fails_and_says_what_to_install_if_it_is_required_and_missing(
     monkeypatch: pytest.MonkeyPatch, start: Callable[[], AbstractContextManager[str]]
 ) -> None:
     monkeypatch.setenv(REQUIRED, "1")
@@ -38,7 +38,7 @@ def test_where_it_is_asked_for_and_missing_a_test_fails_and_says_what_to_install
 
 
 @pytest.mark.usefixtures("no_java")
-def test_where_it_is_missing_a_test_is_skipped_or_has_moto(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_is_skipped_or_uses_moto_if_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(REQUIRED, raising=False)
 
     with pytest.raises(ENDS, match="NOT TESTED") as raised, dynamodb_local_or_skip():
@@ -49,7 +49,7 @@ def test_where_it_is_missing_a_test_is_skipped_or_has_moto(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("start", [dynamodb_local_or_skip, any_dynamodb])
-def test_dynoxide_takes_its_place_where_that_is_asked_for(
+def test_dynoxide_is_used_instead_if_it_is_chosen(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, start: Callable[[], AbstractContextManager[str]]
 ) -> None:
     monkeypatch.setenv(CHOSEN, "dynoxide")
@@ -62,7 +62,7 @@ def test_dynoxide_takes_its_place_where_that_is_asked_for(
     assert raised.type is pytest.skip.Exception
 
 
-def test_of_several_processes_one_fetches_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_only_one_of_several_processes_fetches_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     maven, runs = tmp_path / "mvn", tmp_path / "runs"
     maven.write_text(SLOW_MAVEN)
     maven.chmod(0o755)

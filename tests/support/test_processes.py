@@ -1,4 +1,4 @@
-"""What processes of the tests' own inherit."""
+"""The environment of processes that tests start."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.support.processes import environment
 @pytest.mark.parametrize(
     "name", ["AWS_PROFILE", "AWS_DEFAULT_PROFILE", "HTTP_PROXY", "https_proxy", "all_proxy"]
 )
-def test_a_process_inherits_nothing_that_leads_away_from_this_machine(
+def test_a_process_inherits_no_variable_that_leads_away_from_this_machine(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "elsewhere")

@@ -1,9 +1,10 @@
-"""`python -m tests.support.writer SHIFT date|no-date`: a process that appends, its machine's clock being off.
+"""`python -m tests.support.writer SHIFT date|no-date`: a process that appends, with a wrong clock.
 
-Each line of its standard input is a job: {"name", "user", "client", "conversations", "appends", "threads"}.
-An append that finds the service busy is repeated under its Idempotency-Key, if it has one.
-It answers a line for each entry as soon as that is acknowledged, one with `perhaps` and the texts of each
-append of which nobody knows whether it was done, and one with `done` or `failed` at the end.
+Each line of its standard input is a job with the members name, user, client, conversations, appends
+and threads. An append that finds the service busy is repeated if it has an Idempotency-Key.
+
+It prints a line for each entry as soon as the entry is acknowledged; a line with `perhaps` and the
+texts of each append whose result is unknown; and at the end a line with `done` or `failed`.
 """
 
 import json
@@ -22,7 +23,7 @@ KEY_SHARE = 0.5
 
 
 def main() -> None:
-    """Work off jobs until the standard input closes."""
+    """Do jobs until the standard input closes."""
     set_machine_clock(MachineClock.from_arguments(sys.argv[1:]))
     jobs: Queue[str] = Queue()
     end_with_parent(jobs.put)
@@ -35,7 +36,7 @@ def main() -> None:
 
 
 def append_all(job: Any, number: int) -> None:
-    """Append to the job's conversations in turn, at random; now and then three at once, or context."""
+    """Append to random conversations of the job: one entry, three entries, or context."""
     from forklore.domain.model import Caller, Channel
     from forklore.errors import UnavailableError
     from tests.support.writing import append, open_table
@@ -57,7 +58,7 @@ def append_all(job: Any, number: int) -> None:
 
 
 def say(line: Any) -> None:
-    """Print one line, whole: threads share the output."""
+    """Print one line at once, because threads share the output."""
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 

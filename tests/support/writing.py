@@ -1,4 +1,4 @@
-"""Appending and reading through the use cases, with the moments each append was sent and answered at."""
+"""Appends and reads through the use cases. An append notes when it was sent and answered."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Acknowledged:
-    """An entry whose append was answered; the times are of the machine's monotonic clock, in nanoseconds."""
+    """An entry whose append was answered. The times are nanoseconds of the monotonic clock."""
 
     conversation_id: str
     written: Written
@@ -52,7 +52,7 @@ class Acknowledged:
 
 
 def open_table() -> Table:
-    """Return the table that the environment names, as a process sees it that knows nothing yet."""
+    """Return the table that the environment names, with an empty cache."""
     client = make_client(os.environ["FORKLORE_DYNAMODB_ENDPOINT"])
     return Table(Connection(client, os.environ["FORKLORE_TABLE"], Clock()))
 
@@ -68,8 +68,8 @@ def append(
 ) -> list[Acknowledged]:
     """Append an entry for each text, all at once.
 
-    key: the Idempotency-Key; with it the append is repeated as long as the service is busy.
-    Raises UnavailableError without one, or when the service stays so.
+    key: the Idempotency-Key. With a key, the append is repeated while the service is busy.
+    Raises UnavailableError if the service is busy and there is no key, or if it stays busy.
     """
     drafts = [Draft(channel, "history", text_of([{"role": "USER", "text": text}])) for text in texts]
     idempotency_key = None if key is None else IdempotencyKey(keys.idempotency(key), key, str)
@@ -82,7 +82,7 @@ def append(
 
 
 def _patiently(act: Callable[[], T]) -> T:
-    """Return what `act` does, which is repeated as long as the service is busy."""
+    """Return the result of `act`, repeated while the service is busy."""
     for _ in range(REPEATS_MAX):
         try:
             return act()
@@ -92,7 +92,7 @@ def _patiently(act: Callable[[], T]) -> T:
 
 
 def read_from(table: Table, caller: Caller, conversation_id: str, after: str | None = None) -> list[Written]:
-    """Return all that a conversation shows after an entry, from page to page."""
+    """Return all that a conversation shows after an entry, read page by page."""
     found: list[Written] = []
     position = None if after is None else EntryId(after)
     while True:

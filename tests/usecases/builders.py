@@ -1,4 +1,4 @@
-"""What callers send and what they are shown, in few words."""
+"""Short functions for requests of callers, and for what callers see."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def thought(text: str, epoch: int | None = None) -> Draft:
 
 
 def large(size: int, channel: Channel = H) -> Draft:
-    """Return an entry whose content is so many bytes as escaped inside an answer, and compresses well."""
+    """Return an entry whose content has `size` bytes in an answer, and compresses well."""
     text = '["' + "x" * (size - 6) + '"]'
     return Draft(channel, "application/json", text_of(json.loads(text)))
 
@@ -57,7 +57,7 @@ def append(
     if_match: EntryId | None = None,
     idempotency_key: IdempotencyKey | None = None,
 ) -> list[Entry]:
-    """Append; a plain text is a message. fork: the source, and the first entry not inherited."""
+    """Append. A plain text is a message. fork: the source, and the first entry not inherited."""
     request = Append(
         conversation_id,
         [said(draft) if isinstance(draft, str) else draft for draft in drafts],
@@ -98,7 +98,7 @@ def fork(
     idempotency_key: IdempotencyKey | None = None,
     **what: Any,
 ) -> ConversationDetails:
-    """Fork at an entry, before it unless said otherwise; without one at the head."""
+    """Fork at an entry, by default before it. Without an entry, fork at the head."""
     position = position or (BEFORE if anchor else AFTER)
     request = ForkRequest(source_id, fork_id, anchor, position, **what)
     return forks.fork_conversation(table, caller=by, request=request, idempotency_key=idempotency_key)
@@ -124,23 +124,23 @@ def page(
 
 
 def texts(entries: Sequence[Entry]) -> list[str]:
-    """Return what the entries say."""
+    """Return the texts of the entries."""
     elements = [json.loads(entry.content)[0] for entry in entries]
     return [element["text"] if isinstance(element, dict) else element for element in elements]
 
 
 def read(table: Table, conversation_id: str = ROOT, *, by: Caller = ANN, **what: Any) -> list[str]:
-    """Return all that a conversation shows, in words."""
+    """Return the texts of all entries that a conversation shows."""
     return texts(page(table, conversation_id, by=by, **what).entries)
 
 
 def idempotency_key(key: str = "k", *, by: Caller = ANN, body: str = "body") -> IdempotencyKey:
-    """Return what the edge makes of an Idempotency-Key."""
+    """Return an Idempotency-Key as the API gives it to a use case."""
     return IdempotencyKey(keys.idempotency(f"{by.user_id}/{by.client_id}/{key}"), body, str)
 
 
 def answer(make: Callable[[], object]) -> str:
-    """Return the answer's text as the edge does: made, or the one that was given before."""
+    """Return the answer's text as the API does: of the effect, or of the record."""
     try:
         return str(make())
     except IdempotentReplay as before:

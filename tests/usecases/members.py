@@ -1,4 +1,4 @@
-"""Sharing and handing over, in few words, and what must hold of a tree's members at every instant."""
+"""Short functions to share trees and transfer them, and the rules for members at every instant."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ OWNER, MANAGER, WRITER, READER = AccessLevel
 
 
 class Killed(BaseException):
-    """The process is gone, in the middle of whatever it did."""
+    """The process is killed."""
 
 
 def share(
@@ -49,7 +49,7 @@ def remove(table: Table, user_id: str, *, by: Caller = ANN, of: str = ROOT) -> N
 
 
 def members(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200) -> dict[str, str]:
-    """Return every member's level, oldest member first, walked page by page."""
+    """Return every member's level, the oldest member first, read page by page."""
     found: list[Membership] = []
     place: tuple[str, str] | None = None
     while True:
@@ -101,7 +101,7 @@ def end(table: Table, transfer: Transfer, *, by: Caller = ANN) -> None:
 
 
 def pending(table: Table, *, by: Caller = ANN, role: Role = Role.ALL, limit: int = 50) -> list[Transfer]:
-    """Return the caller's transfers, walked page by page."""
+    """Return the caller's transfers, read page by page."""
     found: list[Transfer] = []
     place: ListKey | None = None
     while True:
@@ -122,7 +122,7 @@ def listed(table: Table, by: Caller, *, ancestry: Ancestry = Ancestry.ALL, mode:
 
 
 def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
-    """Run `act` right before the nth request from now; return a list that shows when it has run."""
+    """Run `act` right before the nth request from now. The returned list is filled when it runs."""
     ran: list[int] = []
     wire = Wire.of(table)
 
@@ -136,7 +136,7 @@ def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
 
 
 def dies(table: Table, nth: int, *, before: bool) -> Wire:
-    """Kill the process at its nth request from now, before it leaves or when it was done."""
+    """Kill the process at its nth request from now, before it is sent or after it is done."""
     wire = Wire.of(table)
 
     def kill(request: Request, _answer: Any = None) -> None:
@@ -151,7 +151,7 @@ def dies(table: Table, nth: int, *, before: bool) -> Wire:
 
 
 def assert_whole(store: Store) -> None:
-    """Hold what is so at every instant: each live tree has one owner, and its members and lists agree."""
+    """Assert the rules of every instant: a live tree has one owner; members and lists agree."""
     contents = store.contents()
     for key, item in contents.items():
         if key.sort != "GROUP" or items.group(item).state is not State.LIVE:
@@ -176,7 +176,7 @@ def assert_whole(store: Store) -> None:
 
 
 def assert_settled(store: Store) -> None:
-    """Hold what is so when nothing is under way."""
+    """Assert the rules of a table without unfinished work."""
     assert_whole(store)
     for key, item in store.contents().items():
         assert key.partition != "JOB", key
@@ -185,5 +185,5 @@ def assert_settled(store: Store) -> None:
 
 
 def owner_of_heads(store: Store) -> set[str]:
-    """Return whom the HEADs of all trees name as their owners."""
+    """Return the owners that the HEADs of all trees name."""
     return {items.head(i).owner for k, i in store.contents().items() if k.sort.startswith("HEAD#")}

@@ -1,4 +1,4 @@
-"""The list of every tree, for one who sees all: from an index that may be behind, each hit read again."""
+"""The list of all trees, for administrators. It reads an index that may lag, and then each tree."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ TREES = 20
 
 
 def grown(store: Store) -> Table:
-    """Plant the five trees of Ann, and more of Bob's, some of one hour."""
+    """Plant five trees of Ann, and more trees of Bob. Some have the same hour."""
     table = grow(store)
     for number in range(100, 100 + TREES):
         plant_tree(store, number, user="bob", hour=number // 3, child=number % 7 == 0)
@@ -30,7 +30,7 @@ def grown(store: Store) -> Table:
 
 @pytest.fixture(scope="module")
 def forest(moto: None) -> Iterator[Table]:
-    """A forest that no test changes."""
+    """A table of trees that no test changes."""
     with fresh_store("all-trees") as store:
         yield grown(store)
 
@@ -47,7 +47,7 @@ def walk(table: Table, request: ListRequest, *, by: Caller = AUDITOR) -> list[in
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("limit", [1, 2, 7, 200])
-def test_every_tree_is_listed_once_newest_first_whatever_the_page(
+def test_every_tree_is_listed_once_newest_first_with_pages_of_any_size(
     forest: Table, mode: Mode, limit: int
 ) -> None:
     request = ListRequest(mode=mode, ancestry=Ancestry.ALL, limit=limit)
@@ -57,7 +57,7 @@ def test_every_tree_is_listed_once_newest_first_whatever_the_page(
     assert len(owned[0]) == TREES
 
 
-def test_the_trees_that_a_conversation_started_are_told_apart(forest: Table) -> None:
+def test_roots_and_children_can_be_listed_separately(forest: Table) -> None:
     every, roots, children = (
         walk(forest, ListRequest(mode=Mode.ROOTS, ancestry=a))
         for a in (Ancestry.ALL, Ancestry.ROOTS, Ancestry.CHILDREN)
@@ -69,13 +69,15 @@ def test_the_trees_that_a_conversation_started_are_told_apart(forest: Table) -> 
 
 @pytest.mark.parametrize("whose", [ANN, BOB, Caller("eve")])
 @pytest.mark.parametrize("limit", [1, 3, 200])
-def test_a_users_trees_are_those_that_the_user_lists(forest: Table, whose: Caller, limit: int) -> None:
+def test_the_list_of_a_users_trees_equals_the_users_own_list(
+    forest: Table, whose: Caller, limit: int
+) -> None:
     for mode, ancestry in product(Mode, Ancestry):
         request = ListRequest(mode=mode, ancestry=ancestry, limit=limit)
         assert walk(forest, replace(request, of_user=whose.user_id)) == walk(forest, request, by=whose)
 
 
-def test_one_who_sees_all_is_shown_the_level_of_an_owner(forest: Table) -> None:
+def test_an_administrator_is_shown_the_level_of_an_owner(forest: Table) -> None:
     page = lists.list_conversations(forest, caller=AUDITOR, request=ListRequest())
 
     assert {(shown.level, shown.owner) for shown in page.conversations} == {
@@ -84,12 +86,12 @@ def test_one_who_sees_all_is_shown_the_level_of_an_owner(forest: Table) -> None:
     }
 
 
-def test_nobody_else_names_whose_trees_to_list(forest: Table) -> None:
+def test_only_an_administrator_names_the_user_of_a_list(forest: Table) -> None:
     with pytest.raises(AssertionError):
         lists.list_conversations(forest, caller=BOB, request=ListRequest(of_user="ann"))
 
 
-def test_the_index_is_read_on_from_a_place_in_every_shard(forest: Table) -> None:
+def test_the_index_can_be_read_from_a_place_in_every_shard(forest: Table) -> None:
     every = list(forest.newest_trees(keys.all_trees_ranges(), page=2))
 
     assert every == sorted(every, reverse=True)
@@ -102,8 +104,8 @@ def test_the_index_is_read_on_from_a_place_in_every_shard(forest: Table) -> None
 
 
 @pytest.mark.failure("stale-list-row")
-def test_what_the_index_still_names_and_what_is_not_live_is_not_listed(store: Store) -> None:
-    """Every hit is read again from the table."""
+def test_deleted_trees_and_trees_that_are_not_live_are_not_listed(store: Store) -> None:
+    """Every tree from the index is read again from the table."""
     table = grown(store)
     gone, dead = conversation(100), conversation(101)
     store.client.delete_item(TableName=store.name, Key=key(keys.conversation(gone, gone)))
@@ -127,7 +129,7 @@ def key(wanted: keys.Key) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.failure("stale-list-row")
-def test_a_membership_that_ended_is_not_listed_though_its_row_is_still_there(store: Store) -> None:
+def test_a_tree_is_not_listed_for_a_removed_member_although_the_row_remains(store: Store) -> None:
     table = grown(store)
     root = conversation(3)
     store.client.delete_item(TableName=store.name, Key=key(keys.member(root, "ann")))
@@ -136,14 +138,14 @@ def test_a_membership_that_ended_is_not_listed_though_its_row_is_still_there(sto
     assert 3 in walk(table, ListRequest())
 
 
-def test_a_place_may_be_of_a_tree_that_is_gone(forest: Table) -> None:
+def test_a_place_may_name_a_deleted_tree(forest: Table) -> None:
     every = walk(forest, ListRequest())
     place = Place(ListKey("2026-01-01T04:30:00.000Z", conversation(1)))
 
     assert walk(forest, ListRequest(after=place)) == every[-3:]
 
 
-def test_a_fork_of_anybodys_is_found(store: Store) -> None:
+def test_a_fork_of_any_user_is_found(store: Store) -> None:
     table = grown(store)
     fork(table, conversation(103), conversation(900), by=BOB)
 

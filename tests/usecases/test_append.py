@@ -68,7 +68,7 @@ def last_of(table: Table, conversation_id: str = ROOT) -> EntryId:
     return show(table, conversation_id).head.last
 
 
-# What an append leaves
+# The effects of an append
 
 
 def test_an_unknown_conversation_is_created_by_its_first_entry(store: Store, table: Table) -> None:
@@ -88,7 +88,7 @@ def test_an_unknown_conversation_is_created_by_its_first_entry(store: Store, tab
     assert len(store.contents()) == 8
 
 
-def test_an_entry_comes_back_as_it_was_answered(table: Table) -> None:
+def test_an_entry_is_read_as_it_was_answered(table: Table) -> None:
     content = text_of([{"role": "USER", "text": "1e400 \0 \ufeff é e\u0301 😀", "n": [1.0, -0.0, 10**30]}])
     draft = Draft(
         H, "history/x", content, agent_id="a", usage=TokenUsage(1), usage_json='{"inputTokens": 1.0}'
@@ -130,7 +130,7 @@ def test_metrics_and_preview_follow_the_appends(table: Table, is_known: bool) ->
     assert head.preview == "x" * 100
 
 
-def test_updated_at_is_when_the_last_entry_was_written(table: Table) -> None:
+def test_updated_at_is_the_time_of_the_last_entry(table: Table) -> None:
     say(table, ROOT, "a")
     (last,) = say(table, ROOT, "b")
 
@@ -202,7 +202,7 @@ def test_of_two_first_texts_the_one_written_first_is_the_title(store: Store, tab
     assert "untitled" not in store.item(keys.head(ROOT, ROOT))
 
 
-def test_a_title_cleared_while_the_first_text_is_under_way_stays_empty(store: Store, table: Table) -> None:
+def test_a_title_that_is_cleared_during_the_first_append_stays_empty(store: Store, table: Table) -> None:
     create(table)
     show(table)
     Wire.of(table).just_before(WRITE, lambda: clear(store.process()))
@@ -212,18 +212,18 @@ def test_a_title_cleared_while_the_first_text_is_under_way_stays_empty(store: St
     assert (read(table), show(table).conversation.title) == (["mine"], None)
 
 
-# Who may append
+# Access
 
 
 def warm(store: Store, *, by: Caller = ANN) -> Table:
-    """Return a process that knows the root."""
+    """Return a process that has the root in its cache."""
     table = store.process()
     show(table, by=by)
     return table
 
 
 def cold(store: Store, *, by: Caller = ANN) -> Table:
-    """Return a process that knows nothing."""
+    """Return a process with an empty cache."""
     return store.process()
 
 
@@ -284,7 +284,7 @@ def test_a_membership_taken_away_before_the_write_is_403(
 
 
 def transfer(store: Store) -> None:
-    """Make bob the owner and ann a manager, as an accepted transfer will."""
+    """Make bob the owner and ann a manager, as an accepted transfer does."""
     store.change(keys.group(ROOT), owner=text("bob"))
     store.change(keys.head(ROOT, ROOT), owner=text("bob"))
     store.change(keys.member(ROOT, "bob"), level=text(AccessLevel.OWNER))
@@ -292,7 +292,7 @@ def transfer(store: Store) -> None:
 
 
 @pytest.mark.parametrize("caller", [ANN, BOB], ids=["the old owner", "the new owner"])
-def test_a_transfer_that_a_process_has_not_seen_changes_nothing_for_members(
+def test_a_process_that_has_not_seen_a_transfer_appends_for_both_owners(
     store: Store, table: Table, caller: Caller
 ) -> None:
     say(table, ROOT, "a")
@@ -305,7 +305,7 @@ def test_a_transfer_that_a_process_has_not_seen_changes_nothing_for_members(
     assert read(table) == ["a", "b"]
 
 
-def test_an_old_owner_who_was_removed_is_403_in_a_process_that_takes_them_for_the_owner(
+def test_a_removed_former_owner_is_403_in_a_process_that_has_not_seen_the_transfer(
     store: Store, table: Table
 ) -> None:
     say(table, ROOT, "a")
@@ -395,7 +395,7 @@ def test_an_append_that_loses_to_a_creation_already_deleted_is_404(store: Store,
 
 
 def answer_lost(table: Table, *, times: int = 1) -> Wire:
-    """Let the next writes be done, and their answers lost."""
+    """Let the next writes succeed, but lose their answers."""
     wire = Wire.of(table)
     lost = 0
 
@@ -412,10 +412,10 @@ def answer_lost(table: Table, *, times: int = 1) -> Wire:
 @pytest.mark.failure("own-first-attempt")
 @pytest.mark.parametrize("is_new", [True, False], ids=["new", "known"])
 @pytest.mark.parametrize("drafts", [["once"], ["once", "and", "for all"]], ids=["one", "batch"])
-def test_an_append_knows_its_own_first_attempt_again(
+def test_an_append_recognizes_its_own_first_attempt(
     store: Store, table: Table, drafts: list[str], is_new: bool
 ) -> None:
-    """The old item that the failed condition returns has the nonce of the request."""
+    """The failed condition returns the old item, which has the nonce of the request."""
     before = [] if is_new else ["before"]
     if before:
         say(table, ROOT, *before)
@@ -423,14 +423,14 @@ def test_an_append_knows_its_own_first_attempt_again(
 
     appended = append(table, ROOT, *drafts)
 
-    assert wire.operations.count(WRITE) >= 2  # moto ignores the token: the nonce tells
+    assert wire.operations.count(WRITE) >= 2  # moto ignores the token, so the nonce decides.
     assert read(table) == [*before, *drafts]
     assert page(table).entries[len(before) :] == appended
     assert show(table).head.metrics.entries == len(before + drafts)
 
 
 def test_an_append_whose_id_another_entry_has_takes_a_new_one(store: Store) -> None:
-    future = store.process(clock=WrongClock(LIFETIME_MS))  # so that only the step decides the next id
+    future = store.process(clock=WrongClock(LIFETIME_MS))  # Then only the step decides the next id.
     say(future, ROOT, "a")
     steps = iter([0])
     random = Random(1)
@@ -447,7 +447,7 @@ def test_an_append_whose_id_another_entry_has_takes_a_new_one(store: Store) -> N
     assert store.item(keys.entry(ROOT, taken)) == planted
 
 
-def test_an_append_that_fails_eight_times_over_is_503_and_leaves_one_effect_at_the_most(
+def test_an_append_that_fails_eight_times_is_503_and_has_at_most_one_effect(
     store: Store, table: Table
 ) -> None:
     say(table, ROOT, "before")
@@ -466,7 +466,9 @@ def test_an_append_that_fails_eight_times_over_is_503_and_leaves_one_effect_at_t
 
 
 @pytest.mark.parametrize("conversation_id", [ROOT, OTHER], ids=["known", "new"])
-def test_a_request_without_time_left_asks_nothing(store: Store, table: Table, conversation_id: str) -> None:
+def test_a_request_without_time_left_sends_no_request(
+    store: Store, table: Table, conversation_id: str
+) -> None:
     say(table, ROOT, "a")
     late = store.process(seconds=0)
     wire = Wire.of(late)
@@ -482,8 +484,8 @@ def test_a_request_without_time_left_asks_nothing(store: Store, table: Table, co
 
 @pytest.mark.failure("two-appenders")
 @pytest.mark.parametrize("rival_ms", [5 * MINUTE_MS, LIFETIME_MS], ids=["5 minutes", "65 years"])
-def test_an_append_comes_after_what_a_faster_clock_wrote_meanwhile(store: Store, rival_ms: int) -> None:
-    """Both appends are done, in one order."""
+def test_an_append_comes_after_entries_of_a_faster_clock(store: Store, rival_ms: int) -> None:
+    """Both appends succeed, in one order."""
     table = store.process()
     say(table, ROOT, "first")
     show(table)
@@ -512,8 +514,8 @@ def test_clocks_that_disagree_write_in_the_order_of_acknowledgement(store: Store
 
 
 @pytest.mark.failure("wrong-clock")
-def test_one_bad_clock_harms_only_the_conversation_it_wrote_to(store: Store, table: Table) -> None:
-    """The order of that conversation still holds."""
+def test_a_wrong_clock_affects_only_the_conversation_that_it_wrote_to(store: Store, table: Table) -> None:
+    """Also in that conversation, the order is right."""
     say(store.process(clock=WrongClock(LIFETIME_MS)), ROOT, "from the future")
     say(table, ROOT, "after it")
 
@@ -525,7 +527,9 @@ def test_one_bad_clock_harms_only_the_conversation_it_wrote_to(store: Store, tab
 
 @pytest.mark.failure("wrong-clock")
 @pytest.mark.parametrize("off_ms", [11 * MINUTE_MS, -11 * MINUTE_MS])
-def test_an_own_clock_more_than_ten_minutes_off_reads_but_appends_nothing(store: Store, off_ms: int) -> None:
+def test_a_process_whose_clock_is_ten_minutes_off_reads_but_does_not_append(
+    store: Store, off_ms: int
+) -> None:
     say(store.process(), ROOT, "a")
     table = store.process(clock=Clock(lambda: system_ms() + off_ms))
 
@@ -536,7 +540,7 @@ def test_an_own_clock_more_than_ten_minutes_off_reads_but_appends_nothing(store:
 
 
 @pytest.mark.parametrize("off_ms", [5 * MINUTE_MS, -5 * MINUTE_MS])
-def test_ids_have_dynamodbs_time_not_the_processs_own(store: Store, off_ms: int) -> None:
+def test_ids_have_the_time_of_dynamodb_and_not_of_the_process(store: Store, off_ms: int) -> None:
     table = store.process(clock=Clock(lambda: system_ms() + off_ms))
 
     (entry_id,) = say(table, ROOT, "a")
@@ -548,7 +552,7 @@ def test_ids_have_dynamodbs_time_not_the_processs_own(store: Store, off_ms: int)
 
 
 @PROCESSES
-def test_an_append_that_names_the_last_history_entry_is_done(
+def test_an_append_that_names_the_last_history_entry_succeeds(
     store: Store, table: Table, process: Callable[[Store], Table]
 ) -> None:
     (first,) = say(table, ROOT, "a")
@@ -561,7 +565,7 @@ def test_an_append_that_names_the_last_history_entry_is_done(
 
 
 @PROCESSES
-def test_an_append_that_names_another_entry_is_409_and_told_the_last(
+def test_an_append_that_names_another_entry_is_409_with_the_last_one(
     store: Store, table: Table, process: Callable[[Store], Table]
 ) -> None:
     first, last = say(table, ROOT, "a", "b")
@@ -573,7 +577,7 @@ def test_an_append_that_names_another_entry_is_409_and_told_the_last(
     assert raised.value.details["lastEntryId"] == last
 
 
-def test_for_an_unknown_conversation_there_is_no_last_entry_to_name(store: Store, table: Table) -> None:
+def test_if_match_fails_for_an_unknown_conversation(store: Store, table: Table) -> None:
     with store.refuses(ConflictError) as raised:
         append(table, ROOT, "a", if_match=ids.fresh_id(1, 1))
 
@@ -589,7 +593,7 @@ def test_a_conversation_without_history_matches_no_entry(store: Store, table: Ta
     assert raised.value.details["lastEntryId"] is None
 
 
-def test_a_match_is_never_made_to_fit_what_somebody_wrote_meanwhile(store: Store, table: Table) -> None:
+def test_if_match_fails_after_a_concurrent_append(store: Store, table: Table) -> None:
     (first,) = say(table, ROOT, "a")
     rivals: list[EntryId] = []
     Wire.of(table).just_before(WRITE, lambda: rivals.extend(say(store.process(), ROOT, "rival")))
@@ -601,7 +605,7 @@ def test_a_match_is_never_made_to_fit_what_somebody_wrote_meanwhile(store: Store
     assert read(table) == ["a", "rival"]
 
 
-def test_context_written_meanwhile_does_not_break_a_match(store: Store, table: Table) -> None:
+def test_if_match_holds_after_concurrent_context(store: Store, table: Table) -> None:
     (first,) = say(table, ROOT, "a")
     Wire.of(table).just_before(WRITE, lambda: append(store.process(), ROOT, thought("c"), by=PLANNER))
 
@@ -618,11 +622,11 @@ def test_a_stranger_does_not_learn_the_last_entry_of_a_conversation(store: Store
         append(table, ROOT, "x", by=EVE, if_match=ids.fresh_id(1, 1))
 
 
-# Deleted
+# Deleted conversations
 
 
 def use(name: str) -> Callable[[Table], object]:
-    """Return a use of the root, by name."""
+    """Return a request that uses the root, by name."""
     return {
         "append": lambda t: append(t, ROOT, "x"),
         "append context": lambda t: append(t, ROOT, thought("x"), by=PLANNER),
@@ -649,7 +653,7 @@ USES = [
 
 @pytest.mark.parametrize("name", USES)
 @pytest.mark.parametrize("knows", [True, False], ids=["stale", "cold"])
-def test_a_deleted_conversation_is_404_whatever_a_process_remembers(
+def test_a_deleted_conversation_is_404_also_if_it_is_in_the_cache(
     store: Store, table: Table, name: str, knows: bool
 ) -> None:
     append(table, ROOT, "a", thought("b"), by=PLANNER)
@@ -670,7 +674,7 @@ def test_a_tree_that_is_being_deleted_is_404(store: Store, table: Table, name: s
         use(name)(store.process())
 
 
-def test_an_append_to_a_tree_whose_heads_go_meanwhile_is_404(store: Store, table: Table) -> None:
+def test_an_append_to_a_tree_whose_heads_are_deleted_meanwhile_is_404(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     show(table)
     Wire.of(table).just_before(WRITE, lambda: store.remove_tree(ROOT))
@@ -682,7 +686,7 @@ def test_an_append_to_a_tree_whose_heads_go_meanwhile_is_404(store: Store, table
 
 
 @pytest.mark.failure("reused-id")
-def test_an_id_deleted_lately_is_404_for_an_append(store: Store, table: Table) -> None:
+def test_an_id_that_was_deleted_recently_is_404_for_an_append(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     store.remove_tree(ROOT)
 
@@ -696,7 +700,7 @@ def test_an_id_is_free_again_once_its_time_is_over(store: Store, table: Table) -
     append(table, ROOT, thought("old", epoch=9), by=PLANNER)
     store.remove_tree(ROOT, ttl_s=system_ms() // 1000 - 10)
 
-    append(table, ROOT, "new", by=EVE)  # in the process that knew the old one
+    append(table, ROOT, "new", by=EVE)  # This process has the old one in its cache.
 
     assert read(store.process(), by=EVE) == ["new"]
     assert show(table, by=EVE).head.owner == "eve"
@@ -708,7 +712,7 @@ def test_an_id_is_free_again_once_its_time_is_over(store: Store, table: Table) -
 
 
 def incompressible(size: int) -> Draft:
-    """Return an entry whose content is so many bytes as escaped inside an answer, and hardly compresses."""
+    """Return an entry whose content has `size` bytes in an answer, and hardly compresses."""
     letters = [chr(point) for point in range(0x20, 0x7F) if chr(point) not in '"\\']
     return Draft(H, "noise", text_of(["".join(Random(size).choices(letters, k=size - 6))]))
 
@@ -733,10 +737,10 @@ def test_an_entry_of_exactly_the_limit_is_stored_and_comes_back(store: Store, ta
     ],
     ids=["an entry", "one of two", "a batch as escaped", "a transaction", "too many chunks"],
 )
-def test_what_is_too_large_is_refused_before_anything_is_written(
+def test_an_append_that_is_too_large_is_refused_before_any_write(
     store: Store, table: Table, drafts: list[Draft], conversation_id: str
 ) -> None:
-    """Chunks, batches, and entries too large for an answer are 413."""
+    """Too many chunks, too large batches, and entries too large for an answer are 413."""
     say(table, ROOT, "a")
     wire = Wire.of(table)
     fork_of = (ROOT, None) if conversation_id == FORK else None
@@ -757,7 +761,7 @@ def test_the_size_of_an_entry_is_counted_as_it_is_escaped(store: Store, table: T
 
 
 @pytest.mark.parametrize("fork_of", [None, (ROOT, None)], ids=["new", "fork"])
-def test_a_batch_in_too_many_parts_for_one_transaction_is_413_whatever_else_that_holds(
+def test_a_batch_with_too_many_parts_for_one_transaction_is_413(
     store: Store, table: Table, fork_of: tuple[str, None] | None
 ) -> None:
     say(table, ROOT, "a")
@@ -767,7 +771,7 @@ def test_a_batch_in_too_many_parts_for_one_transaction_is_413_whatever_else_that
         append(table, OTHER, *drafts, fork=fork_of, by=PLANNER, idempotency_key=idempotency_key(by=PLANNER))
 
 
-def test_a_large_batch_that_fits_is_written_whole(table: Table) -> None:
+def test_a_large_batch_that_fits_is_written_completely(table: Table) -> None:
     drafts = [incompressible(40_000) for _ in range(40)]
 
     appended = append(table, ROOT, *drafts)
@@ -788,7 +792,7 @@ def test_a_large_batch_that_fits_is_written_whole(table: Table) -> None:
     ids=["an epoch that is over", "an epoch that falls", "one too large"],
 )
 @PROCESSES
-def test_a_batch_of_which_one_cannot_be_is_not_appended_at_all(
+def test_a_batch_with_one_refused_entry_is_not_appended_at_all(
     store: Store,
     table: Table,
     drafts: list[Draft],
@@ -808,7 +812,7 @@ def test_a_batch_of_which_one_cannot_be_is_not_appended_at_all(
 def epochs(
     table: Table, conversation_id: str = ROOT, *, by: Caller = PLANNER
 ) -> list[tuple[str, int | None]]:
-    """Return what the caller's own context says, with its epochs."""
+    """Return the texts and epochs of the caller's own context."""
     found = page(table, conversation_id, by=by, channel=C, epoch="all").entries
     return list(zip(texts(found), [entry.epoch for entry in found], strict=True))
 
@@ -943,11 +947,11 @@ def test_a_deleted_conversation_is_404_for_an_epoch_that_was_over(store: Store, 
         append(table, ROOT, thought("x", epoch=1), by=PLANNER)
 
 
-# A tree that is full
+# A full tree
 
 
 def report_size(wire: Wire, gigabytes: float) -> None:
-    """Let DynamoDB say that every tree written to is so large."""
+    """Let DynamoDB report this size for every tree that is written to."""
 
     def report(request: Request, answer: dict[str, Any]) -> None:
         if request.operation == WRITE:
@@ -958,7 +962,7 @@ def report_size(wire: Wire, gigabytes: float) -> None:
     wire.after(report)
 
 
-def test_a_tree_of_nine_gigabytes_takes_no_more_appends_and_forks_but_is_read(
+def test_a_tree_of_nine_gigabytes_refuses_appends_and_forks_but_can_be_read(
     store: Store, table: Table
 ) -> None:
     say(table, ROOT, "a")
@@ -1018,7 +1022,7 @@ def test_a_context_is_appended_although_another_thread_appends_after_each_refusa
     assert 1 <= len(refusals) <= 3
 
 
-def test_a_turn_is_waited_for_no_longer_than_the_request_has_time(
+def test_a_request_waits_for_its_turn_only_as_long_as_it_has_time(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "TURN_SECONDS", 30.0)

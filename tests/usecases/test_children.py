@@ -83,7 +83,7 @@ def start(
     idempotency_key: IdempotencyKey | None = None,
     **more: Any,
 ) -> list[Entry]:
-    """Start a child with a first entry, `x` unless said otherwise. at: the entry it was started by."""
+    """Start a child with a first entry, by default `x`. at: the entry that starts it."""
     drafts = drafts or ("x",)
     request = Append(
         child_key,
@@ -96,7 +96,7 @@ def start(
 
 
 def kids(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200) -> list[str]:
-    """Return the ids of the children, walked page by page."""
+    """Return the ids of the children, read page by page."""
     found: list[str] = []
     place: ListKey | None = None
     while True:
@@ -115,7 +115,7 @@ def kids(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200) ->
 
 
 def plant_members(store: Store, count: int, level: AccessLevel = READER) -> None:
-    """Let the root have so many members, `user 0` and on beside those that it has."""
+    """Give the root this many members: those that it has, and `user 0`, `user 1`, ..."""
     group = items.group(store.item(keys.group(ROOT)))
     new = [Member(f"user {at}", level, group.created_at) for at in range(count - group.members)]
     mine = [
@@ -127,7 +127,7 @@ def plant_members(store: Store, count: int, level: AccessLevel = READER) -> None
 
 @pytest.fixture
 def parent(store: Store) -> Table:
-    """A root of Ann's with a fork, that Bob may write and Eve may read."""
+    """A root of Ann with a fork. Bob is a writer, and Eve is a reader."""
     table = store.process()
     say(table, ROOT, "a", "b")
     fork(table)
@@ -139,9 +139,9 @@ def parent(store: Store) -> Table:
 each_request = pytest.mark.parametrize(
     ("count", "nth"), [*((3, nth) for nth in range(1, 5)), *((60, nth) for nth in range(2, 9))]
 )
-"""Every request of a creation by members few and many, and one more."""
+"""Each request of a creation with few and with many members, and one request more."""
 
-# What a child is
+# The properties of a child
 
 
 @pytest.mark.parametrize("by", [ANN, BOB], ids=["owner", "writer"])
@@ -180,7 +180,7 @@ def test_a_child_may_begin_with_several_entries_and_with_context(store: Store, p
 
 
 @pytest.mark.parametrize("by", [EVE, Caller("nobody")], ids=["reader", "stranger"])
-def test_below_writer_nobody_starts_a_child(store: Store, parent: Table, by: Caller) -> None:
+def test_only_a_writer_or_above_starts_a_child(store: Store, parent: Table, by: Caller) -> None:
     for at in (None, show(parent).head.last, OTHER, "x"):
         with store.refuses(ForbiddenError):
             start(parent, at=at, by=by)
@@ -199,7 +199,7 @@ def test_an_unknown_or_deleted_parent_is_404(store: Store, parent: Table) -> Non
         start(parent)
 
 
-def test_an_entry_that_the_parent_does_not_show_starts_nothing(store: Store, parent: Table) -> None:
+def test_an_entry_that_the_parent_does_not_show_cannot_start_a_child(store: Store, parent: Table) -> None:
     first, last = (entry.entry_id for entry in entries_of(parent))
     fork(parent, ROOT, TWIG, last)
     [own] = say(parent, TWIG, "twig's")
@@ -220,7 +220,7 @@ def entries_of(table: Table) -> list[Entry]:
     return entries.list_entries(table, caller=ANN, request=request).entries
 
 
-def test_an_entry_of_context_may_start_a_child(parent: Table) -> None:
+def test_a_context_entry_may_start_a_child(parent: Table) -> None:
     [noted] = append(parent, ROOT, thought("c"), by=PLANNER)
     start(parent, at=noted.entry_id)
     assert show(parent, CHILD).conversation.started_by == StartedBy(ROOT, noted.entry_id)
@@ -228,7 +228,7 @@ def test_an_entry_of_context_may_start_a_child(parent: Table) -> None:
 
 @pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
 @pytest.mark.parametrize(("of", "at"), [(ROOT, None), (OTHER, None), ("x", "y"), (TWIG, "x")])
-def test_what_is_no_child_is_not_appended_to_as_one(
+def test_appending_with_child_fields_to_a_conversation_that_is_no_child_is_refused(
     store: Store, parent: Table, knows: bool, of: str, at: str | None
 ) -> None:
     create(parent, CHILD)
@@ -242,7 +242,7 @@ def test_what_is_no_child_is_not_appended_to_as_one(
 
 @pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
 @pytest.mark.parametrize("with_entry", [True, False], ids=["by an entry", "by no entry"])
-def test_a_child_is_appended_to_as_the_child_that_it_is_and_as_no_other(
+def test_appending_to_a_child_accepts_only_its_own_child_fields(
     store: Store, parent: Table, knows: bool, with_entry: bool
 ) -> None:
     [one, two] = say(parent, ROOT, "one", "two")
@@ -258,7 +258,7 @@ def test_a_child_is_appended_to_as_the_child_that_it_is_and_as_no_other(
     assert (read(parent, CHILD), kids(parent)) == (["x", "y"], [CHILD])
 
 
-def test_a_child_shows_nothing_so_that_no_entry_matches(store: Store, parent: Table) -> None:
+def test_if_match_fails_for_a_new_child(store: Store, parent: Table) -> None:
     with store.refuses(ConflictError):
         start(parent, if_match=show(parent).head.last)
 
@@ -272,7 +272,7 @@ def test_an_id_of_somebody_else_is_403_and_a_deleted_one_404(store: Store, paren
         start(parent)
 
 
-def test_later_changes_of_members_carry_over_to_neither_side(store: Store, parent: Table) -> None:
+def test_later_changes_of_members_affect_only_one_of_the_two_trees(store: Store, parent: Table) -> None:
     start(parent)
     remove(parent, "bob")
     share(parent, "dan", MANAGER)
@@ -358,7 +358,7 @@ def test_children_started_and_deleted_between_pages_make_no_gap_and_no_duplicate
     assert (first, second, page(place)) == (made[:2], [made[3], made[4]], ([made[5]], None))
 
 
-def test_a_page_of_children_is_bounded_however_few_of_them_are_seen(store: Store, parent: Table) -> None:
+def test_a_page_of_children_reads_a_bounded_number_of_trees(store: Store, parent: Table) -> None:
     at = ids.milliseconds(show(parent).conversation.created_at)
     dead = [
         items.child_item(
@@ -382,7 +382,7 @@ def test_a_page_of_children_is_bounded_however_few_of_them_are_seen(store: Store
 
 
 def assert_nobody_sees_it(store: Store, table: Table) -> None:
-    """Hold that the child does not exist for anybody."""
+    """Assert that the child does not exist for anybody."""
     for by in (ANN, BOB, EVE):
         assert CHILD not in listed(table, by)
         assert kids(table, by=by) == []
@@ -399,7 +399,7 @@ def assert_nobody_sees_it(store: Store, table: Table) -> None:
 
 
 def assert_complete(store: Store, table: Table, expected: dict[str, str] | None = None) -> None:
-    """Hold that the child is there with all that it needs, and nothing is left of its making."""
+    """Assert that the child is complete, and that no unfinished work is left."""
     wanted = members(table)
     assert members(table, CHILD) == (expected or wanted)
     assert set(members(table, CHILD)) == set(wanted)
@@ -414,7 +414,7 @@ def assert_complete(store: Store, table: Table, expected: dict[str, str] | None 
 @pytest.mark.failure("too-many-for-one-transaction")
 @pytest.mark.parametrize(("count", "writes"), [(45, 1), (46, 3), (60, 4), (300, 9)])
 def test_a_child_of_many_members_has_them_all(store: Store, parent: Table, count: int, writes: int) -> None:
-    """The members do not fit into one transaction. They are copied first; the child is made visible last."""
+    """The members do not fit into one transaction. The last transaction makes the child visible."""
     plant_members(store, count)
     wire = Wire.of(parent)
     start(parent, by=BOB)
@@ -428,7 +428,7 @@ def test_a_child_of_many_members_has_them_all(store: Store, parent: Table, count
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("has_key", [True, False], ids=["with a key", "without"])
 @pytest.mark.parametrize("count", [3, 60])
-def test_a_child_whose_making_was_killed_is_seen_by_nobody_and_completed_by_the_same_request(
+def test_a_killed_creation_of_a_child_is_invisible_and_completed_by_the_same_request(
     store: Store, parent: Table, before: bool, has_key: bool, count: int
 ) -> None:
     """The last write makes the child visible."""
@@ -458,7 +458,7 @@ def test_a_child_whose_making_was_killed_is_seen_by_nobody_and_completed_by_the_
 
 
 def leave_half_way(store: Store, nth: int = 4, *, by: Caller = BOB, of: str = ROOT) -> None:
-    """Let a process die in the middle of making the child of 60 members."""
+    """Kill a process in the middle of making a child with 60 members."""
     process = store.process()
     dies(process, nth, before=False)
     with pytest.raises(Killed):
@@ -466,7 +466,7 @@ def leave_half_way(store: Store, nth: int = 4, *, by: Caller = BOB, of: str = RO
     assert items.group(store.item(keys.group(CHILD))).state is State.CREATING
 
 
-def test_an_abandoned_making_is_taken_over_with_the_members_of_now(store: Store, parent: Table) -> None:
+def test_an_abandoned_creation_is_taken_over_with_the_present_members(store: Store, parent: Table) -> None:
     plant_members(store, 60)
     leave_half_way(store)
     for at in (0, 7, 30, 57 - 1):
@@ -487,7 +487,7 @@ def test_an_abandoned_making_is_taken_over_with_the_members_of_now(store: Store,
             show(parent, CHILD, by=gone)
 
 
-def test_an_abandoned_making_is_taken_over_by_a_child_of_another_parent(store: Store, parent: Table) -> None:
+def test_an_abandoned_creation_is_taken_over_for_another_parent(store: Store, parent: Table) -> None:
     plant_members(store, 60)
     leave_half_way(store)
     say(parent, OTHER, "a", by=Caller("nobody"))
@@ -503,7 +503,7 @@ def test_an_abandoned_making_is_taken_over_by_a_child_of_another_parent(store: S
 
 @pytest.mark.parametrize("nth", range(1, 9))
 @pytest.mark.parametrize("is_same", [True, False], ids=["one key", "no key"])
-def test_two_makings_of_one_child_at_once_both_end_well(
+def test_two_concurrent_creations_of_one_child_both_succeed(
     store: Store, parent: Table, nth: int, is_same: bool
 ) -> None:
     plant_members(store, 60)
@@ -524,10 +524,10 @@ def test_two_makings_of_one_child_at_once_both_end_well(
 
 
 @pytest.mark.parametrize("nth", range(1, 9))
-def test_a_making_that_was_taken_over_does_not_disturb_the_one_that_took_it(
+def test_a_creation_that_was_taken_over_does_not_disturb_the_new_one(
     store: Store, parent: Table, nth: int
 ) -> None:
-    """The rival is killed in the middle, so that each takes over from the other."""
+    """The rival is killed in the middle, so that each process takes over from the other."""
     plant_members(store, 60)
     process = store.process()
     killed = store.process()
@@ -566,7 +566,7 @@ def test_a_member_who_is_removed_meanwhile_is_not_in_the_child(
 
 
 @each_request
-def test_a_writer_who_is_none_any_more_starts_nothing(
+def test_a_caller_who_is_no_writer_any_more_cannot_start_a_child(
     store: Store, parent: Table, nth: int, count: int
 ) -> None:
     plant_members(store, count)
@@ -594,7 +594,7 @@ def assert_nobody_sees_it_or_anything(store: Store, table: Table) -> None:
 
 @pytest.mark.failure("write-during-deletion")
 @each_request
-def test_a_parent_that_is_deleted_meanwhile_has_no_child(
+def test_a_parent_that_is_deleted_meanwhile_gets_no_child(
     store: Store, parent: Table, nth: int, count: int
 ) -> None:
     plant_members(store, count)
@@ -616,7 +616,7 @@ def test_a_parent_that_is_deleted_meanwhile_has_no_child(
         assert told is None
 
 
-def test_members_who_never_stand_still_end_in_a_503_and_no_child(store: Store, parent: Table) -> None:
+def test_constantly_changing_members_cause_a_503_and_no_child(store: Store, parent: Table) -> None:
     process, other = store.process(), store.process()
     for nth in range(1, 10):
         Wire.of(process).just_before(
@@ -656,7 +656,7 @@ def test_a_child_started_with_a_key_is_started_once(store: Store, parent: Table,
 
 @pytest.mark.parametrize("has_key", [True, False])
 @each_request
-def test_a_child_whose_answers_are_lost_is_made_once(
+def test_a_child_is_made_once_although_answers_are_lost(
     store: Store, parent: Table, nth: int, count: int, has_key: bool
 ) -> None:
     plant_members(store, count)
@@ -668,7 +668,7 @@ def test_a_child_whose_answers_are_lost_is_made_once(
     assert_complete(store, parent)
 
 
-# What it costs
+# Costs
 
 COSTS: dict[str, tuple[Callable[[Table], object], bool, int, int]] = {
     "start, cold": (lambda t: start(t, by=BOB), False, 3, 3),
@@ -681,7 +681,7 @@ COSTS: dict[str, tuple[Callable[[Table], object], bool, int, int]] = {
 
 
 @pytest.mark.parametrize("name", COSTS)
-def test_a_child_costs_as_many_requests(store: Store, parent: Table, name: str) -> None:
+def test_the_number_of_requests_for_a_child(store: Store, parent: Table, name: str) -> None:
     act, knows, requests, rounds = COSTS[name]
     for at in range(15):
         start(parent, child_key=conversation(200 + at))
@@ -699,7 +699,9 @@ def test_a_child_costs_as_many_requests(store: Store, parent: Table, name: str) 
     assert (len(wire.requests), wire.rounds) == (requests, rounds), wire.operations
 
 
-def test_a_childs_making_touches_of_its_parent_the_row_and_the_count(store: Store, parent: Table) -> None:
+def test_the_creation_of_a_child_changes_only_a_row_and_a_count_of_its_parent(
+    store: Store, parent: Table
+) -> None:
     before = store.contents()
     start(parent)
     after = store.contents()

@@ -69,7 +69,7 @@ def sync(
 
 
 def known(table: Table, conversation_id: str = ROOT, *, by: Caller = PLANNER, **what: Any) -> list[Any]:
-    """Return the client's latest context: its elements."""
+    """Return the elements of the client's latest context."""
     found = page(table, conversation_id, by=by, channel=C, **what).entries
     return [element for entry in found for element in json.loads(entry.content)]
 
@@ -111,7 +111,7 @@ def test_epoch_one_of_a_fork_continues_the_one_inherited_up_to_the_fork_point(
     assert known(table, FORK) == ["B", "I"]
 
 
-def test_a_higher_epoch_in_a_fork_drops_all_that_it_inherits_and_nothing_of_others(table: Table) -> None:
+def test_a_higher_epoch_in_a_fork_drops_inherited_context_only_in_the_fork(table: Table) -> None:
     made = lettered(table)
     fork(table, anchor=made["C"])
     fork(table, ROOT, TWIG, made["C"])
@@ -163,7 +163,7 @@ def test_two_clients_have_epochs_of_their_own(table: Table) -> None:
     assert known(table, FORK, by=CODER) == ["c2"]
 
 
-# The same, by the definition
+# Comparison with a plain definition
 
 Step = tuple[str, int, int, int]
 
@@ -171,7 +171,7 @@ Step = tuple[str, int, int, int]
 def by_definition(
     parents: dict[int, tuple[int, int] | None], log: list[tuple[int, Caller | None, int, str]], of: int
 ) -> list[tuple[Caller | None, int, str]]:
-    """Return what a conversation shows: its parent's entries up to the fork, then its own."""
+    """Return what a conversation shows: its source's entries up to the fork, then its own."""
     parent = parents[of]
     own = [(by, epoch, text) for at, by, epoch, text in log if at == of]
     if parent is None:
@@ -181,7 +181,7 @@ def by_definition(
 
 
 def latest_by_definition(view: list[tuple[Caller | None, int, str]], client: Caller) -> list[str]:
-    """Keep those of the highest epoch seen; a higher one drops all before it."""
+    """Return the texts of the client's highest epoch. A higher epoch drops all before it."""
     kept: list[str] = []
     highest = 0
     for by, epoch, text in view:
@@ -276,7 +276,7 @@ def _compare(store: Store, steps: list[Step], cold: bool) -> None:
 
 
 def forget(table: Table, numbers: Iterable[int]) -> None:
-    """Make the process one that knows nothing of the conversations."""
+    """Remove the conversations from the process's cache."""
     for number in numbers:
         table.cache.forget(conversation(100 + number))
 
@@ -292,7 +292,7 @@ def walked(table: Table, conversation_id: str, client: Caller) -> list[str]:
         one = page(table, conversation_id, by=client, channel=C, before=one.before, limit=2)
 
 
-# What a sync writes
+# The effects of a sync
 
 
 def test_a_sync_writes_the_rest_nothing_or_a_new_epoch(store: Store, table: Table) -> None:
@@ -326,7 +326,7 @@ def test_a_sync_moves_head_and_metrics_as_an_append_does(table: Table) -> None:
     assert show(table).conversation.title == "first text"
 
 
-def test_what_is_written_comes_back_as_it_was_spelled(table: Table) -> None:
+def test_synced_content_keeps_its_spelling(table: Table) -> None:
     create(table)
     sync(table, text=JsonText('[ 1.0 , {"b":1e0, "a": 0.10} ]', read_value('[1.0,{"b":1e0,"a":0.10}]')))
     more = ' [1, {"a":1e-1,"b":1 } ,  -0.0 , "\\u00e9" ]'
@@ -338,7 +338,7 @@ def test_what_is_written_comes_back_as_it_was_spelled(table: Table) -> None:
     assert done.entry.content == '[-0.0,"\\u00e9"]'
 
 
-def test_a_context_from_elsewhere_with_fractions_is_the_same_when_it_comes_again(table: Table) -> None:
+def test_a_repeated_sync_of_python_values_with_fractions_is_a_no_op(table: Table) -> None:
     sync(table, 0.1, {"a": 1e300})
 
     assert sync(table, 0.1, {"a": 1e300}).no_op
@@ -356,7 +356,7 @@ def test_a_sync_extends_what_was_appended_in_parts(table: Table) -> None:
     assert known(table) == ["a", "b", "e"]
 
 
-def test_a_sync_in_a_fork_extends_what_is_inherited_and_writes_only_the_rest(table: Table) -> None:
+def test_a_sync_in_a_fork_writes_only_what_it_does_not_inherit(table: Table) -> None:
     create(table)
     sync(table, "a", "b")
     [anchor] = say(table, ROOT, "x")
@@ -387,7 +387,7 @@ def test_a_thousand_elements_are_synced(table: Table) -> None:
     assert sync(table, *many).no_op
 
 
-def test_each_client_syncs_a_context_of_its_own_with_a_plain_users_conversation(table: Table) -> None:
+def test_each_client_syncs_its_own_context_in_a_conversation_of_a_plain_user(table: Table) -> None:
     create(table)
 
     assert told(sync(table, "p")) == (1, '["p"]')
@@ -397,7 +397,7 @@ def test_each_client_syncs_a_context_of_its_own_with_a_plain_users_conversation(
 
 
 @pytest.mark.parametrize("client", ["a", "a#", "ab", "A", "a/b"])
-def test_clients_whose_names_begin_alike_do_not_meet(table: Table, client: str) -> None:
+def test_clients_whose_names_begin_alike_have_separate_contexts(table: Table, client: str) -> None:
     create(table)
     for name in ("a", "a#", "ab", "A", "a/b"):
         sync(table, name, by=Caller("ann", name))
@@ -429,7 +429,7 @@ def test_a_sync_to_an_unknown_id_creates_the_conversation(store: Store, table: T
     assert len([key for key in store.contents() if key.sort.startswith("CTX#")]) == 1
 
 
-def test_nothing_known_and_nothing_sent_creates_nothing(store: Store, table: Table) -> None:
+def test_an_empty_sync_to_an_unknown_id_creates_nothing(store: Store, table: Table) -> None:
     with store.unchanged():
         done = sync(table)
     assert (done.epoch, done.entry, done.no_op, done.epoch_incremented) == (None, None, True, False)
@@ -442,7 +442,7 @@ def test_nothing_known_and_nothing_sent_creates_nothing(store: Store, table: Tab
         sync(table, to=OTHER, by=ANN)
 
 
-def test_of_two_first_syncs_one_creates_and_the_other_is_decided_again(store: Store, table: Table) -> None:
+def test_of_two_first_syncs_one_creates_and_the_other_decides_again(store: Store, table: Table) -> None:
     Wire.of(table).just_before(WRITE, lambda: sync(store.process(), "a"))
 
     done = sync(table, "a", "b")
@@ -486,12 +486,12 @@ def test_a_sync_whose_conversation_is_deleted_meanwhile_is_404(store: Store, tab
     assert store.contents().keys() == {keys.pointer(ROOT)}
 
 
-# Who may sync
+# Access to a sync
 
 
 @pytest.mark.parametrize("content", [["a"], ["a", "b"], []], ids=["the same", "more", "nothing"])
 @pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
-def test_who_has_no_context_here_may_not_sync_whatever_they_send(
+def test_a_caller_without_context_in_the_conversation_may_not_sync(
     store: Store, table: Table, content: list[str], knows: bool
 ) -> None:
     create(table, by=PLANNER)
@@ -505,7 +505,7 @@ def test_who_has_no_context_here_may_not_sync_whatever_they_send(
 
 
 @pytest.mark.parametrize("level", [AccessLevel.READER, None], ids=["downgraded", "removed"])
-def test_a_writer_who_is_none_any_more_before_the_write_is_403(
+def test_a_writer_who_loses_the_level_before_the_write_is_403(
     store: Store, table: Table, level: AccessLevel | None
 ) -> None:
     create(table)
@@ -564,9 +564,7 @@ def test_a_large_sync_is_replayed_and_remembered_in_a_small_record(store: Store,
     assert sum(len(str(value)) for value in store.item(key.key).values()) < 1_000
 
 
-def test_of_two_syncs_with_one_key_at_the_same_time_one_is_done_and_both_get_its_answer(
-    store: Store, table: Table
-) -> None:
+def test_two_concurrent_syncs_with_one_key_have_one_effect_and_one_answer(store: Store, table: Table) -> None:
     sync(table, "a")
     rivals: list[Synced] = []
     key = idempotency_key(by=PLANNER)
@@ -579,7 +577,7 @@ def test_of_two_syncs_with_one_key_at_the_same_time_one_is_done_and_both_get_its
 
 
 @pytest.mark.failure("own-first-attempt")
-def test_a_sync_knows_its_own_first_attempt_again(store: Store, table: Table) -> None:
+def test_a_sync_recognizes_its_own_first_attempt(store: Store, table: Table) -> None:
     sync(table, "a")
     wire = Wire.of(table)
 
@@ -596,7 +594,7 @@ def test_a_sync_knows_its_own_first_attempt_again(store: Store, table: Table) ->
     assert told(sync(table, "a", "b", "c")) == (1, '["c"]')
 
 
-def test_a_replay_of_a_sync_of_nothing_to_nothing_changes_nothing_later(store: Store, table: Table) -> None:
+def test_a_replay_of_an_empty_sync_changes_nothing_later(store: Store, table: Table) -> None:
     key = idempotency_key(by=PLANNER)
     first = sync(table, idempotency_key=key)
     sync(table, "a")
@@ -605,7 +603,7 @@ def test_a_replay_of_a_sync_of_nothing_to_nothing_changes_nothing_later(store: S
         assert sync(table, idempotency_key=key) == first
 
 
-def test_a_replay_of_a_sync_of_nothing_shows_nobody_who_has_made_the_conversation(
+def test_a_replay_of_an_empty_sync_shows_nothing_of_a_conversation_made_later(
     store: Store, table: Table
 ) -> None:
     key = idempotency_key(by=PLANNER)
@@ -633,7 +631,7 @@ RIVALS: dict[str, tuple[Callable[[Table], object], tuple[int | None, str | None]
 
 
 def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
-    """Run `act` right before the nth request; return a list that shows when it has run."""
+    """Run `act` right before the nth request. The returned list is filled when it runs."""
     ran: list[int] = []
 
     def run(request: Request) -> None:
@@ -648,7 +646,7 @@ def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
 @pytest.mark.parametrize("name", RIVALS)
 @pytest.mark.parametrize("nth", [1, 2, 3])
 @pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
-def test_a_sync_that_races_is_decided_on_what_the_winner_left(
+def test_a_sync_that_loses_a_race_decides_again_on_the_result_of_the_winner(
     store: Store, table: Table, name: str, nth: int, knows: bool
 ) -> None:
     create(table)
@@ -668,7 +666,7 @@ def test_a_sync_that_races_is_decided_on_what_the_winner_left(
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3, 4])
-def test_a_sync_in_a_fork_that_races_for_its_first_context_is_decided_again(
+def test_a_sync_that_loses_the_race_for_the_first_context_of_a_fork_decides_again(
     store: Store, table: Table, nth: int
 ) -> None:
     create(table)
@@ -685,9 +683,7 @@ def test_a_sync_in_a_fork_that_races_for_its_first_context_is_decided_again(
 
 
 @pytest.mark.failure("two-creators")
-def test_of_many_syncs_at_once_the_one_that_keeps_losing_is_decided_each_time_anew(
-    store: Store, table: Table
-) -> None:
+def test_a_sync_that_loses_many_races_decides_again_each_time(store: Store, table: Table) -> None:
     create(table)
     sync(table, "a")
     wire = Wire.of(table)
@@ -700,7 +696,7 @@ def test_of_many_syncs_at_once_the_one_that_keeps_losing_is_decided_each_time_an
     assert known(table) == ["mine"]
 
 
-def test_an_append_whose_epoch_a_sync_has_just_ended_joins_the_new_one(store: Store, table: Table) -> None:
+def test_an_append_joins_the_epoch_that_a_concurrent_sync_has_begun(store: Store, table: Table) -> None:
     create(table)
     sync(table, "a")
     note(table, ROOT, "b", by=PLANNER)
@@ -713,11 +709,11 @@ def test_an_append_whose_epoch_a_sync_has_just_ended_joins_the_new_one(store: St
         note(table, ROOT, "d", 1, by=PLANNER)
 
 
-# What a read of the latest epoch sees
+# Reads of the latest epoch
 
 
 def torn(table: Table, store: Store, key: keys.Key, write: Callable[[], object]) -> None:
-    """Let the next look-up see `key` as `write` leaves it, and everything else as it was before."""
+    """Let the next look-up see the item of `key` after `write`, and all other items before it."""
     done: list[int] = []
 
     def tear(request: Request, answer: dict[str, Any]) -> None:
@@ -734,7 +730,7 @@ def torn(table: Table, store: Store, key: keys.Key, write: Callable[[], object])
 
 @pytest.mark.parametrize("newer", [keys.head(ROOT, ROOT), keys.context(ROOT, ROOT, "planner")])
 @pytest.mark.parametrize("text", [["a", "b"], ["x", "y"]], ids=["same epoch", "next epoch"])
-def test_a_look_up_between_two_states_shows_one_of_them(
+def test_a_look_up_that_mixes_two_states_shows_one_of_them(
     store: Store, table: Table, newer: keys.Key, text: list[str]
 ) -> None:
     create(table)
@@ -745,7 +741,9 @@ def test_a_look_up_between_two_states_shows_one_of_them(
     assert known(table) == text
 
 
-def test_a_sync_on_a_look_up_between_two_states_is_decided_on_the_later(store: Store, table: Table) -> None:
+def test_a_sync_whose_look_up_mixes_two_states_is_decided_on_the_later_one(
+    store: Store, table: Table
+) -> None:
     create(table)
     sync(table, "a")
     for at, newer in enumerate((keys.head(ROOT, ROOT), keys.context(ROOT, ROOT, "planner"))):
@@ -758,7 +756,7 @@ def test_a_sync_on_a_look_up_between_two_states_is_decided_on_the_later(store: S
 
 @pytest.fixture
 def long_history(store: Store, table: Table) -> Table:
-    """Three epochs of 300 entries, each behind as many history entries, and then one of three."""
+    """Three epochs of 300 entries, each after 300 history entries, and then one of three."""
     create(table)
     for epoch in range(1, 4):
         for _ in range(6):
@@ -770,13 +768,13 @@ def long_history(store: Store, table: Table) -> Table:
 
 
 def read_items(wire: Wire) -> list[int]:
-    """Note how many items each query answers."""
+    """Return a list that collects how many items each Query returns."""
     counts: list[int] = []
     wire.after(lambda r, a: counts.append(len(a["Items"])) if r.operation == "Query" else None)
     return counts
 
 
-def test_reading_and_syncing_the_latest_epoch_cost_that_epoch_and_not_the_history(
+def test_the_cost_of_the_latest_epoch_does_not_depend_on_the_history(
     store: Store, long_history: Table
 ) -> None:
     fork(long_history)
@@ -811,7 +809,7 @@ def test_pages_of_the_latest_epoch_in_both_directions_make_the_whole(long_histor
     assert walked(long_history, ROOT, PLANNER) == ["new", "er", "est"]
 
 
-def test_the_view_up_to_an_entry_has_the_latest_epoch_of_then(table: Table) -> None:
+def test_a_view_up_to_an_entry_has_the_latest_epoch_before_that_entry(table: Table) -> None:
     create(table)
     steps = [("a", 1), ("b", 1), ("c", 2), (None, 0), ("d", 2), ("e", 5)]
     made = [
@@ -830,14 +828,14 @@ def test_the_view_up_to_an_entry_has_the_latest_epoch_of_then(table: Table) -> N
     assert read(table, FORK, by=PLANNER, channel=Channel.CONTEXT) == ["f"]
 
 
-# Beside others
+# Context of several clients
 
 
 FOREIGN = 3_000
 
 
 def plant_foreign_context(store: Store, table: Table, count: int) -> None:
-    """Put so many context entries of the coder's into the root, between two messages."""
+    """Put `count` context entries of the coder into the root, between two messages."""
     say(table, ROOT, "before")
     entry_id = note(table, ROOT, "foreign", by=CODER)
     planted = []
@@ -851,7 +849,7 @@ def plant_foreign_context(store: Store, table: Table, count: int) -> None:
 
 
 def reads_of(store: Store, act: Callable[[Table], object]) -> tuple[list[str], int]:
-    """Return the requests of a process that knows nothing yet, and how many items they read or ask for."""
+    """Return the requests of a new process, and how many items they read or ask for."""
     process = store.process()
     wire = Wire.of(process)
     found = read_items(wire)
@@ -876,8 +874,8 @@ AS_A_STRANGER: dict[str, Callable[[Table], object]] = {
 }
 
 
-def test_the_context_of_others_costs_a_client_without_any_nothing(moto: None) -> None:
-    """Reading the index for a client passes what others wrote, so nothing is read without a CTX."""
+def test_a_client_without_context_does_not_pay_for_the_context_of_others(moto: None) -> None:
+    """A range of the index has the context of all clients, so nothing is read without a CTX."""
 
     def costs(count: int) -> dict[str, tuple[list[str], int]]:
         with fresh_store("forklore") as store:
@@ -891,7 +889,7 @@ def test_the_context_of_others_costs_a_client_without_any_nothing(moto: None) ->
     assert {what: cost for what, cost in beside_two.items() if len(cost[0]) > 5 or cost[1] > 20} == {}
 
 
-def test_what_a_client_inherits_from_far_is_found_behind_conversations_where_it_has_nothing(
+def test_inherited_context_is_found_across_conversations_without_any(
     table: Table,
 ) -> None:
     note(table, ROOT, "a", by=PLANNER)
@@ -908,8 +906,8 @@ def test_what_a_client_inherits_from_far_is_found_behind_conversations_where_it_
     assert known(table, last) == ["b", "c"]
 
 
-def test_a_sync_keeps_no_more_in_memory_than_an_entry_and_what_was_sent(table: Table) -> None:
-    """20 entries of empty arrays, which compress to nothing, are 70 MB of lists when they are read."""
+def test_a_sync_holds_only_one_entry_and_the_sent_content_in_memory(table: Table) -> None:
+    """20 entries of empty arrays compress to almost nothing, but are 70 MB of lists when read."""
     for _ in range(20):
         note_lists = text_of([[[]] * 50_000])
         append(table, ROOT, Draft(C, "x", note_lists, epoch=1), by=PLANNER)

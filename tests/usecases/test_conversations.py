@@ -50,7 +50,7 @@ def change(
     tags: dict[str, str] | None = None,
     metadata: str | None = None,
 ) -> ConversationDetails:
-    """Change a conversation. title: left out, it stays."""
+    """Change a conversation. title: if it is left out, it stays."""
     is_given = title is None or isinstance(title, str)
     asked = Change(is_given, title if isinstance(title, str) else None, tags, metadata)
     return update_conversation(table, caller=by, conversation_id=conversation_id, change=asked)
@@ -59,7 +59,7 @@ def change(
 # Create
 
 
-def test_a_new_conversation_is_what_was_asked_for(table: Table) -> None:
+def test_a_new_conversation_has_the_requested_fields(table: Table) -> None:
     made = create(
         table,
         title="t",
@@ -97,7 +97,7 @@ def test_a_new_conversation_starts_empty(table: Table) -> None:
     assert read(table) == []
 
 
-def test_without_an_id_one_is_made(table: Table) -> None:
+def test_an_id_is_made_if_none_is_given(table: Table) -> None:
     first, second = (create(table, None).conversation.conversation_id for _ in range(2))
 
     assert ids.is_uuid(first)
@@ -106,7 +106,9 @@ def test_without_an_id_one_is_made(table: Table) -> None:
 
 
 @pytest.mark.parametrize("user_id", HOSTILE, ids=ascii)
-def test_any_user_may_create_and_nobody_else_gets_in(store: Store, table: Table, user_id: str) -> None:
+def test_any_user_may_create_a_conversation_that_nobody_else_sees(
+    store: Store, table: Table, user_id: str
+) -> None:
     caller = Caller(user_id)
     create(table, by=caller)
     append(table, ROOT, "a", by=caller)
@@ -119,7 +121,9 @@ def test_any_user_may_create_and_nobody_else_gets_in(store: Store, table: Table,
 
 
 @pytest.mark.parametrize("by", [ANN, EVE], ids=["one's own", "another's"])
-def test_an_id_in_use_is_409_without_a_word_of_what_it_holds(store: Store, table: Table, by: Caller) -> None:
+def test_an_id_in_use_is_409_without_details_of_the_conversation(
+    store: Store, table: Table, by: Caller
+) -> None:
     create(table, title="secret")
     say(table, ROOT, "secret")
     fork(table)
@@ -133,7 +137,7 @@ def test_an_id_in_use_is_409_without_a_word_of_what_it_holds(store: Store, table
 
 
 @pytest.mark.failure("reused-id")
-def test_an_id_deleted_lately_is_409(store: Store, table: Table) -> None:
+def test_an_id_that_was_deleted_recently_is_409(store: Store, table: Table) -> None:
     create(table)
     fork(table)
     store.remove_tree(ROOT)
@@ -162,10 +166,10 @@ def test_an_id_is_free_again_once_its_time_is_over(store: Store, table: Table) -
     [lambda t: create(t, title="rival", by=EVE), lambda t: append(t, ROOT, "rival", by=EVE)],
     ids=["creates", "appends"],
 )
-def test_of_two_who_create_one_conversation_the_second_is_409_and_changes_nothing(
+def test_of_two_creations_of_one_conversation_the_second_is_409_and_changes_nothing(
     store: Store, table: Table, rival: Callable[[Table], object]
 ) -> None:
-    """The answer contains nothing of the conversation that exists."""
+    """The answer contains nothing of the existing conversation."""
     expected: dict[Key, Item] = {}
 
     def take() -> None:
@@ -181,7 +185,7 @@ def test_of_two_who_create_one_conversation_the_second_is_409_and_changes_nothin
 
 
 @pytest.mark.failure("own-first-attempt")
-def test_a_creation_knows_its_own_first_attempt_again(store: Store, table: Table) -> None:
+def test_a_creation_recognizes_its_own_first_attempt(store: Store, table: Table) -> None:
     wire = Wire.of(table)
 
     def lose(request: Request, answer: dict[str, Any]) -> None:
@@ -241,7 +245,7 @@ def test_a_conversation_is_404_when_unknown_and_403_for_strangers(store: Store, 
         show(table, OTHER, by=EVE)
 
 
-def test_a_removed_member_sees_nothing_in_a_process_that_showed_them_all(store: Store, table: Table) -> None:
+def test_a_removed_member_sees_nothing_also_with_a_warm_cache(store: Store, table: Table) -> None:
     create(table)
     store.add_member(ROOT, "bob")
     show(table, by=BOB)
@@ -255,7 +259,7 @@ def test_a_removed_member_sees_nothing_in_a_process_that_showed_them_all(store: 
 # Change
 
 
-def test_each_part_that_is_named_is_replaced_and_the_others_stay(table: Table) -> None:
+def test_only_the_named_fields_are_replaced(table: Table) -> None:
     create(table, title="t", tags={"a": "1", "b": "2"}, metadata='{"m": 1}')
 
     assert change(table, title="new") == show(table)
@@ -267,7 +271,7 @@ def test_each_part_that_is_named_is_replaced_and_the_others_stay(table: Table) -
     assert (now.title, now.tags, now.metadata) == ("new", {"c": "3"}, '{"n": 1.0}')
 
 
-def test_parts_can_be_cleared(store: Store, table: Table) -> None:
+def test_fields_can_be_cleared(store: Store, table: Table) -> None:
     create(table, title="t", tags={"a": "1"}, metadata='{"m": 1}')
 
     shown = change(table, title=None, tags={}, metadata="{}")
@@ -278,7 +282,7 @@ def test_parts_can_be_cleared(store: Store, table: Table) -> None:
     assert not shown.head.untitled
 
 
-def test_a_change_moves_updated_at_and_nothing_else_of_the_head(store: Store, table: Table) -> None:
+def test_a_change_moves_only_updated_at_in_head(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     fork(table)
     before, contents = show(table), store.contents()
@@ -294,7 +298,7 @@ def test_a_change_moves_updated_at_and_nothing_else_of_the_head(store: Store, ta
     }
 
 
-def test_a_change_of_nothing_moves_updated_at(table: Table) -> None:
+def test_an_empty_change_moves_updated_at(table: Table) -> None:
     before = create(table)
 
     after = change(table)
@@ -368,7 +372,7 @@ def test_a_membership_taken_away_before_the_write_is_403(
     assert store.contents() == expected
 
 
-def test_a_tree_removed_before_the_write_is_404_and_nothing_comes_back(store: Store, table: Table) -> None:
+def test_a_tree_that_is_removed_before_the_write_is_404_and_stays_removed(store: Store, table: Table) -> None:
     create(table)
     Wire.of(table).just_before(WRITE, lambda: store.remove_tree(ROOT))
 
@@ -379,7 +383,7 @@ def test_a_tree_removed_before_the_write_is_404_and_nothing_comes_back(store: St
 
 
 @pytest.mark.parametrize("level", [AccessLevel.MANAGER, AccessLevel.READER, None])
-def test_an_owner_who_was_replaced_before_the_write_may_change_what_their_new_level_allows(
+def test_a_former_owner_may_make_the_changes_that_the_new_level_allows(
     store: Store, table: Table, level: AccessLevel | None
 ) -> None:
     create(table)
@@ -406,7 +410,7 @@ def test_an_owner_who_was_replaced_before_the_write_may_change_what_their_new_le
         assert store.contents() == expected
 
 
-def test_an_append_under_way_at_the_same_time_loses_nothing(store: Store, table: Table) -> None:
+def test_a_concurrent_append_and_change_both_hold(store: Store, table: Table) -> None:
     create(table)
     Wire.of(table).just_before(WRITE, lambda: say(store.process(), ROOT, "a"))
 
@@ -416,7 +420,7 @@ def test_an_append_under_way_at_the_same_time_loses_nothing(store: Store, table:
     assert (shown.conversation.tags, shown.conversation.title, shown.head.history) == ({"a": "b"}, "a", 1)
 
 
-def test_two_changes_of_different_parts_at_the_same_time_both_hold(store: Store, table: Table) -> None:
+def test_two_concurrent_changes_of_different_fields_both_hold(store: Store, table: Table) -> None:
     create(table, title="t")
     Wire.of(table).just_before(WRITE, lambda: change(store.process(), metadata='{"rival":1}'))
 
@@ -426,7 +430,7 @@ def test_two_changes_of_different_parts_at_the_same_time_both_hold(store: Store,
     assert show(table) == shown
 
 
-def test_a_change_that_keeps_losing_to_others_is_told_to_come_again(store: Store, table: Table) -> None:
+def test_a_change_that_keeps_losing_to_others_is_503(store: Store, table: Table) -> None:
     create(table, title="t")
     wire = Wire.of(table)
     times = iter(range(1, 1_000))

@@ -1,4 +1,4 @@
-"""Deletion as a whole: what remains of a tree, what is refused meanwhile, and that the rest is untouched."""
+"""Deletion as a whole: what remains of a tree, what is refused, and that other trees stay."""
 
 import copy
 import random
@@ -53,14 +53,14 @@ CHILD, SIBLING, GRANDCHILD, GREAT = (conversation(number) for number in range(11
 CHILDS_FORK = conversation(15)
 UNBORN = conversation(16)
 TREES = {ROOT, CHILD, SIBLING, GRANDCHILD, GREAT}
-"""The tree that is deleted, and those started from it."""
+"""The tree that is deleted, and all trees that were started from it."""
 DOOMED = {ROOT: ROOT, FORK: ROOT, TWIG: ROOT, CHILDS_FORK: CHILD} | {tree: tree for tree in TREES}
-"""Every conversation that goes with it, and its tree."""
+"""Every conversation that is deleted with it, and its tree."""
 ADMIN = Caller("root", bypasses_membership=True)
 
 
 class Killed(BaseException):
-    """The process is gone, in the middle of whatever it did."""
+    """The process is killed."""
 
 
 def job(kind: str, group_id: str, *, at: str = "2026-03-01T09:15:00.000Z") -> Item:
@@ -73,11 +73,11 @@ def start(table: Table, parent: str, child: str, *, by: Caller = ANN) -> None:
 
 
 def plant(store: Store) -> None:
-    """Fill the table: a tree with all that a tree can have, three levels of children, and other trees."""
+    """Fill the table: a tree with every kind of item, three levels of children, and other trees."""
     table = store.process()
     _, anchor = say(table, ROOT, "a", "b")
     append(table, ROOT, thought("c"), by=PLANNER)
-    append(table, ROOT, said(random.Random(1).randbytes(60_000).hex()))  # does not fit into its entry
+    append(table, ROOT, said(random.Random(1).randbytes(60_000).hex()))  # It does not fit into its ENTRY.
     fork(table, ROOT, FORK, anchor)
     fork(table, FORK, TWIG)
     append(table, TWIG, "d", idempotency_key=idempotency_key())
@@ -100,7 +100,7 @@ def plant(store: Store) -> None:
 
 @dataclass
 class World:
-    """The planted table. It can be set back to that."""
+    """The planted table. It can be restored."""
 
     store: Store
     before: dict[Key, Item] = field(init=False)
@@ -124,12 +124,12 @@ def planted(moto: None) -> Iterator[World]:
 
 @pytest.fixture
 def world(planted: World) -> World:
-    """The planted table, as if new."""
+    """The planted table, restored."""
     return planted.set_back()
 
 
 def belongs(key: Key, item: Item) -> bool:
-    """Tell whether an item is of the tree that is deleted, or of one started from it."""
+    """Tell whether an item belongs to the deleted tree or to a tree started from it."""
     return (
         key.partition in TREES
         or (key.partition.startswith("BLOB#") and key.partition.split("#")[1] in TREES)
@@ -141,13 +141,13 @@ def belongs(key: Key, item: Item) -> bool:
 
 
 def remains(before: dict[Key, Item]) -> dict[Key, Item]:
-    """Return what must be left in the end: what is not of the trees, and a `gone` pointer for each id."""
+    """Return what must remain: the items of other trees, and a retired pointer for each id."""
     left = {key: item for key, item in before.items() if not belongs(key, item)}
     return left | {keys.pointer(one): items.retired_item(one, ttl_s=0) for one in DOOMED}
 
 
 def left(store: Store) -> dict[Key, Item]:
-    """Return every item; the time until which an id rests must be 30 days from now, and is told as 0."""
+    """Return every item. A retired id must expire in 30 days; its `ttl` is returned as 0."""
     now_s, found = store.process().now_s(), store.contents()
     for item in found.values():
         if "retired" in item:
@@ -157,7 +157,7 @@ def left(store: Store) -> dict[Key, Item]:
 
 
 def drain(store: Store, mailbox: Mailbox) -> None:
-    """Deliver the messages to workers until none is left, as if the time to wait had passed."""
+    """Deliver messages to workers until none is left, as if the wait were over."""
     for _ in range(100):
         messages = mailbox.take()
         if not messages:
@@ -174,11 +174,11 @@ def delete(
     return delete_conversation(store.process(), queue, caller=by, conversation_id=conversation_id)
 
 
-# What remains
+# The end of a deletion
 
 
 @pytest.mark.parametrize("named", [ROOT, FORK, TWIG])
-def test_in_the_end_only_gone_pointers_remain_whichever_conversation_was_named(
+def test_only_retired_pointers_remain_for_any_named_conversation_of_the_tree(
     world: World, named: str
 ) -> None:
     mailbox = Mailbox()
@@ -190,10 +190,10 @@ def test_in_the_end_only_gone_pointers_remain_whichever_conversation_was_named(
 
 
 @pytest.mark.failure("unreliable-messages")
-def test_without_any_message_the_sweep_brings_it_to_the_same_end(world: World) -> None:
+def test_without_messages_the_sweep_completes_the_deletion(world: World) -> None:
     delete(world.store, mailbox=Mailbox(is_down=True))
 
-    for _ in range(4):  # level by level
+    for _ in range(4):  # One round for each level.
         mailbox = Mailbox()
         sweep(world.store.process(), mailbox.queue)
         for message in mailbox.take():
@@ -202,11 +202,11 @@ def test_without_any_message_the_sweep_brings_it_to_the_same_end(world: World) -
     assert left(world.store) == remains(world.before)
 
 
-def test_a_failed_queue_fails_no_request(world: World) -> None:
+def test_a_request_succeeds_although_the_queue_fails(world: World) -> None:
     assert delete(world.store, mailbox=Mailbox(is_down=True))
 
 
-def test_the_tree_and_its_children_are_announced_for_when_the_wait_is_over(world: World) -> None:
+def test_the_messages_for_the_tree_and_its_children_are_delayed_by_the_wait(world: World) -> None:
     mailbox = Mailbox()
     queue = mailbox.queue
 
@@ -231,11 +231,11 @@ def test_a_started_tree_is_deleted_alone_and_leaves_the_list_of_its_parents_chil
     assert left(world.store) == expected | gone | {keys.group(ROOT): counted}
 
 
-# What is refused
+# Refused requests
 
 
 def shut(store: Store, conversation_id: str, *, by: Caller = ANN) -> None:
-    """Hold that nobody gets anything of the conversation, nor into it, on any way."""
+    """Assert that nobody can read the conversation or write to it, by any request."""
 
     def remove(table: Table) -> bool:
         return delete_conversation(table, Mailbox().queue, caller=by, conversation_id=conversation_id)
@@ -257,7 +257,7 @@ def shut(store: Store, conversation_id: str, *, by: Caller = ANN) -> None:
             create(store.process(), conversation_id, by=EVE)
 
 
-def test_after_the_204_the_tree_and_its_direct_children_are_gone_for_everybody(world: World) -> None:
+def test_after_the_204_nobody_sees_the_tree_and_its_direct_children(world: World) -> None:
     delete(world.store)
 
     for conversation_id in (ROOT, FORK, TWIG, CHILD, CHILDS_FORK, SIBLING):
@@ -266,7 +266,7 @@ def test_after_the_204_the_tree_and_its_direct_children_are_gone_for_everybody(w
 
 
 def knows(store: Store, conversation_id: str, group_id: str, owner: str) -> Table:
-    """Return a process that knows the conversation, and appends to it by its HEAD alone."""
+    """Return a process with the conversation in its cache. It appends with HEAD alone."""
     table = store.process()
     tip = items.head(store.item(keys.head(group_id, conversation_id))).tip
     table.cache.put(conversation_id, CachedConversation(group_id, None, owner, tip, titled=True))
@@ -274,7 +274,7 @@ def knows(store: Store, conversation_id: str, group_id: str, owner: str) -> Tabl
 
 
 @pytest.mark.parametrize("conversation_id", [ROOT, FORK, TWIG, CHILD, CHILDS_FORK, SIBLING])
-def test_after_the_204_no_process_appends_by_what_it_knows(world: World, conversation_id: str) -> None:
+def test_after_the_204_no_process_appends_with_its_cache(world: World, conversation_id: str) -> None:
     group_id = DOOMED[conversation_id]
     owner = items.group(world.store.item(keys.group(group_id))).owner
     before = knows(world.store, conversation_id, group_id, owner)
@@ -300,7 +300,7 @@ def test_a_worker_closes_the_grandchildren_and_announces_them_at_once(world: Wor
 
 
 @pytest.mark.failure("reused-id")
-def test_the_ids_rest_for_30_days_and_are_free_after_that(world: World) -> None:
+def test_the_ids_are_retired_for_30_days_and_then_free(world: World) -> None:
     mailbox = Mailbox()
     delete(world.store, mailbox=mailbox)
     drain(world.store, mailbox)
@@ -323,7 +323,7 @@ def test_the_ids_rest_for_30_days_and_are_free_after_that(world: World) -> None:
         (BOB, ROOT, ForbiddenError),
         (BOB, TWIG, ForbiddenError),
         (Caller("stranger"), ROOT, ForbiddenError),
-        (ANN, CHILD, ForbiddenError),  # it was bob's by then
+        (ANN, CHILD, ForbiddenError),  # Bob owns it.
         (ANN, conversation(99), NotFoundError),
         (ADMIN, conversation(99), NotFoundError),
     ],
@@ -342,7 +342,7 @@ def test_a_manager_does_not_delete(world: World) -> None:
         delete(world.store, by=BOB)
 
 
-def test_one_who_sees_all_deletes_whatever_tree(world: World) -> None:
+def test_an_administrator_deletes_any_tree(world: World) -> None:
     mailbox = Mailbox()
     assert delete(world.store, by=ADMIN, mailbox=mailbox)
     drain(world.store, mailbox)
@@ -359,7 +359,7 @@ def test_a_second_delete_is_404(world: World) -> None:
             delete(world.store, by=by)
 
 
-def test_the_tombstone_is_set_only_while_the_caller_is_the_owner(world: World) -> None:
+def test_the_tree_is_marked_deleted_only_if_the_caller_is_still_the_owner(world: World) -> None:
     table = world.store.process()
     offer = world.before[keys.transfer_of_group(ROOT)]["id"]["S"]
     eve = Caller("eve")
@@ -374,7 +374,7 @@ def test_the_tombstone_is_set_only_while_the_caller_is_the_owner(world: World) -
     assert show(world.store.process()).owner == "eve"
 
 
-def test_a_deleted_tree_leaves_the_list_of_all_trees_with_its_tombstone(world: World) -> None:
+def test_a_tree_that_is_marked_deleted_leaves_the_list_of_all_trees(world: World) -> None:
     delete(world.store)
 
     for group_id in (ROOT, CHILD, SIBLING):
@@ -382,7 +382,7 @@ def test_a_deleted_tree_leaves_the_list_of_all_trees_with_its_tombstone(world: W
         assert items.group(world.store.item(keys.group(group_id))).state is State.DELETING
 
 
-def test_what_is_appended_between_tombstone_and_closing_goes_with_the_tree(world: World) -> None:
+def test_an_entry_appended_before_the_closing_is_deleted_with_the_tree(world: World) -> None:
     table, mailbox = world.store.process(), Mailbox()
     warm = knows(world.store, ROOT, ROOT, "ann")
     Wire.of(table).just_before(
@@ -413,8 +413,8 @@ def plant_forks(store: Store, count: int) -> None:
 
 
 @pytest.mark.failure("too-many-for-one-transaction", "no-time-left")
-def test_a_tree_too_wide_for_the_request_is_202_and_goes_on_behind_it(world: World) -> None:
-    """No transaction covers all conversations."""
+def test_a_tree_too_wide_for_the_request_is_202_and_a_worker_continues(world: World) -> None:
+    """No transaction contains all conversations."""
     plant_forks(world.store, 90)
     table, mailbox = world.store.process(), Mailbox()
     wire = Wire.of(table)
@@ -432,7 +432,7 @@ def test_a_tree_too_wide_for_the_request_is_202_and_goes_on_behind_it(world: Wor
 
 
 def end_time_after(wire: Wire, requests: int) -> None:
-    """Let a process have no time left after so many requests."""
+    """Let a process have no time left after this many requests."""
 
     def refuse(request: Request) -> None:
         if request.number > requests:
@@ -442,8 +442,8 @@ def end_time_after(wire: Wire, requests: int) -> None:
 
 
 @pytest.mark.failure("too-many-for-one-transaction")
-def test_deleting_a_tree_again_goes_on_until_every_head_is_closed(world: World) -> None:
-    """A large deletion goes on where it stopped."""
+def test_a_repeated_delete_continues_until_every_head_is_closed(world: World) -> None:
+    """A large deletion continues where it stopped."""
     plant_forks(world.store, 90)
     answers = []
     for requests in range(3, 12):
@@ -459,7 +459,7 @@ def test_deleting_a_tree_again_goes_on_until_every_head_is_closed(world: World) 
 
 
 @pytest.mark.parametrize("by", [BOB, EVE, Caller("stranger")])
-def test_only_the_owner_goes_on_closing(world: World, by: Caller) -> None:
+def test_only_the_owner_can_continue_the_closing(world: World, by: Caller) -> None:
     table = world.store.process()
     end_time_after(Wire.of(table), 2)
     assert not delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=ROOT)
@@ -470,10 +470,8 @@ def test_only_the_owner_goes_on_closing(world: World, by: Caller) -> None:
 
 
 @pytest.mark.parametrize(("forks", "children", "rounds"), [(0, 0, 4), (15, 0, 4), (60, 0, 5), (2, 8, 9)])
-def test_how_many_requests_follow_one_another_until_the_204(
-    store: Store, forks: int, children: int, rounds: int
-) -> None:
-    """At most 5 without children. They are found, buried, read, closed, forgotten."""
+def test_the_number_of_rounds_until_the_204(store: Store, forks: int, children: int, rounds: int) -> None:
+    """At most 5 without children. Children are found, marked deleted, read and closed."""
     process = store.process()
     say(process, ROOT, "a")
     plant_forks(store, forks)
@@ -492,7 +490,7 @@ def test_how_many_requests_follow_one_another_until_the_204(
 
 
 def dies_before(wire: Wire, k: int) -> None:
-    """The process is killed before its k-th request leaves."""
+    """Kill the process before its k-th request is sent."""
 
     def kill(request: Request) -> None:
         if request.number >= k:
@@ -502,7 +500,7 @@ def dies_before(wire: Wire, k: int) -> None:
 
 
 def dies_after(wire: Wire, k: int) -> None:
-    """The process is killed when its k-th request was done."""
+    """Kill the process after its k-th request is done."""
 
     def kill(request: Request, _answer: object) -> None:
         if request.number >= k:
@@ -516,7 +514,7 @@ ENDS = [dies_before, dies_after]
 
 
 def killed(store: Store, end: Callable[[Wire, int], None], k: int, act: Callable[[Table], object]) -> bool:
-    """Run a process that is killed at its k-th request; tell whether it was."""
+    """Run a process that is killed at its k-th request. Return whether it was killed."""
     table = store.process()
     end(Wire.of(table), k)
     try:
@@ -528,10 +526,10 @@ def killed(store: Store, end: Callable[[Wire, int], None], k: int, act: Callable
 
 @pytest.mark.failure("killed-between-calls")
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
-def test_a_request_killed_anywhere_is_completed_by_the_same_request(
+def test_a_request_killed_at_any_point_is_completed_by_the_same_request(
     planted: World, end: Callable[[Wire, int], None]
 ) -> None:
-    """The first write hides the tree. The same request, sent again, goes on."""
+    """The first write hides the tree. The same request, sent again, continues."""
     expected, k = remains(planted.before), 1
     while True:
         store = planted.set_back().store
@@ -544,7 +542,7 @@ def test_a_request_killed_anywhere_is_completed_by_the_same_request(
         mailbox = Mailbox()
         try:
             assert delete(store, TWIG, mailbox=mailbox), k
-        except NotFoundError:  # it was done, and nobody was told
+        except NotFoundError:  # The first request was complete.
             sweep(store.process(), mailbox.queue)
         open_heads = [
             key
@@ -564,10 +562,10 @@ def test_a_request_killed_anywhere_is_completed_by_the_same_request(
 
 @pytest.mark.failure("killed-between-calls")
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
-def test_a_request_killed_anywhere_is_completed_by_the_sweep(
+def test_a_request_killed_at_any_point_is_completed_by_the_sweep(
     planted: World, end: Callable[[Wire, int], None]
 ) -> None:
-    """What a killed process left is invisible until the sweep removes it."""
+    """Nobody sees what a killed process left, and the sweep removes it."""
     expected, k = remains(planted.before), 1
     while killed(
         planted.set_back().store,
@@ -591,10 +589,10 @@ def test_a_request_killed_anywhere_is_completed_by_the_sweep(
 @pytest.mark.failure("killed-between-calls", "partial-answer")
 @pytest.mark.parametrize("tree", [ROOT, CHILD])
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
-def test_a_worker_killed_anywhere_is_followed_by_one_that_comes_to_the_same_end(
+def test_a_worker_killed_at_any_point_is_completed_by_the_next_worker(
     planted: World, end: Callable[[Wire, int], None], tree: str
 ) -> None:
-    """The next worker reads which steps are done, and does not repeat them."""
+    """The next worker finds the remaining steps by reading."""
     expected, k = remains(planted.before), 1
     planted.set_back()
     delete(planted.store)
@@ -615,7 +613,7 @@ def test_a_worker_killed_anywhere_is_followed_by_one_that_comes_to_the_same_end(
     assert k > 10
 
 
-def test_workers_killed_again_and_again_still_come_to_the_end(world: World) -> None:
+def test_workers_that_are_killed_repeatedly_still_finish(world: World) -> None:
     delete(world.store)
     kills, dice = 0, random.Random(7)
     for _ in range(500):
@@ -637,12 +635,12 @@ def test_workers_killed_again_and_again_still_come_to_the_end(world: World) -> N
     assert kills > 5
 
 
-# Messages doubled, late, wrong
+# Duplicate, late and wrong messages
 
 
 @pytest.mark.failure("unreliable-messages")
-def test_two_workers_at_the_same_step_come_to_the_same_end(planted: World) -> None:
-    """One worker runs to its end before the nth request of the other, for every n."""
+def test_two_workers_at_the_same_step_have_the_same_result(planted: World) -> None:
+    """One worker runs completely before the nth request of the other, for every n."""
     k, expected = 1, remains(planted.before)
     while True:
         store = planted.set_back().store
@@ -682,7 +680,7 @@ def test_a_late_message_of_a_finished_deletion_does_nothing(world: World) -> Non
 
 
 @pytest.mark.failure("unreliable-messages")
-def test_a_late_message_does_nothing_to_a_tree_that_has_the_id_after_30_days(world: World) -> None:
+def test_a_late_message_does_nothing_to_a_new_tree_with_the_same_id(world: World) -> None:
     mailbox = Mailbox()
     delete(world.store, mailbox=mailbox)
     drain(world.store, mailbox)
@@ -695,13 +693,13 @@ def test_a_late_message_does_nothing_to_a_tree_that_has_the_id_after_30_days(wor
 
 @pytest.mark.failure("late-cleanup")
 @pytest.mark.parametrize("group_id", [ROOT, OTHER, CHILD, FORK, conversation(99)])
-def test_a_worker_never_touches_a_tree_without_a_tombstone(world: World, group_id: str) -> None:
-    """Each delete of the worker has the condition that the tree is still deleted."""
+def test_a_worker_never_touches_a_tree_that_is_not_marked_deleted(world: World, group_id: str) -> None:
+    """Each delete of the worker has the condition that the tree is marked deleted."""
     with world.store.unchanged():
         assert run_deletion(world.store.process(), Mailbox().queue, group_id, wait_s=0)
 
 
-def test_a_worker_never_touches_a_tree_that_is_being_made(world: World) -> None:
+def test_a_worker_never_touches_a_tree_that_is_being_created(world: World) -> None:
     world.store.change(keys.group(OTHER), state=items.text(State.CREATING))
 
     with world.store.unchanged():
@@ -729,7 +727,7 @@ def test_nothing_is_removed_before_the_wait_is_over(world: World) -> None:
 
 
 @pytest.mark.failure("no-time-left")
-def test_a_worker_without_time_hands_the_tree_on_at_once(world: World) -> None:
+def test_a_worker_without_time_sends_the_next_message_at_once(world: World) -> None:
     delete(world.store)
     mailbox = Mailbox()
 
@@ -739,7 +737,7 @@ def test_a_worker_without_time_hands_the_tree_on_at_once(world: World) -> None:
     assert mailbox.messages == [Message(ROOT, 0)]
 
 
-def test_a_worker_that_the_store_refuses_comes_again_a_little_later(world: World) -> None:
+def test_a_worker_that_dynamodb_refuses_sends_a_delayed_message(world: World) -> None:
     delete(world.store)
     table, mailbox = world.store.process(), Mailbox()
     end_time_after(Wire.of(table), 6)
@@ -750,7 +748,7 @@ def test_a_worker_that_the_store_refuses_comes_again_a_little_later(world: World
     assert keys.group(ROOT) not in world.store.contents()
 
 
-def test_an_item_of_an_unknown_kind_goes_with_its_tree(world: World) -> None:
+def test_an_item_of_an_unknown_kind_is_deleted_with_its_tree(world: World) -> None:
     mailbox = Mailbox()
     for sort in ("NEW#x", "zz", "GROUP#2", "A"):
         world.store.put(items.key_of(Key(ROOT, sort)))
@@ -796,7 +794,7 @@ def test_more_entries_than_one_batch_are_removed_blobs_first(
 
 
 def plant_unborn(store: Store, *, seconds_ago: int, group_id: str = UNBORN) -> None:
-    """Plant a child that somebody has begun to make."""
+    """Plant a child that is being created."""
     table = store.process()
     made = ids.timestamp(table.now_ms() - seconds_ago * 1000)
     never_live = Conversation(group_id, group_id, made)
@@ -812,8 +810,8 @@ def plant_unborn(store: Store, *, seconds_ago: int, group_id: str = UNBORN) -> N
 
 
 @pytest.mark.failure("killed-between-calls")
-def test_a_creation_given_up_is_swept_and_its_id_is_free(world: World) -> None:
-    """What a killed creation left is invisible until the sweep removes it."""
+def test_an_abandoned_creation_is_swept_and_its_id_is_free(world: World) -> None:
+    """Nobody sees what a killed creation left, and the sweep removes it."""
     plant_unborn(world.store, seconds_ago=301)
     mailbox = Mailbox()
 
@@ -854,7 +852,7 @@ def test_the_job_of_a_creation_without_a_tree_is_dropped(world: World) -> None:
 
 @pytest.mark.failure("late-cleanup")
 def test_a_creation_that_is_taken_over_while_it_is_swept_goes_on(world: World) -> None:
-    """The sweep decides and then waits. It deletes no tree that became live meanwhile."""
+    """The sweep deletes no tree that became live between its read and its delete."""
     plant_unborn(world.store, seconds_ago=301)
     table = world.store.process()
     Wire.of(table).just_before(
@@ -870,8 +868,8 @@ def test_a_creation_that_is_taken_over_while_it_is_swept_goes_on(world: World) -
 
 
 @pytest.mark.failure("late-cleanup")
-def test_a_slow_worker_of_a_swept_creation_leaves_the_tree_alone_that_has_its_id_now(planted: World) -> None:
-    """Before the nth request of the slow worker the tree is removed and made again, for every n."""
+def test_a_slow_worker_of_a_swept_creation_does_not_touch_a_new_tree_with_its_id(planted: World) -> None:
+    """The tree is removed and made again before the slow worker's nth request, for every n."""
     k = 1
     while True:
         store = planted.set_back().store
@@ -919,8 +917,8 @@ BAD_JOBS = {
 
 
 @pytest.mark.parametrize("bad", BAD_JOBS)
-def test_a_bad_job_is_told_of_and_stops_no_other(world: World, bad: str) -> None:
-    """Each job by itself: those before it, those behind it, and those of other kinds."""
+def test_a_malformed_job_is_logged_and_stops_no_other_job(world: World, bad: str) -> None:
+    """The jobs before it, after it and of other kinds are done."""
     given_up = conversation(17)
     plant_unborn(world.store, seconds_ago=301, group_id=given_up)
     world.store.put(job("delete", conversation(80)), job("transfer", OTHER), *BAD_JOBS[bad])
@@ -933,7 +931,7 @@ def test_a_bad_job_is_told_of_and_stops_no_other(world: World, bad: str) -> None
     assert (found.jobs, found.failed, len(errors)) == (4, 1, 1)
 
 
-def test_a_job_that_the_store_has_no_time_for_is_no_failure(world: World) -> None:
+def test_a_job_without_time_left_is_no_failure(world: World) -> None:
     plant_unborn(world.store, seconds_ago=301)
     table = world.store.process()
     table.now_ms()
@@ -942,7 +940,7 @@ def test_a_job_that_the_store_has_no_time_for_is_no_failure(world: World) -> Non
     assert sweep(table, Mailbox().queue).failed == 0
 
 
-def test_a_sweep_tells_how_many_jobs_are_open_and_how_old_the_oldest_is(world: World) -> None:
+def test_a_sweep_returns_the_number_of_open_jobs_and_the_age_of_the_oldest(world: World) -> None:
     def swept() -> tuple[int, float]:
         found = sweep(world.store.process(), Mailbox().queue)
         return found.jobs, round(found.oldest_s, -2)
@@ -952,7 +950,9 @@ def test_a_sweep_tells_how_many_jobs_are_open_and_how_old_the_oldest_is(world: W
 
     assert swept() == (0, 0)
 
-    world.store.put(items.key_of(keys.job("delete", conversation(90))))  # as an older version wrote it
+    world.store.put(
+        items.key_of(keys.job("delete", conversation(90)))
+    )  # An older version wrote it like this.
     assert swept() == (1, 0)
 
     world.store.put(job("transfer", OTHER, at=ago(900)), job("unheard", OTHER, at=ago(9000)))
@@ -962,7 +962,7 @@ def test_a_sweep_tells_how_many_jobs_are_open_and_how_old_the_oldest_is(world: W
     assert swept() == (4, 2500)
 
 
-def test_a_job_from_a_clock_that_is_ahead_is_no_younger_than_now(world: World) -> None:
+def test_a_job_of_a_clock_that_is_ahead_has_age_zero(world: World) -> None:
     world.store.put(job("transfer", OTHER, at=ids.timestamp(system_ms() + 600_000)))
 
     assert sweep(world.store.process(), Mailbox().queue).oldest_s == 0
@@ -979,7 +979,7 @@ def test_jobs_are_announced_in_batches_of_10(world: World) -> None:
     assert mailbox.batches == [10, 10, 3]
 
 
-# Races: whichever comes first, nothing is left over
+# Races: nothing is left over, in any order
 
 NEW = conversation(30)
 WRITES: dict[str, Callable[[Table], object]] = {
@@ -1006,7 +1006,7 @@ WRITES: dict[str, Callable[[Table], object]] = {
 
 
 def attempted(write: Callable[[Table], object], table: Table) -> bool:
-    """Do it, and tell whether it was done; being refused because the tree is gone is the other way to end."""
+    """Try a write. Return False if it is refused because the tree is deleted."""
     try:
         write(table)
     except (NotFoundError, IndexError):
@@ -1015,19 +1015,19 @@ def attempted(write: Callable[[Table], object], table: Table) -> bool:
 
 
 def end(store: Store, expected: dict[Key, Item], mailbox: Mailbox) -> None:
-    """Let workers and sweeps come to the end, and hold that nothing is left over."""
+    """Let workers and sweeps finish, and assert that nothing is left over."""
     drain(store, mailbox)
     sweep(store.process(), mailbox.queue)
     drain(store, mailbox)
     found = left(store)
-    found.pop(keys.pointer(NEW), None)  # gone, like every other, where it was made at all
+    found.pop(keys.pointer(NEW), None)  # It is retired like the others, if it was made.
     assert found == expected
 
 
 @pytest.mark.failure("write-during-deletion")
 @pytest.mark.parametrize("name", WRITES)
-def test_a_deletion_in_the_middle_of_a_write_leaves_nothing_over(planted: World, name: str) -> None:
-    """An append, a fork or a child is done and then deleted with the tree, or it is 404."""
+def test_a_deletion_during_a_write_leaves_nothing_over(planted: World, name: str) -> None:
+    """An append, a fork or a child succeeds and is deleted with the tree, or it is 404."""
     k, expected = 1, remains(planted.before)
     while True:
         store, mailbox = planted.set_back().store, Mailbox()
@@ -1057,8 +1057,8 @@ def test_a_deletion_in_the_middle_of_a_write_leaves_nothing_over(planted: World,
 
 @pytest.mark.failure("write-during-deletion")
 @pytest.mark.parametrize("name", WRITES)
-def test_a_write_in_the_middle_of_a_deletion_leaves_nothing_over(planted: World, name: str) -> None:
-    """An append, a fork or a child is done and then deleted with the tree, or it is 404."""
+def test_a_write_during_a_deletion_leaves_nothing_over(planted: World, name: str) -> None:
+    """An append, a fork or a child succeeds and is deleted with the tree, or it is 404."""
     k, expected = 1, remains(planted.before)
     while True:
         store, mailbox = planted.set_back().store, Mailbox()
@@ -1072,7 +1072,7 @@ def test_a_write_in_the_middle_of_a_deletion_leaves_nothing_over(planted: World,
         Wire.of(table).before(write)
         try:
             delete_conversation(table, mailbox.queue, caller=ANN, conversation_id=TWIG)
-        except ForbiddenError:  # it was eve's by then
+        except ForbiddenError:  # Eve is the owner now.
             assert name == "accept"
             delete(store, by=EVE, mailbox=mailbox)
         if not done:

@@ -41,20 +41,20 @@ from tests.usecases.builders import (
 from tools.harness.wire import Answer, Request, Wire, success
 
 CHAIN = conversation(200)
-"""The last of a chain of forks with a single entry each: many more segments than are read side by side."""
+"""The last of a chain of forks with one entry each: many more segments than one round reads."""
 LEAF = conversation(201)
-"""A fork of the chain's last that has no entry of its own."""
+"""A fork of the chain's last fork. It has no own entry."""
 
 
 @dataclass(frozen=True)
 class Grown:
-    """A tree, and what its conversations show everyone: the texts of the history, kept by hand."""
+    """A tree, and the history that each of its conversations must show, as texts."""
 
     store: Store
     table: Table
     shows: dict[str, list[str]]
     entries: dict[str, Entry]
-    """Every entry of the tree by what it says."""
+    """Every entry of the tree, by its text."""
 
     def id_of(self, said: str) -> EntryId:
         return self.entries[said].entry_id
@@ -68,7 +68,7 @@ class Grown:
 
 @pytest.fixture(scope="module")
 def grown(moto: None) -> Iterator[Grown]:
-    """A tree that no test changes. Texts that begin with `p` and `c` are planner's and coder's context."""
+    """A tree that no test changes. Planner's context begins with `p`, coder's with `c`."""
     with fresh_store("grown") as store:
         yield grow(store)
 
@@ -115,7 +115,7 @@ each_view = pytest.mark.parametrize("conversation_id", VIEWS, ids=["root", "fork
 def walk(
     table: Table, conversation_id: str, limit: int, *, backward: bool = False, by: Caller = ANN, **what: Any
 ) -> list[str]:
-    """Return what a walk over the pages shows, oldest first."""
+    """Return the texts that a walk over the pages shows, oldest first."""
     pages: list[list[str]] = []
     cursor: dict[str, Any] = {"tail": True} if backward else {}
     while True:
@@ -134,7 +134,7 @@ def walk(
 @each_view
 @pytest.mark.parametrize("limit", [2, 5, 1_000])
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
-def test_a_walk_over_pages_of_any_size_shows_all_once_and_in_order(
+def test_a_walk_over_pages_of_any_size_shows_every_entry_once_and_in_order(
     grown: Grown, conversation_id: str, limit: int, backward: bool
 ) -> None:
     assert walk(grown.table, conversation_id, limit, backward=backward) == grown.shows[conversation_id]
@@ -149,7 +149,7 @@ def test_a_walk_over_the_whole_tree_shows_every_entry_once_and_in_order(
 
 
 def spoil(wire: Wire, most: int) -> None:
-    """Let some Queries come back empty, and the others end after `most` entries."""
+    """Let some Queries return nothing, and the others end after `most` entries."""
     random = Random(1)
 
     def empty(request: Request) -> Answer | None:
@@ -182,7 +182,7 @@ def test_pages_of_dynamodb_that_are_empty_or_end_early_lose_nothing(
     assert walk(table, conversation_id, 5, backward=backward) == grown.shows[conversation_id]
 
 
-def test_what_is_appended_between_pages_comes_at_the_end_and_once(store: Store, table: Table) -> None:
+def test_an_entry_appended_between_pages_comes_once_and_at_the_end(store: Store, table: Table) -> None:
     say(table, ROOT, *map(str, range(6)))
     say(table, ROOT, "elsewhere")
     fork(table)
@@ -232,7 +232,7 @@ def test_cursors_are_exclusive(grown: Grown, conversation_id: str) -> None:
 
 
 @pytest.mark.failure("misleading-query-page")
-def test_a_page_that_ends_the_list_has_no_cursor_onward(grown: Grown) -> None:
+def test_the_last_page_has_no_next_cursor(grown: Grown) -> None:
     assert page(grown.table, ROOT, limit=12).after is None
     assert page(grown.table, ROOT, limit=11).after == grown.id_of("r10")
     assert ends(page(grown.table, ROOT, after=grown.id_of("r11"))) == ([], grown.id_of("r11"), None)
@@ -240,7 +240,7 @@ def test_a_page_that_ends_the_list_has_no_cursor_onward(grown: Grown) -> None:
 
 
 @each_view
-def test_a_view_up_to_an_entry_is_what_it_was_when_that_was_the_last(
+def test_a_view_up_to_an_entry_is_the_view_at_the_time_of_that_entry(
     grown: Grown, conversation_id: str
 ) -> None:
     shows = grown.shows[conversation_id]
@@ -264,7 +264,7 @@ def test_a_view_up_to_an_entry_combines_with_cursors_before_it(grown: Grown) -> 
 
 
 def at(name: str, entry_id: EntryId) -> dict[str, Any]:
-    """Return the position under the name that a page takes it by."""
+    """Return the position as an argument of this name."""
     return {name: entry_id}
 
 
@@ -277,7 +277,7 @@ def test_any_entry_of_the_unfiltered_view_is_a_position(grown: Grown, name: str)
 
 
 @pytest.mark.parametrize("name", ["after", "before", "up_to"])
-def test_any_other_id_is_no_position_of_a_view(grown: Grown, name: str) -> None:
+def test_any_other_id_is_refused_as_a_position_of_a_view(grown: Grown, name: str) -> None:
     (elsewhere,) = page(grown.table, OTHER).entries
     foreign = {
         ROOT: ["f0", "t0", "l0"],
@@ -305,11 +305,11 @@ def test_any_entry_of_the_tree_is_a_position_of_all_forks_and_no_other_is(grown:
             page(grown.table, TWIG, all_forks=True, **at(name, entry_id))
 
 
-# Who sees which channel
+# Access to channels
 
 
 @each_view
-def test_users_see_the_history_whatever_is_asked(grown: Grown, conversation_id: str) -> None:
+def test_users_see_only_the_history(grown: Grown, conversation_id: str) -> None:
     for caller in (ANN, BOB):
         for channel in (None, H):
             shown = read(grown.table, conversation_id, by=caller, channel=channel)
@@ -376,7 +376,7 @@ def test_context_is_that_of_the_latest_epoch_in_the_view_or_of_the_one_asked_for
     assert found == expected
 
 
-def test_the_latest_epoch_up_to_an_entry_is_the_latest_of_then(grown: Grown) -> None:
+def test_the_latest_epoch_up_to_an_entry_is_the_latest_before_that_entry(grown: Grown) -> None:
     def latest(up_to: str) -> list[str]:
         return read(grown.table, ROOT, by=PLANNER, channel=C, up_to=grown.id_of(up_to))
 
@@ -397,7 +397,7 @@ def test_the_latest_epoch_of_all_forks_is_that_of_the_tree(grown: Grown) -> None
 # Access
 
 
-def test_entries_are_for_members(grown: Grown) -> None:
+def test_only_members_see_entries(grown: Grown) -> None:
     for conversation_id in VIEWS:
         with pytest.raises(ForbiddenError):
             page(grown.table, conversation_id, by=EVE)
@@ -454,7 +454,7 @@ def test_a_page_is_cut_by_bytes_and_holds_at_least_one_entry(table: Table, backw
     assert all(sum(one) <= PAGE_BYTES_MAX for one in pages)
 
 
-def test_the_hidden_parts_of_a_tree_leave_no_trace_in_what_is_shown(grown: Grown) -> None:
+def test_the_hidden_parts_of_a_tree_do_not_affect_what_is_shown(grown: Grown) -> None:
     shown = page(grown.table, FORK).entries
 
     assert {entry.conversation_id for entry in shown} == {ROOT, FORK}

@@ -1,4 +1,4 @@
-"""What is looked for from the end of a view is found however far back it lies."""
+"""A search from the end of a view finds an entry at any distance."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def context(table: Table, client: str, epoch: int | None = None) -> int | None:
     return made[0].epoch
 
 
-def test_an_epoch_behind_more_entries_of_others_than_one_page_passes_does_not_fall(
+def test_an_epoch_is_found_behind_many_entries_of_other_clients(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "READ_MAX", 4)

@@ -1,8 +1,9 @@
-"""Every request of an operation goes wrong in every way: the check `call-faults`, small and on moto.
+"""Every request of an operation fails in every way: the check `call-faults`, small and on moto.
 
-An operation runs once without a fault: it makes n requests and leaves a table. Then it runs again on a new
-table for each k up to n and each kind of fault, through the real retry layer. It must leave the same table
-and give the same answer. Ids, times and nonces differ from run to run, so their ranks are compared.
+First, an operation runs without a fault: it makes n requests, and leaves a table. Then it runs
+again on a new table for each k up to n and each kind of fault, with the real retry layer. It must
+leave the same table and give the same answer. Ids, times and nonces differ from run to run: ids are
+compared by rank, and times and nonces are left out.
 """
 
 import copy
@@ -50,12 +51,12 @@ AT = "https://dynamodb"
 
 
 class Killed(BaseException):
-    """The process is gone, in the middle of whatever it did."""
+    """The process is killed."""
 
 
 @dataclass
 class World:
-    """A tree of two entries that bob is a writer of. It can be set back to that."""
+    """A table with a tree of two entries where bob is a writer. It can be restored."""
 
     store: Store
     anchor: EntryId = field(init=False)
@@ -78,7 +79,7 @@ class World:
         self._tables[self.store.name] = copy.deepcopy(self._saved)
 
     def process(self, *, is_warm: bool) -> Table:
-        """Return a process that knows the tree, or one that knows nothing."""
+        """Return a process that has the tree in its cache, or a new one."""
         if not is_warm:
             return self.store.process()
         table = self.store.process(clock=self.clock)
@@ -114,18 +115,18 @@ OPERATIONS: dict[str, Run] = {
     "create under an id that is made": lambda w, t, o: create(t, None, title="t", by=BOB, idempotency_key=o),
 }
 WARM = [name for name in OPERATIONS if name in ("append", "append if it matches", "append context")]
-"""Operations that a process which knows the conversation does in another way."""
+"""Operations that send other requests if the conversation is in the cache."""
 each_operation = pytest.mark.parametrize(
     ("name", "is_warm"),
     [(name, False) for name in OPERATIONS] + [(name, True) for name in WARM],
 )
 
 
-# Comparing
+# Comparison
 
 
 def normal(items_of_a_table: Iterable[Item]) -> list[str]:
-    """Return the items with ids by rank, and without times and nonces, in a steady order."""
+    """Return the items in a fixed order, with ids replaced by ranks, without times and nonces."""
     spelled = [_spelled(item) for item in items_of_a_table]
     return sorted(_ranked(spelled))
 
@@ -161,7 +162,7 @@ def _ranked(texts: list[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an operation left and answered, in comparable words. requests: how many it made."""
+    """The table and the answer of an operation, in a form to compare. requests: those it made."""
 
     contents: list[str]
     answer: list[str]
@@ -177,7 +178,7 @@ def run(
     has_key: bool = False,
     again: bool = False,
 ) -> Outcome:
-    """Run an operation. again: once more, by a new process, when the first one comes to no answer."""
+    """Run an operation. again: if there is no answer, run it once more in a new process."""
     world.set_back()
     given = idempotency_key(by=BOB) if has_key else None
     table = world.process(is_warm=is_warm)
@@ -198,7 +199,7 @@ Fault = Callable[[Wire, int], None]
 
 
 def before(wire: Wire, k: int) -> None:
-    """The request is lost on its way there."""
+    """The request is lost on its way to DynamoDB."""
 
     def lose(request: Request) -> None:
         if request.number == k:
@@ -208,7 +209,7 @@ def before(wire: Wire, k: int) -> None:
 
 
 def after(wire: Wire, k: int) -> None:
-    """The request is done, and its answer lost on the way back."""
+    """The request is done, and its answer is lost."""
 
     def lose(request: Request, _answer: dict[str, Any]) -> None:
         if request.number == k:
@@ -218,7 +219,7 @@ def after(wire: Wire, k: int) -> None:
 
 
 def failed_after(wire: Wire, k: int) -> None:
-    """The request is done, and answered with a 500."""
+    """The request is done, but the answer is a 500."""
 
     def fail(request: Request, told: Any) -> None:
         if request.number == k:
@@ -229,7 +230,7 @@ def failed_after(wire: Wire, k: int) -> None:
 
 
 def throttle(wire: Wire, k: int) -> None:
-    """DynamoDB asks to slow down."""
+    """DynamoDB throttles the request."""
 
     def refuse(request: Request) -> Answer | None:
         return failure("ThrottlingException") if request.number == k else None
@@ -238,7 +239,7 @@ def throttle(wire: Wire, k: int) -> None:
 
 
 def conflict(wire: Wire, k: int) -> None:
-    """Another transaction has hold of one of the items; of a read, throttling."""
+    """Another transaction holds one of the items. A read is throttled instead."""
 
     def refuse(request: Request) -> Answer | None:
         if request.number != k:
@@ -281,7 +282,7 @@ def test_a_fault_of_one_request_changes_neither_the_table_nor_the_answer(
 
 
 def dies_before(wire: Wire, k: int) -> None:
-    """The process is killed before its request leaves."""
+    """The process is killed before its request is sent."""
 
     def kill(request: Request) -> None:
         if request.number == k:
@@ -291,7 +292,7 @@ def dies_before(wire: Wire, k: int) -> None:
 
 
 def dies_after(wire: Wire, k: int) -> None:
-    """The process is killed when its request was done."""
+    """The process is killed after its request is done."""
 
     def kill(request: Request, _answer: dict[str, Any]) -> None:
         if request.number == k:
@@ -325,10 +326,8 @@ ENDS = [dies_before, dies_after, cut_off_before, cut_off_after]
 
 @pytest.mark.failure("lost-answer")
 @each_operation
-def test_a_request_repeated_with_its_key_has_its_effect_once_however_the_first_one_ended(
-    world: World, name: str, is_warm: bool
-) -> None:
-    """This holds after an unknown result, too."""
+def test_a_request_repeated_with_its_key_has_its_effect_once(world: World, name: str, is_warm: bool) -> None:
+    """This is also true after an unknown result."""
     expected = run(world, name, is_warm=is_warm, has_key=True)
 
     for k in range(1, len(expected.requests) + 1):
@@ -345,7 +344,7 @@ def test_a_request_repeated_with_its_key_has_its_effect_once_however_the_first_o
 
 
 @each_operation
-def test_a_request_repeated_without_a_key_has_its_effect_once_when_the_first_one_was_not_done(
+def test_a_request_repeated_without_a_key_has_its_effect_once_if_the_first_was_lost(
     world: World, name: str, is_warm: bool
 ) -> None:
     expected = run(world, name, is_warm=is_warm)
@@ -357,9 +356,7 @@ def test_a_request_repeated_without_a_key_has_its_effect_once_when_the_first_one
 
 @pytest.mark.failure("retry-without-key")
 @pytest.mark.parametrize("end", [dies_after, cut_off_after])
-def test_an_append_repeated_without_a_key_after_the_first_was_done_is_a_second_entry(
-    world: World, end: Fault
-) -> None:
+def test_an_append_repeated_without_a_key_may_append_twice(world: World, end: Fault) -> None:
     """docs/api.md says so."""
     world.set_back()
     table = world.process(is_warm=True)
@@ -376,8 +373,8 @@ def test_an_append_repeated_without_a_key_after_the_first_was_done_is_a_second_e
 @pytest.mark.failure("retry-without-key")
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 @pytest.mark.parametrize("k", [1, 2])
-def test_a_change_has_its_effect_whatever_happens_to_its_requests(world: World, fault: Fault, k: int) -> None:
-    """PATCH and DELETE need no key to be repeated."""
+def test_a_change_has_its_effect_after_any_fault(world: World, fault: Fault, k: int) -> None:
+    """PATCH and DELETE can be repeated without a key."""
     world.set_back()
     table = world.store.process()
     fault(Wire.of(table), k)
@@ -391,7 +388,7 @@ def test_a_change_has_its_effect_whatever_happens_to_its_requests(world: World, 
 
 
 @pytest.mark.parametrize("fault", [before, throttle, conflict, thrice(after)], ids=lambda f: f.__name__)
-def test_reads_are_the_same_whatever_happens_to_their_requests(world: World, fault: Fault) -> None:
+def test_a_read_gives_the_same_answer_after_any_fault(world: World, fault: Fault) -> None:
     world.set_back()
     table = world.store.process()
     fork(table, ROOT, FORK, world.anchor)

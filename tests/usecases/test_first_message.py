@@ -1,4 +1,4 @@
-"""Editing the same message again and again: the path stays as short as what it shows."""
+"""Repeated edits of the same message do not lengthen the path."""
 
 from forklore.domain import ids, keys
 from forklore.domain.jsontext import text_of
@@ -28,7 +28,7 @@ def conversation(number: int) -> str:
     return f"00000000-0000-4000-8000-{number:012x}"
 
 
-def test_editing_the_first_message_of_the_latest_fork_does_not_deepen_its_path(table: Table) -> None:
+def test_repeated_edits_of_the_first_message_do_not_lengthen_the_path(table: Table) -> None:
     root = conversation(0)
     question = say(table, root, "question")
     first = say(table, root, "answer 0")

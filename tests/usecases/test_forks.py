@@ -115,7 +115,7 @@ def test_a_fork_by_appending_shows_its_source_before_the_entry(table: Table, at:
     assert shown.head.metrics == Metrics(2)
 
 
-def test_a_fork_by_appending_without_an_entry_inherits_nothing_from_nobody(table: Table) -> None:
+def test_a_fork_by_appending_without_an_entry_inherits_nothing(table: Table) -> None:
     say(table, ROOT, "a")
     fork(table)
     append(table, TWIG, "x", fork=(FORK, None))
@@ -124,7 +124,7 @@ def test_a_fork_by_appending_without_an_entry_inherits_nothing_from_nobody(table
     assert show(table, TWIG).conversation.fork_point == ForkPoint(FORK, None, BLANK)
 
 
-def test_a_fork_of_a_fork_at_an_inherited_entry_sees_no_more_than_its_source(table: Table) -> None:
+def test_a_fork_of_a_fork_at_an_inherited_entry_shows_no_more_than_its_source(table: Table) -> None:
     a, b, c = say(table, ROOT, "a", "b", "c")
     append(table, FORK, "x", fork=(ROOT, c))
     say(table, ROOT, "late")
@@ -148,7 +148,7 @@ def test_a_fork_at_the_head_of_a_fork_inherits_all_of_both(table: Table) -> None
     assert read(table, TWIG) == ["a", "b", "c"]
 
 
-def test_forking_the_head_over_and_over_does_not_deepen_the_path(store: Store, table: Table) -> None:
+def test_repeated_forks_at_the_head_do_not_lengthen_the_path(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     for at in range(10):
         fork(table, ROOT if at == 0 else conversation(100 + at - 1), conversation(100 + at))
@@ -158,7 +158,7 @@ def test_forking_the_head_over_and_over_does_not_deepen_the_path(store: Store, t
     assert read(table, conversation(109)) == ["a"]
 
 
-def test_what_is_appended_to_the_source_after_it_was_read_is_not_inherited(
+def test_an_entry_appended_to_the_source_after_its_look_up_is_not_inherited(
     store: Store, table: Table
 ) -> None:
     (a,) = say(table, ROOT, "a")
@@ -170,14 +170,14 @@ def test_what_is_appended_to_the_source_after_it_was_read_is_not_inherited(
     assert made.conversation.fork_point == ForkPoint(ROOT, a, AFTER)
 
 
-def test_a_fork_at_the_head_of_nothing_is_blank(table: Table) -> None:
+def test_a_fork_at_the_head_of_an_empty_conversation_is_blank(table: Table) -> None:
     create(table)
 
     assert fork(table).conversation.fork_point == ForkPoint(ROOT, None, BLANK)
     assert read(table, FORK) == []
 
 
-def test_a_fork_at_a_head_of_context_alone_names_no_entry_and_is_not_blank(table: Table) -> None:
+def test_a_fork_at_the_head_of_context_only_names_no_entry_and_is_not_blank(table: Table) -> None:
     append(table, ROOT, thought("c"), by=PLANNER)
 
     assert fork(table, by=PLANNER).conversation.fork_point == ForkPoint(ROOT, None, AFTER)
@@ -197,7 +197,7 @@ def test_a_forks_last_history_entry_is_that_of_its_view(table: Table) -> None:
 
 
 @pytest.mark.parametrize("off_ms", [-LIFETIME_MS // 2, -5 * MINUTE_MS, 5 * MINUTE_MS, LIFETIME_MS])
-def test_a_forks_own_entries_come_after_all_that_it_inherits_whatever_the_clock(
+def test_a_forks_own_entries_come_after_all_inherited_entries_with_any_clock(
     store: Store, table: Table, off_ms: int
 ) -> None:
     inherited = say(table, ROOT, "a", "b")
@@ -213,12 +213,10 @@ def test_a_forks_own_entries_come_after_all_that_it_inherits_whatever_the_clock(
     assert listed(table)[0].conversation_id == ROOT
 
 
-# What a fork is
+# The properties of a fork
 
 
-def test_a_fork_is_in_its_sources_tree_owned_by_its_owner_and_shares_its_members(
-    store: Store, table: Table
-) -> None:
+def test_a_fork_has_the_tree_the_owner_and_the_members_of_its_source(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     store.add_member(ROOT, "bob")
 
@@ -233,7 +231,7 @@ def test_a_fork_is_in_its_sources_tree_owned_by_its_owner_and_shares_its_members
     ]
 
 
-def test_a_fork_has_what_was_asked_for_and_else_starts_empty(table: Table) -> None:
+def test_a_fork_has_the_requested_fields_and_starts_empty(table: Table) -> None:
     create(table, title="root", tags={"a": "b"}, metadata='{"m":1}', agent_id="first", by=PLANNER)
 
     plain = fork(table, fork_id=None)
@@ -274,7 +272,7 @@ def named(table: Table, conversation_id: str) -> tuple[str | None, str | None]:
     return shown.conversation.title, shown.head.preview
 
 
-def test_a_fork_without_a_title_has_its_source_s_and_previews_what_it_inherits(table: Table) -> None:
+def test_a_fork_without_a_title_gets_its_sources_title_and_an_inherited_preview(table: Table) -> None:
     entries = say(table, ROOT, "the root's", "b" * 101, "c")
     fork(table, ROOT, FORK, entries[2])
     fork(table, ROOT, TWIG, entries[0], AFTER)
@@ -315,7 +313,7 @@ def test_a_fork_by_appending_has_the_title_and_preview_of_its_own_text(table: Ta
         assert named(table, fork_id) == (None, "the root's")
 
 
-def test_a_fork_before_the_first_entry_and_one_of_nothing_preview_nothing(table: Table) -> None:
+def test_a_fork_that_inherits_nothing_has_no_preview(table: Table) -> None:
     [first] = say(table, ROOT, "the root's")
     fork(table, anchor=first)
     create(table, TWIG, title="empty")
@@ -327,7 +325,7 @@ def test_a_fork_before_the_first_entry_and_one_of_nothing_preview_nothing(table:
 
 @pytest.mark.parametrize("position", [BEFORE, AFTER])
 @pytest.mark.parametrize(("silent", "expected"), [(98, "text"), (120, None)])
-def test_a_preview_is_looked_for_behind_entries_without_text_so_far_and_no_farther(
+def test_a_preview_is_searched_behind_a_bounded_number_of_entries_without_text(
     table: Table, position: ForkPosition, silent: int, expected: str | None
 ) -> None:
     events = Draft(Channel.HISTORY, "history", text_of([{"role": "AI", "events": ["x"]}]))
@@ -348,13 +346,13 @@ def test_a_preview_of_a_large_text_is_found_in_its_chunks(table: Table) -> None:
 
 
 def changed(before: dict[Key, Item], after: dict[Key, Item]) -> set[Key]:
-    """Return the keys of what was there before and is another now."""
+    """Return the keys of the items that existed before and are different now."""
     return {key for key in before if after.get(key) != before[key]}
 
 
 @pytest.mark.parametrize("is_append", [True, False], ids=["by appending", "alone"])
 @pytest.mark.parametrize("caller", [ANN, BOB], ids=["owner", "writer"])
-def test_a_fork_changes_nothing_but_the_number_of_forks(
+def test_a_fork_changes_only_the_count_of_forks(
     store: Store, table: Table, is_append: bool, caller: Caller
 ) -> None:
     _, b = say(table, ROOT, "a", "b")
@@ -399,7 +397,7 @@ def test_epoch_one_of_a_fork_continues_the_one_inherited(table: Table) -> None:
     assert read(table, ROOT, by=PLANNER, channel=C) == ["inherited"]
 
 
-def test_an_epoch_started_in_a_fork_is_the_forks_alone(table: Table) -> None:
+def test_an_epoch_started_in_a_fork_belongs_only_to_the_fork(table: Table) -> None:
     create(table)
     append(table, ROOT, "a", thought("inherited", epoch=3), by=PLANNER)
     fork(table)
@@ -411,7 +409,7 @@ def test_an_epoch_started_in_a_fork_is_the_forks_alone(table: Table) -> None:
 
 
 @pytest.mark.parametrize("is_append", [True, False], ids=["by appending", "alone"])
-def test_a_forks_first_context_may_not_fall_below_the_epoch_inherited(
+def test_a_forks_first_context_may_not_be_below_the_inherited_epoch(
     store: Store, table: Table, is_append: bool
 ) -> None:
     create(table)
@@ -448,12 +446,12 @@ def test_a_fork_is_bound_to_the_client_that_made_it(table: Table) -> None:
     assert read(table, TWIG, by=PLANNER, channel=C) == ["p"]
 
 
-# What cannot be forked
+# Refused forks
 
 
 @pytest.mark.parametrize("is_append", [True, False], ids=["by appending", "alone"])
 class TestRefused:
-    """Both ways of forking refuse the same."""
+    """Both ways to fork refuse the same requests."""
 
     @staticmethod
     def fork(
@@ -505,7 +503,7 @@ class TestRefused:
         if level:
             store.add_member(ROOT, "eve", level)
 
-        for anchor in (None, ids.fresh_id(1, 1)):  # who may not even know that there is no such entry
+        for anchor in (None, ids.fresh_id(1, 1)):  # They may not learn whether an entry exists.
             with store.refuses(ForbiddenError):
                 self.fork(table, is_append, ROOT, anchor, by=EVE)
 
@@ -556,10 +554,10 @@ class TestRefused:
         assert store.contents().keys() == {keys.pointer(ROOT)}
 
     @pytest.mark.failure("deep-or-wide-tree")
-    def test_a_path_of_a_thousand_segments_is_the_longest(
+    def test_a_path_has_at_most_a_thousand_segments(
         self, store: Store, table: Table, is_append: bool
     ) -> None:
-        """One more is 409."""
+        """One more segment is 409."""
         say(table, ROOT, "a")
         plant_deep_fork(store, conversation(60), SEGMENTS_MAX)
         (own,) = say(table, conversation(60), "own")
@@ -582,7 +580,7 @@ class TestRefused:
             append(table, TWIG, "a fork's", fork=(ROOT, None))
         assert texts(append(table, OTHER, "what there is goes on")) == ["what there is goes on"]
 
-    def test_the_owner_of_a_fork_is_who_owns_the_tree_when_it_is_written(
+    def test_the_owner_of_a_fork_is_the_owner_of_the_tree_at_the_write(
         self, store: Store, table: Table, is_append: bool
     ) -> None:
         say(table, ROOT, "a")
@@ -599,7 +597,7 @@ class TestRefused:
 
         assert show(table, OTHER).head.owner == "bob"
 
-    def test_a_fork_survives_another_fork_of_the_same_tree(
+    def test_a_fork_succeeds_after_a_concurrent_fork_of_the_same_tree(
         self, store: Store, table: Table, is_append: bool
     ) -> None:
         say(table, ROOT, "a")
@@ -612,7 +610,7 @@ class TestRefused:
 
 
 def plant_deep_fork(store: Store, fork_id: str, depth: int) -> None:
-    """Plant a fork without own entries whose path has so many segments."""
+    """Plant a fork without own entries. depth: the number of segments of its path."""
     path = tuple(Segment(conversation(1_000 + at), ids.fresh_id(1_000 + at, 0)) for at in range(depth))
     root = items.conversation(store.item(keys.conversation(ROOT, ROOT)))
     deep = Conversation(fork_id, ROOT, root.created_at, title="deep", fork_point=ForkPoint(ROOT, None, AFTER))
@@ -626,12 +624,12 @@ def plant_deep_fork(store: Store, fork_id: str, depth: int) -> None:
     )
 
 
-def test_a_fork_at_the_limit_of_depth_can_be_forked_where_that_does_not_deepen_it(
+def test_a_fork_with_the_longest_path_can_be_forked_if_the_path_does_not_grow(
     store: Store, table: Table
 ) -> None:
     say(table, ROOT, "a")
     plant_deep_fork(store, TWIG, SEGMENTS_MAX)
-    shown = items.text(ids.fresh_id(1, 1))  # what the planted segments show is not planted
+    shown = items.text(ids.fresh_id(1, 1))  # The entries that the segments show do not exist.
     store.change(keys.head(ROOT, TWIG), lastHistory=shown)
 
     fork(table, TWIG, FORK)
@@ -664,7 +662,7 @@ def test_a_fork_cannot_take_its_sources_id(store: Store, table: Table) -> None:
         fork(table, ROOT, ROOT)
 
 
-def test_an_id_in_use_is_told_before_the_entry_is_looked_for(store: Store, table: Table) -> None:
+def test_an_id_in_use_is_reported_before_an_unknown_entry(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     [elsewhere] = say(table, OTHER, "b")
 
@@ -673,7 +671,7 @@ def test_an_id_in_use_is_told_before_the_entry_is_looked_for(store: Store, table
 
 
 @pytest.mark.failure("reused-id")
-def test_an_id_deleted_lately_cannot_be_taken_by_a_fork(store: Store, table: Table) -> None:
+def test_an_id_that_was_deleted_recently_cannot_be_taken_by_a_fork(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     say(table, OTHER, "b")
     store.remove_tree(OTHER)
@@ -707,7 +705,7 @@ def test_an_id_is_free_for_a_fork_once_its_time_is_over(store: Store, table: Tab
     ],
     ids=["forks", "creates", "appends"],
 )
-def test_of_two_who_take_one_id_the_fork_that_comes_second_is_409(
+def test_a_fork_that_comes_second_for_an_id_is_409(
     store: Store, table: Table, rival: Callable[[Table], object]
 ) -> None:
     say(table, ROOT, "a")
@@ -729,7 +727,7 @@ def test_of_two_who_take_one_id_the_fork_that_comes_second_is_409(
 def test_of_two_first_forks_by_appending_the_second_is_a_plain_append_to_the_first(
     store: Store, table: Table
 ) -> None:
-    """The second is decided again, on what the first one wrote."""
+    """The second fork decides again, on what the first one wrote."""
     _, _, c = say(table, ROOT, "a", "b", "c")
     Wire.of(table).just_before(WRITE, lambda: append(store.process(), FORK, "rival", fork=(ROOT, c)))
 
@@ -752,9 +750,7 @@ def test_of_two_first_forks_of_one_id_at_different_entries_the_second_is_refused
     assert store.item(keys.group(ROOT))["forks"] == number(1)
 
 
-def test_a_fork_that_keeps_losing_to_others_is_told_to_come_again_and_leaves_nothing(
-    store: Store, table: Table
-) -> None:
+def test_a_fork_that_keeps_losing_to_others_is_503_and_leaves_nothing(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     owners = ["bob", "ann"] * 50
     wire = Wire.of(table)
@@ -778,7 +774,7 @@ def test_a_fork_that_keeps_losing_to_others_is_told_to_come_again_and_leaves_not
 @pytest.mark.parametrize("knows", [True, False], ids=["known", "cold"])
 @pytest.mark.parametrize("source", [ROOT, OTHER], ids=["a source", "no source"])
 @pytest.mark.parametrize("entry_id", [None, ids.fresh_id(1, 1)], ids=["blank", "an entry"])
-def test_what_is_no_fork_is_not_appended_to_as_one(
+def test_appending_with_fork_fields_to_a_conversation_that_is_no_fork_is_refused(
     store: Store, table: Table, source: str, entry_id: ids.EntryId | None, knows: bool
 ) -> None:
     say(table, ROOT, "a")
@@ -796,10 +792,10 @@ def test_what_is_no_fork_is_not_appended_to_as_one(
 
 @pytest.mark.parametrize("knows", [True, False], ids=["known", "cold"])
 @pytest.mark.parametrize("at", [0, 1, None], ids=["the first entry", "another", "blank"])
-def test_a_fork_is_appended_to_as_the_fork_that_it_is_and_as_no_other(
+def test_appending_to_a_fork_accepts_only_its_own_fork_fields(
     store: Store, table: Table, at: int | None, knows: bool
 ) -> None:
-    """A page that sends its fork point with every message appends; one that forgets the new id is told."""
+    """A client may send the fork point with every message, but it must match the conversation."""
     entry_ids = say(table, ROOT, "a", "b", "c")
     anchor = None if at is None else entry_ids[at]
     append(table, FORK, "x", fork=(ROOT, anchor))
@@ -818,7 +814,7 @@ def test_a_fork_is_appended_to_as_the_fork_that_it_is_and_as_no_other(
     assert read(table, FORK) == [*inherited, "x", "y"]
 
 
-def test_a_fork_after_an_entry_is_none_before_it(store: Store, table: Table) -> None:
+def test_the_fork_fields_of_an_append_do_not_match_a_fork_after_the_entry(store: Store, table: Table) -> None:
     [a] = say(table, ROOT, "a")
     fork(table, anchor=a, position=AFTER)
 
@@ -826,7 +822,7 @@ def test_a_fork_after_an_entry_is_none_before_it(store: Store, table: Table) -> 
         append(table, FORK, "x", fork=(ROOT, a))
 
 
-def test_a_fork_that_is_not_named_as_one_is_appended_to_in_one_request(store: Store, table: Table) -> None:
+def test_an_append_to_a_fork_without_fork_fields_is_one_request(store: Store, table: Table) -> None:
     [a] = say(table, ROOT, "a")
     append(table, FORK, "x", fork=(ROOT, a))
     show(table, FORK)
@@ -836,7 +832,7 @@ def test_a_fork_that_is_not_named_as_one_is_appended_to_in_one_request(store: St
     assert wire.operations == [WRITE]
 
 
-def test_the_replay_of_a_key_comes_before_what_the_conversation_is(store: Store, table: Table) -> None:
+def test_a_replay_is_answered_before_the_fork_fields_are_compared(store: Store, table: Table) -> None:
     [a] = say(table, ROOT, "a")
     made = append(table, FORK, "x", fork=(ROOT, a), idempotency_key=idempotency_key("k"))
 
@@ -844,7 +840,7 @@ def test_the_replay_of_a_key_comes_before_what_the_conversation_is(store: Store,
     assert append(store.process(), FORK, "x", fork=(ROOT, None), idempotency_key=idempotency_key("k")) == made
 
 
-def test_who_may_not_append_to_a_conversation_that_exists_may_not_by_naming_a_source(
+def test_naming_a_source_gives_no_right_to_append_to_an_existing_conversation(
     store: Store, table: Table
 ) -> None:
     say(table, ROOT, "a")
@@ -857,7 +853,7 @@ def test_who_may_not_append_to_a_conversation_that_exists_may_not_by_naming_a_so
 # If-Match on a fork
 
 
-def test_a_fork_by_appending_matches_against_what_it_inherits(store: Store, table: Table) -> None:
+def test_if_match_of_a_fork_by_appending_compares_with_inherited_entries(store: Store, table: Table) -> None:
     a, b, c = say(table, ROOT, "a", "b", "c")
 
     with store.refuses(ConflictError) as raised:
@@ -868,7 +864,7 @@ def test_a_fork_by_appending_matches_against_what_it_inherits(store: Store, tabl
     assert read(table, FORK) == ["a", "b", "x"]
 
 
-def test_a_fork_alone_matches_against_what_it_inherits(store: Store, table: Table) -> None:
+def test_if_match_of_a_fork_compares_with_inherited_entries(store: Store, table: Table) -> None:
     a, b = say(table, ROOT, "a", "b")
 
     for anchor, last in ((None, b), (b, a), (a, None)):
@@ -879,7 +875,7 @@ def test_a_fork_alone_matches_against_what_it_inherits(store: Store, table: Tabl
     fork(table, ROOT, TWIG, b, if_match=a)
 
 
-def test_a_blank_fork_matches_no_entry(store: Store, table: Table) -> None:
+def test_if_match_fails_for_a_blank_fork(store: Store, table: Table) -> None:
     (a,) = say(table, ROOT, "a")
 
     with store.refuses(ConflictError) as raised:
@@ -893,7 +889,7 @@ def test_a_blank_fork_matches_no_entry(store: Store, table: Table) -> None:
 def listed(
     table: Table, conversation_id: str = ROOT, *, by: Caller = ANN, limit: int = 200
 ) -> list[Conversation]:
-    """Return the conversations of the tree, over as many pages as it takes."""
+    """Return the conversations of the tree, read page by page."""
     found: list[Conversation] = []
     after: ListKey | None = None
     while True:
@@ -926,7 +922,7 @@ def test_every_conversation_of_the_tree_is_listed_oldest_first(
         assert [one.conversation_id for one in listed(table, asked, limit=limit)] == made
 
 
-def test_a_fork_is_listed_after_its_source_by_a_clock_that_is_slow_too(store: Store, table: Table) -> None:
+def test_a_fork_is_listed_after_its_source_also_with_a_slow_clock(store: Store, table: Table) -> None:
     say(store.process(clock=WrongClock(5 * MINUTE_MS)), ROOT, "a")
     fork(table)
     fork(store.process(clock=WrongClock(-5 * MINUTE_MS)), FORK, TWIG)
@@ -943,7 +939,7 @@ def test_a_list_of_forks_shows_each_as_it_is_now(table: Table) -> None:
     assert (one.title, one.fork_point) == ("new", ForkPoint(ROOT, a, BEFORE))
 
 
-def test_forks_made_between_two_pages_are_listed_behind(store: Store, table: Table) -> None:
+def test_forks_made_between_two_pages_are_listed_at_the_end(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     fork(table)
     first = forks.list_forks(table, caller=ANN, conversation_id=ROOT, after=lambda: None, limit=2)
@@ -956,9 +952,7 @@ def test_forks_made_between_two_pages_are_listed_behind(store: Store, table: Tab
     assert [one.conversation_id for one in rest.conversations] == [FORK, TWIG]
 
 
-def test_the_list_of_forks_is_for_members_as_long_as_they_are_and_the_tree_is(
-    store: Store, table: Table
-) -> None:
+def test_only_present_members_of_a_live_tree_see_the_list_of_forks(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     fork(table)
     store.add_member(ROOT, "bob", AccessLevel.READER)
@@ -978,7 +972,7 @@ def test_the_list_of_forks_is_for_members_as_long_as_they_are_and_the_tree_is(
     refused(ANN, NotFoundError)
 
 
-def test_a_page_of_what_a_fork_inherits_costs_no_copy_of_its_bodies(store: Store, table: Table) -> None:
+def test_a_fork_copies_no_entries(store: Store, table: Table) -> None:
     say(table, ROOT, *["text " * 100] * 20)
     size = len(store.contents())
 

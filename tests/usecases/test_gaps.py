@@ -1,4 +1,4 @@
-"""A reader who goes on page by page misses no entry, although a read may show a later one before it.
+"""A reader of pages misses no entry, although a read may show a later entry before an earlier one.
 
 Source: read-committed isolation of Query (DynamoDB developer guide, transactions).
 """
@@ -40,7 +40,7 @@ from tools.harness.wire import Request, Wire
 
 Walk = Callable[[Table, str, Caller, Channel | None, int], list[EntryId]]
 NOWHERE = 3
-"""Pages in a row that bring a reader nowhere: then a walk gives up."""
+"""A walk ends after this many pages in a row that bring no progress."""
 
 
 def _ids(some: EntryPage) -> list[EntryId]:
@@ -48,7 +48,7 @@ def _ids(some: EntryPage) -> list[EntryId]:
 
 
 def forward(table: Table, where: str, by: Caller, channel: Channel | None, limit: int) -> list[EntryId]:
-    """Read to the end, as somebody does who follows a conversation."""
+    """Read to the end, as a client does that follows a conversation."""
     found: list[EntryId] = []
     stuck = 0
     while stuck < NOWHERE:
@@ -88,7 +88,7 @@ def backward(table: Table, where: str, by: Caller, channel: Channel | None, limi
 
 
 def following(table: Table, where: str, by: Caller, channel: Channel | None, limit: int) -> list[EntryId]:
-    """Read the last page, and on from there: nothing after the first entry that was read is missed."""
+    """Read the last page, and then forward. Return all entries from the first one that was read."""
     try:
         first = page(table, where, by=by, tail=True, limit=limit, channel=channel, epoch="all")
     except UnavailableError:
@@ -122,7 +122,7 @@ def in_two_channels(table: Table) -> str:
 
 
 def in_a_fork(table: Table) -> str:
-    """A fork that shows three entries of others, at an entry that has others after it."""
+    """A fork that inherits three entries. More entries follow after its fork point."""
     entries = [say(table, ROOT, text)[0] for text in "abcd"]
     fork(table, ROOT, FORK, entries[3])
     for text in "xy":
@@ -158,7 +158,7 @@ READERS = {
 @pytest.mark.parametrize("limit", [1, 3, 50])
 @pytest.mark.parametrize("who", READERS)
 @pytest.mark.parametrize("scene", SCENES)
-def test_an_entry_that_shows_late_is_missed_by_nobody(
+def test_no_reader_misses_an_entry_that_is_shown_late(
     store: Store, scene: Callable[[Table], str], who: str, limit: int
 ) -> None:
     where = scene(store.process())
@@ -182,7 +182,7 @@ def test_an_entry_that_shows_late_is_missed_by_nobody(
 
 
 @pytest.mark.failure("late-visible-entry")
-def test_the_view_up_to_an_entry_and_the_whole_tree_end_before_what_shows_late(store: Store) -> None:
+def test_a_view_up_to_an_entry_and_the_whole_tree_end_before_a_late_entry(store: Store) -> None:
     where = in_a_fork(store.process())
     whole = forward(store.process(), where, ANN, None, 50)
 
@@ -203,7 +203,7 @@ def test_the_view_up_to_an_entry_and_the_whole_tree_end_before_what_shows_late(s
 
 
 @pytest.mark.failure("late-visible-entry")
-def test_backward_pages_of_a_part_and_of_the_whole_tree_end_before_what_shows_late(store: Store) -> None:
+def test_backward_pages_end_before_a_late_entry(store: Store) -> None:
     where = one_by_one(store.process())
     whole = _ids(page(store.process(), where, all_forks=True))
     _, b, c, d = say(store.process(), conversation(31), "a", "b", "c", "d")
@@ -226,7 +226,7 @@ def test_backward_pages_of_a_part_and_of_the_whole_tree_end_before_what_shows_la
 
 
 @pytest.mark.failure("late-visible-entry")
-def test_an_inherited_context_that_shows_late_is_not_taken_for_whole(store: Store) -> None:
+def test_an_inherited_context_with_a_late_entry_is_not_taken_as_complete(store: Store) -> None:
     table = store.process()
     note(table, ROOT, "c1", by=PLANNER)
     hidden = note(table, ROOT, "c2", by=PLANNER)
@@ -264,7 +264,7 @@ def test_an_agent_sees_its_context_of_other_forks_of_the_tree(store: Store) -> N
 
 
 @pytest.mark.failure("late-visible-entry")
-def test_the_view_up_to_an_entry_newer_than_head_as_it_was_read_shows_its_context(store: Store) -> None:
+def test_a_view_up_to_an_entry_newer_than_the_read_head_shows_its_context(store: Store) -> None:
     table = store.process()
     append(table, ROOT, "a", by=PLANNER)
     earlier = store.item(keys.head(ROOT, ROOT))
@@ -284,7 +284,7 @@ def test_the_view_up_to_an_entry_newer_than_head_as_it_was_read_shows_its_contex
 
 
 @pytest.mark.failure("late-visible-entry")
-def test_a_fork_that_shows_late_is_not_left_out_of_the_list(store: Store) -> None:
+def test_a_fork_that_is_shown_late_is_not_left_out_of_the_list(store: Store) -> None:
     table = store.process()
     append(table, ROOT, "a")
     fork(table)
@@ -304,7 +304,7 @@ def test_a_fork_that_shows_late_is_not_left_out_of_the_list(store: Store) -> Non
 
 
 @pytest.mark.failure("late-visible-entry")
-def test_a_first_context_is_not_passed_although_its_ctx_shows_late(store: Store) -> None:
+def test_a_first_context_entry_is_not_skipped_although_its_ctx_is_shown_late(store: Store) -> None:
     append(store.process(), ROOT, said("a"), thought("b"), by=PLANNER)
     say(store.process(), ROOT, "c")
     process = store.process()
@@ -320,7 +320,7 @@ def test_a_first_context_is_not_passed_although_its_ctx_shows_late(store: Store)
 
 
 @pytest.mark.failure("late-visible-entry")
-def test_a_whole_page_costs_no_read_more(store: Store) -> None:
+def test_a_complete_page_needs_no_further_read(store: Store) -> None:
     where = in_batches(store.process())
     process = store.process()
     wire = Wire.of(process)

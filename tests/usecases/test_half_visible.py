@@ -1,4 +1,4 @@
-"""Reads that meet a transaction half way: a Query shows it item by item, and nothing is decided on a half.
+"""Reads in the middle of a transaction: a Query may show some of its items and not yet the others.
 
 Source: read-committed isolation of Query and BatchGetItem (DynamoDB developer guide, transactions).
 """
@@ -29,9 +29,11 @@ ALWAYS = 1_000
 
 
 def sees_late(table: Table, hidden: Callable[[Item], Item | None], *, times: int) -> Wire:
-    """Let the first Queries that would show an item show an earlier state of it: None for none.
+    """Let the first Queries that would show an item show an earlier state of it.
 
-    hidden: from an item as it is to what the Query shows; itself where there is nothing to hide.
+    hidden: returns what the Query shows in place of an item: the item itself, an earlier state, or
+        None to leave it out.
+    times: how many Queries this changes.
     """
     wire, done = Wire.of(table), 0
 
@@ -54,7 +56,7 @@ def without(key: Key) -> Callable[[Item], Item | None]:
 
 @pytest.fixture
 def shared(store: Store) -> Table:
-    """A tree of Ann's with a fork, which Bob may write."""
+    """A tree of Ann with a fork. Bob is a writer."""
     table = store.process()
     say(table, ROOT, "a")
     fork(table)
@@ -83,7 +85,7 @@ def test_a_transfer_rewrites_a_head_that_was_shown_late(store: Store, shared: Ta
 
 
 @pytest.mark.failure("half-visible-transaction")
-def test_a_rewriting_that_misses_a_head_for_good_stays_a_job(store: Store, shared: Table) -> None:
+def test_a_rewriting_that_never_sees_a_head_stays_a_job(store: Store, shared: Table) -> None:
     transfer = offer(shared)
     process = store.process()
     wire = sees_late(process, without(keys.head(ROOT, FORK)), times=ALWAYS)
@@ -110,7 +112,7 @@ def test_a_deletion_closes_a_fork_that_was_shown_late(store: Store, shared: Tabl
 
 
 @pytest.mark.failure("half-visible-transaction")
-def test_a_deletion_that_misses_a_fork_for_good_is_no_204(store: Store, shared: Table) -> None:
+def test_a_deletion_that_never_sees_a_fork_is_not_204(store: Store, shared: Table) -> None:
     process = store.process()
     sees_late(process, without(keys.head(ROOT, FORK)), times=ALWAYS)
 
@@ -125,7 +127,7 @@ def kid_of(store: Store, child: str) -> Key:
 
 @pytest.mark.failure("half-visible-transaction")
 def test_a_deletion_closes_a_child_that_was_shown_late(store: Store, shared: Table) -> None:
-    """Nothing of a direct child can be written after the 204."""
+    """After the 204 nobody can write to a direct child."""
     start(shared, "a task")
     warm = store.process()
     say(warm, CHILD, "b")
@@ -139,14 +141,14 @@ def test_a_deletion_closes_a_child_that_was_shown_late(store: Store, shared: Tab
 
 
 @pytest.mark.failure("half-visible-transaction")
-def test_a_deletion_that_misses_a_child_for_good_is_no_204(store: Store, shared: Table) -> None:
+def test_a_deletion_that_never_sees_a_child_is_not_204(store: Store, shared: Table) -> None:
     start(shared, "a task")
     process, mailbox = store.process(), Mailbox()
     wire = sees_late(process, without(kid_of(store, CHILD)), times=ALWAYS)
 
     assert not deletion.delete_conversation(process, mailbox.queue, caller=ANN, conversation_id=ROOT)
 
-    # The HEADs are read beside them, by a thread that may be late.
+    # Another thread reads the HEADs, and may be late.
     of_children = [one for one in wire.requests if one.operation == "Query" and "CHILD#" in str(one.body)]
     assert len(of_children) == LOOKS_MAX
     assert [message.group_id for message in mailbox.messages] == [ROOT]
@@ -168,7 +170,7 @@ def test_a_deletion_closes_the_children_that_an_older_version_did_not_count(
 
 @pytest.mark.failure("half-visible-transaction")
 @pytest.mark.parametrize("is_there", [True, False], ids=["with its parent", "without"])
-def test_a_deleted_child_is_counted_no_more_when_its_kid_has_gone(
+def test_a_deleted_child_stops_counting_after_its_child_item_is_deleted(
     store: Store, shared: Table, is_there: bool
 ) -> None:
     start(shared, "a task")
@@ -195,10 +197,10 @@ def test_a_deleted_child_is_counted_no_more_when_its_kid_has_gone(
 
 
 @pytest.mark.failure("half-visible-transaction")
-def test_a_parent_is_deleted_although_a_child_is_at_the_end_of_its_own_deletion(
+def test_a_parent_can_be_deleted_while_a_child_is_at_the_end_of_its_deletion(
     store: Store, shared: Table
 ) -> None:
-    """The child has no CHILD any more, and is counted until its own item goes."""
+    """The child's CHILD item is deleted, but the child counts until its GROUP is deleted."""
     start(shared, "a task")
     mailbox = Mailbox()
     assert deletion.delete_conversation(shared, mailbox.queue, caller=ANN, conversation_id=CHILD)
@@ -237,7 +239,7 @@ def test_a_child_has_the_owner_of_the_parent_although_the_members_were_shown_lat
 
 
 @pytest.mark.failure("half-visible-transaction")
-def test_a_removed_member_starts_no_child_by_a_membership_that_is_shown_late(
+def test_a_removed_member_whose_membership_is_still_shown_starts_no_child(
     store: Store, shared: Table
 ) -> None:
     earlier = store.item(keys.member(ROOT, "bob"))
@@ -259,7 +261,9 @@ def test_a_removed_member_starts_no_child_by_a_membership_that_is_shown_late(
 
 @pytest.mark.failure("half-visible-transaction")
 @pytest.mark.parametrize("then", [("a", "mine"), ("a",), ("a", "rival"), ("a", "rival", "more")])
-def test_a_sync_decides_on_no_half_of_another(store: Store, table: Table, then: tuple[str, ...]) -> None:
+def test_a_sync_does_not_decide_on_a_half_visible_sync(
+    store: Store, table: Table, then: tuple[str, ...]
+) -> None:
     sync(table, "a")
     rival = note(store.process(), ROOT, "rival", by=PLANNER)
     process = store.process()

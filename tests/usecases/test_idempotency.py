@@ -52,7 +52,7 @@ WRITE = "TransactWriteItems"
 
 @dataclass(frozen=True)
 class Effect:
-    """A request with an Idempotency-Key, by a writer of ROOT. id: the conversation it is about."""
+    """A request with an Idempotency-Key, by a writer of ROOT. id: the conversation."""
 
     run: Callable[[Table, IdempotencyKey, Caller], object]
     id: str | None
@@ -83,7 +83,7 @@ APPENDS = [name for name in EFFECTS if name.startswith("append")]
 
 @pytest.fixture
 def shared(store: Store) -> Store:
-    """A table with a tree that bob is a writer of."""
+    """A table with a tree where bob is a writer."""
     say(store.process(), ROOT, "a")
     store.add_member(ROOT, "bob")
     return store
@@ -96,7 +96,7 @@ def records(store: Store) -> list[Item]:
 @pytest.mark.failure("lost-answer")
 @each_effect
 def test_a_replay_gets_the_same_answer_and_changes_nothing(shared: Store, name: str) -> None:
-    """The effect happens once; the status and the body are the same."""
+    """The effect happens once, and the body is the same."""
     table = shared.process()
     before = shared.contents()
     first = EFFECTS[name](table)
@@ -120,7 +120,7 @@ def test_a_replay_gets_the_same_answer_after_the_conversation_has_moved_on(share
 
 
 def _made(store: Store) -> str:
-    """Return the id of the conversation that the one record is about."""
+    """Return the conversation that the only record names."""
     (record,) = records(store)
     made: str = record["conversation"]["S"]
     return made
@@ -156,7 +156,7 @@ def test_a_caller_who_lost_access_gets_403(shared: Store, name: str) -> None:
     EFFECTS[name](table)
     group_id = records(shared)[0]["group"]["S"]
     shared.remove_member(group_id, "bob")
-    if group_id != ROOT:  # bob's own: he can only lose it to somebody else
+    if group_id != ROOT:  # Bob owns it, so he must hand it over first.
         shared.change(keys.group(group_id), owner=text("eve"))
         shared.change(keys.head(group_id, group_id), owner=text("eve"))
 
@@ -168,7 +168,7 @@ def test_a_caller_who_lost_access_gets_403(shared: Store, name: str) -> None:
 @pytest.mark.failure("reused-id")
 @each_effect
 def test_after_the_deletion_a_replay_is_404(shared: Store, name: str) -> None:
-    """A late retry shows nothing of what was deleted, and makes nothing new."""
+    """A late retry shows nothing of the deleted conversation, and creates nothing."""
     table = shared.process()
     EFFECTS[name](table)
     group_id = records(shared)[0]["group"]["S"]
@@ -207,9 +207,7 @@ def test_after_a_day_an_id_is_still_in_use(shared: Store, name: str) -> None:
 
 
 @each_effect
-def test_of_two_requests_at_the_same_time_one_has_the_effect_and_both_the_answer(
-    shared: Store, name: str
-) -> None:
+def test_two_concurrent_requests_have_one_effect_and_one_answer(shared: Store, name: str) -> None:
     table = shared.process()
     answers: list[str] = []
     expected: dict[Key, Item] = {}
@@ -226,7 +224,7 @@ def test_of_two_requests_at_the_same_time_one_has_the_effect_and_both_the_answer
 
 
 @each_effect
-def test_of_two_bodies_under_one_key_at_the_same_time_one_has_its_effect(shared: Store, name: str) -> None:
+def test_of_two_concurrent_bodies_under_one_key_one_has_its_effect(shared: Store, name: str) -> None:
     table = shared.process()
     expected: dict[Key, Item] = {}
 
@@ -243,7 +241,7 @@ def test_of_two_bodies_under_one_key_at_the_same_time_one_has_its_effect(shared:
 
 @pytest.mark.failure("lost-answer")
 @pytest.mark.parametrize("name", ["append", "append several", "fork under an id that is made"])
-def test_another_key_or_another_callers_is_another_request(shared: Store, name: str) -> None:
+def test_a_request_with_another_key_or_caller_is_another_request(shared: Store, name: str) -> None:
     """A record belongs to one caller and one key."""
     table = shared.process()
     answers = [
@@ -258,7 +256,7 @@ def test_another_key_or_another_callers_is_another_request(shared: Store, name: 
 
 
 @pytest.mark.failure("lost-answer")
-def test_what_was_refused_is_not_remembered(shared: Store) -> None:
+def test_a_refused_request_is_not_recorded(shared: Store) -> None:
     table = shared.process()
     (a,) = say(table, ROOT, "b")
     say(table, ROOT, "c")
@@ -276,7 +274,7 @@ def test_what_was_refused_is_not_remembered(shared: Store) -> None:
     assert read(table) == ["a", "b", "c", "x", "y"]
 
 
-def test_a_replay_of_a_matched_append_does_not_match_again(shared: Store) -> None:
+def test_a_replay_does_not_compare_if_match_again(shared: Store) -> None:
     table = shared.process()
     (a,) = say(table, ROOT, "b")
 
@@ -299,7 +297,7 @@ def test_a_large_append_is_replayed_from_its_chunks_and_remembered_in_a_small_re
     assert sum(len(str(value)) for value in record.values()) < 1_000
 
 
-def test_a_reader_replays_what_they_did_as_a_writer(shared: Store) -> None:
+def test_a_reader_can_replay_an_earlier_request_as_a_writer(shared: Store) -> None:
     first = EFFECTS["append"](shared.process())
     shared.change(keys.member(ROOT, "bob"), level=text(AccessLevel.READER))
 
@@ -352,8 +350,8 @@ def test_a_replay_is_answered_though_the_tree_is_full(shared: Store) -> None:
 
 
 @pytest.mark.failure("reused-id")
-def test_a_key_reused_by_a_new_request_after_the_first_was_deleted_to_the_end_is_404(shared: Store) -> None:
-    """A late retry makes no new tree, even when only the record is left."""
+def test_a_key_reused_after_the_conversation_was_deleted_completely_is_404(shared: Store) -> None:
+    """A late retry creates no tree, even if only the record is left."""
     effect = EFFECTS["append to a new one"]
     effect(shared.process())
     shared.remove_tree(OTHER)

@@ -49,7 +49,7 @@ def plant_tree(
     title: str = "",
     child: bool = False,
 ) -> str:
-    """Plant a root as `put_root` writes it, by default of the hour of its number; return its id."""
+    """Plant a root as `put_root` writes it, and return its id. hour: by default its number."""
     root_id = conversation(number)
     created_at = ids.timestamp(START_MS + (number if hour is None else hour) * HOUR_MS)
     started = StartedBy(conversation(9999), None) if child else None
@@ -76,7 +76,7 @@ def one_page(table: Table, *, by: Caller = ANN, **what: Any) -> ConversationPage
 def walk(
     table: Table, *, by: Caller = ANN, after: Place | None = None, **what: Any
 ) -> list[ConversationDetails]:
-    """Return the whole list, over as many pages as it takes."""
+    """Return the whole list, read page by page."""
     found: list[ConversationDetails] = []
     while True:
         page = one_page(table, by=by, after=after, **what)
@@ -98,7 +98,7 @@ def touch(table: Table, number: int) -> None:
 
 
 def grow(store: Store) -> Table:
-    """Plant trees 1 to 5, 4 a child. 2 has the forks 20 to 22, 4 has 40. Touched last: 21 and 4."""
+    """Plant trees 1 to 5; 4 is a child. 2 has forks 20 to 22, 4 has 40. Last updated: 21 and 4."""
     table = store.process()
     for number in range(1, 6):
         plant_tree(store, number, child=number == 4)
@@ -112,7 +112,7 @@ def grow(store: Store) -> Table:
 
 @pytest.fixture(scope="module")
 def still_forest(moto: None) -> Iterator[Table]:
-    """A forest that no test changes."""
+    """A table of trees that no test changes."""
     with fresh_store("still-forest") as store:
         yield grow(store)
 
@@ -136,7 +136,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 20])
-def test_the_list_goes_tree_by_tree_the_newest_root_first_and_in_a_tree_the_newest_first(
+def test_the_list_has_the_newest_tree_first_and_in_a_tree_the_newest_first(
     still_forest: Table, limit: int
 ) -> None:
     for (mode, ancestry), expected in LISTS.items():
@@ -146,7 +146,7 @@ def test_the_list_goes_tree_by_tree_the_newest_root_first_and_in_a_tree_the_newe
         )
 
 
-def test_what_is_listed_is_the_conversation_as_it_is_shown(still_forest: Table) -> None:
+def test_a_listed_conversation_equals_the_conversation_by_id(still_forest: Table) -> None:
     for shown in walk(still_forest, mode=Mode.ALL, ancestry=Ancestry.ALL):
         assert shown == show(still_forest, shown.conversation.conversation_id)
 
@@ -172,7 +172,7 @@ def test_a_query_is_part_of_the_title_in_any_case(
 
 def test_a_query_is_compared_without_case_in_any_script(store: Store, table: Table) -> None:
     plant_tree(store, 1, title="STRASSE ΣΊΣΥΦΟΣ")
-    create(table, conversation(2))  # no title at all
+    create(table, conversation(2))  # It has no title.
 
     assert named(walk(table, query="straße")) == [1]
     assert named(walk(table, query="σίσυφος")) == [1]
@@ -188,7 +188,7 @@ def test_a_new_user_has_an_empty_list(table: Table) -> None:
     assert one_page(table, by=EVE) == ConversationPage([], None)
 
 
-def test_the_latest_is_who_was_updated_last_whatever_was_made_last(store: Store, table: Table) -> None:
+def test_the_latest_fork_is_the_one_updated_last(store: Store, table: Table) -> None:
     plant_tree(store, 1)
     fork(table, conversation(1), conversation(10))
     fork(table, conversation(1), conversation(11))
@@ -197,7 +197,7 @@ def test_the_latest_is_who_was_updated_last_whatever_was_made_last(store: Store,
         assert named(walk(table)) == [number]
 
 
-def test_trees_of_one_millisecond_are_all_listed_in_a_steady_order(store: Store, table: Table) -> None:
+def test_trees_of_one_millisecond_are_all_listed_in_a_fixed_order(store: Store, table: Table) -> None:
     for number in range(1, 8):
         plant_tree(store, number, hour=1)
 
@@ -205,14 +205,12 @@ def test_trees_of_one_millisecond_are_all_listed_in_a_steady_order(store: Store,
         assert named(walk(table, limit=limit)) == [7, 6, 5, 4, 3, 2, 1]
 
 
-# Who sees what
+# Access
 
 
 @pytest.mark.failure("stale-list-row")
-def test_every_member_sees_a_tree_with_their_own_level_as_long_as_they_are_one(
-    forest: Table, store: Store
-) -> None:
-    """The tree decides who has access, not the row of the list."""
+def test_every_present_member_sees_a_tree_with_the_own_level(forest: Table, store: Store) -> None:
+    """Access is decided by the tree, and not by the row of the list."""
     store.add_member(conversation(2), "bob", AccessLevel.READER)
     store.add_member(conversation(3), "bob", AccessLevel.MANAGER)
 
@@ -220,17 +218,17 @@ def test_every_member_sees_a_tree_with_their_own_level_as_long_as_they_are_one(
     assert named(seen) == [3, 22, 21, 20, 2]
     assert [one.level for one in seen] == [AccessLevel.MANAGER] + [AccessLevel.READER] * 4
 
-    store.remove_member(conversation(2), "bob")  # its USER_TREE row is still there
+    store.remove_member(conversation(2), "bob")  # Its USER_TREE item stays.
     assert named(walk(forest, by=BOB, mode=Mode.ALL)) == [3]
 
 
 @pytest.mark.failure("stale-list-row")
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("limit", [1, 20])
-def test_a_deleted_tree_is_not_listed_whatever_rows_are_left_of_it(
+def test_a_deleted_tree_is_not_listed_although_rows_are_left(
     forest: Table, store: Store, mode: Mode, limit: int
 ) -> None:
-    """A row that disagrees with its tree decides nothing."""
+    """A row that does not agree with its tree has no effect."""
     created_at = ids.timestamp(START_MS + 3 * HOUR_MS)
     stale = store.contents()[keys.user_tree("ann", created_at, conversation(3), is_child=False)]
     store.mark_deleted(conversation(2))
@@ -240,7 +238,7 @@ def test_a_deleted_tree_is_not_listed_whatever_rows_are_left_of_it(
     assert named(walk(forest, mode=mode, limit=limit)) == [5, 1]
 
 
-def test_a_conversation_whose_items_are_partly_gone_is_not_listed(forest: Table, store: Store) -> None:
+def test_a_conversation_with_missing_items_is_not_listed(forest: Table, store: Store) -> None:
     group_id = conversation(2)
     store.delete(keys.head(group_id, conversation(21)), keys.conversation(group_id, conversation(22)))
 
@@ -252,7 +250,7 @@ def test_a_conversation_whose_items_are_partly_gone_is_not_listed(forest: Table,
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("limit", [1, 2, 3])
-def test_what_is_made_or_touched_between_pages_makes_no_gap_and_no_duplicate(
+def test_changes_between_pages_make_no_gap_and_no_duplicate(
     forest: Table, store: Store, mode: Mode, limit: int
 ) -> None:
     expected = LISTS[mode, Ancestry.ROOTS]
@@ -271,11 +269,11 @@ def test_what_is_made_or_touched_between_pages_makes_no_gap_and_no_duplicate(
     old = [number for number in found if number < 50]
     assert sorted(set(found)) == sorted(found)
     assert old == [number for number in expected if number in old]
-    if mode is not Mode.LATEST_FORK:  # there a newer fork may stand in its tree's place
+    if mode is not Mode.LATEST_FORK:  # In that mode a newer fork may replace its tree.
         assert old == expected
 
 
-def test_a_tree_that_is_deleted_between_pages_ends_nothing(forest: Table, store: Store) -> None:
+def test_a_tree_that_is_deleted_between_pages_does_not_end_the_list(forest: Table, store: Store) -> None:
     first = one_page(forest, mode=Mode.ALL, limit=3)  # up to the first fork of tree 2
     assert named(first.conversations) == [5, 3, 22]
     store.mark_deleted(conversation(2))
@@ -283,7 +281,7 @@ def test_a_tree_that_is_deleted_between_pages_ends_nothing(forest: Table, store:
     assert named(walk(forest, mode=Mode.ALL, after=first.resume)) == [1]
 
 
-def test_a_membership_removed_between_pages_hides_what_comes(forest: Table, store: Store) -> None:
+def test_a_membership_removed_between_pages_hides_its_tree(forest: Table, store: Store) -> None:
     for number in (1, 2, 3):
         store.add_member(conversation(number), "bob")
     first = one_page(forest, by=BOB, limit=1)
@@ -292,10 +290,10 @@ def test_a_membership_removed_between_pages_hides_what_comes(forest: Table, stor
     assert named(walk(forest, by=BOB, after=first.resume)) == [1]
 
 
-# Many
+# Many trees
 
 
-def test_a_user_of_many_trees_gets_them_all_over_pages_of_any_size(store: Store, table: Table) -> None:
+def test_a_user_of_many_trees_gets_all_of_them_with_pages_of_any_size(store: Store, table: Table) -> None:
     for number in range(1, 2 * TREES_AT_ONCE + 8):
         plant_tree(store, number, child=number % 3 == 0)
     expected = [number for number in range(2 * TREES_AT_ONCE + 7, 0, -1) if number % 3]
@@ -317,7 +315,7 @@ def test_a_page_reads_no_more_trees_than_it_has_room_for(store: Store, table: Ta
     assert asked == [4 * 6]
 
 
-def test_children_that_are_not_listed_cost_a_page_no_requests(store: Store, table: Table) -> None:
+def test_children_that_are_not_listed_need_no_requests(store: Store, table: Table) -> None:
     for number in range(1, 70):
         plant_tree(store, number, child=number > 10)
     wire = Wire.of(table)
@@ -368,9 +366,9 @@ def test_roots_and_children_are_one_list_when_both_are_asked_for(store: Store, t
 
 
 def widen(store: Store, number: int, forks: int, *, counted: int | None = None) -> list[str]:
-    """Put so many forks into a tree, a minute apart, the last of them updated first; return their ids.
+    """Put forks into a tree, 1 ms apart, and return their ids.
 
-    counted: how many GROUP says that there are.
+    A newer fork was updated less recently. counted: how many GROUP counts, if not `forks`.
     """
     group_id = conversation(number)
     made = []
@@ -386,7 +384,7 @@ def widen(store: Store, number: int, forks: int, *, counted: int | None = None) 
 
 
 class Cost:
-    """What a wire carries: requests, rounds, and items read or asked for, each of which is less than 4 KB."""
+    """Counts on the wire: requests, rounds, and items that are read or asked for."""
 
     def __init__(self, table: Table) -> None:
         self._wire = Wire.of(table)
@@ -410,10 +408,8 @@ class Cost:
     "by", [ANN, replace(ANN, user_id="adam", bypasses_membership=True)], ids=["user", "admin"]
 )
 @pytest.mark.parametrize("query", [None, "fork"])
-def test_what_a_list_reads_of_a_tree_does_not_grow_with_the_tree(
-    store: Store, by: Caller, query: str | None
-) -> None:
-    """Sharing asks nobody, so a list may hold trees that others have made as wide as they like."""
+def test_the_reads_of_a_list_do_not_grow_with_the_tree(store: Store, by: Caller, query: str | None) -> None:
+    """A user can be added to any tree without being asked, so a list may have very wide trees."""
 
     def cost() -> tuple[int, int, int]:
         process = store.process()
@@ -450,9 +446,9 @@ def test_a_wide_tree_s_latest_is_one_of_its_newest_forks_or_its_root(
     assert named(walk(table)) == [1]
 
 
-def test_a_page_costs_the_page_for_a_user_of_10_000_trees(store: Store, table: Table) -> None:
+def test_a_page_costs_the_same_for_a_user_of_10_000_trees(store: Store, table: Table) -> None:
     def cost(place: Place | None) -> tuple[list[str], int]:
-        """Return the requests for a page from there on, and how many keys they name or rows they allow."""
+        """Return the requests for a page after a place, and how many keys or rows they ask for."""
         process = store.process()
         wire = Wire.of(process)
         one_page(process, after=place)
@@ -474,7 +470,7 @@ def test_a_page_costs_the_page_for_a_user_of_10_000_trees(store: Store, table: T
     assert cost(None) == cost(middle) == few
 
 
-def test_a_query_that_matches_nothing_in_a_wide_tree_asks_a_bounded_number_of_times(
+def test_a_query_without_a_match_in_a_wide_tree_makes_a_bounded_number_of_requests(
     store: Store, table: Table
 ) -> None:
     root_id = plant_tree(store, 1)
@@ -492,18 +488,18 @@ def test_a_query_that_matches_nothing_in_a_wide_tree_asks_a_bounded_number_of_ti
     assert (page.conversations, page.resume is None) == ([], False)
     assert len(wire.requests) <= 25
     asked = [len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if r.operation != "Query"]
-    assert sum(asked) <= FORKS_MAX + 8  # the titles, and no HEAD of what does not match
+    assert sum(asked) <= FORKS_MAX + 8  # It reads the titles, and no HEAD without a match.
     assert [s.conversation.title for s in walk(table, mode=Mode.ALL, query=titled(1))] == [titled(1)]
 
 
 @pytest.mark.failure("no-time-left")
-def test_a_page_comes_back_short_and_with_a_cursor_at_the_bound_of_trees(store: Store, table: Table) -> None:
+def test_a_page_at_the_bound_of_trees_is_short_and_has_a_cursor(store: Store, table: Table) -> None:
     """No request does unbounded work."""
     roots = [
         Conversation(conversation(n), conversation(n), ids.timestamp(START_MS + n * HOUR_MS))
         for n in range(1, TREES_MAX + 30)
     ]
-    store.put(*(mine_of(root, "ann") for root in roots))  # rows of trees that are gone
+    store.put(*(mine_of(root, "ann") for root in roots))  # The trees of these rows are deleted.
     plant_tree(store, 0)
 
     first = one_page(table)
@@ -512,7 +508,7 @@ def test_a_page_comes_back_short_and_with_a_cursor_at_the_bound_of_trees(store: 
 
 
 def short_pages(wire: Wire) -> None:
-    """Let every Query end after two items, and begin with none."""
+    """Let every Query return an empty page first, and then pages of two items."""
 
     def shorten(request: Request, answer: dict[str, Any]) -> None:
         if request.operation == "Query" and len(answer["Items"]) > 2:
@@ -531,7 +527,7 @@ def test_pages_of_dynamodb_that_end_early_lose_nothing(forest: Table) -> None:
 
 
 def test_a_page_is_cut_by_bytes_as_well_as_by_count(store: Store, table: Table) -> None:
-    tags = {f"t{at:02}": "😀" * 256 for at in range(50)}  # 150 KB in an answer, where each is 12 bytes
+    tags = {f"t{at:02}": "😀" * 256 for at in range(50)}  # 150 KB in an answer: 12 bytes for each emoji
     for number in range(1, 41):
         plant_tree(store, number)
         key = keys.conversation(conversation(number), conversation(number))

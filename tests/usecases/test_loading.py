@@ -31,11 +31,11 @@ PARTS = {
     "path": keys.path(ROOT, FORK),
     "owner's membership": keys.member(ROOT, "ann"),
 }
-"""What a creation puts together with the pointer."""
+"""The items that a creation writes together with the pointer."""
 
 
 def lacking(table: Table, key: Key, *, times: int) -> Wire:
-    """Let the first look-ups that would find an item miss it: BatchGetItem is no snapshot."""
+    """Let the first look-ups miss an item, because BatchGetItem is no snapshot."""
     wire, missed = Wire.of(table), 0
 
     def miss(request: Request, answer: dict[str, Any]) -> None:
@@ -52,7 +52,7 @@ def lacking(table: Table, key: Key, *, times: int) -> Wire:
 
 @pytest.fixture
 def forked(store: Store) -> Store:
-    """A table with a tree of a root and a fork that inherits an entry."""
+    """A table with a root and a fork that inherits an entry."""
     table = store.process()
     say(table, ROOT, "inherited")
     fork(table)
@@ -61,7 +61,7 @@ def forked(store: Store) -> Store:
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("knows", [True, False], ids=["known", "cold"])
-def test_a_creation_that_was_read_half_way_is_read_again(forked: Store, part: str, knows: bool) -> None:
+def test_a_half_visible_creation_is_read_again(forked: Store, part: str, knows: bool) -> None:
     table = forked.process()
     if knows:
         show(table, FORK)
@@ -71,7 +71,7 @@ def test_a_creation_that_was_read_half_way_is_read_again(forked: Store, part: st
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_conversation_of_which_a_part_stays_away_is_not_found(forked: Store, part: str) -> None:
+def test_a_conversation_with_a_missing_item_is_not_found(forked: Store, part: str) -> None:
     table = forked.process()
     wire = lacking(table, PARTS[part], times=1_000)
 
@@ -81,7 +81,7 @@ def test_a_conversation_of_which_a_part_stays_away_is_not_found(forked: Store, p
     assert len(wire.requests) <= 2 * LOOKS_MAX
 
 
-def test_a_membership_that_is_not_there_is_no_reason_to_look_again(forked: Store) -> None:
+def test_a_missing_membership_causes_no_second_look_up(forked: Store) -> None:
     forked.add_member(ROOT, "bob")
     forked.remove_member(ROOT, "bob")
     table = forked.process()
@@ -103,7 +103,7 @@ def test_an_unknown_id_is_looked_up_once(store: Store, table: Table) -> None:
     assert len(wire.requests) == 1
 
 
-def test_a_tree_that_is_being_deleted_is_looked_up_no_more_than_a_live_one(forked: Store) -> None:
+def test_a_tree_that_is_being_deleted_needs_no_more_look_ups_than_a_live_one(forked: Store) -> None:
     forked.mark_deleted(ROOT)
     table = forked.process()
     wire = Wire.of(table)
@@ -114,7 +114,7 @@ def test_a_tree_that_is_being_deleted_is_looked_up_no_more_than_a_live_one(forke
     assert len(wire.requests) == 2
 
 
-def test_a_replay_whose_entry_is_read_too_early_reads_it_again(store: Store, table: Table) -> None:
+def test_a_replay_reads_an_entry_again_that_is_not_visible_yet(store: Store, table: Table) -> None:
     [first] = append(table, ROOT, "once", idempotency_key=idempotency_key())
     lacking(table, keys.entry(ROOT, first.entry_id), times=2)
 
@@ -122,7 +122,7 @@ def test_a_replay_whose_entry_is_read_too_early_reads_it_again(store: Store, tab
         assert append(table, ROOT, "once", idempotency_key=idempotency_key()) == [first]
 
 
-def test_a_body_of_which_a_part_is_read_too_early_is_read_again(table: Table) -> None:
+def test_a_body_with_a_chunk_that_is_not_visible_yet_is_read_again(table: Table) -> None:
     noise = random_text(100_000)
     [entry_id] = say(table, ROOT, noise)
     lacking(table, keys.blob(ROOT, entry_id, 0), times=2)
@@ -131,7 +131,7 @@ def test_a_body_of_which_a_part_is_read_too_early_is_read_again(table: Table) ->
 
 
 @pytest.mark.parametrize("stays_away", ["entry", "part"])
-def test_what_stays_away_although_it_was_written_is_asked_for_later(table: Table, stays_away: str) -> None:
+def test_a_written_item_that_stays_invisible_is_503(table: Table, stays_away: str) -> None:
     [entry] = append(table, ROOT, random_text(100_000), idempotency_key=idempotency_key())
     key = keys.entry(ROOT, entry.entry_id) if stays_away == "entry" else keys.blob(ROOT, entry.entry_id, 0)
     lacking(table, key, times=1_000)

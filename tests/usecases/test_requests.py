@@ -1,6 +1,6 @@
 """How many requests each operation sends to DynamoDB, and in how many rounds.
 
-A round is made of requests that are sent at once. The figures are the same however wide the tree is.
+The requests of a round are sent at the same time. The numbers do not depend on the tree's width.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ WIDTHS = (1, 500)
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree of one root with ENTRIES entries and of forks of it, each with an entry of its own."""
+    """A root with ENTRIES entries, and forks of it with one own entry each."""
 
     root: str
     anchors: tuple[EntryId, ...]
@@ -52,7 +52,7 @@ class Tree:
 
 
 def planted_fork(root: Conversation, number: int, anchor: EntryId) -> list[Item]:
-    """Return the items of a fork before `anchor` with one entry, as `put_fork` writes them."""
+    """Return the items of a fork before `anchor` with one own entry, as `put_fork` writes them."""
     fork_id = conversation(int(root.group_id[:8], 16) + 1 + number)
     path = ancestry.path_before(
         ancestry.view_of(root.group_id, ()), conversation_id=root.group_id, entry_id=anchor
@@ -99,7 +99,7 @@ def planted(moto: None) -> Iterator[tuple[Store, dict[int, Tree]]]:
 
 @dataclass(frozen=True)
 class Asked:
-    """An operation on a tree. new_id: an id that is in no use."""
+    """An operation on a tree. new_id: an unused id."""
 
     table: Table
     tree: Tree
@@ -114,10 +114,10 @@ Operation = Callable[[Asked], object]
 
 @dataclass(frozen=True)
 class Figure:
-    """How many requests an operation makes, and how many of them one after another.
+    """The number of requests and rounds of an operation.
 
-    requests: None where some are made side by side for each of several trees. warm: what this process did
-    before; nothing when it is a new one.
+    requests: None if the number depends on the number of listed trees.
+    warm: what this process did before; None for a new process.
     """
 
     run: Operation
@@ -158,12 +158,12 @@ FIGURES = {
     "append, cold, with a key": Figure(
         lambda a: append(a.table, a.tree.root, "x", idempotency_key=idempotency_key(a.new_id)), 2, 2
     ),
-    # section 2: a fork's pointer answers with the tree, and a second request follows
+    # The first request reads a fork's pointer, which names the tree.
     "append, cold, to a fork": Figure(lambda a: say(a.table, a.tree.fork, "x"), 3, 3),
     "append, warm, context": Figure(
         lambda a: append(a.table, a.tree.root, thought("x"), by=PLANNER), 1, 1, knows_context
     ),
-    # what a process has just made it need not read
+    # A process does not read what it has just written.
     "append, after creating": Figure(
         lambda a: say(a.table, a.new_id, "x"), 1, 1, lambda a: create(a.table, a.new_id)
     ),
@@ -198,7 +198,7 @@ FIGURES = {
         2,
         lambda a: fork(a.table, a.tree.root, a.new_id, a.tree.anchors[7]),
     ),
-    # section 3: the first context write of a client reads the latest epoch once
+    # The first context write of a client reads the latest epoch once.
     "append, cold, context": Figure(lambda a: append(a.table, a.tree.root, thought("x"), by=PLANNER), 2, 2),
     # target: create root, fork: 2
     "create": Figure(lambda a: create(a.table, a.new_id), 2, 2),
@@ -260,9 +260,11 @@ FIGURES = {
         2,
     ),
 }
-"""What each operation costs. Lists of trees with forks take 4 rounds, not 3: the CONV that is shown depends
-on the HEADs or on TREE, and these are read after GROUP. In a wide tree TREE says which HEADs are read, in a
-fifth round."""
+"""The numbers of each operation.
+
+Lists of trees with forks take 4 rounds and not 3: HEADs or TREE are read after GROUP, and they say
+which CONV is shown. In a wide tree TREE also says which HEADs are read: a fifth round.
+"""
 
 
 @pytest.fixture(params=WIDTHS)
@@ -273,7 +275,7 @@ def tree(planted: tuple[Store, dict[int, Tree]], request: pytest.FixtureRequest)
 
 @pytest.mark.failure("deep-or-wide-tree", "no-time-left")
 @pytest.mark.parametrize("name", FIGURES)
-def test_an_operation_costs_as_many_requests_however_wide_the_tree_is(
+def test_the_number_of_requests_does_not_depend_on_the_width_of_the_tree(
     planted: tuple[Store, dict[int, Tree]], tree: Tree, name: str
 ) -> None:
     """No request does unbounded work."""

@@ -75,7 +75,7 @@ MAY: dict[AccessLevel | None, list[AccessLevel]] = {
     OWNER: [MANAGER, WRITER, READER],
     MANAGER: [WRITER, READER],
 }
-"""The levels that a member of each level may give and take."""
+"""The levels that a member of each level may give and take away."""
 ODD_USERS = ["a", "a#", "ab", "a/b", "a%b", "a%23", "a b", " a", "A", "é", "e\u0301", "😀" * 63, "x" * 255]
 
 
@@ -113,7 +113,7 @@ VERBS: dict[str, tuple[Act, Callable[..., type | None]]] = {
 
 
 def set_level(table: Table, user_id: str, level: AccessLevel | None) -> None:
-    """Let the user be a member of that level, or none; the owner stays."""
+    """Make the user a member of the level, or no member. The owner stays."""
     held = members(table).get(user_id)
     if level is None:
         remove(table, user_id)
@@ -124,7 +124,7 @@ def set_level(table: Table, user_id: str, level: AccessLevel | None) -> None:
 
 
 def named(level: AccessLevel | None, number: int) -> str:
-    """Return who has that level; there are two of each but the owner."""
+    """Return a user of the level. There are two users of each level, but one owner."""
     return "ann" if level is OWNER else f"{level} {number}"
 
 
@@ -142,7 +142,7 @@ def test_who_may_give_and_take_which_level(store: Store, table: Table, verb: str
                 act(table, user, wanted, by)
             assert raised.type is expected, (actor, target, wanted)
         elif verb != "DELETE" or wanted is WRITER:
-            assert store.contents() == before, "what was refused so far has changed nothing"
+            assert store.contents() == before, "a refused request has changed something"
             act(table, user, wanted, by)
             assert members(table).get(user) == (None if verb == "DELETE" else wanted)
             assert_settled(store)
@@ -200,7 +200,7 @@ def test_a_conversation_that_does_not_exist_or_is_deleted_is_404_for_all(store: 
             act(of)
 
 
-# What sharing does
+# The effects of sharing
 
 
 def test_a_member_sees_every_fork_in_their_list_and_with_their_level(store: Store, table: Table) -> None:
@@ -222,7 +222,7 @@ def test_a_member_sees_every_fork_in_their_list_and_with_their_level(store: Stor
     assert_settled(store)
 
 
-def test_what_is_answered_is_what_is_listed(table: Table) -> None:
+def test_the_answer_equals_the_row_of_the_list(table: Table) -> None:
     create(table)
     made = share(table, "bob", READER)
     changed = update(table, "bob", MANAGER)
@@ -247,7 +247,7 @@ def test_a_user_who_was_removed_can_be_added_again_with_another_level(store: Sto
 
 
 @pytest.mark.failure("unusual-user-id")
-def test_any_text_of_255_bytes_names_a_user_and_none_is_taken_for_another(store: Store, table: Table) -> None:
+def test_hostile_user_ids_of_255_bytes_are_different_users(store: Store, table: Table) -> None:
     say(table, ROOT, "x")
     for at, user in enumerate(ODD_USERS):
         share(table, user, GIVABLE[at % 3])
@@ -331,7 +331,7 @@ def test_members_who_come_and_go_between_pages_make_no_gap_and_no_duplicate(tabl
     assert one_page(place) == (["f", "c"], None)
 
 
-def test_the_list_of_members_is_for_members(store: Store, table: Table) -> None:
+def test_only_members_see_the_list_of_members(store: Store, table: Table) -> None:
     create(table)
     share(table, "bob", READER)
     assert members(table, by=BOB) == {"ann": "owner", "bob": "reader"}
@@ -362,7 +362,7 @@ def test_a_share_with_a_key_is_done_once(store: Store, table: Table) -> None:
     share(table, "ann2", idempotency_key=idempotency_key("other"))
 
 
-def test_of_two_shares_with_one_key_at_once_one_is_done_and_both_get_its_answer(
+def test_two_concurrent_shares_with_one_key_have_one_effect_and_one_answer(
     store: Store, table: Table
 ) -> None:
     create(table)
@@ -388,7 +388,7 @@ def test_of_two_shares_at_once_the_second_is_409(store: Store, table: Table) -> 
 
 @pytest.mark.failure("own-first-attempt")
 @pytest.mark.parametrize("has_key", [True, False])
-def test_a_change_of_members_knows_its_own_first_attempt_again(
+def test_a_change_of_members_recognizes_its_own_first_attempt(
     store: Store, table: Table, has_key: bool
 ) -> None:
     create(table)
@@ -408,7 +408,7 @@ def test_a_change_of_members_knows_its_own_first_attempt_again(
         assert_settled(store)
 
 
-# Levels taken away
+# Removed and lowered levels
 
 
 def start(table: Table, by: Caller) -> object:
@@ -437,10 +437,10 @@ PLANS: dict[str, tuple[Callable[[Table, Caller, EntryId], object], AccessLevel]]
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("was_owner", [True, False], ids=["owner", "member"])
 @pytest.mark.parametrize("now", [READER, None], ids=["downgraded", "removed"])
-def test_nothing_is_accepted_on_a_level_that_was_taken_away(
+def test_no_request_succeeds_with_a_level_that_was_removed(
     store: Store, table: Table, name: str, was_owner: bool, now: AccessLevel | None
 ) -> None:
-    """The revocation is answered just before the nth request is sent, for every n."""
+    """The revocation is complete just before the nth request is sent, for every n."""
     act, minimum = PLANS[name]
     was, other = OWNER if was_owner else minimum, store.process()
     [anchor] = say(table, ROOT, "a")
@@ -477,11 +477,14 @@ def test_nothing_is_accepted_on_a_level_that_was_taken_away(
             share(table, "bob", was)
         else:
             update(table, "bob", was)
-    raise AssertionError("the operation has no end")
+    raise AssertionError("the operation does not end")
 
 
 def meanwhile_of(table: Table, nth: int, act: Callable[[], None], run: Callable[[], object]) -> bool:
-    """Run with `act` before the nth request, and hold that it is refused; False when that never came."""
+    """Run with `act` before the nth request, and assert that `run` is refused.
+
+    Return False if there is no nth request.
+    """
     ran = meanwhile(table, nth, act)
     try:
         run()

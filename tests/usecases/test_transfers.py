@@ -65,7 +65,7 @@ from tools.harness.wire import Wire
 
 @pytest.fixture
 def shared(store: Store) -> Table:
-    """A tree of Ann's with two forks, that Bob may read and Eve may write."""
+    """A tree of Ann with two forks. Bob is a reader, and Eve is a writer."""
     table = store.process()
     say(table, ROOT, "a")
     fork(table)
@@ -76,11 +76,11 @@ def shared(store: Store) -> Table:
 
 
 def owners(store: Store) -> set[str]:
-    """Return whom the HEADs name."""
+    """Return the owners that the HEADs name."""
     return {items.head(i).owner for k, i in store.contents().items() if k.sort.startswith("HEAD#")}
 
 
-# What a transfer does
+# The effects of a transfer
 
 
 def test_the_recipient_becomes_owner_and_the_sender_manager_at_every_fork(
@@ -105,7 +105,7 @@ def test_the_recipient_becomes_owner_and_the_sender_manager_at_every_fork(
     assert_settled(store)
 
 
-def test_an_owner_who_handed_over_may_be_removed_and_may_get_it_back(store: Store, shared: Table) -> None:
+def test_a_former_owner_may_be_removed_and_may_become_the_owner_again(store: Store, shared: Table) -> None:
     accept(shared, offer(shared))
     with store.refuses(ForbiddenError):
         offer(shared, "eve")
@@ -155,7 +155,7 @@ def test_a_second_offer_is_409_and_names_the_first(store: Store, shared: Table) 
         offer(shared, "bob")
 
 
-def test_an_offer_to_one_who_is_removed_meanwhile_is_400(store: Store, shared: Table) -> None:
+def test_an_offer_to_a_member_who_is_removed_meanwhile_is_400(store: Store, shared: Table) -> None:
     meanwhile(shared, 2, lambda: remove(store.process(), "bob"))
 
     with pytest.raises(BadRequestError):
@@ -163,7 +163,7 @@ def test_an_offer_to_one_who_is_removed_meanwhile_is_400(store: Store, shared: T
     assert_settled(store)
 
 
-def test_parties_see_and_end_a_transfer_and_others_do_not(store: Store, shared: Table) -> None:
+def test_only_parties_see_and_end_a_transfer(store: Store, shared: Table) -> None:
     for by in (ANN, BOB):
         transfer = offer(shared)
         for party in (ANN, BOB):
@@ -182,7 +182,7 @@ def test_parties_see_and_end_a_transfer_and_others_do_not(store: Store, shared: 
 
 
 def assert_gone(store: Store, table: Table, transfer: Transfer) -> None:
-    """Hold that nothing of the transfer is left, and that it is 404 for all."""
+    """Assert that nothing of the transfer is left, and that it is 404 for all."""
     assert not [k for k in store.contents() if "XFER" in k.partition + k.sort]
     for by in (ANN, BOB, EVE):
         for act in (end, accept):
@@ -254,7 +254,7 @@ def test_an_offer_with_a_key_is_made_once(store: Store, shared: Table) -> None:
     assert [answer(lambda: offer(shared, idempotency_key=other))] == rivals
 
 
-def test_an_acceptance_with_a_key_is_answered_again_and_without_one_is_404(
+def test_a_repeated_acceptance_is_answered_again_with_a_key_and_404_without(
     store: Store, shared: Table
 ) -> None:
     transfer, key = offer(shared), idempotency_key(by=BOB)
@@ -275,7 +275,7 @@ def test_an_acceptance_with_a_key_is_answered_again_and_without_one_is_404(
 
 @pytest.mark.parametrize("nth", [1, 2, 3, 4, 5, 6, 7, 8])
 @pytest.mark.parametrize("has_key", [True, False])
-def test_an_acceptance_whose_answers_are_lost_is_done(
+def test_an_acceptance_succeeds_although_answers_are_lost(
     store: Store, shared: Table, nth: int, has_key: bool
 ) -> None:
     transfer = offer(shared)
@@ -290,7 +290,7 @@ def test_an_acceptance_whose_answers_are_lost_is_done(
 
 
 @pytest.mark.failure("own-first-attempt")
-def test_an_offer_and_its_end_know_their_own_first_attempts_again(store: Store, shared: Table) -> None:
+def test_an_offer_and_its_end_recognize_their_own_first_attempts(store: Store, shared: Table) -> None:
     process = store.process()
     answer_lost(Wire.of(process), 2)
     transfer = offer(process)
@@ -307,7 +307,7 @@ def test_an_offer_and_its_end_know_their_own_first_attempts_again(store: Store, 
 @pytest.mark.failure("transfer-race")
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("has_key", [True, False])
-def test_however_an_acceptance_ends_there_is_one_owner_and_it_can_be_finished(
+def test_a_killed_acceptance_leaves_one_owner_and_can_be_finished(
     store: Store, shared: Table, before: bool, has_key: bool
 ) -> None:
     """There is one owner at every moment."""
@@ -340,7 +340,7 @@ def test_however_an_acceptance_ends_there_is_one_owner_and_it_can_be_finished(
 
 @pytest.fixture
 def half_way(store: Store, shared: Table) -> Table:
-    """The tree when Bob is its owner, but its HEADs still name Ann."""
+    """The tree after Bob became its owner. Its HEADs still name Ann."""
     process = store.process()
     transfer = offer(process)
     [wire] = [dies(process, 3, before=False)]
@@ -353,7 +353,7 @@ def half_way(store: Store, shared: Table) -> Table:
 
 
 @pytest.mark.parametrize("level", [READER, None], ids=["downgraded", "removed"])
-def test_who_is_still_named_as_owner_loses_all_with_the_revocation(
+def test_a_former_owner_named_in_head_loses_access_with_the_revocation(
     store: Store, shared: Table, half_way: Table, level: AccessLevel | None
 ) -> None:
     for of in (ROOT, FORK, TWIG):
@@ -375,7 +375,7 @@ def test_who_is_still_named_as_owner_loses_all_with_the_revocation(
             fork(process, of, OTHER, by=ANN)
 
 
-def test_who_is_still_named_as_owner_may_leave(store: Store, half_way: Table) -> None:
+def test_a_former_owner_named_in_head_may_leave(store: Store, half_way: Table) -> None:
     remove(half_way, "ann", by=ANN)
 
     assert_settled(store)
@@ -393,7 +393,7 @@ def test_others_may_be_changed_while_heads_are_rewritten(store: Store, half_way:
 
 
 @pytest.mark.parametrize("by", [ANN, BOB, EVE])
-def test_a_fork_made_while_heads_are_rewritten_is_the_new_owners(
+def test_a_fork_made_while_heads_are_rewritten_belongs_to_the_new_owner(
     store: Store, half_way: Table, by: Caller
 ) -> None:
     for source in (ROOT, TWIG):
@@ -405,7 +405,7 @@ def test_a_fork_made_while_heads_are_rewritten_is_the_new_owners(
     assert_settled(store)
 
 
-def test_a_fork_that_an_acceptance_overtakes_is_the_new_owners(store: Store, shared: Table) -> None:
+def test_a_fork_that_an_acceptance_overtakes_belongs_to_the_new_owner(store: Store, shared: Table) -> None:
     transfer = offer(shared)
     meanwhile(shared, 2, lambda: accept(store.process(), transfer))
 
@@ -444,7 +444,7 @@ def test_an_acceptance_first_finishes_the_one_before(store: Store, half_way: Tab
             say(half_way, ROOT, "x", by=by)
 
 
-def test_finishing_what_is_finished_or_gone_does_nothing(store: Store, shared: Table) -> None:
+def test_finishing_a_finished_or_deleted_transfer_does_nothing(store: Store, shared: Table) -> None:
     with store.unchanged():
         finish_rewriting(shared, ROOT)
         finish_rewriting(shared, OTHER)
@@ -453,10 +453,8 @@ def test_finishing_what_is_finished_or_gone_does_nothing(store: Store, shared: T
         finish_rewriting(shared, ROOT)
 
 
-def test_a_finisher_that_was_held_up_changes_nothing_of_a_later_transfer(
-    store: Store, half_way: Table
-) -> None:
-    """Whatever request it is held up at, the tree goes to Ann and back to Bob, and again, meanwhile."""
+def test_a_delayed_worker_does_not_corrupt_a_later_transfer(store: Store, half_way: Table) -> None:
+    """Before each of its requests, the tree is transferred to Ann, back to Bob, and again."""
     other = store.process()
 
     def hand_over(to: str, by: Caller) -> None:
@@ -481,7 +479,7 @@ def test_a_finisher_that_was_held_up_changes_nothing_of_a_later_transfer(
             accept(killed, offer(other))
 
 
-def test_a_finisher_that_was_held_up_does_not_end_a_later_rewriting(store: Store, half_way: Table) -> None:
+def test_a_delayed_worker_does_not_end_a_later_rewriting(store: Store, half_way: Table) -> None:
     other = store.process()
 
     def to_ann_and_half_way_to_bob() -> None:
@@ -510,7 +508,7 @@ def test_a_finisher_that_was_held_up_does_not_end_a_later_rewriting(store: Store
             accept(killed, offer(other))
 
 
-# Exactly one wins
+# Races: exactly one wins
 
 ENDS: dict[str, Callable[[Table, Transfer], object]] = {
     "accept": accept,
@@ -524,10 +522,10 @@ ENDS: dict[str, Callable[[Table, Transfer], object]] = {
 @pytest.mark.failure("transfer-race")
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("rival", ENDS)
-def test_of_two_ends_of_a_transfer_exactly_one_wins(
+def test_exactly_one_of_two_ends_of_a_transfer_wins(
     store: Store, shared: Table, name: str, rival: str
 ) -> None:
-    """Of accept, cancel, decline and removal of the recipient one wins; the others are 404 or 409."""
+    """One of accept, cancel, decline and removal of the recipient wins. Others are 404 or 409."""
     for nth in (1, 2, 3):
         transfer = offer(shared)
         process = store.process()
@@ -555,7 +553,7 @@ def test_of_two_ends_of_a_transfer_exactly_one_wins(
         update(shared, "bob", READER) if "bob" in members(shared) else share(shared, "bob", READER)
 
 
-def test_an_offer_overtaken_by_an_acceptance_of_another_is_403(store: Store, shared: Table) -> None:
+def test_an_offer_is_403_after_an_acceptance_overtakes_it(store: Store, shared: Table) -> None:
     def hand_over() -> None:
         other = store.process()
         accept(other, offer(other, "eve"))

@@ -1,6 +1,6 @@
-"""Trees of very many conversations: what the worker remembers of each must fit into its memory.
+"""Very wide trees: what the worker keeps of each conversation must fit into its memory.
 
-A Query that makes its pages as they are asked for stands for the table, and what is remembered is measured.
+A simulated Query makes its pages on demand. The tests measure the memory that the worker uses.
 """
 
 import tracemalloc
@@ -23,12 +23,12 @@ from tests.usecases.builders import ROOT, conversation
 CONVERSATIONS = 20_000
 PAGE = 500
 BYTES_MAX = 400
-"""For each conversation: a tree of 200,000 takes 80 MB of the function's 1 GB."""
+"""The bound for each conversation: a tree of 200,000 takes 80 MB of the function's 1 GB."""
 AT = "2026-03-01T09:15:00.000Z"
 
 
 class Wide:
-    """A table that holds nothing but a tree of so many conversations, or with so many children."""
+    """A simulated table with one tree of CONVERSATIONS conversations or children."""
 
     def __init__(self, table: Table, monkeypatch: pytest.MonkeyPatch, *, state: State) -> None:
         self.writes = 0
@@ -69,7 +69,7 @@ def _child(number: int) -> Item:
 
 
 def peak(act: Callable[[], object]) -> int:
-    """Return the most memory that was in use while something ran."""
+    """Return the peak of the memory in use while `act` runs."""
     tracemalloc.start()
     try:
         act()
@@ -78,7 +78,7 @@ def peak(act: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def test_a_rewriting_remembers_no_more_than_the_ids(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rewriting_keeps_only_ids_in_memory(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = Wide(table, monkeypatch, state=State.LIVE)
 
     used = peak(lambda: transfers.finish_rewriting(table, ROOT))
@@ -92,7 +92,7 @@ def _found(table: Table) -> list[Any]:
     return list(closing._heads(table, looking, closing._groups(table, [ROOT])))
 
 
-def test_a_deletion_remembers_no_more_than_the_ids_of_what_it_closes(
+def test_a_deletion_keeps_only_the_ids_of_conversations_in_memory(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Wide(table, monkeypatch, state=State.DELETING)
@@ -104,7 +104,7 @@ def test_a_deletion_remembers_no_more_than_the_ids_of_what_it_closes(
     assert used / CONVERSATIONS < BYTES_MAX
 
 
-def test_a_deletion_remembers_no_more_than_the_keys_of_its_children(
+def test_a_deletion_keeps_only_the_keys_of_children_in_memory(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Wide(table, monkeypatch, state=State.DELETING)
@@ -114,10 +114,10 @@ def test_a_deletion_remembers_no_more_than_the_keys_of_its_children(
     assert used / CONVERSATIONS < BYTES_MAX
 
 
-def test_every_head_is_seen_once_also_one_that_is_closed_meanwhile(
+def test_every_head_is_seen_once_also_if_heads_are_closed_meanwhile(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A HEAD that was shown late is found by looking again; what was seen before need not be there still."""
+    """A second look finds a HEAD that was shown late. Others may be deleted by then."""
     table, shown = store.process(), iter([[1, 2], [2, 3], [4]])
     group = items.group(
         items.group_item(Conversation(ROOT, ROOT, AT), owner="ann") | {"forks": items.number(3)}

@@ -1,4 +1,4 @@
-"""Messages of the queue: which of several is at work on a job, and what each kind of work comes to."""
+"""Messages of the queue: which of several messages works on a job, and the result of the work."""
 
 from collections.abc import Callable
 
@@ -20,14 +20,14 @@ from tests.usecases.members import accept, offer, owner_of_heads, share
 from tools.harness.wire import Request, Wire
 
 LEASE_S = 290
-"""How long a worker lives."""
+"""How long a worker may run."""
 SWEEPS_EVERY_S = 300
 FOREVER_S = 100_000
-"""A wait that makes of a deletion long work."""
+"""A wait that makes a deletion take long."""
 
 
 def at(store: Store, seconds: float) -> Table:
-    """Return the table as a process sees it so many seconds later."""
+    """Return the table as a process sees it after some seconds."""
     return store.process(clock=WrongClock(int(seconds * 1000)))
 
 
@@ -37,7 +37,7 @@ def long_work(message: Message, table: Table, mailbox: Mailbox) -> Outcome:
 
 @pytest.fixture
 def deleted(store: Store) -> Mailbox:
-    """A tree that was deleted, with the message of the request that did it."""
+    """The queue after a request deleted a tree. It has the message of that request."""
     mailbox = Mailbox()
     say(store.process(), ROOT, "a")
     assert delete_conversation(store.process(), mailbox.queue, caller=ANN, conversation_id=ROOT)
@@ -47,10 +47,10 @@ def deleted(store: Store) -> Mailbox:
 
 @pytest.mark.parametrize("sweep_at", [5, 150, 295], ids=["early", "between", "late"])
 @pytest.mark.parametrize("order", [list, reversed], ids=["in order", "last first"])
-def test_after_seven_sweeps_one_message_is_at_work_on_a_tree(
+def test_after_seven_sweeps_only_one_message_works_on_a_tree(
     store: Store, deleted: Mailbox, sweep_at: int, order: Callable[[list[Message]], list[Message]]
 ) -> None:
-    """However often it is announced, and in whatever order messages come."""
+    """This is true for repeated announcements, and for messages in any order."""
     for number in range(7):
         now_s = SWEEPS_EVERY_S * number
         for message in order(deleted.take()):
@@ -62,9 +62,7 @@ def test_after_seven_sweeps_one_message_is_at_work_on_a_tree(
     assert len(deleted.messages) == 1
 
 
-def test_a_message_for_what_another_one_works_on_is_dropped_and_announces_nothing(
-    store: Store, deleted: Mailbox
-) -> None:
+def test_a_message_is_dropped_if_another_message_works_on_the_job(store: Store, deleted: Mailbox) -> None:
     [message] = deleted.take()
     assert long_work(message, store.process(), deleted) is Outcome.LEFT
     before = list(deleted.messages)
@@ -74,7 +72,7 @@ def test_a_message_for_what_another_one_works_on_is_dropped_and_announces_nothin
     assert deleted.messages == before
 
 
-def test_the_message_that_a_worker_sends_goes_on_with_its_lease(store: Store, deleted: Mailbox) -> None:
+def test_the_next_message_of_a_worker_continues_with_its_lease(store: Store, deleted: Mailbox) -> None:
     [first] = deleted.take()
     long_work(first, store.process(), deleted)
     [second] = deleted.take()
@@ -88,7 +86,7 @@ def test_the_message_that_a_worker_sends_goes_on_with_its_lease(store: Store, de
 def test_the_lease_of_a_killed_worker_runs_out(store: Store, deleted: Mailbox) -> None:
     [message] = deleted.take()
     long_work(message, store.process(), deleted)
-    deleted.take()  # as if it had been killed before it sent any
+    deleted.take()  # The worker was killed before it sent a message.
 
     sweep(at(store, LEASE_S - 1), deleted.queue)
     assert deleted.messages == []
@@ -99,7 +97,7 @@ def test_the_lease_of_a_killed_worker_runs_out(store: Store, deleted: Mailbox) -
     assert keys.job("delete", ROOT) not in store.contents()
 
 
-def test_of_two_that_find_a_job_free_one_takes_it(store: Store, deleted: Mailbox) -> None:
+def test_only_one_of_two_workers_takes_a_free_job(store: Store, deleted: Mailbox) -> None:
     [message] = deleted.take()
     process, inside = store.process(), list[Outcome]()
     Wire.of(process).just_before(
@@ -111,7 +109,7 @@ def test_of_two_that_find_a_job_free_one_takes_it(store: Store, deleted: Mailbox
     assert len(deleted.messages) == 1
 
 
-def test_a_finished_job_is_not_begun_again_by_who_has_found_it_open(store: Store, deleted: Mailbox) -> None:
+def test_a_finished_job_is_not_begun_again_after_a_stale_read(store: Store, deleted: Mailbox) -> None:
     [message] = deleted.take()
     process = store.process()
     Wire.of(process).just_before("TransactWriteItems", lambda: message.work(store.process(), deleted.queue))
@@ -140,7 +138,7 @@ def test_a_late_message_of_a_finished_job_does_nothing(store: Store, deleted: Ma
 
 
 @pytest.mark.parametrize(("seconds", "delay_s"), [(0.0, 0), (20.0, RETRY_SECONDS)])
-def test_a_worker_that_cannot_take_the_lease_hands_its_message_on(
+def test_a_worker_that_cannot_take_the_lease_sends_another_message(
     store: Store, deleted: Mailbox, seconds: float, delay_s: int
 ) -> None:
     deleted.take()
@@ -158,7 +156,7 @@ def test_a_worker_that_cannot_take_the_lease_hands_its_message_on(
 
 @pytest.fixture
 def handed_over(store: Store) -> Store:
-    """A tree whose new owner is named by no HEAD yet, as the request that accepted it had no time left."""
+    """A tree whose HEADs name the former owner: the acceptance had no time to rewrite them."""
     table = store.process()
     say(table, ROOT, "a")
     fork(table)
@@ -175,7 +173,7 @@ def _no_query(request: Request) -> None:
         raise UnavailableError("there is no time left for this request")
 
 
-def test_an_acceptance_that_rewrites_every_owner_leaves_nothing_to_a_worker(store: Store) -> None:
+def test_a_complete_acceptance_leaves_no_work_for_a_worker(store: Store) -> None:
     table = store.process()
     say(table, ROOT, "a")
     share(table, "bob")
@@ -195,7 +193,7 @@ def test_the_sweep_announces_a_rewriting_and_a_worker_does_it(handed_over: Store
     assert mailbox.messages == []
 
 
-def test_a_rewriting_that_is_not_done_goes_on_in_the_next_message_and_is_announced_by_no_sweep(
+def test_an_unfinished_rewriting_continues_in_the_next_message_without_a_sweep(
     handed_over: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transfers, "HEADS_AT_ONCE", 1)

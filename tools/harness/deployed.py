@@ -27,7 +27,7 @@ CREDENTIALS: Any = {
 
 @dataclass(frozen=True)
 class Deployed:
-    """functions: by logical id. by_route: the function of each route key."""
+    """A running deployment. functions: by logical id. by_route: the function of each route key."""
 
     functions: Functions
     by_route: dict[str, str]
@@ -35,7 +35,7 @@ class Deployed:
     table: str
 
     def deliver(self, event: dict[str, Any]) -> Answer:
-        """Return the answer to an event of the function whose route it names."""
+        """Return the answer to an event, from the function of the route that the event names."""
         response = read_answer(self.functions.invoke(self.by_route[event["routeKey"]], event))
         return Answer(response.status, dict(response.headers), response.body.decode())
 
@@ -53,7 +53,7 @@ class Deployed:
 def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Deployed]:
     """Deploy the build at `folder`. Everything ends with the context.
 
-    endpoint: of a DynamoDB. parameters: of the template, by name.
+    endpoint: the address of a DynamoDB. parameters: of the template, by name.
     Raises RuntimeMissing if there is no such build, or nothing to run it with.
     """
     with ExitStack() as stack:

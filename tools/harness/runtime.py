@@ -40,7 +40,7 @@ Json = Any
 
 
 class RuntimeMissing(Exception):
-    """The functions cannot run here; the message is one line and says what is missing."""
+    """The functions cannot run here. The message is one line, and says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Built:
         if not isinstance(value, dict):
             return str(value)
         [(kind, name)] = value.items()
-        assert kind == "Ref", f"a variable is made by {kind}"
+        assert kind == "Ref", f"a variable uses {kind}, but only Ref is known"
         if name in self.values:
             return self.values[name]
         return str(self.template["Parameters"][name]["Default"])

@@ -1,6 +1,6 @@
-"""A read-only checker of stored data: does everything in a table agree?
+"""A checker of stored data. It reads a whole table and reports items that do not agree.
 
-The rules are those of docs/architecture.md, "What always holds". A finding has the number of the rule
-that it breaks, or none. Stored items cannot show a breach of the rules 2, 4, 7, 12 and 14: tests show
-those. Of rule 6 they show only that an entry is missing.
+It writes nothing. The rules are those of docs/architecture.md, "What always holds". A finding has
+the number of the rule that is broken, or no number. Stored items cannot show that rule 2, 4, 7, 12
+or 14 is broken; tests check those rules. For rule 6, stored items show only a missing entry.
 """

@@ -1,7 +1,8 @@
-"""Suspects looked at again: a scan is no snapshot, and may show a tree in the middle of a write.
+"""The second look at suspects. A scan is no snapshot: it may show a tree in the middle of a write.
 
-Every write to a tree moves one of its items that are no entries: an append its HEAD, a share its GROUP. So
-what was read between two readings of those that are equal is the tree as it stood.
+Every write to a tree changes at least one item that is not an entry: an append changes HEAD, a
+share changes GROUP. So these items are read twice. If both readings are equal, everything that was
+read between them belongs to one state of the tree.
 """
 
 import time
@@ -23,11 +24,11 @@ FIRST_PAUSE_S = 0.25
 
 
 class Moving(Exception):
-    """A tree that was written to whenever it was looked at."""
+    """A tree was written to during every look at it."""
 
 
 def by_tree(suspects: Iterable[Finding]) -> list[tuple[str, list[Finding]]]:
-    """Return the suspects of one tree after another, each with the tree's id; those of none under ''."""
+    """Return the suspects grouped by tree, as (tree id, suspects). The id is '' for no tree."""
     in_order = sorted(suspects, key=_tree_of)
     return [(group_id, list(some)) for group_id, some in groupby(in_order, key=_tree_of)]
 
@@ -44,7 +45,10 @@ def look_again(
     now_s: int,
     sleep: Callable[[float], None] = time.sleep,
 ) -> list[Finding]:
-    """Return those of a tree's suspects that are found while it stands still. Raises Moving."""
+    """Return the suspects of a tree that are found again while nothing writes to the tree.
+
+    Raises Moving if something writes to the tree during every look.
+    """
     of = {(suspect.kind, suspect.key) for suspect in suspects}
     for look in range(LOOKS_MAX):
         sleep(FIRST_PAUSE_S * 2**look if look else 0)
@@ -58,7 +62,7 @@ def look_again(
 def _look(
     source: Source, group_id: str, suspects: Sequence[Finding], now_s: int
 ) -> tuple[list[Finding], bool]:
-    """Return what does not agree with the tree as it is read now, and whether it stood still meanwhile."""
+    """Read the tree again. Return the findings, and whether nothing wrote to it meanwhile."""
     places = {suspect.key for suspect in suspects}
     trees = {name for name in (group_id, *(key.partition for key in places)) if ids.is_uuid(name)}
     before = _all_but_entries(source, trees)
@@ -68,13 +72,13 @@ def _look(
     beside: dict[Key, Item] = {}
     for tree in trees:
         beside |= source.range(keys.entries_range(tree))
-    # What lies outside is read last: a deletion removes it first.
+    # Items outside the partition are read last, because a deletion removes them first.
     for partition in {key.partition for key in places if key.partition.startswith("BLOB#")}:
         beside |= source.range(SortRange(partition, "0", ":"))
     survey = Survey(now_s=now_s)
     survey.take_all(before.values())
-    spoken_of = {one.key for tree in survey.trees.values() for one in implied(tree, survey)}
-    beside |= source.get(key for key in places | spoken_of if key not in before)
+    implied_keys = {one.key for tree in survey.trees.values() for one in implied(tree, survey)}
+    beside |= source.get(key for key in places | implied_keys if key not in before)
     stood_still = _all_but_entries(source, trees) == before
     if any(suspect.kind == "wrong_children" for suspect in suspects):
         jobs = source.range(

@@ -1,4 +1,4 @@
-"""All checks of all that lies in a table, as a function of its items."""
+"""All checks of a table, as a function of its items."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,9 +11,9 @@ from forklore.storage.connection import Item
 
 
 def check(items: Iterable[Item], *, now_s: int) -> list[Finding]:
-    """Return what does not agree among a table's items, which may come in any order, by key.
+    """Return what does not agree among a table's items, ordered by key.
 
-    now_s: the time, by which what has expired is known.
+    items: in any order. now_s: the time; it decides which items have expired.
     """
     survey = Survey(now_s=now_s)
     survey.take_all(items)
@@ -21,7 +21,7 @@ def check(items: Iterable[Item], *, now_s: int) -> list[Finding]:
 
 
 def findings(survey: Survey) -> list[Finding]:
-    """Return what does not agree among all that was surveyed."""
+    """Return what does not agree in a survey, ordered by key."""
     survey.finish()
     found = list(survey.findings)
     for tree in survey.trees.values():
@@ -42,5 +42,5 @@ def _of_tree(tree: Tree, survey: Survey) -> Iterator[Finding]:
 
 
 def _is_unreadable(finding: Finding, survey: Survey) -> bool:
-    """Tell whether what seems to be missing is there, and says nothing: that was found already."""
+    """Tell whether a "missing" item exists but is malformed. It has a finding already."""
     return finding.kind.startswith("missing_") and finding.key in survey.unreadable

@@ -1,4 +1,4 @@
-"""Large bodies, put together from their chunks and let go again as soon as they were read."""
+"""Large bodies. They are put together from their chunks, checked, and dropped from memory."""
 
 import zlib
 from collections import OrderedDict
@@ -9,11 +9,11 @@ from forklore.errors import ValidationError
 from forklore.storage import bodies
 
 OPEN_MAX = 32
-"""Bodies held at once: the chunks of one lie beside each other, whichever way a table is read."""
+"""How many bodies are held at once. Any read of a table returns a body's chunks together."""
 
 
 def is_content(body: bytes) -> bool:
-    """Tell whether an entry's body reads as the JSON array that a content is."""
+    """Tell whether an entry's body can be read as a JSON array, as every content is."""
     try:
         return isinstance(jsontext.read_value(bodies.decode(body)), list)
     except (ValueError, ValidationError, RecursionError, zlib.error):
@@ -21,7 +21,10 @@ def is_content(body: bytes) -> bool:
 
 
 class Chunks:
-    """The chunks of bodies. counts: of how many those are that were found, by partition."""
+    """The chunks of all bodies.
+
+    counts: how many chunks were found, by partition. broken: partitions whose chunks are no body.
+    """
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -29,7 +32,7 @@ class Chunks:
         self._open: OrderedDict[str, dict[int, bytes]] = OrderedDict()
 
     def take(self, key: Key, data: bytes) -> None:
-        """Note a chunk. Raises ValueError if its sort key is no number of a chunk."""
+        """Note a chunk. Raises ValueError if its sort key is not a chunk number."""
         number = int(key.sort)
         if key.sort != f"{number:04}":
             raise ValueError(key.sort)
@@ -40,7 +43,7 @@ class Chunks:
             self._read(*self._open.popitem(last=False))
 
     def finish(self) -> None:
-        """Read what is still held."""
+        """Check the bodies that are still held."""
         while self._open:
             self._read(*self._open.popitem())
 

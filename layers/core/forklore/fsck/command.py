@@ -1,4 +1,4 @@
-"""The command line: read a table, say what is wrong with it, and say it in the exit code."""
+"""The command line: read a table, report what is wrong, and return it as the exit code."""
 
 import argparse
 import sys
@@ -31,12 +31,12 @@ _EXIT = {Verdict.INTACT: INTACT, Verdict.DAMAGED: DAMAGED, Verdict.UNKNOWN: UNKN
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code: 0 intact, 1 findings, 2 could not check, 130 interrupted.
 
-    Raises SystemExit with 2 for bad arguments, with 0 after --help.
+    Raises SystemExit with 2 for bad arguments, and with 0 after --help.
     """
     options = _parser().parse_args(argv)
     try:
         if options.report not in (None, "-"):
-            Path(options.report).touch()  # before an hour's reading, not after it
+            Path(options.report).touch()  # A bad path fails now, not after an hour of reading.
         client = make_client(options.endpoint, region=options.region)
         report = run(
             Source(Connection(client, options.table, Clock())),
@@ -63,7 +63,7 @@ def run(
     is_quiet: bool,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Report:
-    """Read all of the table, look again at what does not seem to agree, and return what stays."""
+    """Read the whole table, look at the suspects again, and report those that remain."""
     about = source.describe()
     report = Report(table, started_at=_now())
     survey = Survey(now_s=source.now_s())
@@ -92,7 +92,10 @@ def _now() -> str:
 
 @contextmanager
 def _progress(what: str, *, total: int, is_quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Show a bar on a terminal's stderr while the block runs; yields what to call with each step's size."""
+    """Show a progress bar on stderr while the block runs, if stderr is a terminal.
+
+    Yields a function. Call it with the size of each step.
+    """
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
@@ -109,7 +112,7 @@ def _progress(what: str, *, total: int, is_quiet: bool) -> Iterator[Callable[[in
 
 
 def _write(report: Report, to: str | None) -> None:
-    """Write the summary, and the whole report where it was asked for; to stdout the report goes alone."""
+    """Print the summary and write the report to a file. If `to` is "-", print only the report."""
     if to == "-":
         print(report.as_json())
         return
@@ -131,27 +134,27 @@ def _give_up(reason: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="forklore", description="Tools for who runs forklore.")
+    parser = argparse.ArgumentParser(prog="forklore", description="Tools to operate forklore.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     fsck = commands.add_parser(
         "fsck",
-        help="check what is stored; nothing is ever written",
-        description="Read a whole table and check that everything in it agrees with everything else. "
-        "Nothing is ever written.",
-        epilog="Exit code: 0 intact, 1 something does not agree, 2 it could not be checked.",
+        help="check what is stored; this writes nothing to the table",
+        description="Read a whole table and check that its items agree with each other. "
+        "This writes nothing to the table.",
+        epilog="Exit code: 0 the table is intact, 1 there are findings, 2 the check was not possible.",
     )
     fsck.add_argument("--table", required=True, metavar="NAME", help="the table to read")
-    fsck.add_argument("--endpoint", type=_url, metavar="URL", help="of DynamoDB; without it AWS's own")
-    fsck.add_argument("--region", metavar="NAME", help="without it the one that AWS's tools use")
+    fsck.add_argument("--endpoint", type=_url, metavar="URL", help="the address of DynamoDB; AWS if absent")
+    fsck.add_argument("--region", metavar="NAME", help="the region; the default of AWS's tools if absent")
     fsck.add_argument(
-        "--report", metavar="FILE", help="write the report as JSON; - writes it to stdout, and nothing else"
+        "--report", metavar="FILE", help="write the report as JSON; - prints it, without the summary"
     )
     fsck.add_argument(
         "--segments",
         type=_segments,
         default=4,
         metavar="N",
-        help=f"parts read at the same time, up to {OPEN_MAX} (%(default)s)",
+        help=f"how many parts to read at the same time, up to {OPEN_MAX} (default: %(default)s)",
     )
     fsck.add_argument("--quiet", action="store_true", help="show no progress")
     return parser

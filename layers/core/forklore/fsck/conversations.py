@@ -1,8 +1,8 @@
-"""Conversations of a tree: each with its HEAD, its place in the list, its entries, and its path.
+"""Conversations of a tree: HEAD, the place in the tree's list, the entries, and the path.
 
-A path is valid if it is the path of the conversation that its last segment names, with that segment added:
-by induction its stops ascend, its ranges are disjoint, it is acyclic and inside the tree. So only the last
-segment is looked at, and a chain of a thousand forks costs a thousand looks.
+A path is valid if it equals the path of the conversation that its last segment names, plus that
+segment. By induction its stops ascend, its ranges are disjoint, it has no cycle, and it stays
+inside the tree. So only the last segment is checked, and a chain of 1,000 forks costs 1,000 checks.
 """
 
 import uuid
@@ -32,9 +32,9 @@ def check(tree: Tree) -> Iterator[Finding]:
             yield from _chain(tree, conversation_id)
         if head is not None:
             yield from _head(tree, conversation_id, conversation, head)
-        elif not tree.is_dying:
+        elif not tree.is_deleting:
             key = keys.head(tree.group_id, conversation_id)
-            yield Finding(key, "missing_head", "the conversation has none", 3, tree.group_id)
+            yield Finding(key, "missing_head", "the conversation has no HEAD", 3, tree.group_id)
     yield from _strays(tree)
 
 
@@ -45,11 +45,11 @@ def _listing(tree: Tree, conversation_id: str, conversation: Conv) -> Iterator[F
         yield Finding(key, "missing_tree", "the conversation is not listed", None, tree.group_id)
     if tree.group is not None and tree.group.state is State.CREATING:
         key = keys.conversation(tree.group_id, conversation_id)
-        yield Finding(key, "early_conv", "the tree is still being made", None, tree.group_id)
+        yield Finding(key, "early_conv", "the tree is still being created", None, tree.group_id)
 
 
 def _strays(tree: Tree) -> Iterator[Finding]:
-    """Yield what belongs to conversations that the tree does not have."""
+    """Yield items that belong to conversations which the tree does not have."""
     known, group_id = tree.conversations, tree.group_id
     for conversation_id in tree.heads.keys() - known.keys():
         key = keys.head(group_id, conversation_id)
@@ -82,35 +82,38 @@ def _head(tree: Tree, conversation_id: str, conversation: Conv, head: Head) -> I
         return Finding(keys.head(tree.group_id, conversation_id), kind, detail, invariant, tree.group_id)
 
     if head.owner not in (group.owner, group.rewriting):
-        yield wrong("wrong_head_owner", "it names neither the tree's owner nor the one before", 9)
+        yield wrong("wrong_head_owner", "it names neither the tree's owner nor the former owner", 9)
     if head.last != (own.last or head.floor):
-        yield wrong("wrong_head_last", f"{head.last}, and the last own entry is {own.last}")
+        yield wrong("wrong_head_last", f"{head.last}, but the last own entry is {own.last}")
     if head.first != own.first:
-        yield wrong("wrong_head_first", f"{head.first}, and the first own entry is {own.first}")
+        yield wrong("wrong_head_first", f"{head.first}, but the first own entry is {own.first}")
     if (head.history, head.context) != (len(own.history), len(own.context)):
-        counted = f"{len(own.history)} history and {len(own.context)} context entries"
-        yield wrong("wrong_head_counts", f"{head.history} and {head.context} of {counted}")
+        counted = f"there are {len(own.history)} history and {len(own.context)} context entries"
+        yield wrong("wrong_head_counts", f"{head.history} and {head.context}, but {counted}")
     for name, beyond, most in _beyond_own(tree, conversation, head, own):
         if not 0 <= beyond <= most:
-            yield wrong("wrong_metrics", f"{name}: {beyond} beyond the own, of {most} at most")
+            yield wrong("wrong_metrics", f"{name}: {beyond} more than its own; at most {most} is possible")
     if own.first is not None and own.first <= head.floor:
         yield wrong("entry_below_floor", f"{own.first} is not after {head.floor}")
     packed = tree.paths.get(conversation_id, b"")
     floor = _stop(packed) if packed else FIRST
     if head.floor != floor:
-        yield wrong("wrong_floor", f"{head.floor}, and the path ends before {floor}", 5)
+        yield wrong("wrong_floor", f"{head.floor}, but the path ends before {floor}", 5)
     last_history = own.history[-1] if own.history else _last_history(tree, packed)
     if head.last_history != last_history:
-        yield wrong("wrong_last_history", f"{head.last_history}, and the view ends with {last_history}")
+        yield wrong("wrong_last_history", f"{head.last_history}, but the view ends with {last_history}")
     last_context = own.context[-1].entry_id if own.context else _last_context(tree, packed)
     if head.lasts.context != last_context:
-        yield wrong("wrong_last_context", f"{head.lasts.context}, and the view ends with {last_context}")
+        yield wrong("wrong_last_context", f"{head.lasts.context}, but the view ends with {last_context}")
     if head.untitled and conversation.has_title:
         yield wrong("wrong_untitled", "the conversation has a title", None)
 
 
 def _beyond_own(tree: Tree, conversation: Conv, head: Head, own: Own) -> Iterator[tuple[str, int, int]]:
-    """Yield of each sum in HEAD how much is not the own entries', and how much that can be: its source's."""
+    """Yield for each sum in HEAD: its name, the part that is inherited, and the most it may be.
+
+    The inherited part is what own entries do not explain. It is at most the sum of the source.
+    """
     sums = items.counters(head.metrics)
     of_own = items.counters(Metrics(head.own_entries, own.usage))
     most = dict.fromkeys(sums, 0)
@@ -122,16 +125,14 @@ def _beyond_own(tree: Tree, conversation: Conv, head: Head, own: Own) -> Iterato
 
 
 def _chain(tree: Tree, conversation_id: str) -> Iterator[Finding]:
-    """Yield the first entry that does not name what was shown last before it."""
+    """Yield the first entry that does not name the entries which were shown last before it."""
     own, packed = tree.own_of(conversation_id), tree.paths.get(conversation_id, b"")
     shown = _last_history(tree, packed), _last_context(tree, packed)
-    contexts = [(thought.entry_id, False) for thought in own.context]
+    contexts = [(entry.entry_id, False) for entry in own.context]
     for entry_id, is_history in merge(((entry_id, True) for entry_id in own.history), contexts):
         if own.after[entry_id] != shown:
             key = keys.entry(tree.group_id, ids.EntryId(entry_id))
-            yield Finding(
-                key, "wrong_prev", "what was shown before it is not what it names", 6, tree.group_id
-            )
+            yield Finding(key, "wrong_prev", "it does not name the entries shown before it", 6, tree.group_id)
             return
         shown = (entry_id, shown[1]) if is_history else (shown[0], entry_id)
 
@@ -140,7 +141,7 @@ def _chain(tree: Tree, conversation_id: str) -> Iterator[Finding]:
 
 
 def _path(tree: Tree, conversation_id: str, conversation: Conv) -> Iterator[Finding]:
-    if not tree.keeps_entries:  # what a fork point names is gone, perhaps
+    if not tree.keeps_entries:  # The entry that a fork point names may be deleted already.
         return
     packed = tree.paths.get(conversation_id, b"")
     fault = _fault_of_fork(tree, conversation_id, conversation, packed)
@@ -152,21 +153,21 @@ def _path(tree: Tree, conversation_id: str, conversation: Conv) -> Iterator[Find
 def _fault_of_fork(
     tree: Tree, conversation_id: str, conversation: Conv, packed: bytes
 ) -> tuple[str, str] | None:
-    """Return what is wrong with where a conversation comes from, as a kind and in words; None: nothing."""
+    """Return what is wrong with the fork point and the path, as (kind, detail); None if nothing."""
     point = conversation.fork_point
     if (conversation_id == tree.group_id) != (point is None):
-        return "wrong_fork_point", "the root is no fork, and all others are"
+        return "wrong_fork_point", "only the root may have no fork point, and it must have none"
     if point is None or (point.position is ForkPosition.BLANK):
         return ("orphan_path", "it inherits nothing") if packed else None
     source = tree.conversations.get(point.conversation_id)
     if source is None or source.created_at >= conversation.created_at:
-        return "wrong_fork_point", "it forks no older conversation of its tree"
+        return "wrong_fork_point", "its source is not an older conversation of its tree"
     source_path = tree.paths.get(point.conversation_id, b"")
     if not packed:
         own_first = tree.own_of(point.conversation_id).first
         is_first = point.position is ForkPosition.BEFORE and point.entry_id == own_first and not source_path
-        return None if is_first else ("missing_path", "it shows something of others")
-    if packed != source_path:  # which has faults of its own, if any
+        return None if is_first else ("missing_path", "it inherits entries")
+    if packed != source_path:  # The check of the source finds the faults of the source's path.
         fault = _fault_of_last(tree, packed) or _widened(packed, source_path, point.conversation_id)
         if fault is not None:
             return fault
@@ -174,7 +175,7 @@ def _fault_of_fork(
 
 
 def _fault_of_last(tree: Tree, packed: bytes) -> tuple[str, str] | None:
-    """Return what is wrong with a path beyond that of its last segment's conversation."""
+    """Return what is wrong with the last segment of a path, as (kind, detail); None if nothing."""
     last_id, before = _conversation(packed), packed[:-SEGMENT_BYTES]
     if last_id not in tree.conversations:
         return "path_leaves_tree", f"there is no {last_id}"
@@ -183,15 +184,15 @@ def _fault_of_last(tree: Tree, packed: bytes) -> tuple[str, str] | None:
             ancestry.unpack(packed)
         except BrokenAncestryError as error:
             return "broken_path", str(error)
-        return "broken_path", f"it does not hold the path of {last_id}"
+        return "broken_path", f"it does not contain the path of {last_id}"
     stop = _stop(packed)
     if not ids.is_entry_id(stop) or (before and stop <= _stop(before)):
-        return "broken_path", f"the stop {stop} is not after the one before"
+        return "broken_path", f"the stop {stop} is not after the previous stop"
     return None
 
 
 def _widened(packed: bytes, source_path: bytes, source_id: str) -> tuple[str, str] | None:
-    """Return how a path shows more than its source does, or something else; None: it does not."""
+    """Return how a path shows entries that its source does not show; None if it does not."""
     last_id, at = _conversation(packed), len(packed) - SEGMENT_BYTES
     if last_id == source_id:
         return None
@@ -204,7 +205,7 @@ def _widened(packed: bytes, source_path: bytes, source_id: str) -> tuple[str, st
 
 
 def _misplaced(tree: Tree, point: ForkPoint, packed: bytes, source_path: bytes) -> tuple[str, str] | None:
-    """Return how a path ends elsewhere than at the fork point; None: it does not."""
+    """Return how the end of a path differs from the fork point; None if it does not differ."""
     if point.position is ForkPosition.AFTER:
         last = _last_history(tree, packed)
         return None if last == point.entry_id else ("wrong_fork_point", f"the path ends with {last}")
@@ -227,17 +228,17 @@ def _last_history(tree: Tree, packed: bytes) -> str | None:
 
 
 def _last_context(tree: Tree, packed: bytes) -> str | None:
-    """Return the last context entry that a path shows, of whatever client."""
+    """Return the last context entry that a path shows, of any client."""
     for conversation_id, stop in segments_backward(packed):
         context = tree.own_of(conversation_id).context
-        at = bisect_left(context, stop, key=lambda thought: thought.entry_id)
+        at = bisect_left(context, stop, key=lambda entry: entry.entry_id)
         if at:
             return context[at - 1].entry_id
     return None
 
 
 def segments_backward(packed: bytes) -> Iterator[tuple[str, str]]:
-    """Yield a path's segments, the nearest first: conversation, stop."""
+    """Yield a path's segments as (conversation, stop), the nearest first."""
     for end in range(len(packed), SEGMENT_BYTES - 1, -SEGMENT_BYTES):
         segment = packed[end - SEGMENT_BYTES : end]
         yield _conversation(segment), _stop(segment)

@@ -1,4 +1,4 @@
-"""What is kept of the items: enough to compare them, and no content."""
+"""What the checker keeps of the items: enough to compare them, and no content."""
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from forklore.domain.model import ForkPoint, Head, StartedBy, TokenUsage, Transf
 from forklore.domain.tree import Group, Member, State
 
 
-class Thought(NamedTuple):
+class ContextEntry(NamedTuple):
     """A context entry."""
 
     entry_id: str
@@ -24,19 +24,20 @@ NO_USAGE = TokenUsage()
 
 @dataclass(slots=True)
 class Own:
-    """A conversation's own entries, in order once `sort` was called.
+    """A conversation's own entries. They are in order after a call of `sort`.
 
-    after: what each names as shown last before it: a history and a context entry. usage: their sum.
+    after: by entry, the (history, context) entries that it names as shown last before it.
+    usage: the sum of the entries' usage.
     """
 
     history: list[str] = field(default_factory=list)
-    context: list[Thought] = field(default_factory=list)
+    context: list[ContextEntry] = field(default_factory=list)
     after: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     usage: TokenUsage = NO_USAGE
 
     def sort(self) -> None:
         self.history.sort()
-        self.context.sort(key=lambda thought: thought.entry_id)
+        self.context.sort(key=lambda entry: entry.entry_id)
 
     def __len__(self) -> int:
         return len(self.history) + len(self.context)
@@ -52,7 +53,7 @@ class Own:
         return max(lasts, default=None)
 
     def holds(self, entry_id: str) -> bool:
-        at = bisect_left(self.context, entry_id, key=lambda thought: thought.entry_id)
+        at = bisect_left(self.context, entry_id, key=lambda entry: entry.entry_id)
         is_context = at < len(self.context) and self.context[at].entry_id == entry_id
         return is_context or self.has_history(entry_id)
 
@@ -66,7 +67,7 @@ NOTHING = Own()
 
 @dataclass(frozen=True, slots=True)
 class Conv:
-    """What CONV says."""
+    """The values of a CONV item that are compared."""
 
     created_at: str
     client_id: str | None
@@ -77,7 +78,7 @@ class Conv:
 
 @dataclass(frozen=True, slots=True)
 class Ctx:
-    """What CTX says."""
+    """The values of a CTX item that are compared."""
 
     epoch: int
     first: str
@@ -87,10 +88,12 @@ class Ctx:
 
 @dataclass(slots=True)
 class Tree:
-    """All that lies in a tree's partition.
+    """Everything in a tree's partition.
 
-    listing: its place in the index of all trees. conversations, paths (packed), heads, own: by conversation.
-    contexts: by conversation and escaped client. chunked: entries whose body lies elsewhere, with its chunks.
+    listing: the tree's keys in the index of all trees.
+    conversations, paths (packed), heads, own: by conversation.
+    contexts: by conversation and escaped client.
+    chunked: how many chunks the body has, by entry, for bodies that lie in BLOB items.
     """
 
     group_id: str
@@ -111,39 +114,39 @@ class Tree:
         return self.group is not None and self.group.state is State.LIVE
 
     @property
-    def is_dying(self) -> bool:
+    def is_deleting(self) -> bool:
         return self.group is not None and self.group.state is State.DELETING
 
     @property
-    def is_unborn(self) -> bool:
-        """Tell whether it is being made, or was given up before it was."""
+    def was_never_live(self) -> bool:
+        """Tell whether the tree is being created, or its creation was given up."""
         return self.group is not None and (self.group.state is State.CREATING or self.group.never_live)
 
-    # A deletion closes all HEADs, then removes entries, members, the transfer and the rest, in that order:
-    # what comes later is whole for as long as anything of what comes before is there.
+    # A deletion removes all HEADs, then entries, members, the transfer and the rest, in this order.
+    # So each kind is complete as long as any item of an earlier kind exists.
 
     @property
     def keeps_entries(self) -> bool:
-        """Tell whether no entry can have been removed yet."""
-        return not self.is_dying or bool(self.heads)
+        """Tell whether no entry has been removed yet."""
+        return not self.is_deleting or bool(self.heads)
 
     @property
     def keeps_members(self) -> bool:
-        return not self.is_unborn and (self.keeps_entries or bool(self.own))
+        return not self.was_never_live and (self.keeps_entries or bool(self.own))
 
     @property
     def keeps_transfer(self) -> bool:
-        return self.keeps_members or (bool(self.members) and not self.is_unborn)
+        return self.keeps_members or (bool(self.members) and not self.was_never_live)
 
     @property
     def keeps_rest(self) -> bool:
-        return self.keeps_transfer or (self.transfer is not None and not self.is_unborn)
+        return self.keeps_transfer or (self.transfer is not None and not self.was_never_live)
 
     @property
     def is_erased(self) -> bool:
-        """Tell whether a deletion has removed all but its own item, and so perhaps its CHILD."""
+        """Tell whether a deletion has removed everything but GROUP. Perhaps also CHILD."""
         rest = (self.conversations, self.listed, self.contexts, self.paths, self.members, self.transfer)
-        return self.is_dying and not (self.keeps_rest or any(rest))
+        return self.is_deleting and not (self.keeps_rest or any(rest))
 
     def own_of(self, conversation_id: str) -> Own:
         return self.own.get(conversation_id, NOTHING)
@@ -151,7 +154,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What an IDEM item points at."""
+    """What an IDEM item refers to."""
 
     key: Key
     group_id: str
@@ -160,7 +163,7 @@ class Recorded:
 
 
 def is_time(text: str) -> bool:
-    """Tell whether `text` is a time as forklore spells it."""
+    """Tell whether `text` is a time in forklore's format."""
     try:
         return ids.timestamp(ids.milliseconds(text)) == text
     except (ValueError, OverflowError, TypeError):

@@ -1,4 +1,4 @@
-"""What the checker says of an item that is not as it must be."""
+"""What the checker reports about an item that is not as it must be."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,12 @@ from forklore.domain.keys import Key
 class Finding:
     """Something that does not agree.
 
-    kind: one word that stays the same from version to version. invariant: the number of the broken rule in
-    docs/architecture.md, "What always holds"; None if no rule there names it. key: of the item, or of one
-    that should be there. group_id: the tree that it concerns, if it is known. detail: never content, a title
-    or a token.
+    key: the key of the item, or of the item that is missing.
+    kind: a word that stays the same from version to version.
+    detail: for people; it never holds content, a title or a token.
+    invariant: the number of the broken rule in docs/architecture.md, "What always holds".
+        None if no rule there covers it.
+    group_id: the tree, if it is known.
     """
 
     key: Key

@@ -10,7 +10,7 @@ from forklore.fsck.finding import Finding
 
 
 def check(tree: Tree) -> Iterator[Finding]:
-    """Yield what GROUP says that the tree does not."""
+    """Yield where GROUP does not agree with the rest of the tree."""
     group = tree.group
     assert group is not None
 
@@ -18,27 +18,27 @@ def check(tree: Tree) -> Iterator[Finding]:
         return Finding(keys.group(tree.group_id), kind, detail, invariant, tree.group_id)
 
     if not _is_state(group):
-        yield wrong("wrong_state", f"{group.state}, with what belongs to another state")
-    listing = (None, None) if tree.is_dying else keys.all_trees(tree.group_id, group.created_at)
+        yield wrong("wrong_state", f"{group.state}, with attributes of another state")
+    listing = (None, None) if tree.is_deleting else keys.all_trees(tree.group_id, group.created_at)
     if tree.listing != listing:
-        yield wrong("wrong_g1", "its place in the list of all trees is another")
+        yield wrong("wrong_g1", "its place in the list of all trees is wrong")
     if tree.keeps_members:
         owners = [member.user_id for member in tree.members.values() if member.level is AccessLevel.OWNER]
         if owners != [group.owner]:
-            yield wrong("wrong_owner", f"{len(owners)} members are owners; or GROUP names another", 9)
+            yield wrong("wrong_owner", f"{len(owners)} members are owners, or GROUP names another user", 9)
         if len(tree.members) != group.members:
-            yield wrong("wrong_members", f"{group.members}, and there are {len(tree.members)}", 9)
+            yield wrong("wrong_members", f"{group.members}, but there are {len(tree.members)}", 9)
         if group.rewriting is not None and group.rewriting not in tree.members:
-            yield wrong("wrong_rewriting", "the owner before is no member", 9)
+            yield wrong("wrong_rewriting", "the former owner is not a member", 9)
     if tree.keeps_rest:
         root = tree.conversations.get(tree.group_id)
         if root is None:
             key = keys.conversation(tree.group_id, tree.group_id)
             yield Finding(key, "missing_conv", "the tree has no root", 1, tree.group_id)
         elif root.created_at != group.created_at:
-            yield wrong("wrong_created_at", "the root was made at another time")
+            yield wrong("wrong_created_at", "the root was created at another time")
         if root is not None and group.forks != len(tree.conversations) - 1:
-            yield wrong("wrong_forks", f"{group.forks}, and there are {len(tree.conversations) - 1}")
+            yield wrong("wrong_forks", f"{group.forks}, but there are {len(tree.conversations) - 1}")
 
 
 def _is_state(group: Group) -> bool:

@@ -1,4 +1,4 @@
-"""What one item says of others that lie elsewhere: children, transfers, records of answered requests."""
+"""Items that refer to other items: children, transfers, and records of answered requests."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -14,7 +14,7 @@ from forklore.fsck.survey import Survey
 
 
 def check(survey: Survey) -> Iterator[Finding]:
-    """Yield what speaks of something that is not so."""
+    """Yield the references that are wrong."""
     for tree in survey.trees.values():
         if tree.group is not None and tree.keeps_rest:
             yield from _origin(tree, survey)
@@ -25,7 +25,7 @@ def check(survey: Survey) -> Iterator[Finding]:
 
 
 def _origin(tree: Tree, survey: Survey) -> Iterator[Finding]:
-    """Yield what is wrong with what a started child says of the conversation that started it."""
+    """Yield what is wrong with a child's reference to the conversation that started it."""
     group, root = tree.group, tree.conversations.get(tree.group_id)
     assert group is not None
     if root is None:
@@ -37,11 +37,11 @@ def _origin(tree: Tree, survey: Survey) -> Iterator[Finding]:
 
     started_by = root.started_by
     if (started_by is None) != (group.child_key is None):
-        yield wrong("GROUP and CONV do not agree whether it is a child")
+        yield wrong("GROUP and CONV do not agree on whether it is a child")
     elif started_by is not None and group.child_key is not None:
         place = ListKey(group.created_at, tree.group_id)
         if keys.child(group.child_key.partition, started_by.conversation_id, place) != group.child_key:
-            yield wrong("GROUP and CONV name two parents")
+            yield wrong("GROUP and CONV name different parents")
             return
         parent = survey.trees.get(group.child_key.partition)
         if parent is None or not parent.keeps_entries:
@@ -53,20 +53,21 @@ def _origin(tree: Tree, survey: Survey) -> Iterator[Finding]:
 
 
 def _children(survey: Survey) -> Iterator[Finding]:
-    """Yield the live trees that count other children than there are.
+    """Yield the live trees whose count of children is wrong.
 
-    A child is counted from its first entry on until its own item goes, which its CHILD leaves just before.
+    A child counts from its first entry until its GROUP is deleted. Its CHILD item is deleted just
+    before that, so children are also found by their GROUP.
     """
     child_keys: dict[str, set[Key]] = {}
     listed = (key for key in survey.outside if kind_of(key) is Kind.CHILD)
-    named = (tree.group.child_key for tree in survey.trees.values() if tree.group and not tree.is_unborn)
+    named = (tree.group.child_key for tree in survey.trees.values() if tree.group and not tree.was_never_live)
     for child_key in filter(None, chain(listed, named)):
         child_keys.setdefault(child_key.partition, set()).add(child_key)
     for tree in survey.trees.values():
         if tree.group is not None and tree.is_live and tree.group.children is not None:
             there = len(child_keys.get(tree.group_id, ()))
             if tree.group.children != there:
-                detail = f"{tree.group.children}, and there are {there}"
+                detail = f"{tree.group.children}, but there are {there}"
                 yield Finding(keys.group(tree.group_id), "wrong_children", detail, 10, tree.group_id)
 
 
@@ -84,16 +85,18 @@ def _transfer(tree: Tree) -> Iterator[Finding]:
     )
     if not is_so:
         key = keys.transfer_of_group(tree.group_id)
-        yield Finding(key, "wrong_xfer", "it is not from the owner to another member", 9, tree.group_id)
+        yield Finding(
+            key, "wrong_xfer", "it is not an offer from the owner to another member", 9, tree.group_id
+        )
 
 
 def _record(record: Recorded, tree: Tree | None) -> Iterator[Finding]:
-    """Yield what a record says of a tree that is alive, and is not so."""
+    """Yield what a record gets wrong about a live tree."""
     if tree is None or not tree.is_live:
         if tree is None and record.entry_ids and not ids.is_uuid(record.group_id):
-            yield Finding(record.key, "wrong_idem", "it names entries of no tree", 11)
+            yield Finding(record.key, "wrong_idem", "it names entries, but no tree", 11)
         return
     own = tree.own_of(record.conversation_id)
     if record.conversation_id not in tree.conversations or not all(map(own.holds, record.entry_ids)):
-        detail = "it names what its tree does not have"
+        detail = "it names a conversation or an entry that its tree does not have"
         yield Finding(record.key, "wrong_idem", detail, 11, tree.group_id)

@@ -1,8 +1,8 @@
-"""What lies outside of a tree's partition, compared both ways with what the partition implies.
+"""Items outside a tree's partition, compared with the items that the partition implies.
 
-Read alone, a tree says exactly which pointers, list rows, chunks, jobs, transfers and rows in another tree's
-list of children there must be. What it implies and is not there is missing; what is there and nothing
-implies is an orphan.
+The partition of a tree implies exactly which pointers, list rows, chunks, jobs, transfers and CHILD
+items of its parent must exist. An implied item that does not exist is missing. An item that exists
+and that no tree implies is an orphan.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,11 @@ _INVARIANTS = {
 
 
 class Implied(NamedTuple):
-    """An item that a tree speaks of. says: what it must say. needed: False where it may be gone already."""
+    """An item that a tree implies.
+
+    says: what the item must say, as in `Survey.outside`.
+    needed: False if the item may be deleted already.
+    """
 
     key: Key
     says: object = None
@@ -40,19 +44,19 @@ class Implied(NamedTuple):
 
 
 def check(survey: Survey) -> Iterator[Finding]:
-    """Yield what is missing, what says something else, and what belongs to nothing."""
-    spoken_of: set[Key] = set()
+    """Yield items that are missing, that say something wrong, or that no tree implies."""
+    implied_keys: set[Key] = set()
     for tree in survey.trees.values():
         for key, says, needed in implied(tree, survey):
-            spoken_of.add(key)
+            implied_keys.add(key)
             said = survey.outside.get(key, _ABSENT)
             if said is _ABSENT and needed and key not in survey.unreadable:
                 yield _finding("missing", key, "the tree says that there is one", tree.group_id)
             elif said is not _ABSENT and says is not ANY and said != says:
-                yield _finding("wrong", key, "it says something else than the tree", tree.group_id)
+                yield _finding("wrong", key, "it does not agree with the tree", tree.group_id)
     for key, said in survey.outside.items():
-        if key not in spoken_of and said is not RETIRED:
-            yield _finding("orphan", key, "no tree speaks of it", _tree_of(key, said))
+        if key not in implied_keys and said is not RETIRED:
+            yield _finding("orphan", key, "no tree implies it", _tree_of(key, said))
     yield from _chunks(survey)
 
 
@@ -63,7 +67,7 @@ def _finding(how: str, key: Key, detail: str, group_id: str | None) -> Finding:
 
 
 def _tree_of(key: Key, said: object) -> str | None:
-    """Return the tree that an item outside would belong to."""
+    """Return the tree that an item outside a partition refers to; None if it names none."""
     match kind_of(key), said:
         case Kind.PTR, str():
             return said
@@ -77,7 +81,7 @@ def _tree_of(key: Key, said: object) -> str | None:
 
 
 def implied(tree: Tree, survey: Survey) -> Iterator[Implied]:
-    """Yield all that a tree's partition says of what lies outside of it, its chunks aside."""
+    """Yield every item outside the partition that a tree implies, except chunks of bodies."""
     yield from _pointers(tree, survey.now_s)
     yield from _list_rows(tree)
     yield from _transfers(tree)
@@ -92,14 +96,14 @@ def _pointers(tree: Tree, now_s: int) -> Iterator[Implied]:
     rests = group is not None and group.deleted_at is not None and _rests(group.deleted_at, now_s)
     for conversation_id in tree.conversations:
         key = keys.pointer(conversation_id)
-        if tree.is_dying and conversation_id not in tree.heads:
+        if tree.is_deleting and conversation_id not in tree.heads:
             yield Implied(key, RETIRED if rests else ANY, rests)
         else:
             yield Implied(key, tree.group_id, group is not None)
 
 
 def _rests(deleted_at: str, now_s: int) -> bool:
-    """Tell whether ids of what was deleted then may not be used again yet."""
+    """Tell whether the ids of a tree that was deleted then may not be used again yet."""
     return ids.milliseconds(deleted_at) // 1000 + RETIRED_SECONDS > now_s
 
 
@@ -134,13 +138,13 @@ def _jobs(tree: Tree) -> Iterator[Implied]:
 
 def _child(tree: Tree, survey: Survey) -> Iterator[Implied]:
     group = tree.group
-    if group is None or group.child_key is None or tree.is_unborn:
+    if group is None or group.child_key is None or tree.was_never_live:
         return
     parent = survey.trees.get(group.child_key.partition)
     root = tree.conversations.get(tree.group_id)
     started_by = root.started_by if root else None
-    # A parent's deletion sets the tombstones of its children, and only then forgets them. A child's own
-    # deletion removes it when nothing else is left.
+    # A parent's deletion marks its children deleted before it removes their CHILD items. A child's
+    # own deletion removes its CHILD item when nothing else is left.
     needed = tree.is_live or (parent is not None and parent.is_live and not tree.is_erased)
     yield Implied(group.child_key, started_by.entry_id if started_by else ANY, needed)
 
@@ -152,11 +156,11 @@ def _chunks(survey: Survey) -> Iterator[Finding]:
             key = keys.blob(tree.group_id, EntryId(entry_id), 0)
             found = left.pop(key.partition, 0)
             if found > expected:
-                yield _finding("orphan", key, f"{found} chunks of {expected}", tree.group_id)
+                yield _finding("orphan", key, f"{found} chunks; expected: {expected}", tree.group_id)
             elif found < expected and tree.keeps_entries:
-                yield _finding("missing", key, f"{found} chunks of {expected}", tree.group_id)
+                yield _finding("missing", key, f"{found} chunks; expected: {expected}", tree.group_id)
             elif found == expected and key.partition in survey.chunks.broken:
                 yield Finding(key, "unreadable_body", "no JSON array", 13, tree.group_id)
     for partition, found in left.items():
-        detail = f"{found} chunks of no entry"
+        detail = f"{found} chunks that belong to no entry"
         yield _finding("orphan", Key(partition, "0000"), detail, partition.split("#")[1])

@@ -1,4 +1,4 @@
-"""What a run of the checker brought, for people and for programs. No content, titles or tokens in either."""
+"""The result of a run, for people and for programs. It holds no content, title or token."""
 
 import json
 from dataclasses import dataclass, field
@@ -12,19 +12,20 @@ from forklore.fsck.survey import Survey
 
 
 class Verdict(StrEnum):
-    """What is known of the table."""
+    """What the run says about the table."""
 
     INTACT = "intact"
     DAMAGED = "damaged"
     UNKNOWN = "unknown"
-    """There are suspects in trees that were written to whenever they were looked at."""
+    """The only suspects are in trees that were written to during every look."""
 
 
 @dataclass(slots=True)
 class Report:
     """What was read and found.
 
-    suspects: what the scan alone made of it. unsettled: suspects in trees that never stood still.
+    suspects: how many findings the scan alone gave.
+    unsettled: suspects in trees that were written to during every look.
     """
 
     table: str
@@ -41,7 +42,7 @@ class Report:
     jobs: list[tuple[str, str, int | None]] = field(default_factory=list)
 
     def take(self, survey: Survey) -> None:
-        """Note what there is. jobs become (kind, tree, age in seconds), the oldest first."""
+        """Note what was read. Jobs become (kind, tree, age in seconds), the oldest first."""
         self.items, self.trees = survey.items, len(survey.trees)
         self.conversations, self.entries = survey.conversations, survey.entries
         jobs = [_job(key, created_at, survey.now_s) for key, created_at in survey.jobs.items()]
@@ -75,7 +76,7 @@ class Report:
         )
 
     def as_text(self) -> str:
-        """Return a summary in a few lines, with the findings counted by kind."""
+        """Return a summary of a few lines. It counts the findings by kind."""
         counts = {"items": self.items, "trees": self.trees, "conversations": self.conversations}
         counts |= {"entries": self.entries, "read units": round(self.read_units)}
         read = ", ".join(f"{count:,} {what}" for what, count in counts.items())

@@ -1,4 +1,4 @@
-"""Which kinds of items there are, where they lie, and which attributes they have (docs/architecture.md)."""
+"""The kinds of items, their keys, and their attributes (see docs/architecture.md)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,17 +30,17 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The attributes of a kind beside its key, each with DynamoDB's letter for its type."""
+    """The attributes of a kind, without its key, each with DynamoDB's letter for its type."""
 
     needed: dict[str, str]
     possible: dict[str, str]
 
     def unknown(self, item: Item) -> list[str]:
-        """Return the attributes that the kind does not have."""
+        """Return the attributes of the item that its kind does not have."""
         return [name for name in item if name not in {**_KEY, **self.needed, **self.possible}]
 
     def malformed(self, item: Item) -> list[str]:
-        """Return the attributes that are missing, or of another type."""
+        """Return the attributes that are missing or have a wrong type."""
         types = {**self.possible, **self.needed}
         missing = [name for name in self.needed if name not in item]
         return missing + [name for name, letter in types.items() if name in item and letter not in item[name]]
@@ -104,7 +104,7 @@ _IN_TREE = {
 
 
 def kind_of(key: Key) -> Kind | None:
-    """Return what lies at a key; None for what forklore never writes.
+    """Return the kind of the item at a key; None if forklore writes no such key.
 
     >>> kind_of(Key("USER#ann", "2026-03-01T09:15:00.000Z#c"))
     <Kind.USER_TREE: 'user_tree'>

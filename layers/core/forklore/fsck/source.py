@@ -1,4 +1,4 @@
-"""A table, read and never written to: whole, or tree by tree."""
+"""Reads of a table: of all of it, or tree by tree. Nothing here writes."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -19,7 +19,7 @@ class NotForkloreError(Exception):
 
 
 class Source:
-    """Reads of one table, all strongly consistent. read_units: what they have taken so far."""
+    """Strongly consistent reads of one table. read_units: what they have consumed so far."""
 
     def __init__(self, connection: Connection) -> None:
         self._usage = Consumption()
@@ -31,9 +31,9 @@ class Source:
         return self._usage.read_units
 
     def describe(self) -> int:
-        """Return about how many items there are, as DynamoDB counts them every six hours.
+        """Return the approximate number of items. DynamoDB counts them every six hours.
 
-        Raises NotForkloreError for a table of another shape, and what botocore raises.
+        Raises NotForkloreError if the table has other keys or indexes, and what botocore raises.
         """
         name = self._connection.table_name
         table: dict[str, Any] = self._connection.client.describe_table(TableName=name)["Table"]
@@ -49,7 +49,7 @@ class Source:
         return self._table.now_s()
 
     def scan(self, *, segments: int) -> Iterator[list[Item]]:
-        """Yield every item, page by page; of each segment one page is under way.
+        """Yield every item, page by page. All segments are read at the same time.
 
         Raises UnavailableError, and what botocore raises.
         """

@@ -1,4 +1,4 @@
-"""Items as they come, in any order, to facts about trees and about what lies outside of them."""
+"""The survey of a table: it takes items in any order, and collects facts about trees."""
 
 import re
 import sys
@@ -15,7 +15,7 @@ from forklore.domain.keys import CHANNEL_LETTERS, Key
 from forklore.domain.model import Channel, JobKind, TokenUsage
 from forklore.errors import ForkloreError
 from forklore.fsck.chunks import Chunks, is_content
-from forklore.fsck.facts import Conv, Ctx, Own, Recorded, Thought, Tree, is_time
+from forklore.fsck.facts import ContextEntry, Conv, Ctx, Own, Recorded, Tree, is_time
 from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import SHAPES, Kind, kind_of
 from forklore.storage import bodies, items
@@ -25,10 +25,10 @@ from forklore.storage.parts.idempotency import IDEMPOTENCY_SECONDS
 
 COST_DECIMALS = 9
 CLOCK_SECONDS_MAX = 24 * 3600
-"""How far a `ttl` may lie beyond what clocks that agree would write."""
+"""How much later a `ttl` may be than a correct clock would make it."""
 
 RETIRED: Final = "retired"
-"""What a pointer says whose id may not be used again."""
+"""The value in `Survey.outside` of a pointer whose id may not be used again yet."""
 
 _CHANNELS = {letter: channel for channel, letter in CHANNEL_LETTERS.items()}
 _RECORD = re.compile(r"IDEM#[0-9a-f]{64}")
@@ -48,9 +48,11 @@ _UNREADABLE = (
 class Survey:
     """What a table holds.
 
-    outside: what lies outside of trees, or speaks of another tree, by key: a pointer's tree or GONE, a
-    transfer, what a child was started by; None for the others. jobs: since when work is in progress.
-    unreadable: items that are there, but say nothing.
+    outside: by key, the items outside of trees, and those that name another tree. A value is what
+        the item says: the tree of a pointer or RETIRED; a transfer; the entry that started a child;
+        None for other items.
+    jobs: by key, the time at which the job was created, if the job names it.
+    unreadable: the keys of malformed items.
     """
 
     def __init__(self, *, now_s: int) -> None:
@@ -77,7 +79,7 @@ class Survey:
             self.take(item)
 
     def take(self, item: Item) -> None:
-        """Note what an item says; a finding where it says nothing."""
+        """Note what an item says. Add a finding if it is unknown or malformed."""
         self.items += 1
         key = items.key(item)
         kind = kind_of(key)
@@ -97,7 +99,7 @@ class Survey:
             self.find(key, f"malformed_{kind}", ", ".join(malformed))
 
     def finish(self) -> None:
-        """Bring into order what came in none."""
+        """Check the last bodies and sort all entries. Call it once, at the end."""
         self.chunks.finish()
         for tree in self.trees.values():
             for own in tree.own.values():
@@ -113,7 +115,7 @@ class Survey:
             tree = self.trees[key.partition] = Tree(key.partition)
         return tree
 
-    # One method for each kind
+    # One method for each kind of item
 
     def _group(self, key: Key, item: Item) -> None:
         tree = self._tree(key)
@@ -166,7 +168,7 @@ class Survey:
         conversation_id, letter, _ = item["L1"]["S"].split("#", 2)
         channel = _CHANNELS[letter]
         if keys.by_conversation(conversation_id, channel, entry_id) != item["L1"]["S"]:
-            self.find(key, "wrong_l1", "the index names another position", 3)
+            self.find(key, "wrong_l1", "the index key names another position", 3)
         epoch, client = item.get("epoch", {}).get("N"), item.get("clientId", {}).get("S")
         tree = self._tree(key)
         own = tree.own.setdefault(conversation_id, Own())
@@ -177,13 +179,13 @@ class Survey:
         if channel is Channel.HISTORY:
             own.history.append(entry_id)
         else:
-            own.context.append(Thought(entry_id, client, int(epoch) if epoch else None))
+            own.context.append(ContextEntry(entry_id, client, int(epoch) if epoch else None))
         if (channel is Channel.CONTEXT) != (epoch is not None) or (epoch is not None and client is None):
             self.find(key, "wrong_epoch", "context has a client and an epoch, history has no epoch", 8)
         if "chunks" in item:
             tree.chunked[entry_id] = items.chunks(item)
         if ("chunks" in item) == ("body" in item):
-            self.find(key, "unreadable_body", "a body lies in the entry or in chunks", 13)
+            self.find(key, "unreadable_body", "the body must be either in the entry or in chunks", 13)
         elif "body" in item and not is_content(bytes(item["body"]["B"])):
             self.find(key, "unreadable_body", "no JSON array", 13)
 
@@ -246,11 +248,11 @@ class Survey:
 
     def _require_ttl(self, key: Key, ttl_s: int, seconds: int) -> None:
         if ttl_s > self.now_s + seconds + CLOCK_SECONDS_MAX:
-            self.find(key, "wrong_ttl", f"it would stay {ttl_s - self.now_s} more seconds")
+            self.find(key, "wrong_ttl", f"it expires only in {ttl_s - self.now_s} seconds")
 
 
 def _usage(text: str) -> TokenUsage:
-    """Return what an entry's usage adds to the sums of its conversation. Raises ValueError for none."""
+    """Return what an entry's usage adds to the sums. Raises ValueError if it is not readable."""
     told = jsontext.read_value(text)
     tokens = [int(told.get(name, 0)) for name in ("inputTokens", "outputTokens", "cachedInputTokens")]
     cost = Decimal(told.get("costUsd", 0)).scaleb(COST_DECIMALS)
@@ -258,7 +260,7 @@ def _usage(text: str) -> TokenUsage:
 
 
 def _interned(entry_id: str | None) -> str | None:
-    """Return an id; one text for all items that name it."""
+    """Return the id as one shared string, so that all items that name it use it."""
     return sys.intern(entry_id) if entry_id else None
 
 
@@ -278,7 +280,7 @@ def _conversation_of(partition: str) -> str:
 
 
 def _conversation_in(key: Key, parts: int) -> str:
-    """Return the conversation that a sort key of so many parts names."""
+    """Return the conversation that a sort key names. Raises ValueError if it has other parts."""
     _require(len(key.sort.split("#")) == parts)
     return _conversation_of(key.sort)
 
