@@ -1,4 +1,4 @@
-"""Requests as API Gateway hands them to the functions: the template's routes and the local authorizer."""
+"""Sends requests to the functions as API Gateway does: template routes, local authorizer."""
 
 import json
 import os
@@ -22,14 +22,14 @@ from forklore.local.template import Function, Template, read_template
 
 PROJECT = Path(__file__).parents[2]
 AGENTS = {"local": "local-key", "planner": "key-of-planner", "coder": "key-of-coder"}
-"""The clients that the local authorizer knows here, each with its API key."""
+"""The clients that the local authorizer knows in these tests, each with its API key."""
 
 Pairs = Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the gateway sends back. headers: names in lower case."""
+    """The gateway's answer. headers: names in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -41,22 +41,22 @@ class Answer:
 
     @property
     def code(self) -> str | None:
-        """The error's code; None for an answer that is no error."""
+        """The error's code; None if the answer is not an error."""
         code: str | None = self.json.get("code")
         return code
 
 
 def credentials(user: str | None, agent: str | None = None) -> list[tuple[str, str]]:
-    """Return the headers of a user, perhaps by an agent; nothing for nobody."""
+    """Return the headers of a user and an optional agent. Without either, there are none."""
     bearer = [("Authorization", f"Bearer {user}")] if user is not None else []
     return bearer + ([("X-API-Key", AGENTS[agent])] if agent else [])
 
 
 class Gateway:
-    """Sends requests to the handlers that `template` names, one at a time, in this thread."""
+    """Sends requests to the handlers that `template` names, in the calling thread."""
 
     def __init__(self, template: Template, **roles: str) -> None:
-        """roles: user ids by the authorizer's own setting, such as FORKLORE_ADMINS."""
+        """roles: settings of the authorizer that list user ids, such as FORKLORE_ADMINS."""
         self.template = template
         self._functions = template.functions
         self._handlers = {function.name: load_handler(function) for function in template.functions}
@@ -66,7 +66,7 @@ class Gateway:
     def event(
         self, method: str, path: str, *, query: str = "", body: bytes = b"", headers: Pairs = ()
     ) -> tuple[Function, dict[str, Any]]:
-        """Return the event of a request, and the function it goes to. path, query: percent-encoded."""
+        """Return the function that gets a request, and its event. path, query: percent-encoded."""
         pairs = [(name.lower().encode(), value.encode()) for name, value in headers]
         scope: Scope = {
             "method": method,
@@ -93,16 +93,16 @@ class Gateway:
     def handle(
         self, function: Function, event: dict[str, Any], context: LambdaContext | None = None
     ) -> Answer:
-        """Return the function's answer to an event as it is, which JSON perhaps could not carry."""
+        """Return the function's answer to an event that is not passed through JSON."""
         response = read_answer(self._handlers[function.name](event, context or LambdaContext(function)))
         return Answer(response.status, dict(response.headers), response.body.decode())
 
     def raw(self, function: Function, event: Any) -> Any:
-        """Return what the function answers to Lambda, whatever the event is."""
+        """Return the function's answer to any event, as Lambda gets it."""
         return invoke(function, self._handlers[function.name], event)
 
     def deliver(self, event: dict[str, Any]) -> Answer:
-        """Return the answer to an event of the function whose route it names."""
+        """Return the answer to an event. Its routeKey says which function gets it."""
         key = event["routeKey"]
         [function] = [f for f in self._functions if key in [route.key for route in f.routes]]
         return self.invoke(function, event)
@@ -118,7 +118,10 @@ class Gateway:
         body: Any = None,
         headers: Pairs = (),
     ) -> Answer:
-        """Send a request. body: bytes or text as they are, anything else as JSON, None for no body."""
+        """Send a request.
+
+        body: bytes and text are sent as they are, None means no body, the rest becomes JSON.
+        """
         function, event = self.event(
             method,
             path,
@@ -130,7 +133,7 @@ class Gateway:
 
 
 def _typed(headers: Pairs, body: Any) -> Pairs:
-    """Return the headers with a content type, where there is a body and none is given."""
+    """Return the headers; add a content type if there is a body and the headers have none."""
     given = list(headers)
     if body is None or any(name.lower() == "content-type" for name, _ in given):
         return given
@@ -151,7 +154,7 @@ def _bytes(body: Any) -> bytes:
 
 @contextmanager
 def opened_anew() -> Iterator[None]:
-    """Let the handlers of this process open their table and queue anew, by the environment as it is now."""
+    """Make the handlers open their table and queue again, from the environment as it is now."""
     for opened in (open_table, open_queue):
         opened.cache_clear()
     try:
@@ -163,14 +166,14 @@ def opened_anew() -> Iterator[None]:
 
 @contextmanager
 def table_on_moto() -> Iterator[Template]:
-    """Give the handlers of this process an empty table of their own; yields the template that defines it."""
+    """Give the handlers of this process an empty table; yields the template that defines it."""
     template = read_template(PROJECT / "template.yaml")
     with mock.patch.dict(os.environ):
         for name in list(os.environ):
             if name.startswith(("AWS_", "FORKLORE_")):
                 del os.environ[name]
         started = open_database(template.table)
-        assert started is not None, "moto, as no endpoint is set"
+        assert started is not None, "the database is moto, because no endpoint is set"
         try:
             with opened_anew():
                 yield template
@@ -179,7 +182,7 @@ def table_on_moto() -> Iterator[Template]:
 
 
 def stored() -> list[str]:
-    """Return every item of the table as text, in a fixed order; from moto's own hands, which is fast."""
+    """Return every item of the table as text, in a fixed order. Reads moto's memory: it is fast."""
     [backend] = [held["us-east-1"] for held in dynamodb_backends.values() if "us-east-1" in held]
     table = backend.tables[os.environ["FORKLORE_TABLE"]]
     return sorted(repr(item.to_json()) for item in table.all_items())
