@@ -1,4 +1,4 @@
-"""The sample events of the function for direct invocation, and what the template gives it."""
+"""The function for direct invocation: its sample events and its part of the template."""
 
 from typing import Any
 
@@ -29,8 +29,7 @@ def test_a_sample_event_appends_an_entry_once(direct: Direct, name: str) -> None
 
 
 @pytest.mark.failure("forged-event")
-def test_the_function_has_no_route_and_keeps_what_fails(direct: Direct) -> None:
-    """Direct invocation has its own function."""
+def test_the_function_has_no_route_and_a_queue_for_failed_requests(direct: Direct) -> None:
     text = (PROJECT / "template.yaml").read_text()
     resources: dict[str, Any] = yaml.load(text, Loader=_CloudFormationLoader)["Resources"]
     [properties] = [

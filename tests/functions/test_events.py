@@ -1,4 +1,4 @@
-"""The sample events: one for each route, and a small story when they are sent in order."""
+"""The sample events: one for each route. Sent in the order of the story, they all succeed."""
 
 import json
 from decimal import Decimal
@@ -12,7 +12,7 @@ from tests.functions.story import AUTHORIZER, DIRECT, EVENTS, JOBS, STORY, read_
 
 BY_NAME = {operation.name: operation for operation in operations.ROUTES}
 MADE_ANEW = {"requestId", "time", "timeEpoch"}
-"""What differs between two events of one request."""
+"""The fields that differ between two events of one request."""
 
 
 def without_the_moment(event: dict[str, Any]) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def without_the_moment(event: dict[str, Any]) -> dict[str, Any]:
     return event | {"requestContext": context}
 
 
-def test_every_route_has_a_sample_event_and_every_sample_event_a_place_in_the_story() -> None:
+def test_every_route_has_a_sample_event_and_every_sample_event_is_in_the_story() -> None:
     others = {f"{name}.json" for name in (*JOBS, *DIRECT, AUTHORIZER)}
     files = {path.name for path in EVENTS.iterdir()} - others
 
@@ -28,7 +28,9 @@ def test_every_route_has_a_sample_event_and_every_sample_event_a_place_in_the_st
 
 
 @pytest.mark.parametrize("name", STORY)
-def test_a_sample_event_is_answered_as_its_operation_says(told: dict[str, Answer], name: str) -> None:
+def test_a_sample_event_gets_the_status_and_the_result_of_its_operation(
+    told: dict[str, Answer], name: str
+) -> None:
     answer = told[name]
 
     assert (answer.status, STORY[name]) == (BY_NAME[name].status, BY_NAME[name].status), answer.text
@@ -40,7 +42,7 @@ def test_a_sample_event_is_answered_as_its_operation_says(told: dict[str, Answer
 
 
 @pytest.mark.parametrize("name", STORY)
-def test_a_sample_event_is_what_the_local_server_makes_of_its_request(gateway: Gateway, name: str) -> None:
+def test_a_sample_event_equals_the_event_that_the_local_server_builds(gateway: Gateway, name: str) -> None:
     event = read_event(name)
     _, made = gateway.event(
         event["requestContext"]["http"]["method"],

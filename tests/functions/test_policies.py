@@ -1,4 +1,4 @@
-"""What each function does to the table is what the template allows it: moto would allow everything."""
+"""Each function does exactly what the template allows. moto does not check permissions."""
 
 import json
 import os
@@ -35,14 +35,14 @@ TABLE, BY_CONVERSATION, ALL_TREES = "Table", "byConversation", "allTrees"
 AGENT, WORKER, SWEEP = "AgentFunction", "DeleteGroupFunction", "SweepFunction"
 NOTES = {"contentType": "notes", "content": ["hello"]}
 ROUNDS = 5
-"""Of sweep and worker: a started tree is deleted in the round after the one that it was started from."""
+"""Rounds of sweep and worker: a child tree is deleted one round after its parent tree."""
 
 Actions = set[tuple[str, str]]
-"""(verb, the table or index it is for)."""
+"""Pairs of a verb and the table or index that it is used on."""
 
 
 def allowed() -> Mapping[str, Actions]:
-    """Return what the template allows each function, without the prefix `dynamodb:`."""
+    """Return the DynamoDB actions that the template allows each function, without the prefix."""
     return {
         name: {
             (verb, _named(one))
@@ -63,9 +63,9 @@ def _named(resource: Any) -> str:
 
 @contextmanager
 def noted(calls: Actions, *, transactions: int | None = None) -> Iterator[None]:
-    """Note in `calls` what is asked of DynamoDB meanwhile.
+    """Record in `calls` the DynamoDB actions inside the `with` block.
 
-    transactions: after so many no further one is possible, as if time had run out.
+    transactions: how many may succeed. Any further one fails, as if no time were left.
     """
     call = Connection.call
     left = transactions
@@ -87,7 +87,7 @@ def noted(calls: Actions, *, transactions: int | None = None) -> Iterator[None]:
 
 
 class Service:
-    """The functions, with what each has done. is_direct: whether `agent` answers all requests."""
+    """The functions and the actions of each. is_direct: whether `agent` answers all requests."""
 
     def __init__(self, gateway: Gateway, *, is_direct: bool) -> None:
         self.done: dict[str, Actions] = defaultdict(set)
@@ -105,7 +105,10 @@ class Service:
         status: int = 200,
         transactions: int | None = None,
     ) -> Any:
-        """Return the body of the answer to a request of a user's agent. status: its hundred is expected."""
+        """Send a request of a user's agent; return the body of the answer.
+
+        status: the answer must have the same first digit.
+        """
         path, _, query = path.partition("?")
         function, event = self._gateway.event(method, f"/v1/{path}", query=query)
         name = AGENT if self._direct else function.name
@@ -122,9 +125,9 @@ class Service:
         return answer
 
     def work_off(self) -> None:
-        """Sweep, and let the worker delete what is to be deleted, until nothing is left."""
+        """Run the sweep and the worker until no job is left."""
         [record] = read_event("deleteGroup")["Records"]
-        # What the sweep finds of a creation that comes to its end meanwhile: no tree that is being made.
+        # The job of a creation that has just ended: its tree is not being created any more.
         ended = open_table().write.put_job("job", "create", str(uuid.uuid4()), at=ids.timestamp(0))
         open_table().commit([ended])
         for _ in range(ROUNDS):
@@ -149,7 +152,7 @@ def _message(kind: str, group_id: str) -> str:
 
 
 def _direct_request(event: Mapping[str, Any], body: Any, *, user: str) -> dict[str, Any]:
-    """Return a request to the agent that asks what the event asks."""
+    """Return the direct invocation that does the same as the event."""
     [name] = [one.name for one in operations.ROUTES if f"{one.method} {one.path}" == event["routeKey"]]
     roles = ["admin"] if user == "adam" else []
     caller = {"userId": user, "clientId": "planner", "roles": roles}
@@ -165,12 +168,12 @@ def _direct_request(event: Mapping[str, Any], body: Any, *, user: str) -> dict[s
 
 
 def trees() -> list[str]:
-    """Return ids of a tree, one to start from it, one to start from that, and one that is given up."""
+    """Return four ids: a tree, its child, a child of the child, and a tree that is abandoned."""
     return [str(uuid.uuid4()) for _ in range(4)]
 
 
 def use_everything(service: Service) -> None:
-    """Ask for every operation, and leave to sweep and worker whatever they may find."""
+    """Use every operation, and leave every kind of job for the sweep and the worker."""
     ask = service.ask
     parents = []
     for number in (1, 2):
@@ -179,7 +182,7 @@ def use_everything(service: Service) -> None:
         said = ask("POST", f"conversations/{group}/entries", SAID)["id"]
         ask("POST", f"conversations/{group}/fork", {"atEntryId": said, "position": "before"})
         ask("POST", f"conversations/{group}/entries/sync", NOTES)
-        for at in range(55 if number == 1 else 3):  # more than a child begins with in one transaction
+        for at in range(55 if number == 1 else 3):  # more members than one transaction can copy to a child
             body = {"userId": f"user {at}", "accessLevel": "reader"}
             ask("POST", f"conversations/{group}/memberships", body)
         for parent, started in ((group, child), (child, grandchild)):
@@ -215,7 +218,7 @@ def use_everything(service: Service) -> None:
 
 @pytest.fixture(scope="module")
 def done() -> Mapping[str, Actions]:
-    """What each function did."""
+    """The DynamoDB actions of each function."""
     found: dict[str, Actions] = {}
     for is_direct in (False, True):
         with table_on_moto() as template, pytest.MonkeyPatch.context() as patch:
@@ -229,7 +232,7 @@ def done() -> Mapping[str, Actions]:
     return found
 
 
-def test_no_function_does_what_the_template_does_not_let_it_do(done: Mapping[str, Actions]) -> None:
+def test_no_function_does_anything_that_the_template_does_not_allow(done: Mapping[str, Actions]) -> None:
     policies = allowed()
 
     assert {
@@ -237,7 +240,7 @@ def test_no_function_does_what_the_template_does_not_let_it_do(done: Mapping[str
     } == {}
 
 
-def test_the_template_lets_no_function_do_what_it_never_does(done: Mapping[str, Actions]) -> None:
+def test_the_template_allows_no_function_an_action_that_it_never_uses(done: Mapping[str, Actions]) -> None:
     policies = allowed()
 
     assert policies.keys() - done.keys() == {"AuthorizerFunction"}
