@@ -1,7 +1,6 @@
 """Imports point inward.
 
 functions → aws → api → usecases → storage → domain → errors, standard library.
-
 Importing a module only defines names.
 """
 

@@ -39,7 +39,7 @@ class Story:
         return made
 
     def shown(self, conversation_id: str, **query: Json) -> str:
-        """Return the names of the entries that a query shows. Checks that paging does not matter."""
+        """Return the names of the entries that a query shows. Checks that paging has no effect."""
         ways = [{"limit": 1000}, {"limit": 2}, {"limit": 1000, "tail": True}, {"limit": 3, "tail": True}]
         whole, *paged = (self.service.entries(self.agent, conversation_id, **way, **query) for way in ways)
         assert all(other == whole for other in paged), (whole, paged)
