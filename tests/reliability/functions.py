@@ -1,4 +1,4 @@
-"""The functions of this process on a table of DynamoDB Local, asked as API Gateway asks them."""
+"""Runs the functions in this process, on a table of DynamoDB Local."""
 
 import os
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
 @contextmanager
 def functions_on(store: Store, **variables: str) -> Iterator[Template]:
-    """Give the handlers of this process the store for their table; yields the template that names them.
+    """Make the store the table of this process's handlers; yields the template that names them.
 
-    variables: of their environment.
+    variables: environment variables of the handlers.
     """
     assert store.endpoint is not None
     template = read_template(TEMPLATE)

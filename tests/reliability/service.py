@@ -1,4 +1,4 @@
-"""The whole service in this process: operations as callers know them, on a table of DynamoDB Local."""
+"""The whole service in this process: runs operations by name on a table of DynamoDB Local."""
 
 import json
 import secrets
@@ -27,21 +27,21 @@ OPERATIONS = {operation.name: operation for operation in operations.ALL}
 
 @dataclass(frozen=True)
 class Answer:
-    """What a caller is told. body: None for none; numbers with a fraction are Decimal."""
+    """The answer to a caller. body: None if there is none; numbers with a fraction are Decimals."""
 
     status: int
     body: Any
 
     @property
     def id(self) -> str:
-        """The id of what was made, which must have worked."""
+        """The id in the answer. Fails if the request did not succeed."""
         assert self.status == 201, self
         made: str = self.body["id"]
         return made
 
 
 class InOrder(ThreadPoolExecutor):
-    """Runs everything at once and in the thread that asks for it: what it does has one order only."""
+    """An executor that runs each task immediately, in the calling thread, so the order is fixed."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -50,16 +50,16 @@ class InOrder(ThreadPoolExecutor):
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001 (as an executor hands it on)
+        except BaseException as error:  # noqa: BLE001 (the Future raises it)
             future.set_exception(error)
         return future
 
 
 class Process:
-    """A process of the service, with a client, a clock and a memory of its own.
+    """A process of the service, with its own client, clock and cache.
 
-    faults: what befalls its calls. in_order: whether reads that may overlap are made one after another.
-    rewrite: makes of a call's body what is sent in its place. last: what it was told last.
+    faults: the faults of its calls. in_order: whether parallel reads are made one after the other.
+    rewrite: changes the body of a call before it is sent. last: the last answer.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Process:
         if_match: str | None = None,
         **given: Any,
     ) -> Answer:
-        """Run an operation. given: the fields of its path, query and body under their names on the wire."""
+        """Run an operation. given: its path, query and body values, by their API names."""
         operation = OPERATIONS[name]
         path = {field: given.pop(field) for field in operation.path_names}
         query = {
@@ -112,6 +112,6 @@ def _number(value: object) -> float:
 
 @contextmanager
 def new_store(endpoint: str) -> Iterator[Store]:
-    """Yield an empty table of its own at an endpoint."""
+    """Yield a new, empty table at an endpoint."""
     with fresh_store(f"forklore-{uuid4()}", endpoint=endpoint) as store:
         yield store

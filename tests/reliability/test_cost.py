@@ -1,4 +1,4 @@
-"""What operations cost, in rounds and units: no more than bench/limits.py says, and no unexplained growth."""
+"""The cost of operations, in rounds and units: within the limits, without unexplained growth."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,15 +14,15 @@ from tools.bench.limits import MISSED, limits_of
 from tools.bench.shapes import BASE, Shape
 
 FULL = Shape(entries=200, forks=1)
-"""Long enough for a full page of every kind."""
+"""A conversation that is long enough for a full page of every kind."""
 
 
 def rows(endpoint: str, shape: Shape) -> Sequence[Row]:
     return list(rows_of(endpoint, shape, runs=0))
 
 
-def test_no_operation_costs_more_than_its_limit_but_those_that_are_explained(endpoint: str) -> None:
-    """The limits include multiples of the floor, for appends and pages."""
+def test_every_operation_that_costs_more_than_its_limit_is_explained(endpoint: str) -> None:
+    """For appends and pages, some limits are multiples of the minimum."""
     said = {row.name: text for row, _, text in limits_of(rows(endpoint, BASE)) if text}
 
     assert said == {name: f"**missed**: {missed.why}" for name, missed in MISSED.items()}
@@ -30,20 +30,21 @@ def test_no_operation_costs_more_than_its_limit_but_those_that_are_explained(end
 
 @pytest.mark.failure("deep-or-wide-tree", "no-time-left")
 @pytest.mark.parametrize(("axis", "few", "many"), [("forks", 1, 60), ("entries", 200, 800), ("chain", 2, 12)])
-def test_costs_do_not_grow_with_siblings_length_or_depth_but_where_it_is_explained(
+def test_every_cost_that_grows_with_siblings_length_or_depth_is_explained(
     endpoint: str, axis: str, few: int, many: int
 ) -> None:
-    """No request does unbounded work. Each reason for more calls says how many more."""
+    """No request does unbounded work. Each explanation says how many more calls there are."""
     small_rows, large_rows = (rows(endpoint, replace(FULL, **{axis: at})) for at in (few, many))
 
     assert len(small_rows) == len(large_rows) > 40
     assert unexplained(axis, small_rows, large_rows) == []
 
 
-def test_dynamodb_local_counts_reads_and_single_writes_as_we_do(endpoint: str) -> None:
-    """The rules of bench.units where the emulator follows AWS's: outside of transactions.
+def test_dynamodb_local_counts_reads_and_single_writes_as_the_benchmark_does(endpoint: str) -> None:
+    """Checks the rules of bench.units where the emulator counts as AWS does: outside transactions.
 
-    It adds 100 bytes to what an index holds, as AWS does for storage; no size here lies so near to a bound.
+    The emulator adds 100 bytes to each item in an index, as AWS does only for storage. No size here
+    is so close to a limit that this matters.
     """
     with new_store(endpoint) as store:
         client = make_client(endpoint)
