@@ -16,7 +16,8 @@ class Measure:
     """How much work a check must do, and how much it has done.
 
     name: the check's name. whole_seed: the seed of all parts together. part: the number of this
-    run, from 1; each part has its own seed. None: the check has only one part. counts: what was done.
+    run, from 1; each part has its own seed. None: the check has only one part. counts: what was
+    done.
     """
 
     name: str

@@ -78,7 +78,7 @@ class World:
     _open: ExitStack = field(default_factory=ExitStack)
 
     def shared(self, endpoint: str) -> Store:
-        """Return a table with these contents, only for reading. It lives as long as the endpoint."""
+        """Return a table with these contents, only for reading. The endpoint removes it."""
         if self._shared is None:
             self._shared = self._open.enter_context(self.copy(endpoint))
         return self._shared
@@ -338,8 +338,8 @@ class Operation:
     run: makes the request, with or without an Idempotency-Key. of: builds the world. knows: a
     conversation that the process has just read as this caller, so that it is cached. takes_key:
     whether it is a POST. repeated: the status of a repetition without a key, if it differs.
-    is_read: whether it changes nothing. in_seconds: how much later the request is made. step: how far the
-    process's first id is after the last one, if that one is ahead of its clock.
+    is_read: whether it changes nothing. in_seconds: how much later the request is made. step: how
+    far the process's first id is after the last one, if that one is ahead of its clock.
     """
 
     run: Run
