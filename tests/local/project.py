@@ -1,4 +1,4 @@
-"""A project of one function for these tests, so that they do not depend on forklore's own handlers."""
+"""A project with one function, so that these tests do not depend on forklore's handlers."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Queues and schedules of a project of its own, on moto in this process."""
+"""Queues and schedules of a sample project, on moto in this process."""
 
 import json
 import os
@@ -71,7 +71,7 @@ def handler(event, context):
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Template]:
-    """The template of a worker and a schedule, on a moto of the test's own."""
+    """The template of a worker and a schedule. The test has its own moto."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "background_functions"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(tmp_path)
@@ -92,7 +92,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Templat
 
 
 def until(is_so: Callable[[], object]) -> None:
-    """Wait until it is so, a minute at the most."""
+    """Wait until `is_so()` is true, for at most a minute."""
     give_up_at = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < give_up_at
@@ -113,7 +113,7 @@ def send(url: str, *bodies: str) -> None:
 
 
 def seen(name: str) -> Any:
-    """Return what the sample functions keep; they are imported by now."""
+    """Return a variable of the sample functions, which are already imported."""
     return sys.modules[f"background_functions.{name}.app"]
 
 
@@ -127,7 +127,7 @@ def test_the_template_says_what_calls_a_function(project: Template) -> None:
 
 
 @pytest.mark.parametrize("schedule", ["cron(0 * * * ? *)", "rate(5)", "rate(5 weeks)"])
-def test_a_schedule_that_is_no_rate_is_refused(tmp_path: Path, schedule: str) -> None:
+def test_a_schedule_that_is_not_a_rate_is_refused(tmp_path: Path, schedule: str) -> None:
     template = tmp_path / "template.yaml"
     template.write_text(TEMPLATE.replace("rate(2 hours)", f"{schedule!r}"))
 
@@ -149,7 +149,7 @@ def test_a_template_without_queues_needs_none() -> None:
     assert open_queues(Template((), {})) == {}
 
 
-def test_messages_reach_the_worker_in_batches_and_are_gone_when_it_is_done(project: Template) -> None:
+def test_messages_reach_the_worker_in_batches_and_are_deleted_when_it_is_done(project: Template) -> None:
     urls = open_queues(project)
     send(urls["Jobs"], *map(str, range(13)))
     background = Background(project.functions, urls, poll_seconds=0.02)
@@ -171,7 +171,7 @@ def test_messages_reach_the_worker_in_batches_and_are_gone_when_it_is_done(proje
 
 
 @pytest.mark.failure("poison-message")
-def test_a_message_that_fails_comes_again_and_ends_as_a_dead_letter(
+def test_a_message_that_fails_is_delivered_again_and_ends_as_a_dead_letter(
     project: Template, capsys: pytest.CaptureFixture[str]
 ) -> None:
     soon = [replace(queue, visible_after_seconds=1) for queue in project.queues]
@@ -188,7 +188,7 @@ def test_a_message_that_fails_comes_again_and_ends_as_a_dead_letter(
 
 
 @pytest.mark.parametrize("body", ["raise", "nonsense"])
-def test_when_the_worker_fails_nothing_of_its_batch_is_done(
+def test_if_the_worker_fails_its_whole_batch_counts_as_failed(
     project: Template, capsys: pytest.CaptureFixture[str], body: str
 ) -> None:
     urls = open_queues(project)
@@ -227,7 +227,7 @@ def test_a_schedule_calls_its_function_again_and_again_even_when_it_fails(
     assert "secret" not in log
 
 
-def test_nothing_is_called_before_a_schedules_time_has_passed_once(project: Template) -> None:
+def test_a_schedule_makes_its_first_call_after_one_interval(project: Template) -> None:
     background = Background(project.functions[1:], {})
     background.start()
     time.sleep(0.1)

@@ -25,7 +25,7 @@ def test_a_function_has_its_own_properties_then_the_globals_then_lambdas_default
     assert (odd.timeout_seconds, odd.memory_mb) == (29, 128)
 
 
-def test_the_default_route_has_a_key_of_its_own(tmp_path: Path) -> None:
+def test_the_default_route_has_its_own_key(tmp_path: Path) -> None:
     template = tmp_path / "template.yaml"
     template.write_text(TEMPLATE.replace('"ANY /echo/{name}"', "$default"))
 
@@ -35,7 +35,7 @@ def test_the_default_route_has_a_key_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["ANY", "/echo/{name}", "any /echo", "ANY echo", "*"])
-def test_half_a_route_is_refused(tmp_path: Path, key: str) -> None:
+def test_an_incomplete_route_is_refused(tmp_path: Path, key: str) -> None:
     template = tmp_path / "template.yaml"
     template.write_text(TEMPLATE.replace("ANY /echo/{name}", key))
 
@@ -60,7 +60,7 @@ def test_a_route_that_leads_to_no_function_is_refused(tmp_path: Path, said: str,
         read_template(template)
 
 
-def test_the_table_is_what_create_table_takes(tmp_path: Path) -> None:
+def test_the_table_has_the_parameters_of_create_table(tmp_path: Path) -> None:
     assert read_template(write_project(tmp_path)).table == {
         "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [{"AttributeName": "PK", "AttributeType": "S"}],
