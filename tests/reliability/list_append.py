@@ -268,7 +268,7 @@ class _Checker:
         shown = self.final[conversation_id]
         inherited = [one for one in shown if one.conversation_id != conversation_id]
         if inherited != list(shown[: len(inherited)]):
-            yield Anomaly(Kind.FORK, f"{conversation_id} inherits behind its own entries")
+            yield Anomaly(Kind.FORK, f"{conversation_id} inherits entries that stand after its own")
         if fork is None:
             if inherited:
                 yield Anomaly(Kind.FORK, f"{conversation_id} inherits, and was never forked")
@@ -338,9 +338,9 @@ class _Checker:
             if page.before is None and first != 0:
                 yield Anomaly(Kind.GAP, f"{told}: says that nothing comes before {first}")
             if page.before is not None and page.before != page.entries[0][0]:
-                yield Anomaly(Kind.GAP, f"{told}: goes on before another entry than its first")
+                yield Anomaly(Kind.GAP, f"{told}: its cursor before it is not its first entry")
         elif page.after is not None and (not page.entries or page.after != page.entries[-1][0]):
-            yield Anomaly(Kind.GAP, f"{told}: goes on after another entry than its last")
+            yield Anomaly(Kind.GAP, f"{told}: its cursor after it is not its last entry")
         minimum = shortest(page.sent_ns)
         if page.is_to_the_end and end < minimum:
             yield Anomaly(Kind.STALE, f"{told}: {end} entries, where {minimum} were known of")
