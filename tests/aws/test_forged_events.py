@@ -135,7 +135,7 @@ def test_a_known_route_without_its_path_parameters_causes_no_500(open_world: Wor
 
 @pytest.mark.parametrize("more", [{}, {"userId": "ann", "roles": ["admin"]}], ids=["alone", "with a user"])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
-def test_where_credentials_cannot_be_checked_the_answer_is_503(
+def test_if_credentials_cannot_be_checked_the_answer_is_503(
     gateway: Gateway, function: Any, more: dict[str, Any]
 ) -> None:
     method, path = next((r.method, r.path) for r in function.routes if r.path not in ("", "/v1/health"))
@@ -169,7 +169,7 @@ def test_health_needs_no_credentials_that_can_be_checked(gateway: Gateway) -> No
         ("FORKLORE_DELETE_WAIT_SECONDS", "soon"),
     ],
 )
-def test_a_function_with_a_wrong_setting_serves_nobody_and_says_what_to_set(
+def test_a_function_with_a_wrong_setting_refuses_requests_and_says_what_to_set(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, name: str, value: str | None
 ) -> None:
     function, event = gateway.event("GET", "/v1/health")

@@ -92,7 +92,7 @@ ENOUGH = {
     ),
     "type: with UTF-8": create("{}", headers=[("Content-Type", "application/json; charset=utf-8")]),
     "type: in upper case": create("{}", headers=[("Content-Type", "Application/JSON;CHARSET=UTF-8")]),
-    "type: with a blank": create("{}", headers=[("Content-Type", "application/json ;charset=utf-8")]),
+    "type: with a space": create("{}", headers=[("Content-Type", "application/json ;charset=utf-8")]),
     "fork: after": fork({"atEntryId": "<first>", "position": "after"}),
     "limit: 1": conversations("limit=1"),
     "limit: 200": conversations("limit=200"),

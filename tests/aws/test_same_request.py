@@ -27,7 +27,7 @@ SAME = {
     "an epoch's spelling": (append, SPELLED, SPELLED.replace("7", "7.0")),
     "the order of members": (create, {"title": "x", "agentId": "y"}, {"agentId": "y", "title": "x"}),
     "the order of tags": (create, {"tags": {"a": "1", "b": "2"}}, {"tags": {"b": "2", "a": "1"}}),
-    "blanks around members": (append, SPELLED, SPELLED.replace(",", " ,\n")),
+    "spaces around members": (append, SPELLED, SPELLED.replace(",", " ,\n")),
 }
 OTHER = {
     "a title": (create, {}, {"title": ""}),

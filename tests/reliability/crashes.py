@@ -16,7 +16,7 @@ from tests.support.tables import Store
 
 ACCEPTED, UNAVAILABLE = 202, 503
 ASKED_AGAIN = (ACCEPTED, UNAVAILABLE)
-"""Answers after which a caller may repeat the request: it was not done, or nobody knows."""
+"""Answers after which a caller may repeat the request: its effect is absent or unknown."""
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def _and_worked(also: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...
 
 PAIRS: dict[str, Pair] = {
     "append, append": pair(OPERATIONS["append, cached"], append(BOB, entry=said("other"), knows=(ROOT, BOB))),
-    "append, append by a clock behind": pair(
+    "append, append by a slow clock": pair(
         replace(OPERATIONS["append, cached"], in_seconds=60), append(BOB, knows=(ROOT, BOB))
     ),
     "append, append of one id in two forks": pair(
@@ -142,7 +142,7 @@ PAIRS: dict[str, Pair] = {
         replace(append(BOB, if_match="<third>", knows=(ROOT, BOB)), in_seconds=60),
     ),
     "append, append with one key": by_key(append(BOB, knows=(ROOT, BOB))),
-    "append, sync by a clock behind": pair(
+    "append, sync by a slow clock": pair(
         replace(OPERATIONS["append, cached"], in_seconds=60), OPERATIONS["sync more"]
     ),
     "append, delete": pair(append(BOB, knows=(ROOT, BOB)), _DELETE),

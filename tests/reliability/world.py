@@ -46,7 +46,7 @@ PASSED, PASSED_FORK, DEAD, DEAD_FORK, CROWD, HALF = (conversation(number) for nu
 """A tree that has just become Bob's; one with a tombstone; one with many members, and its child,
 whose creation is unfinished."""
 NEW, OTHER = conversation(21), conversation(22)
-"""Ids that nobody has used."""
+"""Unused ids."""
 
 
 def said(text: str, role: str = "USER") -> dict[str, Any]:
