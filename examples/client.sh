@@ -1,4 +1,4 @@
-# Sourced by the recipes: how to call forklore from a shell. FORKLORE_URL says where it is.
+# The recipes source this file to call forklore. FORKLORE_URL is the address of the service.
 set -euo pipefail
 api=${FORKLORE_URL:-http://127.0.0.1:8080}/v1
 
@@ -13,10 +13,10 @@ call() {
 # status USER METHOD PATH [BODY]: prints only the answer's status.
 status() { show='--output /dev/null --write-out %{http_code}\n' call "$@"; }
 
-# field NAME: prints a member of the JSON object on standard input.
+# field NAME: prints a field of the JSON object on standard input.
 field() { python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
 
-# message ROLE TEXT [MORE MEMBERS]: the body of a message to append.
+# message ROLE TEXT [MORE FIELDS]: prints the body of a message to append.
 message() {
   printf '{"channel": "history", "contentType": "history", "content": [{"role": "%s", "text": "%s"}]%s}' \
     "$1" "$2" "${3:-}"

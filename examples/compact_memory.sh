@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# An agent's memory: hand in the whole context each time; forklore writes only what is new, or a new epoch.
+# An agent's memory: send the whole context each time. forklore writes only the new part, or a new
+# epoch.
 . "$(dirname "$0")/client.sh"
 KEY=local-key
 conversation=$(new_id)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Delegate a task to a sub-agent: it works in a child conversation and reports to the parent.
+# Delegate a task to a sub-agent. It works in a child conversation and reports to the parent.
 . "$(dirname "$0")/client.sh"
 KEY=local-key
 trip=$(new_id) task=$(new_id)

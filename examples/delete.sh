@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Delete a conversation, and with it its whole fork tree and whatever was started from it.
+# Delete a conversation, with its whole fork tree and all child conversations.
 . "$(dirname "$0")/client.sh"
 root=$(new_id) task=$(new_id)
 

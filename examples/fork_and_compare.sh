@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fork a conversation where an answer was given, answer otherwise, and compare. Nothing is copied.
+# Fork a conversation before an answer, give another answer, and compare. Nothing is copied.
 . "$(dirname "$0")/client.sh"
 root=$(new_id) fork=$(new_id)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Hand a conversation over: the owner offers it to a member, who accepts. There is one owner at every instant.
+# Hand a conversation over: the owner offers it to a member, and the member accepts. There is always
+# exactly one owner.
 . "$(dirname "$0")/client.sh"
 conversation=$(new_id)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Share a conversation with a team. A membership holds for every fork of the tree, and a revoke at once.
+# Share a conversation with a team. A membership is valid for every fork of the tree. Revoking it
+# takes effect at once.
 . "$(dirname "$0")/client.sh"
 conversation=$(new_id)
 

@@ -1,7 +1,7 @@
-"""Which test proves which failure: `python -m tests.failure_model` prints the table.
+"""Which tests prove how each failure is handled: `python -m tests.failure_model` prints the table.
 
-The failures are the first table of docs/reliability.md, the checks the second one. A test names the failures
-that it proves with a marker: `@pytest.mark.failure("lost-answer")`.
+docs/reliability.md has a table of failures and a table of checks. A marker on a test names the
+failures that it covers: `@pytest.mark.failure("lost-answer")`.
 """
 
 import ast
@@ -19,7 +19,7 @@ MARKER = "pytest.mark.failure"
 
 @dataclass(frozen=True, order=True)
 class Proof:
-    """A test that names failures. file: from the folder of the tests on."""
+    """A test that names failures. file: its path below the folder of the tests."""
 
     file: str
     name: str
@@ -27,7 +27,7 @@ class Proof:
 
 
 def rows_of(page: str, heading: str) -> dict[str, Sequence[str]]:
-    """Return the other cells of each row of the table under a heading, by the name in its first cell.
+    """Return the rows of the table under a heading: the name in the first cell, then the others.
 
     >>> rows_of("## One\\n| `a` | b | `c` |\\n\\n## Two\\n| `d` | e |", "One")
     {'a': ['b', '`c`']}
@@ -38,12 +38,12 @@ def rows_of(page: str, heading: str) -> dict[str, Sequence[str]]:
 
 
 def failures() -> dict[str, Sequence[str]]:
-    """Return the failures: what goes wrong, what answers it, what proves it, by name."""
+    """Return the failures by name: what goes wrong, what handles it, what proves it."""
     return rows_of(PAGE.read_text(encoding="utf-8"), FAILURES)
 
 
 def checks() -> dict[str, Sequence[str]]:
-    """Return the checks: how each one shows what it shows, by name."""
+    """Return the checks by name, each with what it does."""
     return rows_of(PAGE.read_text(encoding="utf-8"), CHECKS)
 
 
@@ -65,7 +65,7 @@ def _marked(test: ast.FunctionDef) -> Iterator[str]:
 
 
 def by_failure(found: Iterable[Proof]) -> Mapping[str, list[Proof]]:
-    """Return the tests of each failure that is named."""
+    """Return the tests by the failure that they name."""
     named: dict[str, list[Proof]] = {}
     for proof in found:
         for failure in proof.failures:

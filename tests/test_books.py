@@ -1,4 +1,4 @@
-"""The repository refers to no page outside itself: docs/ owns every rule, and names say what they mean."""
+"""The repository refers to no page outside itself: docs/ has every rule, names need no codes."""
 
 import re
 import subprocess
@@ -17,11 +17,11 @@ OUTSIDE = {
     "a check by a number": r"(?<![%\w])C([1-9]|1\d)(?!\w)",
 }
 ALLOWED = {"pyproject.toml": r'"C\d",'}
-"""What may stand in a file all the same: rules of ruff."""
+"""Allowed exceptions: the rules of ruff."""
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each file of the project: those that git knows, if git is here."""
+    """Yield the path and the text of each file of the project; with git, of tracked files only."""
     try:
         listed = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=True)
         names = listed.stdout.splitlines()
@@ -36,7 +36,7 @@ def files() -> Iterator[tuple[str, str]]:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield all files but those in folders whose names begin with a dot, and Python's byte code."""
+    """Yield all files except byte code and those in folders whose names begin with a dot."""
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.name.startswith(".") and path.name != "__pycache__":
             yield from _walk(path)
@@ -45,7 +45,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def places(pattern: str, name: str, text: str) -> Iterator[str]:
-    """Yield where a pattern is in a file, with its line, such as `docs/api.md:7: …`."""
+    """Yield each match of a pattern in a file, with its line, such as `docs/api.md:7: …`."""
     text = re.sub(ALLOWED[name], "", text) if name in ALLOWED else text
     for found in re.finditer(pattern, text):
         number = text.count("\n", 0, found.start()) + 1
@@ -64,7 +64,7 @@ def test_nothing_refers_to_what_is_not_in_the_repository(what: str, texts: list[
     assert not found, "\n".join([f"{what} is named here:", *found])
 
 
-def test_such_references_are_found_where_they_are() -> None:
+def test_the_patterns_find_such_references() -> None:
     text = "One.\nAs the \n contract says.\n"
     code = "F" + "01"
 

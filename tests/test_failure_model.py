@@ -1,4 +1,4 @@
-"""docs/reliability.md and the tests agree: each failure has a proof, and each check is run."""
+"""docs/reliability.md and the tests agree: each failure has a test, and each check is run."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,12 +19,12 @@ def in_code(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-def test_each_failure_has_a_test_that_names_it_and_no_test_names_another() -> None:
+def test_the_tests_name_exactly_the_failures_of_the_page() -> None:
     assert sorted(by_failure(proofs())) == sorted(failures())
 
 
 @pytest.mark.parametrize("failure", failures())
-def test_each_place_that_is_said_to_prove_a_failure_has_a_test_that_names_it(failure: str) -> None:
+def test_each_place_that_the_page_names_for_a_failure_has_a_test_with_its_marker(failure: str) -> None:
     files = [f"tests/{proof.file}" for proof in by_failure(proofs())[failure]]
     places = in_code(failures()[failure][2])
 
@@ -33,7 +33,7 @@ def test_each_place_that_is_said_to_prove_a_failure_has_a_test_that_names_it(fai
         assert any(file.startswith(path) for path in PATHS_OF.get(place, [place]) for file in files), place
 
 
-def test_what_is_said_to_answer_a_failure_is_there() -> None:
+def test_the_code_that_the_page_names_for_a_failure_exists() -> None:
     rooms = [PROJECT, PROJECT / "layers/core/forklore"]
     named = {word for row in failures().values() for word in in_code(row[1]) if "/" in word}
 
@@ -44,7 +44,7 @@ def test_the_checks_of_the_page_are_those_that_are_run() -> None:
     assert sorted(checks()) == sorted(PATHS_OF)
 
 
-def test_a_failure_is_named_by_the_markers_of_tests_and_by_nothing_else(tmp_path: Path) -> None:
+def test_only_the_markers_of_tests_name_failures(tmp_path: Path) -> None:
     file = tmp_path / "some" / "test_it.py"
     file.parent.mkdir()
     file.write_text(

@@ -21,7 +21,8 @@ import pytest
 PROJECT = Path(__file__).parents[1]
 LAYER = Path("layers/core")
 
-# What each room may import besides the standard library. The longest name that fits a module is its room.
+# What each room may import besides the standard library. A module belongs to the room with the
+# longest name that is a prefix of its own.
 ROOMS = {
     "forklore": set[str](),
     "forklore.errors": set[str](),
@@ -40,7 +41,7 @@ ROOMS["forklore.aws"] = {
 ROOMS["forklore.aws.wiring"] = ROOMS["forklore.aws"] | {"forklore.storage"}
 ROOMS["functions"] = {"forklore.aws", "forklore.api", "aws_lambda_powertools"}
 
-# What checks credentials runs in the authorizer and nowhere else; two of its modules know the libraries.
+# Only the authorizer runs the check of credentials. Only two of its modules use the libraries.
 ROOMS["forklore.credentials"] = {"forklore.credentials", "forklore.domain", "forklore.errors"}
 ROOMS["forklore.credentials.issuer_keys"] = ROOMS["forklore.credentials"] | {"jwt", "cryptography"}
 ROOMS["forklore.credentials.tokens"] = ROOMS["forklore.credentials"] | {"jwt"}
@@ -74,10 +75,11 @@ CORE = {
 """What Lambda runs."""
 AROUND_THE_CORE = {"forklore.client", "forklore.adapters", "forklore.cli", "forklore.local", "forklore.fsck"}
 
-# Of the standard library, what only one module of the credentials uses.
+# The parts of the standard library that only one module of the credentials uses.
 NETWORK, FETCHES = {"http", "socket", "ssl", "urllib"}, "forklore.credentials.fetching"
 
-# Of the standard library, what domain must not use: environment, clock, randomness, logging, network.
+# The parts of the standard library that the domain must not use: environment, clock, randomness,
+# logging, network.
 IMPURE = {"logging", "os", "random", "secrets", "socket", "time", "uuid.uuid1", "uuid.uuid4"}
 IMPURE |= {
     "datetime.date.today",
@@ -88,7 +90,7 @@ IMPURE |= {
 
 
 class Use(NamedTuple):
-    """A module or a name of a module that a file uses, and where."""
+    """A module, or a name in a module, that a file uses; and the line."""
 
     name: str
     line: int
@@ -96,7 +98,7 @@ class Use(NamedTuple):
 
 
 def outward(project: Path) -> list[str]:
-    """Return what is wrong with the imports of the layer and the functions, as `file:line: …`."""
+    """Return the forbidden imports of the layer and the functions, as `file:line: …`."""
     found = []
     for module, path in sorted(modules(project)):
         place = path.relative_to(project)
@@ -127,7 +129,7 @@ def within(name: str, names: set[str]) -> bool:
 
 
 def uses(module: str, path: Path) -> Iterator[Use]:
-    """Yield what a file imports, wherever in it, and the dotted names that begin with an imported one."""
+    """Yield what a file imports anywhere, and each dotted name that begins with an imported one."""
     tree = ast.parse(path.read_text(), filename=str(path))
     meaning: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -254,7 +256,7 @@ def test_an_import_that_points_outward_is_named_with_its_line(
     assert outward(tmp_path)[-1:] == [f"{path.relative_to(tmp_path)}:{line}: {module} may not use {used}"]
 
 
-def test_a_module_beside_the_rooms_is_named(tmp_path: Path) -> None:
+def test_a_module_outside_the_rooms_is_named(tmp_path: Path) -> None:
     write(tmp_path, "forklore.utils", "")
 
     assert outward(tmp_path) == ["layers/core/forklore/utils.py:1: forklore.utils belongs to no room"]
@@ -298,8 +300,8 @@ def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
     assert outward(tmp_path) == []
 
 
-# What foreign modules do when they are imported is not ours, so they come first; from then on anything
-# beyond reading files is an error.
+# Third-party modules are imported first, because this test does not judge them. From then on,
+# anything except reading files is an error.
 IMPORT_ALL = """
 import sys, threading
 
@@ -327,7 +329,7 @@ import sys
 absent = "boto3", "botocore", "cryptography", "jwt", "pydantic", "aws_lambda_powertools"
 sys.modules.update(dict.fromkeys(absent))
 """
-# Nothing to find an account, a region or a table by.
+# An environment that names no account, no region and no table.
 ENVIRONMENT = {
     "AWS_CONFIG_FILE": os.devnull,
     "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
@@ -336,7 +338,7 @@ ENVIRONMENT = {
 
 
 def import_all(project: Path, names: list[str], *, foreign: str = "", script: str = IMPORT_ALL) -> str:
-    """Import modules in a process of their own; return what it printed, with how it failed."""
+    """Import modules in a new process; return its output, and its exit code if it failed."""
     run = subprocess.run(
         [sys.executable, "-B", "-I", "-c", script, str(project), foreign, *names],
         env=ENVIRONMENT,
@@ -349,13 +351,13 @@ def import_all(project: Path, names: list[str], *, foreign: str = "", script: st
     return run.stdout if run.returncode == 0 else f"{run.stdout}\nended with {run.returncode}"
 
 
-def test_importing_any_module_does_nothing_but_define_names() -> None:
+def test_importing_a_module_only_defines_names() -> None:
     names = sorted(name for name, _ in modules(PROJECT))
 
     assert import_all(PROJECT, names, foreign=FOREIGN) == ""
 
 
-def test_what_is_pure_needs_nothing_but_the_standard_library() -> None:
+def test_the_pure_modules_need_only_the_standard_library() -> None:
     pure = {"forklore.errors", "forklore.domain"}
     pure |= {f"forklore.credentials.{name}" for name in ("api_keys", "headers", "lists", "roles")}
     names = sorted(name for name, _ in modules(PROJECT) if within(name, pure))

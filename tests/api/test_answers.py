@@ -1,4 +1,4 @@
-"""What callers get back: values as JSON text, content as it came, costs without a rounding."""
+"""The JSON of answers: ordinary values, content as it was sent, costs without rounding."""
 
 import json
 import re
@@ -52,13 +52,13 @@ def test_ordinary_values_are_written_as_json_dumps_writes_them(value: Any) -> No
     "value",
     [{}, [], [[]], {"a": {}}, "", None, True, 0, -1, 1.5, 'é \u2028 "\\\n', {"a b": [1, None, "x"]}, (1, 2)],
 )
-def test_they_are_written_without_blanks_and_in_their_own_letters(value: Any) -> None:
+def test_json_is_written_without_spaces_and_without_escaped_letters(value: Any) -> None:
     assert answers.to_json(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @pytest.mark.parametrize("text", ["1.0", "-0", "1e400", ' { "a" :\n[ ] } ', '"\\u00e9"', "no JSON"])
 def test_text_that_was_sent_is_copied_as_it_is(text: str) -> None:
-    kept = JsonText(text, "what it means is not looked at")
+    kept = JsonText(text, "the text is not parsed")
 
     assert answers.to_json(kept) == text
     assert answers.to_json({"a": [kept, {"b": kept}]}) == f'{{"a":[{text},{{"b":{text}}}]}}'
@@ -100,7 +100,7 @@ def test_a_cost_shows_as_many_digits_as_it_needs(nano: int, cost: str) -> None:
     assert answers.to_json(answer["metrics"]["costUsd"]) == cost
 
 
-def test_a_conversation_shows_what_it_has_and_no_tree_and_no_client() -> None:
+def test_a_conversation_omits_absent_values_its_tree_and_its_client() -> None:
     assert answers.to_json(answers.conversation(shown())) == (
         f'{{"id":"{ROOT}","title":null,"ownerUserId":"ann","accessLevel":"writer","tags":{{}},"metadata":{{}},'
         f'"createdAt":"{AT}","updatedAt":"{AT}","metrics":{{"entries":0,"inputTokens":0,"outputTokens":0,'
@@ -108,7 +108,7 @@ def test_a_conversation_shows_what_it_has_and_no_tree_and_no_client() -> None:
     )
 
 
-def test_a_conversation_shows_all_that_it_can_have() -> None:
+def test_a_conversation_shows_every_value_that_it_can_have() -> None:
     conversation = Conversation(
         conversation_id=FORK,
         group_id="the-tree",
@@ -183,14 +183,14 @@ def entry(**more: Any) -> Entry:
     )
 
 
-def test_an_entry_leaves_out_what_it_has_not() -> None:
+def test_an_entry_omits_absent_values() -> None:
     assert answers.to_json(answers.entry(entry())) == (
         f'{{"id":"{ENTRY}","conversationId":"{ROOT}","userId":"ann","channel":"history",'
         f'"contentType":"text/plain","content":[ "a" ],"createdAt":"{AT}"}}'
     )
 
 
-def test_an_entry_shows_all_that_it_can_have() -> None:
+def test_an_entry_shows_every_value_that_it_can_have() -> None:
     text = answers.to_json(
         answers.entry(entry(client_id="planner", agent_id="helper", epoch=7, usage_json='{"costUsd":1.50}'))
     )

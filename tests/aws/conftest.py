@@ -1,4 +1,4 @@
-"""The functions on an embedded table, one for each file of tests."""
+"""Fixtures: the functions on an embedded table. Each test module has its own table."""
 
 from collections.abc import Iterator
 
@@ -13,20 +13,20 @@ __all__ = ["measure"]
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
-    """What sends requests to the functions; their table begins empty."""
+    """A gateway that sends requests to the functions. Their table is empty at the start."""
     with table_on_moto() as template:
         yield Gateway(template)
 
 
 @pytest.fixture(scope="module")
 def open_world(gateway: Gateway) -> World:
-    """The world, for requests that may change it."""
+    """The world, for requests that may change the table."""
     return World(gateway)
 
 
 @pytest.fixture
 def world(open_world: World) -> Iterator[World]:
-    """The world, for requests that are refused; the table must hold the same afterwards."""
+    """The world, for requests that are refused. Fails if the table has changed afterwards."""
     before = stored()
     yield open_world
-    assert stored() == before, "a rejected request has changed the table"
+    assert stored() == before, "a refused request has changed the table"

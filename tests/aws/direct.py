@@ -1,4 +1,4 @@
-"""Direct invocations as Lambda hands them to the function for them."""
+"""Sends direct invocations to the function, in the form in which Lambda delivers them."""
 
 import json
 from typing import Any
@@ -10,18 +10,20 @@ AGENT = "functions.agent.app"
 
 
 class Direct:
-    """Invokes the template's function for direct invocation."""
+    """Invokes the function that the template defines for direct invocation."""
 
     def __init__(self, template: Deployment) -> None:
         [self._function] = [f for f in template.functions if f.module == AGENT]
         self._handler = load_handler(self._function)
 
     def send(self, event: Any, *, request_id: str | None = None) -> Any:
-        """Return the answer to an event: JSON text as it is, or what is to be written as JSON.
+        """Return the answer to an event.
 
-        request_id: Lambda's, where the event is delivered again.
+        event: JSON text, sent as it is; or a value, written as JSON first.
+        request_id: Lambda's own. Give the same one to deliver an event again.
 
-        It is read as Lambda's runtime reads it, so escaped surrogates and numbers come in as Python has them.
+        The JSON is read as Lambda's runtime reads it, so the function sees escaped surrogates and
+        numbers as Python values.
         """
         text = event if isinstance(event, str) else json.dumps(event)
         context = LambdaContext(self._function)
@@ -31,6 +33,6 @@ class Direct:
         return json.loads(written)
 
     def ask(self, operation: str, given: Any = None, *, user: str = "ann", agent: str | None = None) -> Any:
-        """Return the answer to an operation of a user, perhaps by an agent."""
+        """Return the answer to an operation. `agent` is the caller's client, if any."""
         caller = {"userId": user, "clientId": agent}
         return self.send({"operation": operation, "caller": caller, "input": given})

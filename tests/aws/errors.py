@@ -1,4 +1,4 @@
-"""What an error looks like, and rows for tables of requests that are refused."""
+"""The form of an error, and helpers for tables of requests that are refused."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.aws.world import JSON, Ask
 from tools.harness.gateway import Answer
 
 ERROR_CHARACTERS_MAX = 700
-"""An error names what is wrong; it does not send a request's content back."""
+"""The longest error. An error names what is wrong; it does not repeat the request's content."""
 VALIDATION, CURSOR, NOT_FOUND, FORBIDDEN, CONFLICT = (
     (400, "validation_error"),
     (400, "invalid_cursor"),
@@ -25,12 +25,12 @@ UNAUTHORIZED, WRONG_METHOD, WRONG_TYPE = (
 
 
 def bad(name: str, ask: Ask, expected: tuple[int, str] = VALIDATION) -> Any:
-    """Return a row of a table of requests that are refused."""
+    """Return one row of a table of requests that are refused."""
     return pytest.param(ask, expected, id=name)
 
 
 def assert_refused(answer: Answer, expected: tuple[int, str]) -> None:
-    """Hold an error against the one shape."""
+    """Check the status, the code and the form of an error."""
     assert (answer.status, answer.code) == expected, answer.text[:2000]
     error = Error.model_validate_json(answer.text, strict=True)
     assert error.request_id == answer.headers["x-request-id"] != ""

@@ -1,4 +1,4 @@
-"""A story that asks every operation at least once, well and badly, to be told by every way of asking."""
+"""A list of steps that uses every operation, well and badly; each transport can run it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -9,12 +9,12 @@ from tests.aws.world import NOTED, PLAIN, SAID, conversation_id
 
 ROOT, FORK, CHILD, FRESH = (conversation_id(number) for number in (1, 2, 3, 9))
 NOTHING = "00000000-0000-7000-8000-000000000001"
-"""An entry's id that names no entry."""
+"""A valid entry id, but no entry has it."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One request. Where `<name>` stands in it, there is the id of the answer that was kept as that."""
+    """One request. `<name>` in it stands for the id in the answer of the step that keeps `name`."""
 
     operation: str
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -138,14 +138,14 @@ STORY = [
 ]
 
 Ask = Callable[[Step], tuple[int, Any]]
-"""Answers a step: the status and the body, None without one."""
+"""Sends a step. Returns the status and the body; None if there is no body."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 def tell(ask: Ask) -> list[tuple[Step, int, Any]]:
-    """Return what every step was answered, with ids that were made numbered and times left out."""
+    """Return the answer to every step. Generated ids are numbered and times are replaced."""
     kept: dict[str, str] = {}
     numbers: dict[str, str] = {}
     told = []

@@ -1,4 +1,4 @@
-"""Administration: what auditors see, what is asked first, and the line that each request leaves."""
+"""Administration: what auditors see, the order of checks, and the audit line of each request."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -39,7 +39,7 @@ ROUTES = [operation for operation in operations.ALL if operation.role is not Non
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
-    """The functions, with an auditor, an admin and an indexer among the users."""
+    """The functions, for users who include an auditor, an admin and an indexer."""
     roles = {"FORKLORE_ADMINS": "adam", "FORKLORE_AUDITORS": "aude", "FORKLORE_INDEXERS": "ines"}
     with table_on_moto() as template:
         yield Gateway(template, **roles)
@@ -58,7 +58,7 @@ def open_world(gateway: Gateway) -> World:
 def ask(
     rest: str = "", query: Any = "", *, method: str = "GET", user: str | None = "aude", **more: Any
 ) -> Ask:
-    """Return a request of administration, of the auditor unless said otherwise."""
+    """Return an administration request. The auditor sends it unless `user` says otherwise."""
     query = query if isinstance(query, str) else urlencode(query)
     return Ask(method, ADMIN + rest, query=query, user=user, **more)
 
@@ -68,7 +68,7 @@ def of(conversation: str, what: str = "", query: Any = "", **more: Any) -> Ask:
 
 
 def walk(world: World, first: Ask, *, back: bool = False) -> list[Any]:
-    """Return everything that a list holds, page by page, in its order."""
+    """Return all items of a list, in its order. Reads it page by page."""
     found: list[Any] = []
     asked, name = first, "beforeCursor" if back else "afterCursor"
     while True:
@@ -100,14 +100,14 @@ def test_every_tree_is_listed_whoever_owns_it(world: World, limit: int, user: st
     assert CHILD not in ids_of(walk(world, ask(query=f"limit={limit}")))
 
 
-def test_with_a_user_the_list_is_that_users_own(world: World) -> None:
+def test_a_list_with_a_user_id_is_that_users_own_list(world: World) -> None:
     for user in ("ann", "bob", "rita", "nobody"):
         for mode in ("all", "roots", "latest-fork"):
             own = ids_of(walk(world, conversations(f"mode={mode}&ancestry=all", user=user)))
             assert ids_of(walk(world, ask(query=f"mode={mode}&ancestry=all&limit=1&userId={user}"))) == own
 
 
-def test_every_list_goes_on_after_the_id_of_what_it_has_shown(world: World) -> None:
+def test_every_list_continues_after_the_id_of_an_item_that_it_has_shown(world: World) -> None:
     for query in ("mode=all&ancestry=all", "mode=all&userId=ann", "mode=roots"):
         whole = ids_of(walk(world, ask(query=query)))
         assert len(whole) > 1
@@ -116,7 +116,7 @@ def test_every_list_goes_on_after_the_id_of_what_it_has_shown(world: World) -> N
             assert ids_of(rest.json["data"]) == whole[at + 1 :]
 
 
-def test_a_conversation_is_shown_with_its_client_and_to_nobody_else(world: World) -> None:
+def test_only_administration_shows_the_client_of_a_conversation(world: World) -> None:
     own = world.send(show(BOUND)).json
 
     assert world.send(of(BOUND)).json == own | {"clientId": "planner"}
@@ -145,14 +145,14 @@ def test_entries_are_those_of_all_clients_and_epochs(
     assert [(e.get("clientId"), e["epoch"]) for e in only] == contexts
 
 
-def test_entries_end_where_they_are_asked_to(world: World) -> None:
+def test_entries_end_at_up_to_entry_id(world: World) -> None:
     noted = world.made["noted"]
     shown = ids_of(world.send(of(ROOT, "/entries", {"upToEntryId": noted})).json["data"])
 
     assert shown == [world.made["first"], world.made["second"], noted]
 
 
-def test_the_rest_is_what_the_owner_sees(world: World) -> None:
+def test_memberships_forks_and_children_are_what_the_owner_sees(world: World) -> None:
     for what in ("memberships", "forks"):
         own = world.send(Ask("GET", f"{CONVERSATIONS}/{ROOT}/{what}")).json
         assert world.send(of(ROOT, f"/{what}")).json == own
@@ -161,7 +161,7 @@ def test_the_rest_is_what_the_owner_sees(world: World) -> None:
     assert ids_of(world.send(of(ROOT, "/children")).json["data"]) == [CHILD]
 
 
-def test_children_are_shown_as_each_of_them_is(world: World) -> None:
+def test_a_child_in_the_list_is_the_same_as_the_child_alone(world: World) -> None:
     child = world.send(of(CHILD)).json
 
     assert child["clientId"] == "planner"
@@ -187,24 +187,24 @@ def test_an_admin_deletes_a_tree_and_an_auditor_does_not(open_world: World) -> N
         assert made not in ids_of(walk(open_world, ask(query=query)))
 
 
-# What is refused, and what is asked first
+# What is refused, and the order of checks
 
 
 REFUSED = [
-    bad("nobody, a bad limit", ask(query="limit=0", user=None), UNAUTHORIZED),
+    bad("no user, a bad limit", ask(query="limit=0", user=None), UNAUTHORIZED),
     bad("no role, a bad limit", ask(query="limit=0", user="ann")),
     bad("no role, an unknown parameter", of(FRESH, query="x=1", user="ann")),
     bad("no role, an unknown conversation", of(FRESH, user="ann"), FORBIDDEN),
-    bad("no role, no id", of("x", user="ann"), FORBIDDEN),
+    bad("no role, text that is not an id", of("x", user="ann"), FORBIDDEN),
     bad("no role, a bad cursor of entries", of(ROOT, "/entries", "afterCursor=x", user="ann"), FORBIDDEN),
     bad("no role, a bad cursor", ask(query="afterCursor=x", user="ann"), FORBIDDEN),
     bad("the owner", of(ROOT, user="ann"), FORBIDDEN),
     bad("another role", of(ROOT, user="ines"), FORBIDDEN),
-    bad("an auditor's DELETE of nothing", of(FRESH, method="DELETE"), FORBIDDEN),
+    bad("an auditor's DELETE of an unknown conversation", of(FRESH, method="DELETE"), FORBIDDEN),
     bad("an unknown conversation", of(FRESH), NOT_FOUND),
-    bad("no id", of("x"), NOT_FOUND),
+    bad("text that is not an id", of("x"), NOT_FOUND),
     bad("an epoch", of(ROOT, "/entries", "channel=context&epoch=all")),
-    bad("a part of a title", ask(query="query=x")),
+    bad("a title query", ask(query="query=x")),
     bad("a blank user", ask(query="userId=+")),
     bad("a user with a control character", ask(query="userId=a%00")),
     bad("a long justification", of(ROOT, query={"justification": "x" * 1001})),
@@ -213,7 +213,7 @@ REFUSED = [
     bad("a user's own cursor", ask(query="afterCursor=<conversations>"), CURSOR),
     bad("a cursor of anything", ask(query="afterCursor=x"), CURSOR),
     bad("a foreign entry's cursor", of(ROOT, "/entries", "afterCursor=<foreign>"), CURSOR),
-    bad("a body's way of asking", ask(method="POST", body={}), (405, "method_not_allowed")),
+    bad("an unknown parameter", ask(method="POST", body={}), (405, "method_not_allowed")),
     bad("a change", of(ROOT, method="PATCH", body={"title": "x"}), (405, "method_not_allowed")),
     bad(
         "an append", of(ROOT, "/entries", method="POST", body=PLAIN, user="adam"), (405, "method_not_allowed")
@@ -222,7 +222,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("asked", "expected"), REFUSED)
-def test_what_is_refused_and_what_is_told_first(world: World, asked: Ask, expected: tuple[int, str]) -> None:
+def test_a_request_is_refused_with_the_first_error_in_the_order_of_checks(
+    world: World, asked: Ask, expected: tuple[int, str]
+) -> None:
     assert_refused(world.send(asked), expected)
 
 
@@ -235,7 +237,7 @@ def test_a_cursor_goes_with_its_filters(world: World, query: str) -> None:
     assert world.send(ask(query=f"afterCursor={cursor}", user="adam")).status == 200
 
 
-def test_a_role_opens_nothing_else(world: World) -> None:
+def test_a_role_gives_no_access_through_the_other_routes(world: World) -> None:
     for asked in (show(ROOT, user="adam"), entries(user="adam"), show(ROOT, user="aude")):
         assert_refused(world.send(asked), FORBIDDEN)
     assert world.send(conversations("mode=all&ancestry=all", user="adam")).json["data"] == []
@@ -260,7 +262,7 @@ def test_a_deployment_can_require_a_justification(world: World, monkeypatch: pyt
 
 
 def audit(lines: Lines) -> list[dict[str, Any]]:
-    """Return the lines of the audit log, without what every line has."""
+    """Return the lines of the audit log, without the fields that every log line has."""
     assert {(line["logger"], line["level"]) for line in lines.named("audit")} <= {
         ("forklore.audit", "WARNING")
     }
@@ -271,7 +273,7 @@ def audit(lines: Lines) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("operation", ROUTES, ids=lambda operation: operation.name)
 @pytest.mark.parametrize("user", ["aude", "ann", None])
-def test_each_request_is_one_line_also_when_it_is_refused(
+def test_each_request_writes_one_line_also_when_it_is_refused(
     world: World, lines: Lines, operation: Any, user: str | None
 ) -> None:
     rest = operation.path.removeprefix(ADMIN).replace("{conversationId}", FRESH)
@@ -295,7 +297,7 @@ def test_each_request_is_one_line_also_when_it_is_refused(
 
 
 @pytest.mark.parametrize(("asked", "expected"), REFUSED)
-def test_a_refused_request_is_one_line_with_its_status(
+def test_a_refused_request_writes_one_line_with_its_status(
     world: World, lines: Lines, asked: Ask, expected: tuple[int, str]
 ) -> None:
     world.send(asked)
@@ -345,7 +347,7 @@ def test_neither_content_nor_titles_reach_the_log(open_world: World, lines: Line
     assert CANARY not in "".join(lines.texts)
 
 
-def test_a_users_own_request_is_no_line(world: World, lines: Lines) -> None:
+def test_a_request_outside_administration_writes_no_audit_line(world: World, lines: Lines) -> None:
     world.send(show(ROOT, user="adam"))
     world.send(conversations(user="aude"))
 
@@ -353,7 +355,7 @@ def test_a_users_own_request_is_no_line(world: World, lines: Lines) -> None:
 
 
 @pytest.mark.parametrize("roles", [None, [], ["Admin"], ["admins"], ["indexer"]])
-def test_whoever_is_given_no_role_or_another_has_none(
+def test_without_a_role_that_forklore_knows_administration_is_refused(
     gateway: Gateway, world: World, lines: Lines, roles: Any
 ) -> None:
     function, event = gateway.event("GET", ADMIN, headers=[("Authorization", "Bearer aude")])

@@ -1,4 +1,4 @@
-"""Requests that are wrong in one way, or in two: what each is told, and that it changes nothing."""
+"""Requests with one or two mistakes: which error each gets, and that it changes nothing."""
 
 import base64
 from collections.abc import Callable
@@ -53,7 +53,7 @@ from tests.aws.world import (
 from tools.harness.gateway import Gateway
 
 SURELY_WRONG = '"00000000-0000-7000-8000-000000000001"'
-"""An If-Match that names no entry."""
+"""An If-Match with a valid entry id that no entry has."""
 
 
 # Credentials
@@ -64,7 +64,7 @@ BAD_CREDENTIALS = {
     "a token without a scheme": [("Authorization", "ann")],
     "a scheme without a token": [("Authorization", "Bearer")],
     "a blank token": [("Authorization", "Bearer    ")],
-    "a token of blanks that are no spaces": [("Authorization", "Bearer \u2003\u00a0")],
+    "a token of Unicode spaces": [("Authorization", "Bearer \u2003\u00a0")],
     "two tokens": [("Authorization", "Bearer ann"), ("Authorization", "Bearer ann")],
     "two tokens of two users": [("Authorization", "Bearer ann"), ("Authorization", "Bearer bob")],
     "a control character": [("Authorization", "Bearer an\x01n")],
@@ -114,19 +114,19 @@ NO_IDENTITY: dict[str, dict[str, Any] | None] = {
     "no user": {"lambda": {"userId": None, "clientId": "planner", "roles": ["admin"]}},
     "an empty user": {"lambda": {"userId": "", "clientId": None, "roles": []}},
     "a blank user": {"lambda": {"userId": " \t", "clientId": None, "roles": []}},
-    "a user that is no text": {"lambda": {"userId": ["ann"], "clientId": None, "roles": []}},
+    "a user that is not text": {"lambda": {"userId": ["ann"], "clientId": None, "roles": []}},
     "a user that is a number": {"lambda": {"userId": 1, "clientId": None, "roles": []}},
     "a control character": {"lambda": {"userId": "an\nn", "clientId": None, "roles": []}},
     "a lone surrogate": {"lambda": {"userId": "an\ud800n", "clientId": None, "roles": []}},
     "256 bytes": {"lambda": {"userId": "a" * 256, "clientId": None, "roles": []}},
     "an empty client": {"lambda": {"userId": "ann", "clientId": "", "roles": []}},
-    "a client that is no text": {"lambda": {"userId": "ann", "clientId": True, "roles": []}},
+    "a client that is not text": {"lambda": {"userId": "ann", "clientId": True, "roles": []}},
 }
 
 
 @pytest.mark.failure("missing-identity")
 @pytest.mark.parametrize("authorizer", NO_IDENTITY.values(), ids=NO_IDENTITY)
-def test_without_an_identity_from_the_authorizer_nobody_is_let_in(
+def test_a_request_without_an_identity_from_the_authorizer_is_refused(
     world: World, gateway: Gateway, authorizer: dict[str, Any] | None
 ) -> None:
     for method, path, body in (("GET", path_of(ROOT), b""), ("POST", path_of(ROOT) + "/entries", b"{}")):
@@ -155,7 +155,7 @@ def test_identities_in_other_headers_are_ignored(open_world: World) -> None:
 
 @pytest.mark.failure("unusual-user-id")
 @pytest.mark.parametrize("user", ["a#b/c%2Fd", "ü, Bearer x", "a" * 255, "\N{GRINNING FACE}" * 63, "a", "a#"])
-def test_any_other_text_is_a_user_and_comes_back_as_it_is(open_world: World, user: str) -> None:
+def test_any_other_text_is_a_valid_user_id_and_comes_back_unchanged(open_world: World, user: str) -> None:
     made = open_world.send(create({}, user=user)).json
     listed = open_world.send(conversations(user=user)).json["data"]
 
@@ -171,10 +171,10 @@ NO_IDS = {
     "a URN": "urn:uuid:00000000-0000-4000-8000-000000000001",
     "no hyphens": "00000000000040008000000000000001",
     "one digit short": ROOT[:-1],
-    "one digit more": ROOT + "0",
+    "one digit too many": ROOT + "0",
     "a letter beyond f": ROOT[:-1] + "g",
-    "a blank behind": ROOT + " ",
-    "a newline behind": ROOT + "\n",
+    "a trailing space": ROOT + " ",
+    "a trailing newline": ROOT + "\n",
     "digits of another script": ROOT[:-1] + "\N{ARABIC-INDIC DIGIT ONE}",
     "a NUL": ROOT[:-1] + "\0",
     "a word": "root",
@@ -183,7 +183,7 @@ NO_IDS = {
     "a quote": 'a"b',
     "an encoded per cent sign": "%30",
 }
-"""Text that is no id; as an id in a path it is 404, where an append would create it 400."""
+"""Text that is not an id. In a path it answers 404; for an append, which could create it, 400."""
 
 
 def _percent(text: str) -> str:
@@ -222,25 +222,25 @@ BAD_ROUTES = [
     bad("the version", Ask("GET", "/v1"), NOT_FOUND),
     bad("another version", Ask("GET", "/v2/conversations"), NOT_FOUND),
     bad("a trailing slash", Ask("GET", "/v1/conversations/"), NOT_FOUND),
-    bad("a trailing slash behind an id", Ask("GET", path_of(ROOT) + "/"), NOT_FOUND),
-    bad("a double slash in front", Ask("GET", "//v1/conversations"), NOT_FOUND),
+    bad("a trailing slash after an id", Ask("GET", path_of(ROOT) + "/"), NOT_FOUND),
+    bad("a double slash at the start", Ask("GET", "//v1/conversations"), NOT_FOUND),
     bad("a double slash inside", Ask("GET", "/v1//conversations"), NOT_FOUND),
     bad("upper case", Ask("GET", "/V1/conversations"), NOT_FOUND),
     bad("a route in upper case", Ask("GET", "/v1/Conversations"), NOT_FOUND),
-    bad("a newline behind", Ask("GET", "/v1/conversations%0A"), NOT_FOUND),
-    bad("a newline behind, to create", Ask("POST", "/v1/conversations%0A", {}), NOT_FOUND),
+    bad("a trailing newline", Ask("GET", "/v1/conversations%0A"), NOT_FOUND),
+    bad("a trailing newline, to create", Ask("POST", "/v1/conversations%0A", {}), NOT_FOUND),
     bad("a dot segment", Ask("GET", "/v1/./conversations"), NOT_FOUND),
     bad("two dots", Ask("GET", "/v1/conversations/../health"), NOT_FOUND),
     bad("an unknown part of a conversation", Ask("GET", path_of(ROOT) + "/nothing"), NOT_FOUND),
     bad("one part too many", Ask("GET", path_of(ROOT) + "/entries/<first>"), NOT_FOUND),
-    bad("no UTF-8", Ask("GET", "/v1/%FF"), NOT_FOUND),
+    bad("not UTF-8", Ask("GET", "/v1/%FF"), NOT_FOUND),
     bad("PUT", Ask("PUT", path_of(ROOT), {}), WRONG_METHOD),
     bad("PUT to the list", Ask("PUT", "/v1/conversations", {}), WRONG_METHOD),
     bad("PATCH entries", Ask("PATCH", path_of(ROOT) + "/entries", {}), WRONG_METHOD),
     bad("GET fork", Ask("GET", path_of(ROOT) + "/fork"), WRONG_METHOD),
     bad("POST forks", Ask("POST", path_of(ROOT) + "/forks", {}), WRONG_METHOD),
     bad("HEAD", Ask("HEAD", "/v1/conversations"), WRONG_METHOD),
-    bad("OPTIONS of nothing", Ask("OPTIONS", "/v1/nothing"), NOT_FOUND),
+    bad("OPTIONS of an unknown path", Ask("OPTIONS", "/v1/nothing"), NOT_FOUND),
     bad("POST health", Ask("POST", "/v1/health", {}), WRONG_METHOD),
     bad("an unheard-of method", Ask("BREW", "/v1/conversations"), WRONG_METHOD),
 ]
@@ -276,7 +276,7 @@ BAD_FIELDS = [
     bad("append: a time", append({**PLAIN, "createdAt": "2026-01-01T00:00:00.000Z"})),
     bad("append: a client", append({**PLAIN, "clientId": "planner"}, agent="planner")),
     bad("append: unknown in usage", append({**PLAIN, "usage": {"tokens": 1}})),
-    bad("append: unknown beside entries", append({"entries": [PLAIN], "contentType": "x"})),
+    bad("append: unknown, next to entries", append({"entries": [PLAIN], "contentType": "x"})),
     bad("append: unknown in one of several", append({"entries": [PLAIN, {**PLAIN, "id": FRESH}]})),
     bad("append: a fork in one of several", append({"entries": [{**PLAIN, "forkedAtConversationId": ROOT}]})),
     bad("fork: unknown", fork({"entryId": "<first>"})),
@@ -300,7 +300,7 @@ BAD_FIELDS = [
     bad("conversations: repeated", conversations("limit=5&limit=5")),
     bad("conversations: repeated, once empty", conversations("query=a&query=")),
     bad("conversations: repeated in two spellings", conversations("limit=5&%6Cimit=6")),
-    bad("conversations: no UTF-8", conversations("query=%FF")),
+    bad("conversations: not UTF-8", conversations("query=%FF")),
     bad("conversations: a surrogate", conversations("query=%ED%A0%80")),
     bad("conversations: many", conversations("&".join(f"q{n}=1" for n in range(200)))),
     bad("conversations: separated by a semicolon", conversations("limit=5;mode=all")),
@@ -344,7 +344,7 @@ BAD_CURSORS = [
         }.items()
     ),
     bad("entries: 5,000 characters", entries("afterCursor=" + "z" * 5000), CURSOR),
-    bad("entries: behind the end", entries("afterCursor=<second>&upToEntryId=<first>"), CURSOR),
+    bad("entries: after the end", entries("afterCursor=<second>&upToEntryId=<first>"), CURSOR),
     bad("all forks: of another user", entries("allForks=true&afterCursor=<foreign>"), CURSOR),
     bad("conversations: empty", conversations("afterCursor="), CURSOR),
     bad("conversations: random", conversations("afterCursor=AAECAwQFBgcICQ"), CURSOR),
@@ -399,7 +399,7 @@ BAD_CONVERSATIONS = [
     bad("tags: 51", create({"tags": tags(51)})),
     bad("tags: a key of 65 characters", create({"tags": {"k" * 65: "v"}})),
     bad("tags: an empty key", create({"tags": {"": "v"}})),
-    bad("tags: a key with a blank", create({"tags": {"a b": "v"}})),
+    bad("tags: a key with a space", create({"tags": {"a b": "v"}})),
     bad("tags: a key with a newline", create({"tags": {"a\n": "v"}})),
     bad("tags: a key outside of ASCII", create({"tags": {"ä": "v"}})),
     bad("tags: a key with a slash", create({"tags": {"a/b": "v"}})),
@@ -412,7 +412,7 @@ BAD_CONVERSATIONS = [
     bad("tags: of a fork", fork({"tags": {"k": "v" * 257}})),
     bad("metadata: 16 KB and a byte", create(metadata(16 * 1024 + 1))),
     bad("metadata: 16 KB and a byte, in characters of two", create(metadata(16 * 1024 + 1, "é"))),
-    bad("metadata: 16 KB of blanks", create('{"metadata":{' + " " * 16 * 1024 + "}}")),
+    bad("metadata: 16 KB of spaces", create('{"metadata":{' + " " * 16 * 1024 + "}}")),
     bad("metadata: an array", create({"metadata": []})),
     bad("metadata: text", create({"metadata": "{}"})),
     bad("metadata: a number", change({"metadata": 1})),
@@ -455,7 +455,7 @@ BAD_ENTRIES = [
     bad("epoch: true", append({**NOTED, "epoch": True}, agent="planner")),
     bad("epoch: digits in text", append({**NOTED, "epoch": "6"}, agent="planner")),
     bad("epoch: a word", append({**NOTED, "epoch": "latest"}, agent="planner")),
-    bad("epoch: over", append({**NOTED, "epoch": 4}, agent="planner"), CONFLICT),
+    bad("epoch: an older one", append({**NOTED, "epoch": 4}, agent="planner"), CONFLICT),
     bad("several: none", append({"entries": []})),
     bad("several: 51", append({"entries": [PLAIN] * 51})),
     bad("several: an object", append({"entries": PLAIN})),
@@ -476,7 +476,7 @@ BAD_HISTORY = [
     bad("an unknown role", append({**SAID, "content": [{"role": "TOOL", "text": "hello"}]})),
     bad("another API's role", append({**SAID, "content": [{"role": "assistant", "text": "hello"}]})),
     bad("a role that is an array", append({**SAID, "content": [{"role": ["USER"], "text": "hello"}]})),
-    bad("a role alone", append(with_message())),
+    bad("a role without a message", append(with_message())),
     bad("text that is null", append(with_message(text=None))),
     bad("text that is a number", append(with_message(text=1))),
     bad("events that are an object", append(with_message(events={}))),
@@ -569,15 +569,29 @@ BAD_HEADERS = [
         create({"title": "another"}, headers=[("Idempotency-Key", USED_KEY)]),
         (422, "idempotency_mismatch"),
     ),
-    bad("history by its type alone: no message", append({"contentType": "history", "content": ["hi"]})),
-    bad("HISTORY by its type alone: no message", append({"contentType": "HISTORY", "content": ["hi"]})),
-    bad("history/x by its type alone: no message", append({"contentType": "history/x", "content": []})),
     bad(
-        "history by its type alone: a batch",
+        "history by its content type alone: no message", append({"contentType": "history", "content": ["hi"]})
+    ),
+    bad(
+        "HISTORY by its content type alone: no message", append({"contentType": "HISTORY", "content": ["hi"]})
+    ),
+    bad(
+        "history/x by its content type alone: no message", append({"contentType": "history/x", "content": []})
+    ),
+    bad(
+        "history by its content type alone: a batch",
         append({"entries": [PLAIN, {"contentType": "history", "content": [{"role": "BOT", "text": "hi"}]}]}),
     ),
-    bad("a fork that is no fork", append({**PLAIN, "forkedAtConversationId": ROOT}), CONFLICT),
-    bad("a child that is no child", append({**PLAIN, "startedByConversationId": FORK}), CONFLICT),
+    bad(
+        "forkedAt on a conversation that is not a fork",
+        append({**PLAIN, "forkedAtConversationId": ROOT}),
+        CONFLICT,
+    ),
+    bad(
+        "startedBy on a conversation that is not a child",
+        append({**PLAIN, "startedByConversationId": FORK}),
+        CONFLICT,
+    ),
     bad(
         "a fork at another entry",
         append({**PLAIN, "forkedAtConversationId": ROOT, "forkedAtEntryId": "<first>"}, to=FORK),
@@ -620,12 +634,12 @@ BAD_BODIES = {
     "a number": b"1",
     "null": b"null",
     "true": b"true",
-    "nothing but a bracket": b"{",
-    "nothing but a quote": b'"',
+    "only a bracket": b"{",
+    "only a quote": b'"',
     "two objects": b"{}{}",
-    "something behind": b"{} x",
-    "a NUL behind": b"{}\x00",
-    "a comma behind": b"{},",
+    "text after the body": b"{} x",
+    "a NUL after the body": b"{}\x00",
+    "a comma after the body": b"{},",
     "a trailing comma": b'{"title":"x",}',
     "no colon": b'{"title" "x"}',
     "single quotes": b"{'title':'x'}",
@@ -657,9 +671,9 @@ BAD_BODIES = {
     "a NUL in text": b'{"title":"a\x00b"}',
     "an unknown escape": b'{"title":"\\x41"}',
     "half an escape": b'{"title":"\\u00"}',
-    "a blank that is none": "\u00a0".encode(),
+    "a space that JSON does not allow": "\u00a0".encode(),
     "a vertical tab": b"\x0b",
-    "a wide blank in front": "\u3000{}".encode(),
+    "a wide space before the body": "\u3000{}".encode(),
 }
 
 BAD_DOCUMENTS = [
@@ -669,9 +683,9 @@ BAD_DOCUMENTS = [
     bad("a duplicate name in content", append('{"contentType":"x","content":[{"a":1,"a":2}]}')),
     bad("a duplicate name in usage", append(with_usage('{"costUsd":1,"costUsd":1}'))),
     bad("NaN in content", append('{"contentType":"x","content":[NaN]}')),
-    bad("no object to change", change("[]")),
-    bad("no object to fork", fork('"now"')),
-    bad("no object to append", append("[]")),
+    bad("change: not an object", change("[]")),
+    bad("fork: not an object", fork('"now"')),
+    bad("append: not an object", append("[]")),
 ]
 
 
@@ -701,10 +715,10 @@ BAD_FORKS = [
     bad("fork: an empty entry", fork({"atEntryId": ""}), NOT_FOUND),
     bad("fork: context", fork({"atEntryId": "<noted>"})),
     bad("fork: an entry that the source never shows", fork({"atEntryId": "<of fork>"})),
-    bad("fork: an entry behind the fork", fork({"atEntryId": "<second>"}, of=FORK)),
+    bad("fork: an entry after the fork point", fork({"atEntryId": "<second>"}, of=FORK)),
     bad("fork: an entry that is a number", fork({"atEntryId": 1})),
     bad("fork: an entry of 1,001 characters", fork({"atEntryId": "z" * 1001})),
-    bad("fork: not one's own", fork({}, of=FOREIGN), FORBIDDEN),
+    bad("fork: another user's", fork({}, of=FOREIGN), FORBIDDEN),
     bad("fork: unknown", fork({}, of=FRESH), NOT_FOUND),
     *(
         bad(
@@ -717,7 +731,7 @@ BAD_FORKS = [
             ("empty", "", NOT_FOUND),
             ("a word", "root", NOT_FOUND),
             ("of 1,000 characters", "z" * 1000, NOT_FOUND),
-            ("not one's own", FOREIGN, FORBIDDEN),
+            ("of another user", FOREIGN, FORBIDDEN),
         )
     ),
 ]
@@ -753,21 +767,23 @@ ROWS = [
 def test_a_request_with_one_thing_wrong_is_refused_and_changes_nothing(
     world: World, ask: Ask, expected: tuple[int, str]
 ) -> None:
-    """Ids, numbers, bodies, limits and other parameters, and paths."""
+    """Covers ids, numbers, bodies, limits and other parameters, and paths."""
     assert_refused(world.send(ask), expected)
 
 
 NOT_BASE64 = {
     "JSON": '{"title":"x"}',
     "outside of ASCII": '{"title":"é"}',
-    "no whole bytes": "eyJ0aXRsZSI6I",
-    "no UTF-8": base64.b64encode(b'{"title":"\xe9"}').decode(),
-    "no JSON": base64.b64encode(b"title").decode(),
+    "not whole bytes": "eyJ0aXRsZSI6I",
+    "not UTF-8": base64.b64encode(b'{"title":"\xe9"}').decode(),
+    "not JSON": base64.b64encode(b"title").decode(),
 }
 
 
 @pytest.mark.parametrize("body", NOT_BASE64.values(), ids=NOT_BASE64)
-def test_what_claims_to_be_base64_and_is_not_is_refused(world: World, gateway: Gateway, body: str) -> None:
+def test_a_body_that_claims_to_be_base64_and_is_not_is_refused(
+    world: World, gateway: Gateway, body: str
+) -> None:
     function, event = gateway.event("POST", "/v1/conversations", headers=[("Authorization", "Bearer ann")])
 
     assert_refused(gateway.invoke(function, event | {"body": body, "isBase64Encoded": True}), VALIDATION)
@@ -793,10 +809,8 @@ def test_a_lone_surrogate_that_is_not_escaped_is_refused(
 
 @pytest.mark.failure("foreign-id")
 @pytest.mark.parametrize("resource", [entries, forks, conversations])
-def test_cursors_are_refused_in_the_same_words_whatever_is_wrong_with_them(
-    world: World, resource: Any
-) -> None:
-    """Some of these cursors are another tenant's."""
+def test_every_wrong_cursor_gets_the_same_error(world: World, resource: Any) -> None:
+    """Some of these cursors belong to another user."""
     answers = [
         without_request_id(world.send(resource("afterCursor=" + cursor)))
         for cursor in ("", "x", "<foreign>", "<forks of fork>", "<conversations of Bob>", FRESH)

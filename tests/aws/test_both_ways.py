@@ -1,4 +1,4 @@
-"""Every operation asked for by HTTP and by direct invocation: the same status, the same body."""
+"""Every operation by HTTP and by direct invocation: the same status and the same body."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ HEADERS = {"idempotencyKey": "Idempotency-Key", "ifMatch": "If-Match"}
 
 
 def by_http(gateway: Gateway) -> Ask:
-    """Return what sends a step as an HTTP request."""
+    """Return a function that sends a step as an HTTP request."""
 
     def ask(step: Step) -> tuple[int, Any]:
         operation, rest = BY_NAME[step.operation], dict(step.given)
@@ -47,7 +47,7 @@ def _spelled(value: Any) -> str:
 
 
 def directly(direct: Direct, *, as_text: bool = False) -> Ask:
-    """Return what sends a step as a direct invocation."""
+    """Return a function that sends a step as a direct invocation."""
 
     def ask(step: Step) -> tuple[int, Any]:
         caller = {"userId": step.user, "clientId": step.agent, "roles": step.roles}
@@ -64,7 +64,7 @@ def directly(direct: Direct, *, as_text: bool = False) -> Ask:
 
 
 def query_as_text(ask: Ask) -> Ask:
-    """Return `ask` with query parameters spelled as a URL spells them."""
+    """Return `ask`, but with query parameters as text, as a URL has them."""
 
     def spelled(step: Step) -> tuple[int, Any]:
         operation = BY_NAME[step.operation]
@@ -77,7 +77,7 @@ def query_as_text(ask: Ask) -> Ask:
     return spelled
 
 
-def test_the_story_asks_every_operation_well_and_badly() -> None:
+def test_the_story_uses_every_operation() -> None:
     assert {step.operation for step in STORY} == set(BY_NAME)
 
 

@@ -1,4 +1,4 @@
-"""A canary is in everything that a caller can send, by every way of asking. No log line contains one."""
+"""No log line contains a canary, although every part of every request holds one."""
 
 import json
 import logging
@@ -22,16 +22,16 @@ from tools.harness.gateway import AGENTS, Gateway, table_on_moto
 
 CANARY = "canary-9c41"
 NASTY = f'{CANARY}\n\r\x1b[31m\x00\x85\u2028\u202e{{"level":"ERROR"}}'
-"""A canary with what could begin a line of its own, or turn a terminal's colours."""
+"""A canary with characters that could start a new line or change a terminal's colours."""
 AUDITED = ("who", "clientId", "userId", "justification", "conversationId")
-"""What the audit line takes over from a request, so that it can be held to account."""
+"""The fields of an audit line that are copied from the request, on purpose."""
 FIXED = frozenset({"role", "channel", "accessLevel", "position", "mode", "ancestry", "epoch", "ifMatch"})
-"""Fields whose good values are words of ours."""
+"""Fields whose valid values are fixed words of the API, or an id."""
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 def leaks(lines: Lines) -> list[str]:
-    """Return the lines that hold a canary, a key, or an id where none belongs, or that are no single line."""
+    """Return the lines that leak a canary, a key or an id, or that do not print as one line."""
     found = []
     for text in lines.texts:
         line = json.loads(text)
@@ -71,7 +71,7 @@ def test_these_tests_would_notice_it(
 
 
 def sown(value: Any, name: str = "") -> Any:
-    """Return a value with a canary in every text and name that is free."""
+    """Return a value with a canary in every text and in every name that the caller may choose."""
     match value:
         case dict():
             inner = name in ("tags", "metadata")
@@ -90,12 +90,12 @@ def sown(value: Any, name: str = "") -> Any:
 
 
 def sowing(ask: Ask) -> Ask:
-    """Return what sends each step with canaries, its user's and its members' names among them."""
+    """Return a function that sends each step with canaries, also in the names of users."""
     return lambda step: ask(Step(step.operation, sown(step.given), f"{step.user} {CANARY}", step.agent))
 
 
 def directly_by(direct: Direct) -> Ask:
-    """Return what sends a step directly, with the roles that its user's first name has."""
+    """Return a function that sends a step directly, with the roles of its user without canary."""
 
     def ask(step: Step) -> tuple[int, Any]:
         roles = Step(step.operation, user=step.user.removesuffix(f" {CANARY}")).roles
@@ -108,7 +108,7 @@ def directly_by(direct: Direct) -> Ask:
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, tuple[list[tuple[Step, int, Any]], Lines]]:
-    """The story as it is and with canaries, by both ways of asking: what was answered, what was logged."""
+    """The answers and the log lines of the story, plain and with canaries, by both transports."""
     found = {}
     for name in ("http", "direct", "sown http", "sown direct"):
         with table_on_moto() as template, reading_lines() as lines, pytest.MonkeyPatch.context() as patched:
@@ -128,7 +128,7 @@ def told() -> dict[str, tuple[list[tuple[Step, int, Any]], Lines]]:
 
 
 @pytest.mark.parametrize("way", ["http", "direct", "sown http", "sown direct"])
-def test_each_request_of_every_operation_is_one_line_that_cloudwatch_takes(told: Any, way: str) -> None:
+def test_each_request_of_every_operation_writes_one_line_that_cloudwatch_takes(told: Any, way: str) -> None:
     answers, lines = told[way]
     found = lines.named("request")
     now_ms = time.time_ns() // 1_000_000
@@ -147,7 +147,7 @@ def test_each_request_of_every_operation_is_one_line_that_cloudwatch_takes(told:
 def test_no_canary_of_a_good_or_a_bad_request_of_any_operation_is_logged(
     told: Any, way: str, measure: Measure
 ) -> None:
-    """The canaries are in content, titles, tags, keys, user ids and everything else that is sent."""
+    """The canaries are in content, titles, tags, keys, user ids and all other parts of requests."""
     answers, lines = told[way]
     measure.count(requests=len(answers), lines=len(lines.texts))
 
@@ -158,12 +158,12 @@ def test_no_canary_of_a_good_or_a_bad_request_of_any_operation_is_logged(
     assert any(CANARY in line["who"] for line in lines.named("audit"))
 
 
-def test_plain_requests_leave_no_ids_and_keys_either(told: Any) -> None:
+def test_no_id_and_no_key_of_a_plain_request_is_logged(told: Any) -> None:
     for way in ("http", "direct"):
         assert leaks(told[way][1]) == []
 
 
-# Canaries where they cannot be right
+# Canaries where they are invalid
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ def gateway() -> Iterator[Gateway]:
 
 
 def members(operation: Operation) -> list[str]:
-    """Return the names of what an operation may be given, its own and a few of others."""
+    """Return the names of an operation's parameters and fields, and a few of other operations."""
     models = [operation.query, *([operation.body] if operation.body else [])]
     schemas = [model.model_json_schema() for model in models]
     every = [part for schema in schemas for part in (schema, *schema.get("$defs", {}).values())]
@@ -186,7 +186,7 @@ def members(operation: Operation) -> list[str]:
 @pytest.mark.failure("leaking-log")
 @pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
 @pytest.mark.parametrize("user", ["ann", "aude"])
-def test_no_canary_in_any_member_of_a_direct_invocation_is_logged(
+def test_no_canary_in_any_field_of_a_direct_invocation_is_logged(
     gateway: Gateway,
     lines: Lines,
     operation: Operation,
@@ -242,7 +242,7 @@ def test_no_canary_in_the_frame_of_a_direct_invocation_is_logged(
 def test_no_canary_in_any_part_of_an_http_request_is_logged(
     gateway: Gateway, lines: Lines, operation: Operation, measure: Measure
 ) -> None:
-    """The canaries are in paths, queries, bodies and headers, including tokens and API keys."""
+    """The canaries are in paths, queries, bodies and headers, tokens and API keys included."""
     path = operation.path.replace("{", "").replace("}", "").replace("conversationId", conversation_id(8))
     wild = re.sub(r"\{\w+\}", CANARY, operation.path)
     asks: list[dict[str, Any]] = [
@@ -279,7 +279,7 @@ def test_no_canary_in_any_part_of_an_http_request_is_logged(
         (CANARY, "/"),
     ],
 )
-def test_no_canary_of_a_request_that_no_route_takes_is_logged(
+def test_no_canary_of_a_request_without_a_route_is_logged(
     gateway: Gateway, lines: Lines, method: str, path: str
 ) -> None:
     assert gateway.send(method, path, query=CANARY, body=CANARY).status in (404, 405)

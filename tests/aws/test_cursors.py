@@ -1,4 +1,4 @@
-"""Cursors of lists: what they hold, what else is refused, and walks over whole lists."""
+"""Cursors of lists: what they hold, which text is refused, and walks over whole lists."""
 
 import base64
 import json
@@ -40,12 +40,12 @@ def test_the_end_of_a_list_has_no_cursor() -> None:
     assert cursors.to_place(RESOURCE, None) is None
 
 
-def test_a_cursor_names_the_place_that_it_was_made_of() -> None:
+def test_a_cursor_is_read_as_the_place_that_it_was_made_from() -> None:
     assert cursors.to_listed(RESOURCE, cursors.of_listed(RESOURCE, EARLIER)) == EARLIER
     assert [cursors.to_place(RESOURCE, cursors.of_place(RESOURCE, place)) for place in PLACES] == PLACES
 
 
-def test_a_cursor_can_stand_in_a_query_string_as_it_is() -> None:
+def test_a_cursor_needs_no_encoding_in_a_query_string() -> None:
     for number in range(300):
         cursor = cursors.of_listed(f"resource {number}", EARLIER)
         assert cursor
@@ -62,14 +62,14 @@ def test_a_cursor_of_another_resource_is_refused() -> None:
 
 
 def forged(text: str, resource: str = RESOURCE) -> str:
-    """Return a cursor of `resource` that holds `text` in place of its position."""
+    """Return a cursor of `resource` that holds `text` instead of a position."""
     made = cursors.of_listed(resource, EARLIER)
     assert made is not None
     digest = base64.urlsafe_b64decode(made + "=" * (-len(made) % 4)).removesuffix(EARLIER.sort.encode())
     return base64.urlsafe_b64encode(digest + text.encode()).decode().rstrip("=")
 
 
-def test_the_forger_of_these_tests_can_make_a_good_one() -> None:
+def test_forged_makes_a_valid_cursor_from_a_valid_position() -> None:
     assert cursors.to_listed(RESOURCE, forged(LATER.sort)) == LATER
 
 
@@ -106,7 +106,7 @@ def test_a_list_without_levels_takes_no_cursor_of_two() -> None:
 
 @given(text=st.one_of(st.text(), st.from_regex(r"[A-Za-z0-9_=+/-]{1,80}", fullmatch=True)))
 @examples(400)
-def test_random_text_is_refused_and_never_anything_worse(text: str) -> None:
+def test_random_text_is_refused_and_raises_no_other_error(text: str) -> None:
     with pytest.raises(InvalidCursorError):
         cursors.to_place(RESOURCE, text)
 
@@ -127,7 +127,7 @@ def test_a_cursor_with_a_changed_character_is_refused_or_names_a_place(data: st.
 
 @pytest.fixture(scope="module")
 def forest(open_world: World) -> World:
-    """Three trees of Flora's: of four, one and two conversations, the last with two children."""
+    """Flora's three trees, with four, one and two conversations. The last has two children."""
     for root, others in ((10, (11, 12, 13)), (20, ()), (30, (31,))):
         open_world.send(create({"id": conversation_id(root), "title": f"tree {root}"}, user="flora"))
         for number in others:
@@ -194,7 +194,7 @@ def test_a_walk_over_pages_of_any_size_is_the_whole_list_in_order(
     ],
     ids=["all", "roots", "latest forks", "with children", "forks", "children"],
 )
-def test_a_list_goes_on_after_the_id_of_a_conversation_that_it_has_shown(
+def test_a_list_continues_after_the_id_of_a_conversation_that_it_has_shown(
     forest: World, resource: Any, filters: str, whole: list[int], limit: int
 ) -> None:
     for at, number in enumerate(whole):
@@ -208,8 +208,10 @@ def test_a_list_goes_on_after_the_id_of_a_conversation_that_it_has_shown(
 
 @pytest.mark.failure("foreign-id")
 @pytest.mark.parametrize("resource", [conversations, forks_of_10, children_of_30])
-def test_the_id_of_what_the_list_cannot_have_shown_is_no_cursor(forest: World, resource: Any) -> None:
-    """The body is the same for an id of another user's, of nobody's, and of the next tree."""
+def test_the_id_of_a_conversation_that_is_not_in_the_list_is_refused_as_a_cursor(
+    forest: World, resource: Any
+) -> None:
+    """The error is the same for another user's id, an unknown id and an id in another tree."""
     others = [FOREIGN, conversation_id(999), conversation_id(10).upper().replace("0000-4", "000A-4")]
     others += [conversation_id(20)] if resource is not conversations else []
     others += [conversation_id(30)] if resource is children_of_30 else []
@@ -221,7 +223,7 @@ def test_the_id_of_what_the_list_cannot_have_shown_is_no_cursor(forest: World, r
     assert "invalid_cursor" in bodies.pop()
 
 
-def test_the_size_of_pages_may_change_on_the_way(forest: World) -> None:
+def test_the_limit_may_change_between_pages(forest: World) -> None:
     first = forest.send(conversations("mode=all&limit=2", user="flora")).json
     rest = forest.send(conversations(f"mode=all&limit=50&afterCursor={first['afterCursor']}", user="flora"))
 
@@ -237,7 +239,7 @@ def test_the_size_of_pages_may_change_on_the_way(forest: World) -> None:
         f"2026-01-01T00:00:00.000Z#{conversation_id(999)}",
     ],
 )
-def test_a_forged_position_shows_nothing_but_a_part_of_the_same_list(forest: World, position: str) -> None:
+def test_a_forged_position_shows_only_items_of_the_same_list(forest: World, position: str) -> None:
     cursor = forged(position, resource=f"forks/{conversation_id(10)}")
     page = forest.send(forks_of_10(f"afterCursor={cursor}", user="flora"))
     stranger = forest.send(forks_of_10(f"afterCursor={cursor}", user="ann"))

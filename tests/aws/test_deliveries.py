@@ -1,4 +1,4 @@
-"""Asynchronous requests without a key: however often one is delivered, its effect happens once."""
+"""Asynchronous requests without a key take effect once, however often they are delivered."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -46,7 +46,7 @@ def shown(direct: Direct, conversation: str = ROOT) -> list[str]:
 
 @contextmanager
 def losing_answers() -> Iterator[None]:
-    """Let writes be done and their answers be lost."""
+    """Lose the answers to writes. The writes themselves succeed."""
     is_losing = True
 
     def lose(asked: Any, _answer: dict[str, Any]) -> None:
@@ -59,14 +59,16 @@ def losing_answers() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("wrap", [later, lambda asked: by_bus("e-1", asked)], ids=["async", "EventBridge"])
-@pytest.mark.parametrize(("to", "before"), [(ROOT, 2), (FRESH, 0)], ids=["an old one", "a new one"])
-def test_a_503_of_unknown_effect_doubles_nothing_when_lambda_sends_again(
+@pytest.mark.parametrize(
+    ("to", "before"), [(ROOT, 2), (FRESH, 0)], ids=["an existing conversation", "a new conversation"]
+)
+def test_when_lambda_sends_again_after_a_503_of_unknown_effect_nothing_is_written_twice(
     direct: Direct, wrap: Callable[[Any], Any], to: str, before: int
 ) -> None:
     event = wrap(request(conversationId=to))
     with losing_answers(), pytest.raises(AgainError):
         direct.send(event, request_id="r-1")
-    assert len(shown(direct, to)) == before + 1, "it was done"
+    assert len(shown(direct, to)) == before + 1, "the write did not succeed"
     again = [direct.send(event, request_id="r-1") for _ in range(2)]
 
     assert [answer["status"] for answer in again] == [201, 201]
@@ -75,7 +77,7 @@ def test_a_503_of_unknown_effect_doubles_nothing_when_lambda_sends_again(
 
 
 def test_an_event_that_eventbridge_delivers_twice_is_done_once(direct: Direct) -> None:
-    """Each delivery is an invocation of its own."""
+    """The two deliveries are two invocations, with different request ids."""
     first, second = (direct.send(by_bus("e-1", request()), request_id=each) for each in ("r-1", "r-2"))
 
     assert first == second
@@ -84,7 +86,7 @@ def test_an_event_that_eventbridge_delivers_twice_is_done_once(direct: Direct) -
 
 
 @pytest.mark.parametrize("event_id", [None, "", 5, ["e"]])
-def test_an_event_without_an_id_counts_by_the_invocation(direct: Direct, event_id: Any) -> None:
+def test_an_event_without_an_id_is_deduplicated_by_its_request_id(direct: Direct, event_id: Any) -> None:
     event = by_bus(event_id, request())
     first, again, other = (direct.send(event, request_id=each) for each in ("r-1", "r-1", "r-2"))
 
@@ -92,13 +94,13 @@ def test_an_event_without_an_id_counts_by_the_invocation(direct: Direct, event_i
     assert other["body"]["id"] != first["body"]["id"]
 
 
-def test_a_request_that_somebody_waits_for_is_not_counted(direct: Direct) -> None:
+def test_a_synchronous_request_is_not_deduplicated(direct: Direct) -> None:
     for event in (request(), {**request(), "async": False}):
         first, again = (direct.send(event, request_id="r-1") for _ in range(2))
         assert first["body"]["id"] != again["body"]["id"]
 
 
-def test_a_key_of_the_caller_is_the_key(direct: Direct) -> None:
+def test_the_callers_key_replaces_the_id_of_the_delivery(direct: Direct) -> None:
     keyed = later(request(idempotencyKey="k"))
     first, second = (direct.send(keyed, request_id=each) for each in ("r-1", "r-2"))
 
@@ -108,7 +110,7 @@ def test_a_key_of_the_caller_is_the_key(direct: Direct) -> None:
 
 
 @pytest.mark.parametrize("key", ["r-1", "request r-1", '["request r-1"]', "event e-1"])
-def test_no_key_can_be_spelled_like_a_delivery(direct: Direct, key: str) -> None:
+def test_no_idempotency_key_equals_the_key_of_a_delivery(direct: Direct, key: str) -> None:
     for event in (later(request()), by_bus("e-1", request())):
         unkeyed = direct.send(event, request_id="r-1")
         keyed = direct.send(request(idempotencyKey=key, content=["another"]))
@@ -116,7 +118,7 @@ def test_no_key_can_be_spelled_like_a_delivery(direct: Direct, key: str) -> None
         assert keyed["body"]["id"] != unkeyed["body"]["id"]
 
 
-def test_one_delivery_counts_for_its_own_operation_caller_and_conversation(direct: Direct) -> None:
+def test_a_delivery_is_deduplicated_per_operation_caller_and_conversation(direct: Direct) -> None:
     asked = [
         request(),
         {**request(), "caller": {"userId": "will"}},
@@ -130,7 +132,7 @@ def test_one_delivery_counts_for_its_own_operation_caller_and_conversation(direc
     assert len({answer["body"]["id"] for answer in made}) == len(asked)
 
 
-def test_operations_that_take_no_key_go_on_without_one(direct: Direct) -> None:
+def test_operations_that_take_no_key_are_run_each_time(direct: Direct) -> None:
     for name, given in (("getConversation", {}), ("updateConversation", {"title": "x"})):
         event = later({"operation": name, "caller": ANN, "input": {"conversationId": ROOT, **given}})
         assert [direct.send(event, request_id="r-1")["status"] for _ in range(2)] == [200, 200]

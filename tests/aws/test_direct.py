@@ -1,4 +1,4 @@
-"""Direct invocations that are wrong in every way, exact content, and what becomes of asynchronous ones."""
+"""Direct invocations: wrong ones, content that is kept exactly, and asynchronous ones."""
 
 import json
 from collections.abc import Iterator
@@ -28,12 +28,12 @@ BUS = {
     "resources": [],
 }
 DEEP = 900
-"""Levels that Lambda's runtime still reads, and no code of ours may follow by recursion."""
+"""So deep that Lambda's runtime still reads it, but recursion in forklore's code would fail."""
 
 
 @pytest.fixture(scope="module")
 def open_direct() -> Iterator[Direct]:
-    """What invokes the function, for requests that may change the world."""
+    """Invokes the function, for requests that may change the table."""
     with table_on_moto() as template:
         World(Gateway(template))
         yield Direct(template)
@@ -41,10 +41,10 @@ def open_direct() -> Iterator[Direct]:
 
 @pytest.fixture
 def direct(open_direct: Direct) -> Iterator[Direct]:
-    """What invokes the function with what is refused; the table must hold the same afterwards."""
+    """Invokes the function, for refused requests. Fails if the table has changed afterwards."""
     before = stored()
     yield open_direct
-    assert stored() == before, "a rejected request has changed the table"
+    assert stored() == before, "a refused request has changed the table"
 
 
 def request(operation: str = "getConversation", /, **members: Any) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def request(operation: str = "getConversation", /, **members: Any) -> dict[str, 
 
 
 def append(text: str, member: str = "content", *, more: str = "") -> str:
-    """Return an append as JSON text. text: of the member's value."""
+    """Return an append as JSON text. text: the JSON of the field `member`."""
     given = f'{{"conversationId":"{ROOT}","contentType":"x","{member}":{text}{more}}}'
     return f'{{"operation":"appendEntry","caller":{{"userId":"ann"}},"input":{given}}}'
 
@@ -84,7 +84,7 @@ NO_REQUESTS: dict[str, Any] = {
     "nothing": {},
     "a gateway event": GATEWAY_EVENT,
     "a gateway event with an operation": {**GATEWAY_EVENT, **request()},
-    "a request context": request(requestContext=GATEWAY_EVENT["requestContext"]),
+    "a gateway event's request context": request(requestContext=GATEWAY_EVENT["requestContext"]),
     "a queue's event": {"Records": [{"body": json.dumps(request())}]},
     "headers": request(headers={}),
     "a user beside the caller": request(userId="ann"),
@@ -96,19 +96,19 @@ NO_REQUESTS: dict[str, Any] = {
     "async as text": request(**{"async": "true"}),
     "async null": request(**{"async": None}),
     "bodyJson 1": request(bodyJson=1),
-    "an event of a bus around nothing": {**BUS, "detail": {}},
-    "an event of a bus without detail": BUS,
-    "an event of a bus around text": {**BUS, "detail": json.dumps(request())},
-    "an event of a bus around another": {**BUS, "detail": {**BUS, "detail": request()}},
-    "an event of a bus with more": {**BUS, "detail": request(), "caller": ANN},
-    "an event of a bus that is a gateway's, too": {**BUS, **GATEWAY_EVENT, "detail": request()},
-    "an event of no source": {"detail-type": "x", "detail": request()},
+    "an EventBridge event with empty detail": {**BUS, "detail": {}},
+    "an EventBridge event without detail": BUS,
+    "an EventBridge event with text as detail": {**BUS, "detail": json.dumps(request())},
+    "an EventBridge event inside another": {**BUS, "detail": {**BUS, "detail": request()}},
+    "an EventBridge event with an unknown field": {**BUS, "detail": request(), "caller": ANN},
+    "an EventBridge event that is also a gateway event": {**BUS, **GATEWAY_EVENT, "detail": request()},
+    "an EventBridge event without a source": {"detail-type": "x", "detail": request()},
     "a schedule": {**BUS, "detail": {}},
 }
 
 
 @pytest.mark.parametrize("event", NO_REQUESTS.values(), ids=list(NO_REQUESTS))
-def test_what_is_no_request_is_400(direct: Direct, event: Any) -> None:
+def test_an_event_that_is_not_a_request_is_400(direct: Direct, event: Any) -> None:
     answer = direct.send(event)
 
     assert (answer["status"], answer["body"]["code"]) == (400, "validation_error")
@@ -138,7 +138,7 @@ NOBODY: dict[str, Any] = {
     "a client with a lone surrogate": {"userId": "ann", "clientId": "\udfff"},
     "a client of a number": {"userId": "ann", "clientId": 5},
     "an unknown member": {"userId": "ann", "user_id": "bob"},
-    "seeing all": {"userId": "ann", "seesAll": True},
+    "an attempt to bypass membership": {"userId": "ann", "seesAll": True},
     "roles as text": {"userId": "ann", "roles": "admin"},
     "roles as an object": {"userId": "ann", "roles": {"admin": True}},
     "a role of a list": {"userId": "ann", "roles": [["admin"]]},
@@ -148,7 +148,7 @@ NOBODY: dict[str, Any] = {
 
 @pytest.mark.parametrize("allowed", ["", "allowed"])
 @pytest.mark.parametrize("caller", NOBODY.values(), ids=list(NOBODY))
-def test_who_is_nobody_is_401_with_one_body(
+def test_a_request_without_a_valid_caller_is_401_with_one_body(
     direct: Direct, monkeypatch: pytest.MonkeyPatch, caller: Any, allowed: str
 ) -> None:
     monkeypatch.setenv("FORKLORE_DIRECT_ROLES", allowed)
@@ -196,7 +196,7 @@ BAD_INPUTS: dict[str, Any] = {
     "a limit of 1.5": request("listForks", input={"conversationId": ROOT, "limit": 1.5}),
     "a limit of 0": request("listForks", input={"conversationId": ROOT, "limit": "0"}),
     "a tail of 1": request("listEntries", input={"conversationId": ROOT, "tail": 1}),
-    "a tail of no truth": request("listEntries", input={"conversationId": ROOT, "tail": "yes"}),
+    "a tail that is not a boolean": request("listEntries", input={"conversationId": ROOT, "tail": "yes"}),
     "a mode of an object": request("listConversations", input={"mode": {}}),
     "a cursor of a number": request("listConversations", input={"afterCursor": 5}),
     "a key of a number": append("[]", more=',"idempotencyKey":5'),
@@ -221,14 +221,16 @@ BAD_INPUTS: dict[str, Any] = {
     "content and contentJson": append("[]", more=',"contentJson":"[]"'),
     "contentJson of null": append("null", "contentJson"),
     "contentJson of an array": append("[]", "contentJson"),
-    "contentJson in an entry, both": append(
+    "content and contentJson in an entry": append(
         "[]", "userId", more=',"entries":[{"contentType":"x","content":[],"contentJson":"[]"}]'
     ),
-    "no object among entries": append(
+    "an entry that is not an object": append(
         "null", "userId", more=',"entries":[5,null,{"contentType":"x","contentJson":"[]"}]'
     ),
     "entries of text": append("null", "userId", more=',"entries":"x"'),
-    "entries of entries": append("null", "userId", more=',"entries":[{"entries":[{"contentJson":"[]"}]}]'),
+    "entries inside an entry": append(
+        "null", "userId", more=',"entries":[{"entries":[{"contentJson":"[]"}]}]'
+    ),
 }
 
 
@@ -277,7 +279,7 @@ BROKEN_OUT = [
 
 
 @pytest.mark.parametrize("text", BROKEN_OUT, ids=lambda text: ascii(text)[:40])
-def test_content_json_that_is_no_json_array_by_itself_is_400(direct: Direct, text: str) -> None:
+def test_content_json_that_is_not_exactly_one_json_array_is_400(direct: Direct, text: str) -> None:
     alone = direct.send(spelled(text))
     batch = append(
         "null", "userId", more=f',"entries":[{{"contentType":"x","contentJson":{json.dumps(text)}}}]'
@@ -310,7 +312,7 @@ def test_content_json_keeps_numbers_and_spelling(open_direct: Direct, number: st
         assert f'"content":{text}' in answer["bodyJson"]
 
 
-def test_content_goes_through_as_the_doubles_that_lambda_makes_of_it(open_direct: Direct) -> None:
+def test_numbers_in_content_become_the_doubles_that_lambdas_runtime_reads(open_direct: Direct) -> None:
     answer = open_direct.send(append("[1.50,9007199254740993,-0.0,1e2]"))
 
     assert answer["status"] == 201
@@ -332,7 +334,7 @@ def test_the_deepest_content_is_the_same_as_by_http(open_direct: Direct) -> None
     assert open_direct.send(spelled(text))["status"] == 201
 
 
-def test_an_input_too_large_is_413(direct: Direct) -> None:
+def test_an_input_that_is_too_large_is_413(direct: Direct) -> None:
     answer = direct.send(append(json.dumps(["x" * 5_600_000])))
 
     assert (answer["status"], answer["body"]["code"]) == (413, "payload_too_large")
@@ -347,7 +349,7 @@ def test_a_match_may_be_quoted_or_bare(open_direct: Direct, match: str) -> None:
     assert open_direct.ask("appendEntry", given)["status"] == 409
 
 
-def test_an_idempotency_key_makes_it_once_and_is_the_callers_own(open_direct: Direct) -> None:
+def test_an_idempotency_key_takes_effect_once_and_belongs_to_its_caller(open_direct: Direct) -> None:
     given = {"conversationId": ROOT, **SAID, "idempotencyKey": "once"}
     first, again = (open_direct.ask("appendEntry", given) for _ in range(2))
     by_planner = open_direct.ask("appendEntry", given, agent="planner")
@@ -368,11 +370,11 @@ def test_the_request_id_is_lambdas_own(direct: Direct) -> None:
 
 
 JUNK = [None, True, 5, 1.5, "x", "\u0000", [], [5], {}, {"x": [None]}]
-"""What stands in each field in turn; none of it may be a bug."""
+"""Values that each field gets in turn. None of them may cause a 500."""
 
 
 @pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
-def test_junk_in_any_field_is_no_bug(open_direct: Direct, operation: Operation) -> None:
+def test_junk_in_any_field_never_causes_a_500(open_direct: Direct, operation: Operation) -> None:
     models = [operation.query, *([operation.body] if operation.body else [])]
     schemas = [schema for model in models for schema in _objects(model.model_json_schema())]
     names = {name for schema in schemas for name in schema.get("properties", {})}
@@ -406,7 +408,7 @@ def test_an_asynchronous_request_that_succeeds_is_answered(direct: Direct, lines
     ],
 )
 @pytest.mark.parametrize("by_bus", [True, False])
-def test_an_asynchronous_request_that_is_refused_is_answered_and_one_line_in_the_log(
+def test_an_asynchronous_request_that_is_refused_is_answered_and_writes_one_warning(
     direct: Direct,
     lines: Lines,
     status: int,
@@ -432,7 +434,7 @@ def test_an_asynchronous_request_that_is_refused_is_answered_and_one_line_in_the
     assert line | {"timestamp": ""} == {"timestamp": ""} | {k: v for k, v in expected.items() if v}
 
 
-def test_a_refused_request_that_somebody_waits_for_is_no_warning(direct: Direct, lines: Lines) -> None:
+def test_a_synchronous_request_that_is_refused_writes_no_warning(direct: Direct, lines: Lines) -> None:
     assert direct.send(request(input={}))["status"] == 400
     assert [line["message"] for line in lines.all] == ["request"]
 
@@ -453,7 +455,7 @@ def test_an_asynchronous_request_that_fails_raises_so_that_lambda_sends_it_again
 
 
 @pytest.mark.parametrize("status", [500, 503])
-def test_a_request_that_somebody_waits_for_and_that_fails_is_answered(
+def test_a_synchronous_request_that_fails_is_answered(
     direct: Direct, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     fail(monkeypatch, status)
@@ -462,7 +464,7 @@ def test_a_request_that_somebody_waits_for_and_that_fails_is_answered(
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
-    """Let every request of this test meet a table that is gone, or have no time."""
+    """Make every request of this test fail: with 500, or with 503 because no time is left."""
     if status == 503:
         monkeypatch.setattr(
             "forklore.local.invocation.LambdaContext.get_remaining_time_in_millis", lambda _: 2

@@ -1,4 +1,4 @@
-"""Events that are not of an HTTP API, given to the functions that serve one."""
+"""Events that do not come from an HTTP API, given to the functions that serve one."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ FUNCTIONS = [f for f in read_template(PROJECT / "template.yaml").functions if f.
 
 
 def changed(event: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """Return the event with the member at a dotted path set, or removed for `...`."""
+    """Return the event with the value at a dotted path replaced. The value `...` removes it."""
     copy: dict[str, Any] = json.loads(json.dumps(event))
     *parents, name = path.split(".")
     part = copy
@@ -100,7 +100,6 @@ def assert_refused(answer: Any, status: int) -> None:
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
 @pytest.mark.parametrize("event", ALIEN.values(), ids=list(ALIEN))
 def test_an_event_of_something_else_is_refused(gateway: Gateway, function: Any, event: Any) -> None:
-    """The functions of the API refuse events of another API."""
     before = stored()
 
     assert_refused(gateway.raw(function, event), 400)
@@ -125,9 +124,7 @@ def test_an_event_without_a_good_caller_is_401(gateway: Gateway, path: str, valu
     assert_refused(gateway.raw(function, changed(event, path, value)), 401)
 
 
-def test_a_path_without_its_parameters_is_no_bug_of_a_known_route(
-    open_world: World, gateway: Gateway
-) -> None:
+def test_a_known_route_without_its_path_parameters_causes_no_500(open_world: World, gateway: Gateway) -> None:
     function, event = gateway.event(
         "GET", f"{CONVERSATIONS}/{ROOT}", headers=[("Authorization", "Bearer ann")]
     )
@@ -136,9 +133,9 @@ def test_a_path_without_its_parameters_is_no_bug_of_a_known_route(
     assert_refused(answer, 400)
 
 
-@pytest.mark.parametrize("more", [{}, {"userId": "ann", "roles": ["admin"]}], ids=["alone", "beside a user"])
+@pytest.mark.parametrize("more", [{}, {"userId": "ann", "roles": ["admin"]}], ids=["alone", "with a user"])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
-def test_where_credentials_cannot_be_checked_the_answer_is_503(
+def test_if_credentials_cannot_be_checked_the_answer_is_503(
     gateway: Gateway, function: Any, more: dict[str, Any]
 ) -> None:
     method, path = next((r.method, r.path) for r in function.routes if r.path not in ("", "/v1/health"))
@@ -148,7 +145,9 @@ def test_where_credentials_cannot_be_checked_the_answer_is_503(
     answer = gateway.raw(function, event)
 
     assert_refused(answer, 503)
-    assert answer["headers"]["Retry-After"] == str(RETRY_SECONDS), "no earlier than the issuer is asked again"
+    assert answer["headers"]["Retry-After"] == str(RETRY_SECONDS), (
+        "earlier than forklore asks the issuer again"
+    )
     assert stored() == before
 
 
@@ -170,7 +169,7 @@ def test_health_needs_no_credentials_that_can_be_checked(gateway: Gateway) -> No
         ("FORKLORE_DELETE_WAIT_SECONDS", "soon"),
     ],
 )
-def test_a_function_with_a_wrong_setting_serves_nobody_and_says_what_to_set(
+def test_a_function_with_a_wrong_setting_refuses_requests_and_says_what_to_set(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, name: str, value: str | None
 ) -> None:
     function, event = gateway.event("GET", "/v1/health")

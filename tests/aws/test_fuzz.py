@@ -1,4 +1,4 @@
-"""Random requests on every route: never a 500, one shape of errors, and what is accepted comes back equal."""
+"""Random requests on every route: no 500, one form of error, and accepted input comes back."""
 
 import json
 import sys
@@ -42,10 +42,10 @@ from tests.domain.builders import examples
 from tools.harness.gateway import Answer, Gateway, table_on_moto
 
 CASES = 250
-"""Random requests for each route; the same ones in every run."""
+"""The number of random requests for each route. Every run sends the same ones."""
 REFUSALS = {400, 401, 403, 404, 405, 409, 413, 415, 422}
 
-# JSON as text, so that numbers and strings come in every spelling
+# JSON as text, so that numbers and strings have every spelling
 
 ODD = [
     *("1e400", "-0", "-0.0", "1.0", "1E+2", "9007199254740993", "1e999999999", "NaN", "-Infinity", "01"),
@@ -193,7 +193,7 @@ def seldom(draw: st.DrawFn, one_in: int) -> bool:
 
 @st.composite
 def near_valid(draw: st.DrawFn, fields: Fields) -> str:
-    """Return the text of a body that is valid but for what one or two changes may do to it."""
+    """Return the text of a body that is valid except for up to two changes."""
     needed = NEEDED | ({"userId"} if "accessLevel" in fields else set())
     chosen = [name for name in fields if name in needed or seldom(draw, 2)]
     members = [(name, draw(fields[name])) for name in chosen]
@@ -320,7 +320,7 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
         .replace("{userId}", quote(member, safe=""))
         .replace("{transferId}", quote(transfer, safe="<>"))
     )
-    return path.replace("%25", "x")  # an encoded per cent sign is for the gateway to refuse
+    return path.replace("%25", "x")  # the gateway itself refuses an encoded per cent sign
 
 
 MOSTLY = {
@@ -330,7 +330,7 @@ MOSTLY = {
     "removeMembership": ["ann", "ann", "will", "rita"],
     "removeMembershipByPath": ["ann", "ann", "will", "rita"],
 }
-"""Who sends the requests of an operation, where it is not Ann alone."""
+"""The users who send the requests of an operation, if Ann is not the only one."""
 
 
 @st.composite
@@ -362,7 +362,7 @@ READ_OTHERWISE = {"channel", "epoch"}
 
 
 def exact(text: str) -> Any:
-    """Return JSON as values in which a number is its spelling."""
+    """Return JSON as values. Each number is kept as its spelling."""
     spelled: Callable[[str], Any] = lambda digits: ("number", digits)  # noqa: E731 (typed)
     return json.loads(text, parse_int=spelled, parse_float=spelled)
 
@@ -374,7 +374,7 @@ def assert_kept(sent: Mapping[str, Any], shown: Mapping[str, Any], *names: str) 
 
 
 def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
-    """Read what a request has made or changed, and compare it with what was sent."""
+    """Read what a request has created or changed, and compare it with the request."""
     sent, made = exact(world.named(ask.body) or "{}"), exact(answer.text)
     if "/memberships" in ask.path:
         assert made in members_of(world, ask)
@@ -414,11 +414,11 @@ def members_of(world: World, ask: Ask) -> list[Any]:
 
 
 def assert_is_the_context(world: World, ask: Ask, synced: Mapping[str, Any]) -> None:
-    """Read the latest epoch after a sync: it equals what was sent, and ends with the entry made."""
+    """After a sync, the latest epoch equals the request and ends with the created entry."""
     conversation = ask.path.split("/")[3]
     query = "channel=context&limit=1000"
     sent = json.loads(world.named(ask.body) or "", parse_float=Decimal)["content"]
-    if synced["epoch"] is None:  # perhaps there is not even a conversation
+    if synced["epoch"] is None:  # there may be no conversation either
         assert sent == []
         return
     listed = world.send(entries(query, of=conversation, user=ask.user, agent=ask.agent)).text
@@ -429,7 +429,7 @@ def assert_is_the_context(world: World, ask: Ask, synced: Mapping[str, Any]) -> 
 
 
 def let_members_be(world: World) -> None:
-    """Let Will be a writer and Rita a reader, and Ann the owner, whatever came before."""
+    """Make Will a writer and Rita a reader again. Ann is the owner."""
     for user, level in (("will", "writer"), ("rita", "reader")):
         world.send(share({"userId": user, "accessLevel": level}))
 
@@ -445,7 +445,7 @@ def let_none_be_pending(world: World) -> None:
 
 
 def let_one_be_pending(world: World) -> None:
-    """Let the owner, Ann or Will, offer that to the other."""
+    """Let the owner, Ann or Will, offer the ownership to the other one."""
     if not world.send(transfers()).json["data"]:
         owner = world.send(show(ROOT)).json["ownerUserId"]
         heir = "will" if owner == "ann" else "ann"
@@ -462,7 +462,7 @@ PREPARED: Mapping[str, Callable[[World], None]] = {
     "deleteTransfer": let_one_be_pending,
     "acceptTransfer": let_one_be_pending,
 }
-"""What must be there before each request of an operation, as the one before may have ended it."""
+"""Sets up the state that an operation needs; the previous request may have ended it."""
 
 
 def check(world: World, operation: Operation, ask: Ask) -> int:
@@ -485,7 +485,7 @@ def check(world: World, operation: Operation, ask: Ask) -> int:
 
 @pytest.fixture
 def fresh_world() -> Iterator[World]:
-    """The world on a table of its own, which the requests of one route fill."""
+    """A world on its own table, for the requests of one route."""
     with table_on_moto() as template:
         world = World(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude"))
         for number in (7, 8):
@@ -511,11 +511,11 @@ def test_random_requests_are_refused_properly_or_done_exactly(
         sys.stdout.write(f"\nfuzz {operation.name}: {statuses.total()} requests, {counts} ")
     assert statuses.total() >= CASES
     minimum = 1 if operation.name in ENDS else CASES // 20
-    assert statuses[operation.status] >= minimum, "too few are accepted for this to say much"
-    assert statuses.keys() - {operation.status}, "none is refused"
+    assert statuses[operation.status] >= minimum, "too few requests are accepted for a useful test"
+    assert statuses.keys() - {operation.status}, "no request is refused"
 
 
 @pytest.mark.parametrize("text", ["1", "1.0", '"1"', "[1]", '{"a":1}'])
-def test_values_that_differ_in_spelling_are_told_apart_here(text: str) -> None:
+def test_these_tests_distinguish_different_spellings_of_a_value(text: str) -> None:
     assert exact(text) == exact(text)
     assert all(exact(text) != exact(other) for other in ("1e0", "1.00", '"1.0"', "[1.0]", '{"a":"1"}'))

@@ -1,4 +1,4 @@
-"""Requests that are just within the bounds, and what they sent as it comes back: token by token."""
+"""Requests just within the bounds are accepted. Their JSON comes back token by token."""
 
 import base64
 import time
@@ -60,7 +60,7 @@ ENOUGH = {
     "content: opaque without a channel": append({**PLAIN, "channel": None, "content": [1, 2]}),
     "content type: 127 characters": append({**PLAIN, "contentType": "x" * 127}),
     "64 levels": append(nested(64)),
-    "user: one's own": append({**PLAIN, "userId": "ann"}),
+    "user: the caller": append({**PLAIN, "userId": "ann"}),
     "several: 1": append({"entries": [PLAIN]}),
     "several: 50": append({"entries": [PLAIN] * 50}),
     "several: mixed": append({"entries": [SAID, NOTED, PLAIN]}, agent="planner"),
@@ -71,7 +71,7 @@ ENOUGH = {
     "history: attachments": append(
         with_message(attachments=[{"attachmentId": "1"}, {"href": "https://x.example", "contentType": "a/b"}])
     ),
-    "history: members of one's own": append(with_message(text="x", rating=5)),
+    "history: unknown members": append(with_message(text="x", rating=5)),
     "history: the other roles": append({**SAID, "content": [{"role": "SYSTEM", "text": ""}]}),
     "context: in upper case": append({**NOTED, "channel": "CONTEXT"}, agent="planner"),
     "context: an epoch": append({**NOTED, "epoch": 5}, agent="planner"),
@@ -83,22 +83,22 @@ ENOUGH = {
     ),
     "usage: nine decimals": append(with_usage('{"costUsd":999999999.999999999}')),
     "usage: an exponent": append(with_usage('{"costUsd":1e-9,"inputTokens":9e15}')),
-    "usage: minus nothing": append(with_usage('{"costUsd":-0.0,"inputTokens":-0}')),
+    "usage: minus zero": append(with_usage('{"costUsd":-0.0,"inputTokens":-0}')),
     "If-Match: the last": append(PLAIN, to=FORK, headers=[("If-Match", '"<of fork>"')]),
     "Idempotency-Key: 255 characters": create({}, headers=[("Idempotency-Key", "k" * 255)]),
     "Idempotency-Key: printable": create({}, headers=[("Idempotency-Key", "a b!~\"'")]),
-    "Idempotency-Key: again": create(
+    "Idempotency-Key: used again": create(
         {"id": ROOT, "title": "of Ann"}, headers=[("Idempotency-Key", USED_KEY)]
     ),
     "type: with UTF-8": create("{}", headers=[("Content-Type", "application/json; charset=utf-8")]),
     "type: in upper case": create("{}", headers=[("Content-Type", "Application/JSON;CHARSET=UTF-8")]),
-    "type: with a blank": create("{}", headers=[("Content-Type", "application/json ;charset=utf-8")]),
+    "type: with a space": create("{}", headers=[("Content-Type", "application/json ;charset=utf-8")]),
     "fork: after": fork({"atEntryId": "<first>", "position": "after"}),
     "limit: 1": conversations("limit=1"),
     "limit: 200": conversations("limit=200"),
     "limit: 200 forks": forks("limit=200"),
     "limit: 1,000": entries("limit=1000"),
-    "no parameters, but signs of them": conversations("&&"),
+    "empty query parameters": conversations("&&"),
     "query: nothing": conversations("query="),
     "query: a NUL": conversations("query=%00"),
     "mode: roots": conversations("mode=roots&ancestry=children&query=x&limit=7"),
@@ -111,26 +111,28 @@ ENOUGH = {
     "channel: in upper case": entries("channel=HISTORY"),
     "context: all epochs": entries("channel=Context&epoch=all", agent="planner"),
     "context: the latest epoch": entries("channel=CONTEXT&epoch=latest", agent="planner"),
-    "context: an epoch of it": entries(f"channel=context&epoch={2**53}", agent="planner"),
+    "context: one epoch": entries(f"channel=context&epoch={2**53}", agent="planner"),
     "an id with encoded letters": show("%30" + ROOT[1:]),
     "an encoded letter": Ask("GET", "/v1/%63onversations"),
     "an encoded slash": Ask("GET", path_of(ROOT) + "%2Fentries"),
     "a letter encoded twice": Ask("GET", "/v1/%2563onversations"),
     "an encoded slash, to fork": Ask("POST", path_of(ROOT) + "%2Ffork", {}),
-    "health, by nobody": Ask("GET", "/v1/health", user=None),
-    "health, by anybody": Ask("GET", "/v1/health", user=None, headers=[("Authorization", "Basic x")]),
+    "health, without credentials": Ask("GET", "/v1/health", user=None),
+    "health, with any credentials": Ask(
+        "GET", "/v1/health", user=None, headers=[("Authorization", "Basic x")]
+    ),
     "context: the type of history": append({**NOTED, "contentType": "history"}, agent="planner"),
-    "another type that begins alike": append({"contentType": "history/", "content": ["hi"]}),
-    "history by its type alone": append({"contentType": "history", "content": [{"text": "hi"}]}),
+    "another content type with the same beginning": append({"contentType": "history/", "content": ["hi"]}),
+    "history by its content type alone": append({"contentType": "history", "content": [{"text": "hi"}]}),
     "a role in lower case": append(with_message(role="user", text="hi")),
-    "a fork as what it is": append(
+    "an append to a fork that names its source": append(
         {**PLAIN, "forkedAtConversationId": ROOT, "forkedAtEntryId": "<second>"}, to=FORK
     ),
 }
 
 
 @pytest.mark.parametrize("ask", ENOUGH.values(), ids=ENOUGH)
-def test_what_is_just_within_the_bounds_is_accepted(open_world: World, ask: Ask) -> None:
+def test_a_request_just_within_the_bounds_is_accepted(open_world: World, ask: Ask) -> None:
     answer = open_world.send(ask)
 
     assert answer.status == (201 if ask.method == "POST" else 200), answer.text
@@ -171,7 +173,7 @@ def test_an_optional_field_may_be_null(open_world: World, ask: Ask) -> None:
     assert answer.status == (200 if ask.method == "PATCH" else 201), answer.text
 
 
-def test_a_body_in_base64_is_read_as_any_other(open_world: World, gateway: Gateway) -> None:
+def test_a_body_in_base64_is_read_like_any_other(open_world: World, gateway: Gateway) -> None:
     function, event = gateway.event("POST", "/v1/conversations", headers=[("Authorization", "Bearer ann")])
     body = base64.b64encode('{"title":"é"}'.encode()).decode()
     answer = gateway.invoke(function, event | {"body": body, "isBase64Encoded": True})
@@ -208,7 +210,6 @@ TOKENS = [f"[{NUMBERS}, {LONG_NUMBERS}]", f"[{','.join(TEXTS)}]", *SHAPES]
 @pytest.mark.failure("unusual-characters", "unusual-numbers")
 @pytest.mark.parametrize("tokens", TOKENS, ids=range(len(TOKENS)))
 def test_content_comes_back_token_by_token(open_world: World, tokens: str) -> None:
-    """Characters and numbers of every kind."""
     body = f'{{"contentType": "x", "content" : [ {tokens}, 1.0 ] , "agentId":"a"}}'
     made = open_world.send(append(body))
     batch = open_world.send(append(f'{{"entries": [{body}, {body}]}}'))
@@ -266,7 +267,7 @@ HUGE = ["1e999999999", "-1e999999999", "1e-999999999", "0e999999999", "1e9999999
 
 
 @pytest.mark.parametrize("number", HUGE, ids=[number[:20] for number in HUGE])
-def test_a_number_of_any_size_is_judged_at_once(open_world: World, number: str) -> None:
+def test_a_number_of_any_size_is_checked_fast(open_world: World, number: str) -> None:
     bodies = [
         f'{{"contentType":"x","content":[{number}]}}',
         f'{{"channel":"context","contentType":"x","content":[],"epoch":{number}}}',

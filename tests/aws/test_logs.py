@@ -1,4 +1,4 @@
-"""What reaches a log: a line for each request and for a bug, that says where it is; never what was sent."""
+"""The log has one line per request and one per bug. No line holds what a caller sent."""
 
 import json
 import logging
@@ -35,7 +35,7 @@ from tests.support.lines import Lines
 from tools.harness.gateway import Answer, Gateway
 
 CANARY = "canary-7f3a"
-"""What stands wherever a caller can put text: no log may hold it."""
+"""The tests send this text wherever a caller can send text. No log may hold it."""
 USER = f"user {CANARY}"
 CONTENT: Mapping[str, Any] = {
     "contentType": f"history/{CANARY}",
@@ -54,7 +54,7 @@ HEADERS = [("X-Secret", CANARY), ("Cookie", f"session={CANARY}")]
 
 @dataclass(frozen=True)
 class Logged:
-    """What has been logged and printed since a test began."""
+    """Everything logged and printed since the test began."""
 
     _log: pytest.LogCaptureFixture
     _streams: pytest.CaptureFixture[str]
@@ -65,7 +65,7 @@ class Logged:
 
     @property
     def text(self) -> str:
-        """Everything in every form: messages, arguments, tracebacks, what was printed."""
+        """All of it as one text: messages, arguments, tracebacks and printed output."""
         forms = logging.Formatter("%(name)s %(message)s %(pathname)s %(exc_text)s %(stack_info)s")
         return "\n".join(
             [*(f"{forms.format(one)} {one.__dict__}" for one in self.records), *self._streams.readouterr()]
@@ -74,13 +74,13 @@ class Logged:
 
 @pytest.fixture
 def logged(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[Logged]:
-    """What is logged and printed, forklore's own log down to DEBUG."""
+    """Records what is logged and printed. forklore's own log is recorded down to DEBUG."""
     with caplog.at_level(logging.DEBUG, logger="forklore"):
         yield Logged(caplog, capfd)
 
 
 def as_canary(ask: Ask) -> Ask:
-    """Return the request as a user who is a canary, too, sends it, and under a key of its own."""
+    """Return the request with a canary as its user and in its own Idempotency-Key."""
     once = [("Idempotency-Key", f"key {CANARY} {ask.path} {str(ask.body)[:99]}")]
     return replace(ask, headers=[*HEADERS, *once, *ask.headers], user=USER)
 
@@ -159,7 +159,7 @@ def test_nothing_that_is_sent_reaches_a_log(open_world: World, logged: Logged) -
 
 
 def failing_with(bug: Exception) -> Callable[[CheckedRequest], NoReturn]:
-    """Return a use case that fails with `bug`, caused by another one that holds content, too."""
+    """Return a use case that raises `bug` from another exception. Both hold content."""
 
     def fail(_call: CheckedRequest) -> NoReturn:
         bug.add_note(f"content {CANARY}")
@@ -181,7 +181,7 @@ BUGS = [
 
 @pytest.mark.failure("leaking-log")
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: type(bug).__name__)
-def test_a_bug_is_500_and_one_line_of_json_that_says_where_it_is(
+def test_a_bug_is_500_and_one_json_line_that_says_where_in_the_code_it_is(
     gateway: Gateway, logged: Logged, lines: Lines, bug: Exception
 ) -> None:
     failing = Operation(
@@ -209,7 +209,7 @@ def test_a_bug_is_500_and_one_line_of_json_that_says_where_it_is(
 
 
 @pytest.mark.parametrize("ask", [create(DESCRIBED), append(CONTENT), conversations(f"query={CANARY}")])
-def test_a_table_that_is_gone_is_a_bug_without_content_in_the_log(
+def test_a_missing_table_is_logged_as_a_bug_without_content(
     gateway: Gateway, logged: Logged, lines: Lines, monkeypatch: pytest.MonkeyPatch, ask: Ask
 ) -> None:
     monkeypatch.setenv("FORKLORE_TABLE", "gone")

@@ -1,4 +1,4 @@
-"""Which member a request is about, on the way through a gateway that decodes paths as API Gateway does."""
+"""Which member a request names. The gateway decodes paths as API Gateway does."""
 
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ AWKWARD = [
     *["../x", "%", ";", "a=b", "userId=a"],
 ]
 PLAIN = ["a", "B-2", "x_y.z", "a@b.example", "auth0:1", "a+b"]
-"""What a path may name."""
+"""User ids that can be named in a path."""
 
 
 def members(gateway: Gateway) -> dict[str, str]:
@@ -24,7 +24,7 @@ def members(gateway: Gateway) -> dict[str, str]:
 
 @pytest.fixture
 def shared(gateway: Gateway) -> Gateway:
-    """The gateway to a conversation of Ann's with members whose names begin alike, all of them writers."""
+    """The gateway, with a conversation of Ann's. Its members are writers with similar names."""
     gateway.send("POST", CONVERSATIONS, body={"id": ROOT})
     there = members(gateway)
     for user in [*AWKWARD, *PLAIN]:
@@ -40,7 +40,7 @@ def refusal(answer: Answer) -> tuple[int, str, str | None]:
 
 
 @pytest.mark.parametrize("user", [*AWKWARD, *PLAIN])
-def test_the_query_names_that_member_and_no_other(shared: Gateway, user: str) -> None:
+def test_the_query_parameter_names_exactly_one_member(shared: Gateway, user: str) -> None:
     before, query = members(shared), f"userId={quote(user, safe='')}"
 
     changed = shared.send("PATCH", MEMBERS, query=query, body=READER)
@@ -51,7 +51,7 @@ def test_the_query_names_that_member_and_no_other(shared: Gateway, user: str) ->
 
 
 @pytest.mark.parametrize("user", PLAIN)
-def test_a_path_names_a_member_of_plain_characters(shared: Gateway, user: str) -> None:
+def test_a_path_can_name_a_member_whose_id_has_plain_characters(shared: Gateway, user: str) -> None:
     for sent in (user, quote(user, safe="")):
         changed = shared.send("PATCH", f"{MEMBERS}/{sent}", body=READER)
         assert (changed.status, changed.json["userId"]) == (200, user)
@@ -61,7 +61,7 @@ def test_a_path_names_a_member_of_plain_characters(shared: Gateway, user: str) -
 
 @pytest.mark.parametrize("user", ["a b", "a&b", "a=b", "é", ";", "a#b", "\x00", "x" * 300 + " "])
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
-def test_another_one_in_the_path_is_refused_and_told_of_the_query(
+def test_any_other_member_in_the_path_is_refused_and_the_error_names_the_query_parameter(
     shared: Gateway, method: str, user: str
 ) -> None:
     before = members(shared)
@@ -75,7 +75,10 @@ def test_another_one_in_the_path_is_refused_and_told_of_the_query(
 
 @pytest.mark.parametrize("user", ["a/b", "a%2Fb", "YWJj/ZGVm+Z2hp=="])
 def test_a_member_with_a_slash_is_not_found_by_path(shared: Gateway, user: str) -> None:
-    """The gateway decodes the slash before it looks for a route; the answer says how to name the member."""
+    """The gateway decodes the slash before it matches a route.
+
+    The answer says how to name the member.
+    """
     before = members(shared)
     refused = shared.send("DELETE", f"{MEMBERS}/{quote(user, safe='')}")
 

@@ -1,4 +1,4 @@
-"""Requests of different users at the same time, in threads of one process, as the local server runs them."""
+"""Requests of many users at once, in threads of one process, as the local server runs them."""
 
 import json
 import logging
@@ -30,7 +30,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 class Meeting:
-    """A place where every thread waits for all others, the first time that it comes there."""
+    """A barrier for all threads. Each thread waits there once; later calls do nothing."""
 
     def __init__(self) -> None:
         self._barrier = threading.Barrier(THREADS, timeout=WAIT_SECONDS)
@@ -43,7 +43,10 @@ class Meeting:
 
 
 class RequestContext(dict[str, Any]):
-    """The part of an event that a resolver reads first: there the requests meet, each already taken in."""
+    """The part of an event that a resolver reads first. Every request waits here for the others.
+
+    By then, each resolver call has already taken in its event.
+    """
 
     def __init__(self, held: Mapping[str, Any], entrance: Meeting) -> None:
         super().__init__(held)
@@ -55,9 +58,10 @@ class RequestContext(dict[str, Any]):
 
 
 def ask_all(gateway: Gateway, pool: ThreadPoolExecutor) -> list[tuple[str, Any]]:
-    """Send one request each of many users to one resolver, all at once; return who was told what.
+    """Send one request of each user to one resolver, all at the same time.
 
-    They meet when they have come in, and again in the use case, which tells who it takes its caller for.
+    Returns each request's id with its answer. The requests wait for each other at the entrance,
+    and again in the operation, whose answer says which caller it saw.
     """
     entrance, inside = Meeting(), Meeting()
 
@@ -92,7 +96,7 @@ def test_requests_that_come_in_at_the_same_time_keep_their_own_callers(
     assert ask_all(gateway, pool) == EVERYBODY
 
 
-def test_powertools_own_resolver_would_mix_them_up(
+def test_powertools_own_resolver_mixes_callers_up(
     gateway: Gateway, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http, "Resolver", APIGatewayHttpResolver)
@@ -121,13 +125,13 @@ def test_many_users_at_one_handler_see_only_their_own(gateway: Gateway, pool: Th
 
 @contextmanager
 def two_at_once_in(step: str) -> Iterator[None]:
-    """Hold a thread in the step of that name, as Powertools logs it, until a second one is there, too."""
+    """Hold a thread at the step that Powertools logs as `step`, until a second one is there."""
     log = logging.getLogger("aws_lambda_powertools.event_handler.api_gateway")
     barrier, level = threading.Barrier(2), log.level
 
     def meet(record: logging.LogRecord) -> bool:
         if record.getMessage().startswith(step):
-            with suppress(threading.BrokenBarrierError):  # only one thread comes this way
+            with suppress(threading.BrokenBarrierError):  # only one thread runs this step
                 barrier.wait(0.5)
         return False
 

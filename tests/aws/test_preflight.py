@@ -1,4 +1,4 @@
-"""A browser's preflight where API Gateway hands it on; the CORS headers are the gateway's to add."""
+"""A browser's preflight request that API Gateway passes on. The gateway adds CORS headers."""
 
 import pytest
 
@@ -12,7 +12,9 @@ IDS = {"conversationId": ROOT, "transferId": ROOT, "userId": "bob"}
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("user", ["ann", None], ids=["with credentials", "without"])
-def test_options_of_a_path_is_204_and_says_its_methods(gateway: Gateway, path: str, user: str | None) -> None:
+def test_options_of_a_path_is_204_and_lists_its_methods(
+    gateway: Gateway, path: str, user: str | None
+) -> None:
     answer = gateway.send("OPTIONS", path.format(**IDS), user=user, headers=[("X-Request-Id", "mine")])
     methods = {operation.method for operation in operations.ROUTES if operation.path == path}
 
@@ -22,7 +24,7 @@ def test_options_of_a_path_is_204_and_says_its_methods(gateway: Gateway, path: s
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_the_methods_of_a_wrong_method_s_answer_are_the_same(gateway: Gateway) -> None:
+def test_the_405_for_a_wrong_method_lists_the_same_methods(gateway: Gateway) -> None:
     wrong, asked = (gateway.send(method, "/v1/conversations") for method in ("PUT", "OPTIONS"))
 
     assert wrong.status == 405
@@ -42,5 +44,5 @@ def test_options_changes_nothing(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/v1", "/v1/nothing", f"/v1/conversations/{ROOT}/", "*"])
-def test_options_of_no_path_is_404(gateway: Gateway, path: str) -> None:
+def test_options_of_an_unknown_path_is_404(gateway: Gateway, path: str) -> None:
     assert gateway.send("OPTIONS", path).status == 404

@@ -1,4 +1,4 @@
-"""The id of a request, kept or made, and a request without time."""
+"""The id of a request, kept or generated; and a request with no time left."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def test_a_valid_request_id_is_kept(world: World, sent: str) -> None:
     "sent",
     ["", "0" * 129, "a b", "a\tb", "ä", "a\x00", "<script>", 'a"b', "a;b", "a\n", "a,b", None],
 )
-def test_any_other_request_id_is_replaced_by_one_of_ours(world: World, sent: str | None) -> None:
+def test_any_other_request_id_is_replaced_by_a_new_one(world: World, sent: str | None) -> None:
     headers = [] if sent is None else [("X-Request-Id", sent)]
     ours = {
         world.send(ask).headers["x-request-id"]

@@ -1,4 +1,7 @@
-"""What makes two requests under one Idempotency-Key the same: what they mean, not how they are spelled."""
+"""Two requests with one Idempotency-Key are the same if they mean the same.
+
+Different spellings of the same request do not matter.
+"""
 
 from typing import Any
 
@@ -24,7 +27,7 @@ SAME = {
     "an epoch's spelling": (append, SPELLED, SPELLED.replace("7", "7.0")),
     "the order of members": (create, {"title": "x", "agentId": "y"}, {"agentId": "y", "title": "x"}),
     "the order of tags": (create, {"tags": {"a": "1", "b": "2"}}, {"tags": {"b": "2", "a": "1"}}),
-    "blanks around members": (append, SPELLED, SPELLED.replace(",", " ,\n")),
+    "spaces around members": (append, SPELLED, SPELLED.replace(",", " ,\n")),
 }
 OTHER = {
     "a title": (create, {}, {"title": ""}),
@@ -77,7 +80,7 @@ def test_if_match_is_a_part_of_the_request(gateway: Gateway, open_world: World) 
     assert send(1) == send(2, last) == send(1, ROOT) == (422, "idempotency_mismatch")
 
 
-def test_what_if_match_refused_leaves_the_key_free(open_world: World) -> None:
+def test_a_request_that_if_match_refused_leaves_the_key_free(open_world: World) -> None:
     key = once("free", ("If-Match", f'"{ROOT}"'))
 
     assert open_world.send(append({**NOTED}, headers=key, agent="planner")).status == 409

@@ -1,4 +1,4 @@
-"""Bounds of requests and answers in bytes: Lambda carries about 6 MB each way, DynamoDB 400 KB an item."""
+"""Size limits of requests and answers: Lambda's 6 MB each way, DynamoDB's 400 KB per item."""
 
 import time
 
@@ -23,7 +23,7 @@ SMALL_VALUES, CPU_SECONDS_MAX = 200_000, 10
 
 
 def text_of(size: int) -> list[str]:
-    """Return content of `size` bytes as it stands, escaped, inside Lambda's answer."""
+    """Return content that takes `size` bytes, escaped, in Lambda's answer."""
     return ["x" * (size - len(r"[\"\"]"))]
 
 
@@ -39,16 +39,18 @@ def test_an_entry_of_the_largest_size_is_accepted_and_comes_back(open_world: Wor
 @pytest.mark.parametrize(
     ("letter", "size"),
     [("x", 1), ("\\\\", 4), ("é", 6), ("\N{GRINNING FACE}", 12)],
-    ids=["a byte more", "backslashes", "characters of two bytes", "characters of four bytes"],
+    ids=["one byte too many", "backslashes", "characters of two bytes", "characters of four bytes"],
 )
-def test_an_entry_beyond_it_is_413_and_changes_nothing(world: World, letter: str, size: int) -> None:
+def test_an_entry_beyond_the_largest_size_is_413_and_changes_nothing(
+    world: World, letter: str, size: int
+) -> None:
     body = '{"contentType":"x","content":["' + letter * (ENTRY_BYTES_MAX // size) + '"]}'
 
     assert_refused(world.send(append(body)), TOO_LARGE)
 
 
 @pytest.mark.failure("too-large")
-def test_a_batch_that_no_answer_could_hold_is_413_and_changes_nothing(world: World) -> None:
+def test_a_batch_that_is_too_large_for_an_answer_is_413_and_changes_nothing(world: World) -> None:
     quarter = with_content(text_of(PAGE_BYTES_MAX // 4 + 1))
 
     assert_refused(world.send(append({"entries": [quarter] * 4})), TOO_LARGE)
@@ -56,7 +58,7 @@ def test_a_batch_that_no_answer_could_hold_is_413_and_changes_nothing(world: Wor
 
 @pytest.mark.failure("too-large")
 def test_a_page_of_entries_is_cut_before_it_outgrows_an_answer(open_world: World) -> None:
-    """A page ends at 5 MB, counted as the answer escapes it."""
+    """A page ends at 5 MB. The escaped form in the answer is what counts."""
     to = conversation_id(91)
     content = text_of(ENTRY_BYTES_MAX // 2)
     made = [open_world.send(append(with_content(content), to=to)).json["id"] for _ in range(7)]
@@ -88,7 +90,7 @@ def test_a_page_of_conversations_is_cut_before_it_outgrows_an_answer(open_world:
 @pytest.mark.parametrize(
     "usage",
     ['{"inputTokens":1.' + "0" * 300_000 + "}", "{" + " " * 300_000 + "}"],
-    ids=["of digits", "of blanks"],
+    ids=["of digits", "of spaces"],
 )
 def test_usage_of_300_kb_is_refused(world: World, usage: str) -> None:
     assert_refused(world.send(append(with_usage(usage))), VALIDATION)

@@ -1,4 +1,4 @@
-"""The line of each request: its fields, and the metrics that CloudWatch takes out of it."""
+"""The log line of each request: its fields, and the metrics that CloudWatch reads from it."""
 
 import logging
 import threading
@@ -35,7 +35,7 @@ def now_ms() -> int:
 
 
 def only(lines: Lines) -> dict[str, Any]:
-    """Return the one line of a request, which is the last that it writes."""
+    """Return the one line of a request. It is the last line that the request writes."""
     [line] = lines.named("request")
     assert lines.all[-1] == line
     assert faults(line, now_ms=now_ms()) == []
@@ -43,12 +43,12 @@ def only(lines: Lines) -> dict[str, Any]:
 
 
 def about(line: Mapping[str, Any]) -> tuple[str, str, str, str, str, str | None]:
-    """Return how a request came, what it asked for and what it was answered."""
+    """Return how a request arrived, what it asked for, and its answer."""
     via, operation, method, route = (line[name] for name in ("via", "operation", "method", "route"))
     return via, operation, method, route, line["status"], line.get("code")
 
 
-def test_an_append_is_one_line_with_what_it_cost(open_world: World, lines: Lines) -> None:
+def test_an_append_writes_one_line_with_its_cost(open_world: World, lines: Lines) -> None:
     answer = open_world.send(append(PLAIN))
     line = only(lines)
     metrics = metrics_of(line)
@@ -66,7 +66,7 @@ def test_an_append_is_one_line_with_what_it_cost(open_world: World, lines: Lines
     assert [group["Namespace"] for group in line["_aws"]["CloudWatchMetrics"]] == ["forklore"] * 2
 
 
-def test_a_page_has_read_and_not_written(world: World, lines: Lines) -> None:
+def test_a_page_reads_and_does_not_write(world: World, lines: Lines) -> None:
     assert world.send(entries()).status == 200
     line = only(lines)
 
@@ -112,7 +112,7 @@ REFUSED: list[tuple[Ask, tuple[Any, ...]]] = [
 
 
 @pytest.mark.parametrize(("ask", "expected"), REFUSED)
-def test_a_refused_request_is_one_line_too(
+def test_a_refused_request_also_writes_one_line(
     world: World, lines: Lines, ask: Ask, expected: tuple[Any, ...]
 ) -> None:
     answer = world.send(ask)
@@ -125,7 +125,7 @@ def test_a_refused_request_is_one_line_too(
     assert ("ClockOffset" in line) == (line["DynamoDBCalls"] > 0)
 
 
-def test_an_event_of_another_api_is_a_line(gateway: Gateway, lines: Lines) -> None:
+def test_an_event_of_another_api_writes_a_line(gateway: Gateway, lines: Lines) -> None:
     function, _ = gateway.event("GET", CONVERSATIONS)
     answer = gateway.raw(function, {"version": "1.0"})
     line = only(lines)
@@ -134,7 +134,7 @@ def test_an_event_of_another_api_is_a_line(gateway: Gateway, lines: Lines) -> No
     assert line["xRequestId"] == answer["headers"]["X-Request-Id"]
 
 
-def test_a_request_without_time_is_a_line(gateway: Gateway, world: World, lines: Lines) -> None:
+def test_a_request_without_time_writes_a_line(gateway: Gateway, world: World, lines: Lines) -> None:
     function, event = gateway.event("POST", CONVERSATIONS, headers=[("Authorization", "Bearer ann")])
     gateway.invoke(replace(function, timeout_seconds=3), event)
 
@@ -142,7 +142,7 @@ def test_a_request_without_time_is_a_line(gateway: Gateway, world: World, lines:
     assert only(lines)["DynamoDBCalls"] == 0
 
 
-def test_a_bug_is_a_line_of_its_own_before_the_requests(
+def test_a_bug_writes_its_own_line_before_the_line_of_the_request(
     world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(open_table()), "get", lambda *_: 1 / 0)
@@ -155,7 +155,7 @@ def test_a_bug_is_a_line_of_its_own_before_the_requests(
     assert about(only(lines))[4:] == ("500", "internal_error")
 
 
-def test_retries_conflicts_and_throttles_are_there_when_there_were_any(
+def test_the_line_has_retries_conflicts_and_throttles_if_there_were_any(
     open_world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = open_table().connection
@@ -182,7 +182,7 @@ def test_retries_conflicts_and_throttles_are_there_when_there_were_any(
     assert all(metrics[name][1] == {BY_STACK} for name in rare)
 
 
-def test_the_line_has_lambdas_own_id_where_the_caller_sends_none(
+def test_the_line_has_lambdas_own_id_if_the_caller_sends_none(
     gateway: Gateway, world: World, lines: Lines
 ) -> None:
     function, event = gateway.event("GET", "/v1/health")
@@ -197,7 +197,7 @@ def test_the_line_has_lambdas_own_id_where_the_caller_sends_none(
 
 
 @pytest.mark.parametrize("odd", ["", "a b", "a\nb"])
-def test_an_id_of_lambdas_that_is_no_id_is_replaced(gateway: Gateway, lines: Lines, odd: Any) -> None:
+def test_an_invalid_request_id_of_lambda_is_replaced(gateway: Gateway, lines: Lines, odd: Any) -> None:
     function, event = gateway.event("GET", "/v1/health")
     context = LambdaContext(function)
     context.aws_request_id = odd
@@ -207,9 +207,7 @@ def test_an_id_of_lambdas_that_is_no_id_is_replaced(gateway: Gateway, lines: Lin
     )
 
 
-def test_metrics_are_counted_under_the_stacks_name(
-    world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metrics_have_the_stacks_name(world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORKLORE_STACK", "staging")
     world.send(show(ROOT))
 
@@ -221,7 +219,7 @@ def direct(gateway: Gateway, open_world: World) -> Direct:
     return Direct(gateway.template)
 
 
-def test_a_direct_invocation_is_the_same_line(direct: Direct, lines: Lines) -> None:
+def test_a_direct_invocation_writes_the_same_line(direct: Direct, lines: Lines) -> None:
     answer = direct.ask("appendEntry", {"conversationId": ROOT, **PLAIN})
     line = only(lines)
 
@@ -231,7 +229,7 @@ def test_a_direct_invocation_is_the_same_line(direct: Direct, lines: Lines) -> N
     assert line["DynamoDBCalls"] >= 1
 
 
-def test_a_direct_invocation_of_nothing_is_a_line(direct: Direct, lines: Lines) -> None:
+def test_a_direct_invocation_of_an_unknown_operation_writes_a_line(direct: Direct, lines: Lines) -> None:
     answer = direct.send({"operation": "brew", "caller": ANN})
     line = only(lines)
 
@@ -240,7 +238,7 @@ def test_a_direct_invocation_of_nothing_is_a_line(direct: Direct, lines: Lines) 
     assert line["DynamoDBCalls"] == 0
 
 
-def test_an_asynchronous_request_that_is_refused_is_a_warning_beside_its_line(
+def test_an_asynchronous_request_that_is_refused_writes_a_warning_and_its_line(
     direct: Direct, lines: Lines
 ) -> None:
     direct.send(
@@ -253,7 +251,7 @@ def test_an_asynchronous_request_that_is_refused_is_a_warning_beside_its_line(
     assert warning["xRequestId"] == request["xRequestId"]
 
 
-def test_an_asynchronous_request_that_comes_again_is_a_line_each_time(
+def test_an_asynchronous_request_that_is_sent_again_writes_a_line_each_time(
     direct: Direct, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("forklore.local.invocation.LambdaContext.get_remaining_time_in_millis", lambda _: 2)
@@ -265,7 +263,7 @@ def test_an_asynchronous_request_that_comes_again_is_a_line_each_time(
 
 
 def test_requests_at_the_same_time_count_their_own_calls(gateway: Gateway, lines: Lines) -> None:
-    """Each way of asking makes as many calls as it does alone."""
+    """Each kind of request counts as many calls as it does when it runs alone."""
     made = gateway.send("POST", CONVERSATIONS, body={}, user="ann").json["id"]
     asks: list[tuple[str, str, Any]] = [
         ("POST", CONVERSATIONS, {}),
@@ -292,10 +290,12 @@ def test_requests_at_the_same_time_count_their_own_calls(gateway: Gateway, lines
     assert sorted(found) == sorted([*alone.items()] * 15)
 
 
-def test_a_deployment_that_shows_no_lines_makes_none(
+def test_with_a_higher_log_level_no_line_is_built(
     world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telemetry, "embedded", lambda *_, **__: pytest.fail("made for nobody"))
+    monkeypatch.setattr(
+        telemetry, "embedded", lambda *_, **__: pytest.fail("a line was built that no one reads")
+    )
     logging.getLogger("forklore").setLevel(logging.WARNING)
     try:
         assert world.send(show(ROOT)).status == 200
@@ -308,7 +308,7 @@ def test_a_deployment_that_shows_no_lines_makes_none(
 # Plain values
 
 
-def test_what_is_rare_is_a_metric_only_when_it_happened() -> None:
+def test_a_rare_event_is_a_metric_only_if_it_happened() -> None:
     usage = Consumption()
     assert {metric.name: metric.value for metric in of_dynamodb(usage)} == {
         "DynamoDBCalls": 0,
@@ -375,8 +375,7 @@ def test_a_line_that_cloudwatch_would_not_take_is_noticed(wrong: dict[str, Any])
         ("", ""),
     ],
 )
-def test_what_cannot_be_printed_is_spelled_out(text: str, shown: str) -> None:
-    """Control characters are escaped."""
+def test_characters_that_do_not_print_are_escaped(text: str, shown: str) -> None:
     assert printable(text) == shown
     assert printable(text).isprintable()
     printable(text).encode()

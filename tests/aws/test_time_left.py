@@ -1,4 +1,4 @@
-"""How long a request may take: what is left of the function's time, less what the answer needs."""
+"""How long a request may take: the rest of the function's time, minus time for the answer."""
 
 import time
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from tools.harness.gateway import Gateway
 
 
 def ask_for_service(left_s: float) -> Service:
-    """Return what answers a request to a function that has so many seconds left."""
+    """Return the service for a request to a function that has `left_s` seconds left."""
     context = SimpleNamespace(get_remaining_time_in_millis=lambda: left_s * 1000)
     return service_for(context, Consumption(), ServiceSettings("t"))
 
@@ -26,7 +26,7 @@ def ask_for_service(left_s: float) -> Service:
 def test_a_request_has_20_seconds_or_what_is_left_less_3(
     monkeypatch: pytest.MonkeyPatch, gateway: Gateway, left_s: float, allowed_s: float
 ) -> None:
-    """All attempts and pauses together take no longer; nothing is begun after that."""
+    """All attempts and pauses together take no longer. After that, no attempt is started."""
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now)
     table = ask_for_service(left_s).table
@@ -40,7 +40,7 @@ def test_a_request_has_20_seconds_or_what_is_left_less_3(
 @pytest.mark.failure("no-time-left")
 @pytest.mark.usefixtures("gateway")
 @pytest.mark.parametrize("left_s", [3.0, 1.0, 0.0])
-def test_with_3_seconds_left_nothing_is_begun(left_s: float) -> None:
-    """The answer is 503, at once."""
+def test_with_3_seconds_left_no_call_is_started(left_s: float) -> None:
+    """The answer is 503, without a delay."""
     with pytest.raises(UnavailableError):
         ask_for_service(left_s)

@@ -11,7 +11,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_a_table_is_all_that_must_be_set(environment: pytest.MonkeyPatch) -> None:
+def test_only_the_table_must_be_set(environment: pytest.MonkeyPatch) -> None:
     assert ServiceSettings.from_environment() == ServiceSettings("t", None, None, 35)
 
     environment.delenv("FORKLORE_TABLE")
@@ -19,7 +19,7 @@ def test_a_table_is_all_that_must_be_set(environment: pytest.MonkeyPatch) -> Non
         ServiceSettings.from_environment()
 
 
-def test_what_is_set_is_read(environment: pytest.MonkeyPatch) -> None:
+def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FORKLORE_QUEUE", "https://sqs/jobs")
     environment.setenv("FORKLORE_DELETE_WAIT_SECONDS", "2")
 
@@ -28,7 +28,7 @@ def test_what_is_set_is_read(environment: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.failure("unsafe-settings")
 @pytest.mark.parametrize("wait", ["-1", "1.5", "900", "soon", "²"])
-def test_a_wait_that_cannot_be_is_refused(environment: pytest.MonkeyPatch, wait: str) -> None:
+def test_an_invalid_wait_is_refused(environment: pytest.MonkeyPatch, wait: str) -> None:
     environment.setenv("FORKLORE_DELETE_WAIT_SECONDS", wait)
 
     with pytest.raises(RuntimeError, match="FORKLORE_DELETE_WAIT_SECONDS"):

@@ -1,4 +1,4 @@
-"""What callers are told: which names there are, how others are spelled here, and no word of Python."""
+"""The words of error messages: they list valid names, correct spellings, and avoid Python."""
 
 import json
 import re
@@ -35,7 +35,7 @@ PYTHON = re.compile(
     r"|\b(str|dict|dictionary|list|tuple|int|integer|float|bool|boolean)\b)"
     r"|\b(None|True|False|NoneType|Mapping)\b|[a-z]_[a-z]"
 )
-"""Words that a caller of an API of JSON has no use for."""
+"""Words of Python. Callers of a JSON API should not see them."""
 MESSAGE = '"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hi"}]'
 HI = {"role": "user", "content": "hi"}
 
@@ -59,7 +59,7 @@ def members(operation: Operation) -> list[str]:
 
 
 @pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
-def test_what_is_told_of_junk_in_any_field_is_in_the_words_of_json(
+def test_an_error_about_junk_in_any_field_uses_the_words_of_json(
     direct: Direct, operation: Operation
 ) -> None:
     path = dict.fromkeys(operation.path_names, ROOT)
@@ -83,7 +83,7 @@ def test_what_is_told_of_junk_in_any_field_is_in_the_words_of_json(
     assert all(message for message in shown)
 
 
-def test_an_unknown_name_is_told_which_there_are(world: World) -> None:
+def test_the_error_for_an_unknown_name_lists_the_known_ones(world: World) -> None:
     message, field = told(world, append({**PLAIN, "canary": 1}))
     assert field == "canary"
     assert message.startswith('"canary" is unknown; known here: ')
@@ -107,17 +107,17 @@ def test_an_unknown_name_is_told_which_there_are(world: World) -> None:
     )
 
 
-def test_what_is_wrong_in_usage_names_its_member_once(world: World) -> None:
+def test_an_error_in_usage_names_its_member_once(world: World) -> None:
     told_of = told(world, append({**PLAIN, "usage": {"inputTokens": "1"}}))
     assert told_of == ("must be a whole number", "usage.inputTokens")
 
 
-def test_a_name_comes_back_as_json_spells_it(world: World) -> None:
+def test_an_error_shows_an_unknown_name_as_json(world: World) -> None:
     message, _ = told(world, append({**PLAIN, 'it\'s "é"\n': 1}))
     assert message.startswith('"it\'s \\"é\\"\\n" is unknown; ')
 
 
-def test_what_holds_too_few_or_too_many_is_told_of_what(world: World) -> None:
+def test_an_error_about_a_number_says_what_is_counted(world: World) -> None:
     assert told(world, append({"entries": []}))[0] == "the number of its elements must be at least 1"
     assert (
         told(world, append({"entries": [PLAIN] * 51}))[0] == "the number of its elements must be at most 50"
@@ -125,7 +125,7 @@ def test_what_holds_too_few_or_too_many_is_told_of_what(world: World) -> None:
     assert told(world, create({"tags": tags(51)}))[0] == "the number of its members must be at most 50"
 
 
-def test_a_wrong_name_in_tags_is_all_of_the_path(world: World) -> None:
+def test_an_error_about_a_tag_shows_its_whole_name(world: World) -> None:
     assert told(world, create({"tags": {"a b": "x"}}))[1] == "tags.a b"
 
 
@@ -136,7 +136,7 @@ def test_a_wrong_name_in_tags_is_all_of_the_path(world: World) -> None:
         *('{"a": "\\u12"}', "{}{}", "\ufeff{}", '{"a": 1,}', '{"a": [1,]}', "{", '{"a": None}'),
     ],
 )
-def test_a_body_that_is_no_json_is_told_so_in_our_words(world: World, body: str) -> None:
+def test_the_error_for_a_body_that_is_not_json_has_no_words_of_python(world: World, body: str) -> None:
     message, _ = told(world, create(body))
 
     assert message.startswith("the body is not JSON: ")
@@ -144,8 +144,8 @@ def test_a_body_that_is_no_json_is_told_so_in_our_words(world: World, body: str)
 
 
 @pytest.mark.parametrize("method", ["DELETE", "GET"])
-def test_a_body_where_none_is_taken_is_refused(world: World, method: str) -> None:
-    """A DELETE of one member, whose body names another, could be meant for either."""
+def test_a_body_is_refused_if_the_operation_takes_none(world: World, method: str) -> None:
+    """A DELETE of one member with a body that names another member would be ambiguous."""
     of_member = f"{path_of(ROOT)}/memberships", "userId=bob" if method == "DELETE" else ""
     for path, query in (of_member, (path_of(ROOT), "")):
         told_of = told(world, Ask(method, path, {"userId": "zoe"}, query=query))
@@ -154,18 +154,18 @@ def test_a_body_where_none_is_taken_is_refused(world: World, method: str) -> Non
 
 @pytest.mark.parametrize("body", ["", " \r\n", "{}", " { } "])
 @pytest.mark.parametrize("headers", [(), (("Content-Type", "application/json"),)])
-def test_a_body_that_says_nothing_may_come_with_any_request(world: World, body: str, headers: Pairs) -> None:
-    """Clients of HTTP send one with every request, or the media type alone."""
+def test_an_empty_body_is_allowed_with_any_request(world: World, body: str, headers: Pairs) -> None:
+    """Some HTTP clients send one with every request, or only the media type."""
     assert world.send(Ask("GET", path_of(ROOT), body, headers=headers)).status == 200
     assert world.send(Ask("DELETE", path_of(FRESH), body, headers=headers)).status == 404
 
 
-def test_a_media_type_without_a_body_is_no_matter_where_none_is_taken(world: World) -> None:
+def test_a_media_type_without_a_body_is_ignored_if_the_operation_takes_no_body(world: World) -> None:
     ask = Ask("DELETE", path_of(FRESH), "", headers=[("Content-Type", "text/plain")])
     assert world.send(ask).status == 404
 
 
-def test_a_conflict_of_lineage_advises_what_makes_the_fork_or_child(world: World) -> None:
+def test_the_error_for_a_conflict_of_lineage_says_how_to_make_the_fork_or_child(world: World) -> None:
     for lineage, kind in (("forkedAt", "fork"), ("startedBy", "child")):
         message, _ = told(world, append({**PLAIN, f"{lineage}ConversationId": FOREIGN}), 409)
         assert message == (
@@ -174,7 +174,7 @@ def test_a_conflict_of_lineage_advises_what_makes_the_fork_or_child(world: World
         )
 
 
-def test_a_key_used_before_is_told_of_another_request(world: World) -> None:
+def test_the_error_for_a_used_key_says_that_another_request_used_it(world: World) -> None:
     ask = create({"title": "another"}, headers=[("Idempotency-Key", USED_KEY)])
     assert told(world, ask, 422)[0] == "this Idempotency-Key was used with another request"
 
@@ -189,14 +189,14 @@ def test_a_key_used_before_is_told_of_another_request(world: World) -> None:
         ({"entries": [{"content_type": "x", "content": []}]}, "entries.0.content_type", "contentType"),
     ],
 )
-def test_another_spelling_of_a_name_is_told_how_it_is_spelled(
+def test_the_error_for_a_misspelled_name_shows_the_correct_spelling(
     world: World, given: Any, field: str, spelled: str
 ) -> None:
     assert told(world, append(given)) == (f"is spelled {spelled}", field)
 
 
 @pytest.mark.parametrize("query", ["after_cursor=x", "up_to_entry_id=x", "AllForks=true"])
-def test_another_spelling_of_a_parameter_is_told_too(world: World, query: str) -> None:
+def test_the_error_for_a_misspelled_parameter_shows_the_correct_spelling(world: World, query: str) -> None:
     assert told(world, entries(query))[0].startswith("is spelled ")
 
 
@@ -215,19 +215,19 @@ def test_another_spelling_of_a_parameter_is_told_too(world: World, query: str) -
         {"entries": [{**SAID, **HI}]},
     ],
 )
-def test_messages_of_other_apis_are_told_what_a_message_is_here(world: World, given: Any) -> None:
+def test_the_error_for_a_message_of_another_api_shows_a_message_of_this_api(world: World, given: Any) -> None:
     message, _ = told(world, append(given))
 
     assert MESSAGE in message
-    assert message.count("{") == message.count("}"), "the example is whole"
+    assert message.count("{") == message.count("}"), "the example is cut off"
 
 
-def test_another_spelling_is_told_before_a_name_that_nobody_knows(world: World) -> None:
+def test_a_misspelled_name_is_reported_before_an_unknown_one(world: World) -> None:
     assert told(world, append({"model": "m", "agent_id": "x"})) == ("is spelled agentId", "agent_id")
     assert told(world, append({"model": "m", "stream": True}))[1] == "model"
 
 
-def test_the_examples_in_messages_are_good_requests(open_world: World) -> None:
+def test_the_examples_in_error_messages_are_valid_requests(open_world: World) -> None:
     for given in (HI, {"messages": [HI]}):
         message = open_world.send(append(given)).json["details"]["message"]
         assert open_world.send(append(json.loads(message.partition(": ")[2]))).status == 201
@@ -239,7 +239,7 @@ def test_the_examples_in_messages_are_good_requests(open_world: World) -> None:
         assert open_world.send(replace(sync, body=told_of)).status in (200, 201)
 
 
-def test_a_message_that_says_its_text_as_content_is_told_of_text(world: World) -> None:
+def test_the_error_for_a_message_with_content_shows_a_message_with_text(world: World) -> None:
     message, field = told(world, append({**SAID, "content": [{"role": "user", "content": "hi"}]}))
 
     assert field == "content[0]"
@@ -248,7 +248,7 @@ def test_a_message_that_says_its_text_as_content_is_told_of_text(world: World) -
 
 @pytest.mark.parametrize("method", ["PATCH", "PUT", "DELETE"])
 @pytest.mark.parametrize(("rest", "status"), [("", 405), ("/<first>", 404), ("/x", 404)])
-def test_changing_an_entry_is_told_that_forks_are_for_that(
+def test_the_error_for_changing_an_entry_says_to_fork_instead(
     world: World, method: str, rest: str, status: int
 ) -> None:
     message, _ = told(world, Ask(method, f"{path_of(ROOT)}/entries{rest}", {}), status)
@@ -257,5 +257,5 @@ def test_changing_an_entry_is_told_that_forks_are_for_that(
     assert "fork" in message
 
 
-def test_reading_one_entry_is_just_no_route(world: World) -> None:
+def test_the_error_for_reading_one_entry_is_no_such_route(world: World) -> None:
     assert told(world, Ask("GET", f"{path_of(ROOT)}/entries/<first>"), 404)[0] == "no such route"

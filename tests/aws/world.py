@@ -1,4 +1,4 @@
-"""A few conversations of several people, for requests that go wrong in every way."""
+"""A few conversations of several users, for tests of requests that go wrong."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ def conversation_id(number: int) -> str:
 
 
 ROOT, FORK, FOREIGN, BOUND, FRESH = (conversation_id(number) for number in range(1, 6))
-"""Ann's, a fork of it before its second entry, Bob's, one that Ann's planner made, and none at all."""
+"""Ann's root, its fork before its second entry, Bob's, one of Ann's planner, and an unused id."""
 
 USED_KEY = "the key that made the root"
 
@@ -35,7 +35,7 @@ def path_of(conversation: str) -> str:
 
 @dataclass(frozen=True)
 class Ask:
-    """A request. Where `<name>` stands in it, the world puts in an id that it has made."""
+    """A request. The world replaces `<name>` in it with the id that it keeps under that name."""
 
     method: str
     path: str
@@ -107,7 +107,7 @@ def end_transfer(transfer: str, **more: Any) -> Ask:
 
 
 def nested(levels: int) -> str:
-    """Return a body of an append that nests `levels` deep."""
+    """Return the body of an append that is nested `levels` deep."""
     inner = levels - 2
     return '{"contentType":"x","content":[' + "[" * inner + "]" * inner + "]}"
 
@@ -129,13 +129,13 @@ def tags(number: int) -> dict[str, str]:
 
 
 def metadata(size: int, letter: str = "x") -> str:
-    """Return a body whose metadata has `size` bytes as it is spelled."""
+    """Return a body whose metadata is `size` bytes of JSON text."""
     rest, width = size - len('{"a":""}'), len(letter.encode())
     return '{"metadata":{"a":"' + letter * (rest // width) + "x" * (rest % width) + '"}}'
 
 
 class World:
-    """The conversations. made: what `<name>` stands for in a request."""
+    """The conversations. made: the ids that `<name>` stands for in a request."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -177,7 +177,7 @@ class World:
         return made
 
     def named(self, part: Any) -> Any:
-        """Return part of a request with the ids that its `<names>` stand for."""
+        """Return a part of a request with each `<name>` replaced by its id."""
         match part:
             case str():
                 for name, held in self.made.items():

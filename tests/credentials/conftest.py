@@ -1,4 +1,4 @@
-"""What a deployment of these tests has set."""
+"""Fixtures: the settings of a deployment for these tests."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def an_issuer() -> Issuer:
 
 @pytest.fixture(scope="session")
 def environment(issuer: Issuer) -> dict[str, str]:
-    """The authorizer's environment."""
+    """The environment variables of the authorizer."""
     return {
         "FORKLORE_ISSUER": ISSUER,
         "FORKLORE_AUDIENCE": f"forklore, {AUDIENCE}",
@@ -33,7 +33,7 @@ def environment(issuer: Issuer) -> dict[str, str]:
 
 @pytest.fixture
 def configured(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The function's process begins anew in this environment."""
+    """Restart the function's process in this environment."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     open_authorizer.cache_clear()

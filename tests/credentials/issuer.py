@@ -1,4 +1,4 @@
-"""An issuer of tokens: its keys, its key set, and whatever it or somebody else may sign."""
+"""An issuer of tokens: its keys, its key set, and tokens that it or somebody else signs."""
 
 import base64
 import hashlib
@@ -38,18 +38,18 @@ def joined(header: Any, payload: Any, sign: Sign) -> str:
 
 
 def rs(key: rsa.RSAPrivateKey, bits: int = 256) -> Sign:
-    """Return how RS256, RS384 or RS512 signs with a key."""
+    """Return a function that signs with RS256, RS384 or RS512 and a key."""
     digest = {256: SHA256(), 384: SHA384(), 512: SHA512()}[bits]
     return lambda text: key.sign(text, padding.PKCS1v15(), digest)
 
 
 def ps(key: rsa.RSAPrivateKey) -> Sign:
-    """Return how PS256 signs with a key."""
+    """Return a function that signs with PS256 and a key."""
     return lambda text: key.sign(text, padding.PSS(padding.MGF1(SHA256()), 32), SHA256())
 
 
 def es(key: ec.EllipticCurvePrivateKey, bits: int = 256) -> Sign:
-    """Return how ES256 or ES384 signs with a key."""
+    """Return a function that signs with ES256 or ES384 and a key."""
     digest = {256: SHA256(), 384: SHA384()}[bits]
     size = (key.key_size + 7) // 8
 
@@ -62,7 +62,7 @@ def es(key: ec.EllipticCurvePrivateKey, bits: int = 256) -> Sign:
 
 
 def hs(secret: bytes) -> Sign:
-    """Return how HS256 signs with a secret."""
+    """Return a function that signs with HS256 and a secret."""
     return lambda text: hmac.new(secret, text, hashlib.sha256).digest()
 
 
@@ -81,7 +81,7 @@ def public_ec(key: ec.EllipticCurvePrivateKey, kid: str, curve: str = "P-256", *
 
 
 class Issuer:
-    """The issuer, whose key set holds good keys and every kind that is not to be used."""
+    """The issuer. Its key set has good keys, and every kind of key that must not be used."""
 
     def __init__(self) -> None:
         self.rsa, self.small = (rsa.generate_private_key(65537, bits) for bits in (2048, 1024))
@@ -97,7 +97,7 @@ class Issuer:
 
     @property
     def pem(self) -> bytes:
-        """The RSA key's public part, as everybody can have it."""
+        """The public part of the RSA key, as PEM."""
         return self.rsa.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
     @cached_property
@@ -111,7 +111,7 @@ class Issuer:
 
     @cached_property
     def key_set(self) -> str:
-        """The published set: the good keys, and others that a token may name."""
+        """The published key set: the good keys, and others that a token may name."""
         private = encoded(self.other_ec.private_numbers().private_value.to_bytes(32))
         others: list[Any] = [
             {"kty": "oct", "kid": "shared", "k": encoded(self.secret), "alg": "HS256"},
@@ -137,7 +137,7 @@ class Issuer:
 
     @staticmethod
     def claims(**changes: Any) -> Json:
-        """Return what a good token claims, with changes; `...` leaves a claim out."""
+        """Return the claims of a good token, with changes. The value `...` leaves a claim out."""
         now = int(time.time())
         claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": USER, "iat": now, "exp": now + 600, **changes}
         return {name: held for name, held in claims.items() if held is not ...}
@@ -150,9 +150,9 @@ class Issuer:
         sign: Sign | None = None,
         **claims: Any,
     ) -> str:
-        """Return a token by RS256, with changes.
+        """Return a token signed with RS256, with changes.
 
-        header: changes of it, `...` leaves a member out; bytes in place of all of it.
+        header: changes of the header, where `...` leaves a field out; or bytes that replace it.
         """
         if not isinstance(header, bytes):
             members = {"alg": "RS256", "kid": RSA, "typ": "JWT", **(header or {})}
@@ -160,15 +160,15 @@ class Issuer:
         return joined(header, self.claims(**claims) if payload is None else payload, sign or rs(self.rsa))
 
     def by_ec(self, **claims: Any) -> str:
-        """Return a good token by ES256."""
+        """Return a good token signed with ES256."""
         return self.token(header={"alg": "ES256", "kid": EC}, sign=es(self.ec), **claims)
 
     def by_ed(self, **claims: Any) -> str:
-        """Return a good token by EdDSA."""
+        """Return a good token signed with EdDSA."""
         return self.token(header={"alg": "EdDSA", "kid": ED}, sign=self.ed.sign, **claims)
 
 
 @cache
 def issuer() -> Issuer:
-    """Return this process's issuer: keys take a moment to make."""
+    """Return the issuer of this process. It is shared, because making keys takes time."""
     return Issuer()

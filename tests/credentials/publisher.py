@@ -1,4 +1,4 @@
-"""An issuer's web site on this machine, by https with a certificate of its own authority."""
+"""An issuer's web site on this machine, by https, with a certificate of a test authority."""
 
 import datetime as dt
 import json
@@ -22,11 +22,11 @@ TENANT = "/tenant"
 KEYS = "/tenant/keys"
 Answer = tuple[int, dict[str, str], bytes]
 Serve = Callable[[BaseHTTPRequestHandler], Answer | None]
-"""From a request to status, headers and body; None where it has answered by itself."""
+"""Takes a request; returns status, headers and body, or None if it has already answered."""
 
 
 def certified(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Return the contexts of a server for localhost, and of a client that trusts its authority alone."""
+    """Return TLS contexts: of a server for localhost, and of a client that trusts only it."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     today = dt.datetime.now(dt.UTC)
@@ -53,7 +53,7 @@ def _nothing(_: BaseHTTPRequestHandler) -> Answer:
 
 
 class Publisher:
-    """Serves what it is told to; by itself, the issuer's document and keys."""
+    """Serves the issuer's document and keys, or what a test sets instead."""
 
     def __init__(self, port: int, key_set: str) -> None:
         self.origin = f"https://localhost:{port}"
@@ -64,17 +64,17 @@ class Publisher:
         self.publish(key_set)
 
     def publish(self, key_set: str) -> None:
-        """Serve the document and that key set from now on."""
+        """From now on, serve the document and this key set."""
         self.served[f"{TENANT}{DOCUMENT}"] = lambda _: (200, {}, json.dumps(self.document).encode())
         self.served[KEYS] = lambda _: (200, {}, key_set.encode())
 
     def fail(self, serve: Serve = lambda _: (503, {}, b"")) -> None:
-        """Serve the keys in another way from now on: by default not at all."""
+        """From now on, serve the keys in another way. The default answers 503."""
         self.served[KEYS] = serve
 
     @property
     def fetches(self) -> int:
-        """How often somebody came for the document, the first thing that is fetched."""
+        """How often the document was fetched. A fetch of keys begins with it."""
         return self.asked.count(f"{TENANT}{DOCUMENT}")
 
 
@@ -92,7 +92,7 @@ def publishing(tls: ssl.SSLContext, key_set: str) -> Iterator[Publisher]:
                 answer = serve(self)
                 if answer is not None:
                     self._send(*answer)
-            except OSError:  # the client has had enough
+            except OSError:  # the client has closed the connection
                 self.close_connection = True
 
         def _send(self, status: int, headers: dict[str, str], body: bytes) -> None:
@@ -109,7 +109,7 @@ def publishing(tls: ssl.SSLContext, key_set: str) -> Iterator[Publisher]:
         daemon_threads = True
 
         def handle_error(self, *_: object) -> None:
-            """A client that does not like the certificate is no error here."""
+            """Ignore a client that refuses the certificate."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
         server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
@@ -124,7 +124,7 @@ def publishing(tls: ssl.SSLContext, key_set: str) -> Iterator[Publisher]:
 
 
 def dripping(first: bytes) -> Serve:
-    """Return what begins to answer and then sends a byte at a time, for ever."""
+    """Return a handler that starts an answer and then sends single bytes forever."""
 
     def serve(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.write(first)
@@ -136,7 +136,7 @@ def dripping(first: bytes) -> Serve:
 
 
 def endless(first: bytes) -> Serve:
-    """Return what begins to answer and then sends as much as it can, for ever."""
+    """Return a handler that starts an answer and then sends as much as it can forever."""
 
     def serve(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.write(first)

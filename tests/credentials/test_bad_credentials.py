@@ -1,4 +1,4 @@
-"""Bad credentials on their whole way: from the authorizer to a function and its answer."""
+"""Bad credentials, from the authorizer to a function and its answer."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ from tests.reliability.figures import Measure
 from tools.harness.gateway import Answer, Gateway, table_on_moto
 
 COUNT_MIN = 60
-"""The check `bad-credentials` of docs/reliability.md promises so many."""
+"""The number that the check `bad-credentials` of docs/reliability.md promises."""
 ALICE: dict[str, Any] = {"userId": USER, "roles": []}
 
 
@@ -28,7 +28,7 @@ def gateway() -> Iterator[Gateway]:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is asked of DynamoDB."""
+    """The calls to DynamoDB."""
     asked: list[str] = []
     call = Connection.call
 
@@ -48,7 +48,7 @@ def asked_by(headers: Headers) -> dict[str, Any]:
 def sent(
     gateway: Gateway, headers: Headers, *, method: str = "GET", query: str = "", body: Any = None
 ) -> Answer:
-    """Return the answer to a request with these headers, by way of the authorizer."""
+    """Send a request with these headers through the authorizer; return the answer."""
     answered = json.loads(json.dumps(handler(asked_by(headers), None)))
     assert answered.keys() == {"isAuthorized", "context"}
     assert answered["isAuthorized"] is True
@@ -87,7 +87,7 @@ def test_good_credentials_reach_the_use_case(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """This shows that the other tests of this file test something. No token and no key is logged."""
+    """Without this, the other tests of this file would prove nothing. No token or key is logged."""
     headers = vector(issuer)
     with caplog.at_level(logging.INFO):
         assert handler(asked_by(headers), None) == {"isAuthorized": True, "context": {**ALICE, **differs}}
@@ -110,7 +110,7 @@ def test_bad_credentials_are_401_with_one_body_and_reach_nothing(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """The authorizer refuses nobody: the function writes the 401 and its body."""
+    """The authorizer lets every request pass. The function answers 401 with its body."""
     headers = vector(issuer)
     with caplog.at_level(logging.DEBUG):
         answer = sent(gateway, headers)
@@ -163,7 +163,7 @@ def test_identity_in_a_body_or_a_query_is_400(gateway: Gateway, issuer: Issuer, 
 @pytest.mark.failure("bad-api-key")
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize("name", ["authorization", "access_token", "x-api-key"])
-def test_credentials_in_the_url_are_none(
+def test_credentials_in_the_url_are_not_accepted(
     gateway: Gateway, calls: list[str], issuer: Issuer, name: str
 ) -> None:
     query = f"{name}={issuer.token()}"
@@ -180,5 +180,5 @@ def test_credentials_in_the_url_are_none(
     [None, [], "x", {}, {"headers": None}, {"headers": []}, {"headers": "Bearer x"}, {"headers": {5: "x"}}],
     ids=ascii,
 )
-def test_an_event_without_headers_is_nobodys(event: Any) -> None:
+def test_an_event_without_headers_has_no_user(event: Any) -> None:
     assert handler(event, None) == {"isAuthorized": True, "context": {}}

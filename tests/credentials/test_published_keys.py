@@ -30,11 +30,12 @@ from tests.credentials.publisher import KEYS, Publisher, Serve, certified, dripp
 from tests.credentials.vectors import bearer
 
 SECONDS, SHORT_SECONDS = 10.0, 0.3
-"""In place of the 2 that a fetch may take: more than a busy machine needs; for what never ends, less."""
+"""They replace the 2 seconds that a fetch may take. Busy machines need more; fetches that never end
+are tested with less."""
 GIVE_UP_SECONDS_MAX = 1.9
-"""For what gives up after SHORT_SECONDS, on a busy machine, and not after the 2 of every day."""
+"""A fetch that gives up after SHORT_SECONDS ends before this, also on a busy machine."""
 LONG_SECONDS = 60.0
-"""For what takes longer than any fetch may."""
+"""Longer than any fetch may take."""
 GOOD = {"userId": "alice", "roles": []}
 UNAVAILABLE = {"unavailable": True}
 NOBODY: dict[str, Any] = {}
@@ -42,7 +43,7 @@ NOBODY: dict[str, Any] = {}
 
 @dataclass
 class Clock:
-    """The time that keys are kept by."""
+    """The clock that says how old kept keys are."""
 
     seconds: float = 1_000_000.0
 
@@ -52,7 +53,7 @@ class Clock:
 
 @dataclass
 class World:
-    """An authorizer whose process has just begun, and the web site of its issuer."""
+    """An authorizer in a new process, and the web site of its issuer."""
 
     issuer: Issuer
     publisher: Publisher
@@ -60,7 +61,7 @@ class World:
     authorizer: Authorizer
 
     def ask(self, **header: Any) -> dict[str, Any]:
-        """Return who a good token of the issuer is. header: changes of the token's."""
+        """Return the authorizer's context for a good token. header: changes of its header."""
         token = self.issuer.token(header=header, iss=self.publisher.issuer)
         return self.authorizer.context_of({"headers": bearer(token)})
 
@@ -83,7 +84,7 @@ def world(tls: tuple[ssl.SSLContext, ssl.SSLContext], issuer: Issuer, publisher:
 
 @pytest.fixture
 def hasty(tls: tuple[ssl.SSLContext, ssl.SSLContext], issuer: Issuer, publisher: Publisher) -> World:
-    """The same, whose fetches may take SHORT_SECONDS only."""
+    """The same world, but fetches may take only SHORT_SECONDS."""
     return new_world(issuer, publisher, partial(fetch, seconds=SHORT_SECONDS, tls=tls[1]))
 
 
@@ -144,7 +145,7 @@ def test_a_new_key_is_found_at_once_but_not_twice_a_minute(world: World) -> None
 
 
 @pytest.mark.failure("bad-token")
-def test_a_flood_of_unknown_keys_is_one_fetch_a_minute(world: World) -> None:
+def test_a_flood_of_unknown_keys_causes_one_fetch_a_minute(world: World) -> None:
     """An unknown `kid` makes the process fetch the keys again at most once a minute."""
     world.ask()
     for number in range(300):
@@ -154,7 +155,7 @@ def test_a_flood_of_unknown_keys_is_one_fetch_a_minute(world: World) -> None:
     assert world.publisher.fetches == 1 + 300 // REFRESH_SECONDS - 1
 
 
-def test_a_flood_of_unknown_keys_during_an_outage_is_one_fetch_a_minute(world: World) -> None:
+def test_a_flood_of_unknown_keys_during_an_outage_causes_one_fetch_a_minute(world: World) -> None:
     world.ask()
     world.publisher.fail()
     for number in range(300):
@@ -177,7 +178,7 @@ def test_an_outage_of_less_than_an_hour_is_not_noticed(world: World) -> None:
     assert world.ask() == UNAVAILABLE
 
 
-def test_after_an_outage_of_more_than_an_hour_the_keys_are_soon_there_again(world: World) -> None:
+def test_after_an_outage_of_more_than_an_hour_the_keys_are_soon_available_again(world: World) -> None:
     world.ask()
     world.publisher.fail()
     world.clock.seconds += KEPT_SECONDS
@@ -189,7 +190,7 @@ def test_after_an_outage_of_more_than_an_hour_the_keys_are_soon_there_again(worl
     assert world.ask() == GOOD
 
 
-def test_a_process_that_begins_in_an_outage_asks_every_few_seconds(world: World) -> None:
+def test_a_process_that_starts_during_an_outage_retries_every_few_seconds(world: World) -> None:
     world.publisher.fail()
     for _ in range(10):
         assert world.ask() == UNAVAILABLE
@@ -199,7 +200,7 @@ def test_a_process_that_begins_in_an_outage_asks_every_few_seconds(world: World)
     assert (world.ask(), world.publisher.fetches) == (UNAVAILABLE, 2)
 
 
-def test_who_waited_for_a_long_attempt_that_failed_does_not_try_at_once() -> None:
+def test_after_a_long_attempt_that_failed_no_caller_retries_immediately() -> None:
     clock, attempts = Clock(), []
 
     def load() -> KeySet:
@@ -215,7 +216,7 @@ def test_who_waited_for_a_long_attempt_that_failed_does_not_try_at_once() -> Non
     assert len(attempts) == 1
 
 
-def test_bad_credentials_are_bad_during_an_outage_too(world: World) -> None:
+def test_bad_credentials_are_refused_during_an_outage_too(world: World) -> None:
     world.publisher.fail()
     unknown_key = {**bearer(world.issuer.token()), "x-api-key": "unknown"}
 
@@ -223,7 +224,7 @@ def test_bad_credentials_are_bad_during_an_outage_too(world: World) -> None:
     assert world.ask(alg="HS256") == NOBODY
 
 
-def test_a_clock_that_is_set_back_a_little_makes_no_key_older(world: World) -> None:
+def test_keys_stay_good_if_the_clock_is_set_back_a_little(world: World) -> None:
     world.ask()
     world.clock.seconds -= 5
     world.publisher.fail()
@@ -231,7 +232,7 @@ def test_a_clock_that_is_set_back_a_little_makes_no_key_older(world: World) -> N
     assert world.ask() == GOOD
 
 
-def test_a_name_that_takes_long_to_look_up_is_an_outage_in_time(
+def test_a_slow_look_up_of_the_host_name_is_an_outage_within_the_time_limit(
     hasty: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_up, done = socket.getaddrinfo, threading.Event()
@@ -250,7 +251,7 @@ def test_a_name_that_takes_long_to_look_up_is_an_outage_in_time(
         done.set()
 
 
-def test_a_clock_that_is_set_back_makes_no_key_last_longer(world: World) -> None:
+def test_keys_do_not_last_longer_if_the_clock_is_set_back(world: World) -> None:
     world.ask()
     world.clock.seconds -= 1_000
     world.publisher.fail()
@@ -259,7 +260,7 @@ def test_a_clock_that_is_set_back_makes_no_key_last_longer(world: World) -> None
 
 
 def other_document(**members: Any) -> Any:
-    """Return what changes the issuer's document; `{}` stands for the site's address."""
+    """Return a function that changes the issuer's document. `{}` stands for the site's address."""
 
     def change(publisher: Publisher) -> None:
         filled = {
@@ -271,7 +272,7 @@ def other_document(**members: Any) -> Any:
 
 
 def keys_served(serve: Serve) -> Any:
-    """Return what changes how the keys are served."""
+    """Return a function that makes the site serve the keys with `serve`."""
     return lambda publisher: publisher.fail(serve)
 
 
@@ -280,7 +281,7 @@ def answering(status: int, body: bytes = b"", **headers: str) -> Serve:
 
 
 def redirected(publisher: Publisher) -> None:
-    """The keys are elsewhere now, on the very same site."""
+    """Redirect the keys to another path of the same site."""
     publisher.served["/elsewhere"] = publisher.served[KEYS]
     publisher.fail(answering(302, Location=f"{publisher.origin}/elsewhere"))
 
@@ -289,9 +290,9 @@ OUTAGES: dict[str, Any] = {
     "a redirect": redirected,
     "a status of 404": keys_served(answering(404)),
     "a status of 201": keys_served(answering(201, b'{"keys": []}')),
-    "no JSON": keys_served(answering(200, b"<html>")),
+    "not JSON": keys_served(answering(200, b"<html>")),
     "JSON of 100,000 brackets": keys_served(answering(200, b"[" * 100_000)),
-    "no object": keys_served(answering(200, b"[]")),
+    "not an object": keys_served(answering(200, b"[]")),
     "no list of keys": keys_served(answering(200, b'{"keys": {}}')),
     "an empty list of keys": keys_served(answering(200, b'{"keys": []}')),
     "51 keys": lambda publisher: publisher.fail(
@@ -302,7 +303,7 @@ OUTAGES: dict[str, Any] = {
     "a chunk of -1 bytes": keys_served(
         endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n")
     ),
-    "no HTTP": keys_served(dripping(b"SSH-2.0\r\n\r\n")),
+    "not HTTP": keys_served(dripping(b"SSH-2.0\r\n\r\n")),
     "a body that drips": keys_served(dripping(b"HTTP/1.1 200 OK\r\n\r\n")),
     "a status line that drips": keys_served(dripping(b"HTTP/1.1 200 O")),
     "headers that drip": keys_served(dripping(b"HTTP/1.1 200 OK\r\nX-Slow: ")),
@@ -314,19 +315,19 @@ OUTAGES: dict[str, Any] = {
     "an address of keys in a file": other_document(jwks_uri="file:///etc/passwd"),
     "an address of keys with a user": other_document(jwks_uri="https://user:word@localhost/keys"),
     "an address of keys with a newline": other_document(jwks_uri="{}/tenant/keys\r\nX: y"),
-    "an address of keys with no port that exists": other_document(jwks_uri="https://localhost:99999/"),
-    "an address of keys where nobody listens": other_document(jwks_uri="https://localhost:1/"),
-    "an address of keys at what is no host's name": other_document(jwks_uri="https://a..b/keys"),
-    "an address of keys at no host": other_document(jwks_uri="https:///keys"),
+    "an address of keys with an impossible port": other_document(jwks_uri="https://localhost:99999/"),
+    "an address of keys where no server listens": other_document(jwks_uri="https://localhost:1/"),
+    "an address of keys with an invalid host name": other_document(jwks_uri="https://a..b/keys"),
+    "an address of keys without a host": other_document(jwks_uri="https:///keys"),
 }
 
 
 @pytest.mark.failure("bad-token")
 @pytest.mark.parametrize("outage", OUTAGES.values(), ids=list(OUTAGES))
-def test_keys_that_cannot_be_had_make_the_service_unavailable_and_one_line_in_the_log(
+def test_without_the_issuers_keys_the_service_is_unavailable_and_logs_one_line(
     hasty: World, outage: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Keys come from the issuer alone: no redirects, no other addresses, no endless answers."""
+    """Keys come only from the issuer: no redirects, no other addresses, no endless answers."""
     outage(hasty.publisher)
     started = time.monotonic()
     with caplog.at_level(logging.DEBUG):
@@ -388,7 +389,7 @@ def test_while_one_request_waits_for_new_keys_others_use_the_old_ones(world: Wor
     assert world.publisher.fetches == 2
 
 
-def test_requests_that_come_at_once_to_a_new_process_share_one_fetch(world: World) -> None:
+def test_simultaneous_requests_to_a_new_process_share_one_fetch(world: World) -> None:
     told: list[dict[str, Any]] = []
     threads = [threading.Thread(target=lambda: told.append(world.ask())) for _ in range(8)]
     for thread in threads:
@@ -400,11 +401,9 @@ def test_requests_that_come_at_once_to_a_new_process_share_one_fetch(world: Worl
     assert world.publisher.fetches == 1
 
 
-def test_keys_that_are_set_are_used_and_nothing_is_fetched(
-    issuer: Issuer, environment: dict[str, str]
-) -> None:
+def test_configured_keys_are_used_and_nothing_is_fetched(issuer: Issuer, environment: dict[str, str]) -> None:
     def fetch(_url: str) -> bytes:
-        raise AssertionError("the network was asked")
+        raise AssertionError("a fetch was made")
 
     authorizer = make_authorizer(AuthorizerSettings.from_environment(environment), fetch=fetch)
 
@@ -412,7 +411,7 @@ def test_keys_that_are_set_are_used_and_nothing_is_fetched(
     assert authorizer.context_of({"headers": bearer(issuer.token(header={"kid": "unknown"}))}) == NOBODY
 
 
-def test_an_issuer_with_a_slash_behind_has_its_document_where_it_should_be(
+def test_the_document_of_an_issuer_with_a_trailing_slash_is_found(
     tls: tuple[ssl.SSLContext, ssl.SSLContext], issuer: Issuer, publisher: Publisher
 ) -> None:
     publisher.document["issuer"] = own = f"{publisher.issuer}/"

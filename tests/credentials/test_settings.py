@@ -1,4 +1,4 @@
-"""What a deployment may set, and what it may not."""
+"""Which settings a deployment may have, and which are refused."""
 
 import json
 import time
@@ -24,7 +24,7 @@ def read(**changes: str) -> AuthorizerSettings:
     )
 
 
-def test_an_issuer_and_an_audience_are_all_that_must_be_set() -> None:
+def test_only_an_issuer_and_an_audience_must_be_set() -> None:
     settings = read()
 
     assert settings.expected.issuer == "https://login.example.com"
@@ -35,18 +35,18 @@ def test_an_issuer_and_an_audience_are_all_that_must_be_set() -> None:
     assert settings.patterns == {"admin": [], "auditor": [], "indexer": []}
 
 
-def test_what_is_empty_is_not_set() -> None:
+def test_an_empty_setting_counts_as_not_set() -> None:
     assert read(ISSUER_KEYS="", API_KEY_HASHES=" ", ADMINS="", ROLES_CLAIM="") == read()
 
 
-def test_a_claim_that_is_the_user_id_names_no_roles_whatever_it_is() -> None:
+def test_the_claim_of_the_user_id_cannot_also_hold_the_roles() -> None:
     with pytest.raises(RuntimeError, match="set FORKLORE_ROLES_CLAIM"):
         read(USER_ID_CLAIM="email", ROLES_CLAIM="email")
 
     assert read(USER_ID_CLAIM="email", ROLES_CLAIM="sub").roles_claim == "sub"
 
 
-def test_patterns_take_no_time_for_what_almost_fits() -> None:
+def test_patterns_are_fast_for_text_that_almost_matches() -> None:
     [pattern] = read(ADMINS="*a*a*a*a*a*a*a*a*a*a*b").patterns["admin"]
     started = time.monotonic()
 
@@ -56,14 +56,14 @@ def test_patterns_take_no_time_for_what_almost_fits() -> None:
 
 
 @pytest.mark.parametrize("literal", ["a[b]c", "a?c", "[!a]", "a.c", "a\\c", "a]c"])
-def test_all_but_a_star_is_itself_in_a_pattern(literal: str) -> None:
+def test_only_a_star_is_special_in_a_pattern(literal: str) -> None:
     [pattern] = read(ADMINS=literal).patterns["admin"]
 
     assert pattern.fullmatch(literal)
     assert not any(pattern.fullmatch(other) for other in ("abc", "abbc", "axc", "b", "a"))
 
 
-def test_several_keys_of_one_client_are_fine_while_they_are_rotated() -> None:
+def test_a_client_may_have_several_keys_while_they_are_rotated() -> None:
     clients = read(API_KEY_HASHES=f"app={HASH}, app={hash_of('new')},other=x={hash_of('y')}").clients
 
     assert clients == {HASH: "app", hash_of("new"): "app", hash_of("y"): "other=x"}
@@ -129,7 +129,7 @@ UNSAFE: list[tuple[str, str]] = [
 @pytest.mark.failure("unsafe-settings")
 @pytest.mark.parametrize(("name", "text"), UNSAFE, ids=lambda part: ascii(part)[:40])
 def test_an_unsafe_setting_is_refused_by_its_name_and_without_its_value(name: str, text: str) -> None:
-    """No issuer, no audience, an issuer without https, algorithms of shared secrets."""
+    """For example no issuer, no audience, an issuer without https, or a shared-secret algorithm."""
     with pytest.raises(RuntimeError, match=f"set FORKLORE_{name}") as refused:
         read(**{name: text})
 
@@ -138,7 +138,7 @@ def test_an_unsafe_setting_is_refused_by_its_name_and_without_its_value(name: st
     assert refused.value.__cause__ is None
 
 
-def test_keys_that_are_too_short_or_for_no_configured_algorithm_are_no_keys(issuer: Issuer) -> None:
+def test_keys_that_are_too_short_or_for_no_configured_algorithm_are_not_usable(issuer: Issuer) -> None:
     for key, algorithms in ((public_rsa(issuer.small, "a"), "RS256"), (public_rsa(issuer.rsa, "a"), "ES256")):
         with pytest.raises(RuntimeError, match="set FORKLORE_ISSUER_KEYS anew: the key set holds no usable"):
             read(ISSUER_KEYS=json.dumps({"keys": [key]}), ALGORITHMS=algorithms)

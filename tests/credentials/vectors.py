@@ -1,6 +1,6 @@
-"""Credentials that are good, and credentials that are bad, each by what is wrong with it.
+"""Good credentials, and bad ones, each named by what is wrong with it.
 
-A row makes the headers of a request, as an event shows them.
+Each row is a function that returns the headers of a request, as an event holds them.
 """
 
 import base64
@@ -31,7 +31,7 @@ HASHES = ",".join(
         *(f"nobody={hash_of(no_key)}" for no_key in ("", LONG_KEY, f"{KEY},{KEY}")),
     ]
 )
-"""What is configured; also hashes of what can be no key."""
+"""The configured hashes. Some are of texts that cannot be keys."""
 
 
 def bearer(token: str, **more: Any) -> Headers:
@@ -45,22 +45,22 @@ def with_key(key: Any, **more: Any) -> Vector:
 
 
 def claiming(**claims: Any) -> Vector:
-    """Return a row with a token, well signed, of these claims."""
+    """Return a row with a correctly signed token with these claims."""
     return lambda i: bearer(i.token(**claims))
 
 
 def headed(header: Mapping[str, Any] | bytes) -> Vector:
-    """Return a row with a token, well signed, under another header."""
+    """Return a row with a correctly signed token with another header."""
     return lambda i: bearer(i.token(header=header))
 
 
 def spelled(change: Callable[[str], str]) -> Vector:
-    """Return a row with a good token that is spelled in another way."""
+    """Return a row with a good token whose text is changed."""
     return lambda i: bearer(change(i.token()))
 
 
 def authorization(value: Any) -> Vector:
-    """Return a row with that header, in which `{}` is a good token."""
+    """Return a row with this Authorization header. `{}` in it stands for a good token."""
     return lambda i: {"authorization": value.replace("{}", i.token()) if isinstance(value, str) else value}
 
 
@@ -75,13 +75,13 @@ def flipped(token: str) -> str:
 
 
 def with_spare_bits(token: str) -> str:
-    """Return the token with another spelling of the same signature: the last character has unused bits."""
+    """Return the token with other unused bits in the last character. The signature is the same."""
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     return token[:-1] + alphabet[alphabet.index(token[-1]) | 1]
 
 
 def with_other_payload(token: str) -> str:
-    """Return the token with its payload replaced, under the old signature."""
+    """Return the token with another payload and the old signature."""
     head, payload, signature = token.split(".")
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     return f"{head}.{encoded(json.dumps({**claims, 'sub': 'root'}).encode())}.{signature}"
@@ -93,14 +93,14 @@ def written(issuer: Issuer) -> bytes:
 
 
 GOOD: Mapping[str, tuple[Vector, Mapping[str, Any]]] = {
-    "a token by RS256": (claiming(), {}),
-    "a payload that was spelled by hand": (lambda i: bearer(i.token(payload=written(i))), {}),
+    "a token with RS256": (claiming(), {}),
+    "a payload that is given as bytes": (lambda i: bearer(i.token(payload=written(i))), {}),
     "a token's number": (claiming(jti=5), {}),
-    "a token by ES256": (lambda i: bearer(i.by_ec()), {}),
-    "a token by EdDSA": (lambda i: bearer(i.by_ed()), {}),
+    "a token with ES256": (lambda i: bearer(i.by_ec()), {}),
+    "a token with EdDSA": (lambda i: bearer(i.by_ed()), {}),
     "a scheme in lower case": (authorization("bearer {}"), {}),
     "a header name that kept its case": (lambda i: {"Authorization": f"Bearer {i.token()}"}, {}),
-    "no type": (headed({"typ": ...}), {}),
+    "no token type": (headed({"typ": ...}), {}),
     "an access token's type": (headed({"typ": "at+jwt"}), {}),
     "a type with application in front": (headed({"typ": "application/AT+JWT"}), {}),
     "several audiences": (claiming(aud=["x", AUDIENCE]), {}),
@@ -115,7 +115,7 @@ GOOD: Mapping[str, tuple[Vector, Mapping[str, Any]]] = {
     "an admin by pattern": (claiming(sub="ops-7"), {"userId": "ops-7", "roles": ["admin", "auditor"]}),
     "an auditor by claim": (claiming(roles=["auditor", "cook"]), {"roles": ["auditor"]}),
     "an admin by claim": (claiming(roles="admin"), {"roles": ["admin", "auditor"]}),
-    "a claim of roles that is no text": (claiming(roles={"admin": True}), {"roles": []}),
+    "a claim of roles that is not text": (claiming(roles={"admin": True}), {"roles": []}),
     "several roles in one text": (claiming(roles="admin auditor"), {"roles": []}),
     "a claim and a pattern": (
         claiming(sub="ops-7", roles=["indexer"]),
@@ -123,23 +123,23 @@ GOOD: Mapping[str, tuple[Vector, Mapping[str, Any]]] = {
     ),
     "scopes that look like roles": (claiming(scope="admin", scp=["admin"]), {"roles": []}),
 }
-"""By name, a row, and in what the caller differs from alice without client and roles."""
+"""For each name, a row, and how the caller differs from alice without client and roles."""
 
 NO_TOKEN: Mapping[str, Vector] = {
     "nothing": lambda i: {},
     "an empty header": authorization(""),
-    "a header that is no text": authorization(None),
+    "a header that is not text": authorization(None),
     "a header that is a list": authorization(["Bearer x"]),
     "a scheme without a token": authorization("Bearer"),
-    "a scheme and a blank": authorization("Bearer "),
+    "a scheme and a space": authorization("Bearer "),
     "a token without a scheme": authorization("{}"),
     "another scheme": authorization("Basic YWxpY2U6YWxpY2U="),
     "another scheme with the token": authorization("Token {}"),
-    "two blanks": authorization("Bearer  {}"),
+    "two spaces": authorization("Bearer  {}"),
     "a tab": authorization("Bearer\t{}"),
-    "a blank in front": authorization(" Bearer {}"),
-    "a blank behind": authorization("Bearer {} "),
-    "a newline behind": authorization("Bearer {}\n"),
+    "a leading space": authorization(" Bearer {}"),
+    "a trailing space": authorization("Bearer {} "),
+    "a trailing newline": authorization("Bearer {}\n"),
     "two tokens": authorization("Bearer {},Bearer {}"),
     "two tokens of one scheme": authorization("Bearer {}, {}"),
     "two spellings of one header": lambda i: bearer(i.token(), Authorization=f"Bearer {i.token()}"),
@@ -158,25 +158,25 @@ BAD_FORM: Mapping[str, Vector] = {
     "no header": spelled(lambda token: "." + token.partition(".")[2]),
     "padding": spelled(lambda token: token + "=="),
     "base64 with its other alphabet": spelled(lambda token: token[:-4] + "+/+/"),
-    "a blank inside": spelled(lambda token: token[:20] + " " + token[20:]),
+    "a space inside": spelled(lambda token: token[:20] + " " + token[20:]),
     "a letter that is not ASCII": spelled(lambda token: token[:-2] + "éé"),
-    "a NUL behind": spelled(lambda token: token + "\0"),
+    "a trailing NUL": spelled(lambda token: token + "\0"),
     "another spelling of the signature": spelled(with_spare_bits),
     "a length that no base64 has": spelled(lambda token: "AAAAA." + token.partition(".")[2]),
-    "a header that is no JSON": headed(b"{"),
-    "a header that is no object": headed(b'["RS256"]'),
-    "a header that is no UTF-8": headed(b'{"alg":"RS256","kid":"\xff"}'),
+    "a header that is not JSON": headed(b"{"),
+    "a header that is not an object": headed(b'["RS256"]'),
+    "a header that is not UTF-8": headed(b'{"alg":"RS256","kid":"\xff"}'),
     "a header with a member twice": headed(b'{"alg":"none","alg":"RS256","kid":"rsa-1"}'),
     "a header of 2,000 brackets": headed(b"[" * 2000),
-    "a payload that is no JSON": lambda i: bearer(i.token(payload=b"alice")),
-    "a payload that is no object": lambda i: bearer(i.token(payload=["alice"])),
+    "a payload that is not JSON": lambda i: bearer(i.token(payload=b"alice")),
+    "a payload that is not an object": lambda i: bearer(i.token(payload=["alice"])),
     "a payload with a member twice": lambda i: bearer(i.token(payload=written(i)[:-1] + b', "sub": "root"}')),
     "a payload with its end twice": lambda i: bearer(i.token(payload=b'{"exp": 0, ' + written(i)[1:])),
     "a payload in UTF-16": lambda i: bearer(i.token(payload=written(i).decode().encode("utf-16"))),
     "a payload with a byte order mark": lambda i: bearer(i.token(payload=b"\xef\xbb\xbf" + written(i))),
     "a payload of 2,000 brackets": lambda i: bearer(i.token(payload=b"[" * 2000)),
     "a token that is too long": claiming(more="x" * TOKEN_CHARACTERS_MAX),
-    "JSON in place of a token": lambda i: bearer(json.dumps({"sub": "alice"})),
+    "JSON instead of a token": lambda i: bearer(json.dumps({"sub": "alice"})),
 }
 
 BAD_KEY: Mapping[str, Vector] = {
@@ -186,9 +186,9 @@ BAD_KEY: Mapping[str, Vector] = {
     ),
     "algorithm none, signed": headed({"alg": "none"}),
     "algorithm None": headed({"alg": "NONE"}),
-    "an algorithm that is no text": headed({"alg": ["RS256"]}),
+    "an algorithm that is not text": headed({"alg": ["RS256"]}),
     "an algorithm in lower case": headed({"alg": "rs256"}),
-    "an algorithm that nobody knows": headed({"alg": "RS257"}),
+    "an unknown algorithm": headed({"alg": "RS257"}),
     "HS256 with the public key as the secret": lambda i: bearer(
         i.token(header={"alg": "HS256"}, sign=hs(i.pem))
     ),
@@ -210,7 +210,7 @@ BAD_KEY: Mapping[str, Vector] = {
     "ES256 with a key of another curve": lambda i: bearer(
         i.token(header={"alg": "ES256", "kid": "p384"}, sign=es(i.p384))
     ),
-    "a key that its set mislabels": lambda i: bearer(
+    "a key that the key set describes wrongly": lambda i: bearer(
         i.token(header={"alg": "ES256", "kid": "mislabelled"}, sign=es(i.p384))
     ),
     "a key for another algorithm": headed({"kid": "for-ps256"}),
@@ -220,7 +220,7 @@ BAD_KEY: Mapping[str, Vector] = {
     "a key that is published with its private part": lambda i: bearer(
         i.token(header={"alg": "ES256", "kid": "private"}, sign=es(i.other_ec))
     ),
-    "a key of half its members": headed({"kid": "half"}),
+    "an incomplete key": headed({"kid": "half"}),
     "no key id": headed({"kid": ...}),
     "an empty key id": headed({"kid": ""}),
     "a key id that is a number": headed({"kid": 1}),
@@ -232,21 +232,21 @@ BAD_KEY: Mapping[str, Vector] = {
     "a key id with a newline": headed({"kid": "rsa-1\n"}),
     "a key id that is too long": headed({"kid": "k" * 257}),
     "somebody else's key under the issuer's key id": lambda i: bearer(i.token(sign=rs(i.attacker))),
-    "a key that it brings along": lambda i: bearer(
+    "a key in its header": lambda i: bearer(
         i.token(header={"jwk": public_rsa(i.attacker, "rsa-1")}, sign=rs(i.attacker))
     ),
-    "the issuer's own key, brought along": lambda i: bearer(i.token(header={"jwk": i.good_keys[0]})),
+    "the issuer's own key in its header": lambda i: bearer(i.token(header={"jwk": i.good_keys[0]})),
     "an address of keys": headed({"jku": "https://evil.example/keys.json"}),
     "an address of certificates": headed({"x5u": "https://evil.example/certificate.pem"}),
-    "a certificate that it brings along": headed({"x5c": ["MIIB"]}),
+    "a certificate in its header": headed({"x5c": ["MIIB"]}),
     "an extension that must be understood": headed({"crit": ["exp"], "exp": 1}),
     "an empty list of extensions": headed({"crit": []}),
     "a payload that is not encoded": headed({"b64": False, "crit": ["b64"]}),
     "another type": headed({"typ": "dpop+jwt"}),
     "a logout token's type": headed({"typ": "logout+jwt"}),
     "a type that is null": headed({"typ": None}),
-    "a payload that is not encoded, and not said to be": headed({"b64": True}),
-    "a type that is no text": headed({"typ": ["JWT"]}),
+    "an unencoded payload that the header does not declare": headed({"b64": True}),
+    "a type that is not text": headed({"typ": ["JWT"]}),
     "a changed signature": spelled(flipped),
     "a changed payload": spelled(with_other_payload),
     "the signature of another token": lambda i: bearer(
@@ -263,31 +263,31 @@ BAD_KEY: Mapping[str, Vector] = {
 BAD_CLAIMS: Mapping[str, Vector] = {
     "no issuer": claiming(iss=...),
     "another issuer": claiming(iss="https://login.example.org/tenant"),
-    "an issuer with a slash behind": claiming(iss=f"{ISSUER}/"),
-    "an issuer in other letters": claiming(iss=ISSUER.upper()),
+    "an issuer with a trailing slash": claiming(iss=f"{ISSUER}/"),
+    "an issuer in another case": claiming(iss=ISSUER.upper()),
     "the issuer of another tenant": claiming(iss=f"{ISSUER}2"),
     "several issuers": claiming(iss=[ISSUER]),
     "no audience": claiming(aud=...),
     "another audience": claiming(aud="https://other.example.com"),
     "an empty audience": claiming(aud=""),
-    "no audience in a list": claiming(aud=[]),
-    "an audience that begins like ours": claiming(aud=f"{AUDIENCE}/more"),
+    "an empty list of audiences": claiming(aud=[]),
+    "an audience with the same beginning": claiming(aud=f"{AUDIENCE}/more"),
     "an audience that is an object": claiming(aud={AUDIENCE: 1}),
     "a list of audiences with a number": claiming(aud=[AUDIENCE, 5]),
-    "no end": claiming(exp=...),
-    "an end that is null": claiming(exp=None),
-    "an end that is text": lambda i: bearer(i.token(exp=str(ago(-600)))),
-    "an end that is a truth": claiming(exp=True),
-    "an end that is no number": claiming(exp=float("nan")),
-    "an end that never comes": claiming(exp=float("inf")),
-    "an end of 5,000 digits": lambda i: bearer(
+    "no expiry": claiming(exp=...),
+    "an expiry that is null": claiming(exp=None),
+    "an expiry that is text": lambda i: bearer(i.token(exp=str(ago(-600)))),
+    "an expiry that is true": claiming(exp=True),
+    "an expiry that is NaN": claiming(exp=float("nan")),
+    "an infinite expiry": claiming(exp=float("inf")),
+    "an expiry of 5,000 digits": lambda i: bearer(
         i.token(payload=json.dumps(i.claims()).replace('"exp": ', '"exp": ' + "9" * 5000).encode())
     ),
-    "an end that was a minute ago": lambda i: bearer(i.token(exp=ago(60))),
-    "an end in 1970": claiming(exp=0),
-    "a beginning in a minute": lambda i: bearer(i.token(nbf=ago(-60))),
-    "a beginning that is text": claiming(nbf="0"),
-    "a beginning that is null": claiming(nbf=None),
+    "an expiry a minute ago": lambda i: bearer(i.token(exp=ago(60))),
+    "an expiry in 1970": claiming(exp=0),
+    "a token that is valid from a minute on": lambda i: bearer(i.token(nbf=ago(-60))),
+    "a start that is text": claiming(nbf="0"),
+    "a start that is null": claiming(nbf=None),
     "issued in a minute": lambda i: bearer(i.token(iat=ago(-60))),
     "issued at a text": claiming(iat="0"),
     "no user": claiming(sub=...),
@@ -299,29 +299,29 @@ BAD_CLAIMS: Mapping[str, Vector] = {
     "a user of 256 bytes": claiming(sub="a" * 256),
     "a user with a newline": claiming(sub="alice\nbob"),
     "a user with a NUL": claiming(sub="alice\0"),
-    "a user with half a letter": claiming(sub="alice\ud800"),
+    "a user with a lone surrogate": claiming(sub="alice\ud800"),
     "a user in another claim": claiming(sub=..., user_id="alice", email="alice@example.com"),
 }
 
 BAD_API_KEYS: Mapping[str, Vector] = {
     "an API key without a token": lambda i: {"x-api-key": KEY},
-    "an API key in place of a token": lambda i: bearer(KEY, **{"x-api-key": KEY}),
+    "an API key instead of a token": lambda i: bearer(KEY, **{"x-api-key": KEY}),
     "an unknown API key": with_key("key-of-somebody"),
     "an API key that was revoked": with_key(REVOKED_KEY),
     "an empty API key": with_key(""),
     "a blank API key": with_key(" "),
     "the beginning of an API key": with_key(KEY[:-1]),
-    "an API key and more": with_key(f"{KEY}x"),
-    "an API key with a blank behind": with_key(f"{KEY} "),
+    "an API key with a suffix": with_key(f"{KEY}x"),
+    "an API key with a trailing space": with_key(f"{KEY} "),
     "an API key in upper case": with_key(KEY.upper()),
     "an API key's hash": with_key(hash_of(KEY)),
     "an API key of other letters": with_key("schlussel-🔑"),
-    "an API key with half a letter": with_key("\ud800"),
+    "an API key with a lone surrogate": with_key("\ud800"),
     "an API key that is too long": with_key(LONG_KEY),
     "two API keys": with_key(f"{KEY},{KEY}"),
     "two spellings of the API key's header": with_key(KEY, **{"X-Api-Key": KEY}),
-    "an API key that is no text": with_key(None),
-    "a client's name in place of its API key": with_key("planner"),
+    "an API key that is not text": with_key(None),
+    "a client's name instead of its API key": with_key("planner"),
     "an API key with a bad token": lambda i: bearer(flipped(i.token()), **{"x-api-key": KEY}),
 }
 

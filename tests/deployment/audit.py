@@ -1,8 +1,9 @@
-"""`python -m tests.deployment.audit PIP_AUDIT FILE…`: known weaknesses of the packages that are deployed.
+"""`python -m tests.deployment.audit PIP_AUDIT FILE…`: known weaknesses of deployed packages.
 
-pip-audit calls it a success when its service knows none of the packages, and ends in the same way for a
-weakness, for a service that does not answer and for a fault of its own. Here only two things excuse that a
-package was not audited, and they are said: PyPI does not know it, or cannot be reached.
+pip-audit reports success even if its service knows none of the packages. Its exit status is the
+same for a weakness, for a service that does not answer, and for its own failure. Here a package may
+stay unaudited for only two reasons, and both are printed: PyPI does not know it, or PyPI cannot be
+reached.
 """
 
 import json
@@ -20,19 +21,19 @@ UNREACHABLE = re.compile(
     r"|requests\.exceptions\.HTTPError: (5\d\d|429)\b"
     r"|Could not connect to PyPI|PyPI is not redirecting properly"
 )
-"""What pip-audit 2.10 and `requests` write when the service does not answer; pip-audit's words are its PyPI
-service's (`pip_audit/_service/pypi.py`)."""
+"""What pip-audit 2.10 and `requests` print if the service does not answer. pip-audit's words are in
+`pip_audit/_service/pypi.py`."""
 
 
 def main(pip_audit: str, files: Sequence[str]) -> int:
-    """Audit the lock files; return 1 if a package has a known weakness or the audit itself failed, else 0."""
+    """Audit the lock files. Return 1 if a package is weak or the audit failed, otherwise 0."""
     found = [line for file in files for line in audit([pip_audit, *OPTIONS, "--requirement", file])]
     sys.stdout.write("".join(f"{line}\n" for line in found))
     return int(any(line.startswith((WEAK, FAILED)) for line in found))
 
 
 def audit(command: Sequence[str]) -> list[str]:
-    """Return what pip-audit says, in lines that begin with WEAK, FAILED, UNKNOWN or GOOD."""
+    """Return the result of pip-audit, in lines that begin with WEAK, FAILED, UNKNOWN or GOOD."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -51,7 +52,7 @@ def audit(command: Sequence[str]) -> list[str]:
 def read_report(report: Mapping[str, Any]) -> list[str]:
     """Return a line for each package that is weak or was not audited, and one for all others.
 
-    report: pip-audit's own, format `json`. Raises KeyError and the like if it is another.
+    report: from pip-audit, with format `json`. Raises KeyError and the like for another form.
     """
     weak, skipped, good = [], [], []
     for package in report["dependencies"]:

@@ -1,4 +1,4 @@
-"""The built template, for tests of what is really uploaded."""
+"""Fixture: the built template, for tests of what is uploaded."""
 
 import os
 from pathlib import Path
@@ -10,9 +10,9 @@ BUILD = "FORKLORE_BUILD"
 
 @pytest.fixture(scope="session")
 def build() -> Path:
-    """The folder that `sam build` wrote, named by FORKLORE_BUILD; without it such tests are skipped.
+    """The folder that `sam build` wrote, named by FORKLORE_BUILD. Without it, skip the test.
 
-    Never a folder that merely lies there: it could be an old one.
+    There is no default folder, because it could be an old build.
     """
     named = os.environ.get(BUILD)
     if not named:

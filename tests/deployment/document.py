@@ -1,4 +1,4 @@
-"""template.yaml as CloudFormation is given it: plain values, with the short tags in their long form."""
+"""Reads template.yaml as plain values, with CloudFormation's short tags in their long form."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Properties = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Statement:
-    """What one statement of a role allows. resources: in the long form of their tags."""
+    """One statement of a role. resources: in the long form of their tags."""
 
     actions: Sequence[str]
     resources: Sequence[Any]
@@ -37,7 +37,7 @@ def of_type(document: Document, kind: str) -> dict[str, Properties]:
 
 
 def statements_by_function(document: Document) -> dict[str, list[Statement]]:
-    """Return what the role of each function allows."""
+    """Return the statements of each function's role."""
     roles = of_type(document, "AWS::IAM::Role")
     return {
         name: [

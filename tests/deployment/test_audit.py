@@ -1,4 +1,4 @@
-"""What is made of pip-audit's report."""
+"""How the audit reads pip-audit's report."""
 
 import json
 import shlex
@@ -37,7 +37,7 @@ def says(folder: Path, text: str, *, error: str = "", status: int = 0) -> str:
     command = folder / "pip-audit"
     script = folder / "pip_audit.py"
     script.write_text(f"import sys\nprint({text!r})\nprint({error!r}, file=sys.stderr)\nsys.exit({status})\n")
-    # Python's path may hold a blank, which no first line can.
+    # The path of Python may hold a space, which the first line of a script cannot.
     command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} "$@"\n')
     command.chmod(0o755)
     return str(command)
@@ -56,7 +56,9 @@ def test_each_package_is_weak_or_unknown_or_audited() -> None:
 
 
 @pytest.mark.parametrize("error", UNREACHABLE)
-def test_a_service_that_does_not_answer_has_audited_nothing(tmp_path: Path, error: str) -> None:
+def test_if_the_service_does_not_answer_the_file_is_reported_as_not_audited(
+    tmp_path: Path, error: str
+) -> None:
     command = says(tmp_path, "", error=error, status=1)
 
     assert audit([command, "some.txt"]) == [f"NOT AUDITED: some.txt: {error.splitlines()[-1]}"]
@@ -85,13 +87,13 @@ def test_a_report_of_another_shape_fails(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(("package", "status"), [(WEAK, 1), (UNKNOWN, 0), (SKIPPED, 1), (GOOD, 0)])
-def test_a_weakness_fails_and_what_could_not_be_asked_is_said(
+def test_a_weakness_fails_and_unaudited_packages_are_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], package: dict[str, object], status: int
 ) -> None:
     assert main(says(tmp_path, report(package)), ["one.txt", "two.txt"]) == status
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
-def test_a_failure_beside_a_good_report_is_a_failure(tmp_path: Path) -> None:
+def test_one_failure_among_good_reports_is_a_failure(tmp_path: Path) -> None:
     assert main(says(tmp_path, report(GOOD), status=1), ["some.txt"]) == 1
     assert main(says(tmp_path, report(WEAK), status=1), ["some.txt"]) == 1

@@ -1,6 +1,6 @@
-"""What `make build` puts into the layer and the functions."""
+"""The contents of the layer and the functions after `make build`."""
 
-import _imp  # for the hash that PEP 552 leaves to each Python, which importlib gives for this one alone
+import _imp  # for the source hash of PEP 552, which differs between versions of Python
 import os
 import re
 from pathlib import Path, PurePosixPath
@@ -13,7 +13,7 @@ from tools.harness.runtime import RUNTIME
 
 MB = 1_000_000
 UNCHECKED = (1).to_bytes(4, "little")
-"""How a file of byte-code says that it holds its source's hash, and that nobody need compare (PEP 552)."""
+"""The flags of byte-code that holds its source's hash, which Python does not check (PEP 552)."""
 MACHINES = {"arm64": 0xB7, "x86_64": 0x3E}
 """`e_machine` in an ELF file's header."""
 FUNCTIONS = {name: PurePosixPath(one["CodeUri"]) for name, one in of_type(read_document(), FUNCTION).items()}
@@ -26,13 +26,13 @@ def installed(folder: Path) -> set[tuple[str, str]]:
 
 
 def locked(file: str) -> set[tuple[str, str]]:
-    """Return the packages that a lock pins, each with its version; less those for another platform alone."""
+    """Return the packages and versions that a lock pins, without those for other platforms only."""
     lines = re.findall(r"^([A-Za-z0-9-]+)==([^ ;]+)(.*)", (PROJECT / file).read_text(), re.MULTILINE)
     return {(name.lower(), version) for name, version, rest in lines if "python_full_version < " not in rest}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return the files below a folder by their path in it, without what a Python leaves behind."""
+    """Return the files in a folder by their path, without Python's caches."""
     files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
@@ -49,7 +49,7 @@ def test_the_layer_holds_what_its_lock_pins_and_no_boto3(build: Path) -> None:
     assert bytes_of(layer) < 20 * MB
 
 
-def test_the_layer_holds_the_rooms_that_lambda_runs_as_they_stand_here(build: Path) -> None:
+def test_the_layer_holds_the_rooms_that_lambda_runs_unchanged(build: Path) -> None:
     source, built = PROJECT / "layers/core/forklore", build / "CoreLayer/python/forklore"
     rooms = {"domain", "storage", "usecases", "api", "aws", "credentials"}
 
@@ -60,7 +60,7 @@ def test_the_layer_holds_the_rooms_that_lambda_runs_as_they_stand_here(build: Pa
         assert (built / file).read_bytes() == (source / file).read_bytes()
 
 
-def test_the_authorizer_alone_holds_more_than_its_file(build: Path) -> None:
+def test_only_the_authorizer_holds_more_than_its_own_file(build: Path) -> None:
     for name, source in FUNCTIONS.items():
         held = contents(build / name)
         assert held["app.py"] == (PROJECT / source / "app.py").read_bytes(), name
@@ -70,7 +70,7 @@ def test_the_authorizer_alone_holds_more_than_its_file(build: Path) -> None:
     assert bytes_of(authorizer) < 25 * MB
 
 
-def test_what_is_compiled_is_for_the_runtime_and_the_architecture_of_the_build(build: Path) -> None:
+def test_compiled_modules_are_for_the_runtime_and_the_architecture_of_the_build(build: Path) -> None:
     built = yaml.safe_load((build / "template.yaml").read_text())
     machine = MACHINES[built["Resources"]["CoreLayer"]["Metadata"]["BuildArchitecture"]]
     version = built["Globals"]["Function"]["Runtime"].removeprefix("python").replace(".", "")
@@ -82,7 +82,7 @@ def test_what_is_compiled_is_for_the_runtime_and_the_architecture_of_the_build(b
         assert f".cpython-{version}-" in path.name or ".abi3." in path.name, path
 
 
-def test_a_build_can_be_deployed_as_what_it_was_built_for_alone(build: Path) -> None:
+def test_a_build_can_only_be_deployed_for_its_own_architecture(build: Path) -> None:
     built = yaml.safe_load((build / "template.yaml").read_text())
     architecture = built["Resources"]["CoreLayer"]["Metadata"]["BuildArchitecture"]
 
@@ -90,8 +90,8 @@ def test_a_build_can_be_deployed_as_what_it_was_built_for_alone(build: Path) -> 
     assert built["Parameters"]["Architecture"]["Default"] == architecture
 
 
-def test_all_that_is_imported_is_compiled_from_what_lies_beside_it(build: Path) -> None:
-    """Lambda runs the byte-code unchecked: an old one would run in place of its source."""
+def test_all_byte_code_is_compiled_from_the_source_next_to_it(build: Path) -> None:
+    """Lambda runs byte-code without a check. Old byte-code would run instead of its source."""
     if RUNTIME not in os.environ:
         pytest.skip("NOT TESTED on byte-code: without the functions' version of Python none is built")
     sources = [path for path in build.rglob("*.py") if "bin" not in path.parts]
@@ -106,7 +106,7 @@ def test_all_that_is_imported_is_compiled_from_what_lies_beside_it(build: Path) 
         assert made_of == _imp.source_hash(int.from_bytes(magic, "little"), source.read_bytes()), compiled
 
 
-def test_no_byte_code_stands_alone_or_tells_where_it_was_built(build: Path) -> None:
+def test_all_byte_code_has_a_source_and_no_path_of_the_build_machine(build: Path) -> None:
     for compiled in build.rglob("*.pyc"):
         name = compiled.name.partition(".")[0]
         assert (compiled.parent.parent / f"{name}.py").is_file(), compiled
@@ -114,5 +114,5 @@ def test_no_byte_code_stands_alone_or_tells_where_it_was_built(build: Path) -> N
 
 
 @pytest.mark.parametrize("unwanted", ["tests", ".git"])
-def test_nothing_is_built_that_nobody_runs(build: Path, unwanted: str) -> None:
+def test_the_build_holds_nothing_that_lambda_does_not_run(build: Path, unwanted: str) -> None:
     assert [path for path in build.rglob(unwanted) if "site-packages" not in path.parts] == []

@@ -1,4 +1,4 @@
-"""A build is deployed as what it was built for, or not at all."""
+"""A build can only be deployed for the architecture that it was built for."""
 
 import pytest
 import yaml

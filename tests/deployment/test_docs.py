@@ -1,4 +1,4 @@
-"""What the documents point to."""
+"""The links in the documents."""
 
 import re
 from pathlib import Path
@@ -11,19 +11,19 @@ DOCUMENTS = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT /
 
 
 def links(document: Path) -> list[str]:
-    """Return where a document's links lead, but for other sites."""
+    """Return the targets of a document's links, without those to other sites."""
     found = re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8"))
     return [link for link in found if not re.match(r"[a-z]+:", link)]
 
 
 def anchors(document: Path) -> set[str]:
-    """Return the anchors of a document's headings, as they are made where Markdown is shown."""
+    """Return the anchors of a document's headings, as code hosts generate them."""
     headings = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(PROJECT).as_posix())
-def test_a_link_leads_somewhere(document: Path) -> None:
+def test_every_link_has_a_target(document: Path) -> None:
     for link in links(document):
         path, _, anchor = link.partition("#")
         target = (document.parent / path).resolve() if path else document

@@ -40,7 +40,7 @@ def emulated(build: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 class Deployed:
-    """The stack, and requests to its API as somebody."""
+    """The stack, and requests to its API as a user."""
 
     def __init__(self, emulated: Emulator, build: Path, key_file: Path) -> None:
         self._key = development_key(key_file)
@@ -66,7 +66,7 @@ def deployed(emulated: Emulator, build: Path, tmp_path_factory: pytest.TempPathF
 
 
 def create(emulated: Emulator, build: Path, name: str, **changed: str) -> None:
-    """Make a stack with the parameters of the build and one queue: all of it is too long for a request."""
+    """Create a stack with the build's parameters and one queue. The whole template is too long."""
     template = {
         "Parameters": yaml.safe_load((build / "template.yaml").read_text(encoding="utf-8"))["Parameters"],
         "Resources": {"Queue": {"Type": "AWS::SQS::Queue"}},
@@ -96,7 +96,7 @@ def test_an_unsafe_value_stops_the_deployment_and_says_what_to_set(
         create(emulated, build, "unsafe", **{name: value})
 
 
-def test_safe_values_stop_no_deployment(emulated: Emulator, build: Path) -> None:
+def test_safe_values_can_be_deployed(emulated: Emulator, build: Path) -> None:
     create(emulated, build, "safe", Admins="ann lee,ops-*", CorsOrigins="https://app.example.com")
 
 
@@ -108,7 +108,9 @@ def test_every_resource_of_the_template_is_made(deployed: Deployed) -> None:
         for one in page["StackResourceSummaries"]
     }
 
-    layers = of_type(read_document(), "AWS::Serverless::LayerVersion")  # SAM adds a hash to their names
+    layers = of_type(
+        read_document(), "AWS::Serverless::LayerVersion"
+    )  # SAM adds a hash to the names of layers
     assert read_document()["Resources"].keys() - layers.keys() <= made.keys()
     assert set(made.values()) == {"CREATE_COMPLETE"}
     assert deployed.stack["StackStatus"] == "CREATE_COMPLETE"
@@ -138,7 +140,7 @@ def test_requests_go_through_the_authorizer_to_the_functions(deployed: Deployed)
     assert deployed.send("GET", conversation).status == 404
 
 
-def test_nobody_is_told_so_in_our_own_words_and_health_is_for_everybody(deployed: Deployed) -> None:
+def test_without_credentials_forklore_answers_401_and_health_is_public(deployed: Deployed) -> None:
     refused = deployed.send("GET", "/v1/conversations", user=None)
 
     assert (refused.status, refused.json["code"]) == (401, "unauthorized")
@@ -149,7 +151,7 @@ def test_nobody_is_told_so_in_our_own_words_and_health_is_for_everybody(deployed
 @pytest.mark.parametrize(
     ("method", "path", "status"), [("GET", "/v1/nothing", 404), ("DELETE", "/v1/conversations", 405)]
 )
-def test_what_no_route_names_is_answered_in_our_own_words(
+def test_forklore_answers_requests_without_a_route(
     deployed: Deployed, method: str, path: str, status: int
 ) -> None:
     answer = deployed.send(method, path)

@@ -1,4 +1,4 @@
-"""What make would run: what is tried on this machine and what is deployed are built apart."""
+"""What make would run. Builds for this machine and builds for a deployment are separate."""
 
 import os
 import platform
@@ -11,14 +11,14 @@ from tests.deployment.document import PROJECT
 from tools.harness.runtime import PROCESSORS
 
 OUR_CALLERS = {"MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "ARCHITECTURE", "STAGE", "ASK"}
-"""Variables that make has from whoever runs the tests."""
+"""Variables that make may get from the environment of the tests."""
 HERE, DEPLOYED = ".aws-sam/here/build", ".aws-sam/build"
 MACHINE = PROCESSORS.get(platform.machine(), platform.machine())
 OTHER = {"arm64": "x86_64"}.get(MACHINE, "arm64")
 
 
 def dry_run(*words: str, runtime_python: str = "") -> str:
-    """Return the commands that make would run, where nothing is installed and nothing was deployed."""
+    """Return the commands that make would run if nothing is installed or deployed yet."""
     environment = {name: value for name, value in os.environ.items() if name not in OUR_CALLERS}
     folders = [f"{name}=nowhere/{name}" for name in ("VENV", "RUN", "SAM", "CHECKS", "RUNTIME", "EMULATOR")]
     done = subprocess.run(
@@ -38,7 +38,7 @@ def builds(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("target", ["size", "test-deployment", "deploy-emulated", "sam-local"])
-def test_what_is_tried_is_built_for_this_machine_in_a_folder_of_its_own(target: str) -> None:
+def test_a_build_for_this_machine_has_its_own_folder(target: str) -> None:
     text = dry_run(target, f"ARCHITECTURE={OTHER}")
 
     assert builds(text) == [(MACHINE, HERE)]
@@ -46,7 +46,7 @@ def test_what_is_tried_is_built_for_this_machine_in_a_folder_of_its_own(target: 
     assert DEPLOYED not in text
 
 
-def test_what_is_deployed_is_built_for_the_architecture_that_is_asked_for() -> None:
+def test_a_deployment_is_built_for_the_requested_architecture() -> None:
     text = dry_run("test-deployment", "deploy", f"ARCHITECTURE={OTHER}")
 
     assert builds(text) == [(MACHINE, HERE), (OTHER, DEPLOYED)]
@@ -57,7 +57,7 @@ def test_what_is_deployed_is_built_for_the_architecture_that_is_asked_for() -> N
 @pytest.mark.parametrize(
     ("words", "stage", "stack"), [((), "default", "forklore"), (("STAGE=try",), "try", "forklore-try")]
 )
-def test_each_stage_is_a_stack_of_its_own_that_asks_the_first_time(
+def test_each_stage_is_its_own_stack_and_asks_for_parameters_the_first_time(
     words: tuple[str, ...], stage: str, stack: str
 ) -> None:
     command = " ".join(dry_run("deploy", *words).replace("\\\n", "").split())
@@ -69,7 +69,7 @@ def test_each_stage_is_a_stack_of_its_own_that_asks_the_first_time(
     )
 
 
-def test_what_is_built_is_compiled_by_the_functions_python_or_says_that_it_is_not() -> None:
+def test_a_build_is_compiled_by_the_functions_python_or_make_says_that_it_is_not() -> None:
     without, with_one = dry_run("build"), dry_run("build", runtime_python="/opt/python 3.13")
 
     assert "Built without byte-code" in without
@@ -87,7 +87,7 @@ def test_without_the_functions_python_the_last_line_says_what_was_not_tested() -
 
 
 @pytest.mark.parametrize("target", ["run", "demo"])
-def test_what_only_runs_installs_no_test_tools_and_says_first_what_happens(target: str) -> None:
+def test_run_and_demo_install_no_test_tools_and_first_say_what_they_do(target: str) -> None:
     text = dry_run(target)
 
     assert "requirements/dev.txt" not in text

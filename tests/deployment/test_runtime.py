@@ -1,7 +1,7 @@
-"""The built functions, each started as Lambda starts it, answer the sample events.
+"""The built functions answer the sample events. Each is started as Lambda starts it.
 
-`make test-deployment` sees to what this needs: a build for this machine's processor, AWS SAM's emulator of
-Lambda's runtime interface, and AWS's client for it.
+`make test-deployment` provides what this needs: a build for this machine's processor, AWS SAM's
+emulator of Lambda's runtime interface, and AWS's client for it.
 """
 
 import json
@@ -24,10 +24,10 @@ from tools.harness.runtime import RUNTIME, RuntimeMissing
 DELETED = {SAMPLE_OTHER, json.loads(read_event("createConversation")["body"])["id"]}
 """The trees that the story deletes."""
 OF_THE_EMULATOR = ("START ", "END ", "REPORT ")
-"""How the lines begin that Lambda itself writes; in the cloud they are JSON, too."""
+"""The beginnings of the lines that Lambda itself writes. In the cloud, they are also JSON."""
 ISSUER = {"Issuer": "https://issuer.example.com/", "Audience": "forklore"}
 CONTENT = "Where should we stay for two nights?"
-"""What the story appends."""
+"""The text that the story appends."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def service(build: Path, dynamodb_endpoint: str, key: EllipticCurvePrivateKey) -
     keys = json.dumps(token.key_set(key))
     try:
         with deployed(build, endpoint=dynamodb_endpoint, **ISSUER, IssuerKeys=keys) as service:
-            service.functions["SweepFunction"]  # what is missing is missed now
+            service.functions["SweepFunction"]  # fails now if something is missing
             yield service
     except RuntimeMissing as missing:
         if RUNTIME in os.environ:
@@ -52,7 +52,7 @@ def service(build: Path, dynamodb_endpoint: str, key: EllipticCurvePrivateKey) -
 
 @pytest.fixture(scope="module")
 def told(service: Deployed) -> dict[str, Answer]:
-    """What the built functions answer to the story, by operation."""
+    """The answers of the built functions to the story, by operation."""
     return tell(service.deliver, service.invoke_agent)
 
 
@@ -77,7 +77,7 @@ def test_the_built_agent_appends_an_entry_once(service: Deployed, told: object, 
     assert first == again
 
 
-def test_the_built_worker_does_the_good_messages_of_a_batch_and_names_the_bad_one(
+def test_the_built_worker_handles_the_good_messages_of_a_batch_and_names_the_bad_one(
     service: Deployed, told: object
 ) -> None:
     closed = {tree for tree, _ in service.scan()} & DELETED
@@ -87,7 +87,7 @@ def test_the_built_worker_does_the_good_messages_of_a_batch_and_names_the_bad_on
 
     answer = service.functions.invoke("DeleteGroupFunction", {"Records": records})
 
-    assert closed == DELETED, "the requests only close the trees"
+    assert closed == DELETED, "the requests did more than close the trees"
     assert answer == {"batchItemFailures": [{"itemIdentifier": str(len(DELETED))}]}
     assert not {tree for tree, _ in service.scan()} & DELETED
 
@@ -103,14 +103,14 @@ def test_a_built_function_refuses_an_event_of_another_api(service: Deployed, tol
     assert service.deliver(event).status == 400
 
 
-def test_a_built_function_answers_nobody_where_the_authorizer_said_nothing(service: Deployed) -> None:
+def test_a_built_function_answers_401_without_a_caller_from_the_authorizer(service: Deployed) -> None:
     event = read_event("getConversation")
     del event["requestContext"]["authorizer"]
 
     assert service.deliver(event).status == 401
 
 
-def test_what_the_built_authorizer_says_of_a_token_is_who_a_built_function_answers(
+def test_a_built_function_answers_the_user_whom_the_built_authorizer_finds(
     service: Deployed, key: EllipticCurvePrivateKey
 ) -> None:
     signed = token.make_token(
@@ -133,7 +133,7 @@ def test_what_the_built_authorizer_says_of_a_token_is_who_a_built_function_answe
     assert bad["answer"].status == 401
 
 
-def test_each_request_is_one_line_of_json_in_the_log_and_nothing_of_its_content(
+def test_each_request_writes_one_json_line_to_the_log_without_its_content(
     service: Deployed, told: dict[str, Answer]
 ) -> None:
     logged = service.functions["EntriesFunction"].log()

@@ -1,4 +1,4 @@
-"""What `sam local` is told, held against the authorizer that reads it and the template that names it."""
+"""The settings for `sam local` agree with the authorizer that reads them and the template."""
 
 import os
 import time
@@ -30,7 +30,7 @@ def test_the_authorizer_takes_development_tokens_and_the_key_of_an_agent(tmp_pat
     }
 
 
-def test_only_what_the_template_names_is_set() -> None:
+def test_only_variables_of_the_template_are_set() -> None:
     document = read_document()
     named = set(document["Globals"]["Function"]["Environment"]["Variables"])
     for function in of_type(document, FUNCTION).values():
@@ -46,7 +46,7 @@ def test_the_containers_reach_the_database_under_another_name(endpoint: str, por
     assert told["FORKLORE_DYNAMODB_ENDPOINT"] == f"http://host.docker.internal:{port}"
 
 
-def test_without_a_database_it_says_what_to_start(
+def test_without_a_database_sam_local_says_what_to_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("forklore.local.embedded.REACHABLE_WITHIN_SECONDS", 0.1)

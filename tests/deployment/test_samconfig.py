@@ -1,4 +1,4 @@
-"""What samconfig.toml keeps of each deployment."""
+"""The parameters of each deployment that samconfig.toml keeps."""
 
 import pytest
 
@@ -28,9 +28,9 @@ stack_name = "forklore-bare"
         ("none", {}),
     ],
 )
-def test_each_stage_has_parameters_of_its_own(stage: str, kept: dict[str, str]) -> None:
+def test_each_stage_has_its_own_parameters(stage: str, kept: dict[str, str]) -> None:
     assert read_parameters(TWO, stage) == kept
 
 
-def test_this_checkouts_own_file_is_read() -> None:
+def test_the_file_of_this_checkout_can_be_read() -> None:
     assert read_parameters(FILE.read_text(encoding="utf-8"), "no such stage") == {}

@@ -1,4 +1,4 @@
-"""What the template must say, whatever else: who may do what, who is asked, what is kept and watched."""
+"""Rules for the template: permissions, authorization, what is kept, alarms and parameters."""
 
 import json
 import re
@@ -60,7 +60,9 @@ BESIDE_THE_TABLE = {
     "SweepFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
     "AuthorizerFunction": {},
 }
-"""What each role allows beside its log and the table (tests/functions/test_policies.py), by resource."""
+"""What each role allows apart from its log and the table, by resource.
+
+tests/functions/test_policies.py tests what it allows on the table."""
 TABLE_AND_INDEXES = {
     "!GetAtt Table.Arn",
     "!Sub ${Table.Arn}/index/byConversation",
@@ -75,7 +77,7 @@ def short(value: Any) -> str:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield all texts in a value, but no keys."""
+    """Yield all texts in a value, without keys of mappings."""
     match value:
         case str():
             yield value
@@ -97,7 +99,7 @@ def route_target(route: Properties) -> str:
     return function[1]
 
 
-# Who may do what
+# Permissions
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -112,17 +114,19 @@ def test_a_role_allows_its_log_its_queues_and_verbs_of_the_table_and_nothing_els
     assert allowed == {log: {"logs:CreateLogStream", "logs:PutLogEvents"}, **BESIDE_THE_TABLE[name]}
     for resource, actions in of_table.items():
         assert all(re.fullmatch(r"dynamodb:[A-Z][A-Za-z]+", action) for action in actions)
-        assert "index" not in resource or actions <= {"dynamodb:Query"}, "nothing else is done to an index"
+        assert "index" not in resource or actions <= {"dynamodb:Query"}, (
+            "an index is used for something other than Query"
+        )
 
 
-def test_a_role_has_statements_that_allow_and_no_conditions() -> None:
+def test_a_role_has_only_allow_statements_without_conditions() -> None:
     for name, role in ROLES.items():
         for policy in role["Policies"]:
             for one in policy["PolicyDocument"]["Statement"]:
                 assert (one.keys(), one["Effect"]) == ({"Effect", "Action", "Resource"}, "Allow"), name
 
 
-def test_each_function_has_a_role_of_its_own_without_managed_policies() -> None:
+def test_each_function_has_its_own_role_without_managed_policies() -> None:
     assert Counter(resource_of(function["Role"]) for function in FUNCTIONS.values()) == Counter([*ROLES])
     for name, role in ROLES.items():
         assert role.keys() == {"AssumeRolePolicyDocument", "Policies"}, name
@@ -147,7 +151,7 @@ def test_the_authorizer_may_write_its_log_and_nothing_else() -> None:
 
 
 @pytest.mark.failure("forged-event")
-def test_functions_are_run_by_this_api_alone_and_the_authorizer_as_its_authorizer() -> None:
+def test_only_this_api_may_invoke_the_functions_and_the_authorizer() -> None:
     granted = {
         resource_of(permission["FunctionName"]): permission["SourceArn"]["Fn::Sub"].partition(
             "${AWS::AccountId}:"
@@ -164,7 +168,7 @@ def test_functions_are_run_by_this_api_alone_and_the_authorizer_as_its_authorize
     }
 
 
-def test_the_functions_of_the_api_know_its_id_and_no_other_does() -> None:
+def test_only_the_functions_of_the_api_know_its_id() -> None:
     told = {
         name: function["Environment"]["Variables"]["FORKLORE_API"]
         for name, function in FUNCTIONS.items()
@@ -174,7 +178,7 @@ def test_the_functions_of_the_api_know_its_id_and_no_other_does() -> None:
     assert told == {name: {"Ref": "Api"} for name in SERVED}
 
 
-# Who is asked
+# Authorization
 
 
 def test_every_operation_has_a_route_that_leads_to_the_function_that_serves_it() -> None:
@@ -188,7 +192,7 @@ def test_every_operation_has_a_route_that_leads_to_the_function_that_serves_it()
     assert len(routes) == len(ROUTES)
 
 
-def test_a_route_is_named_for_its_operation() -> None:
+def test_a_route_has_the_name_of_its_operation() -> None:
     operations = {f"{o.method} {o.path}": o.name for served in SERVED.values() for o in served}
 
     for name, route in ROUTES.items():
@@ -220,7 +224,7 @@ def test_the_authorizer_sees_every_request_and_nothing_of_it_is_kept() -> None:
     }
 
 
-def test_no_function_can_be_reached_around_the_api() -> None:
+def test_no_function_has_another_public_entrance_than_the_api() -> None:
     kinds = {resource["Type"] for resource in DOCUMENT["Resources"].values()}
 
     assert kinds.isdisjoint({"AWS::Lambda::Url", "AWS::Serverless::Api", "AWS::Serverless::HttpApi"})
@@ -230,12 +234,12 @@ def test_no_function_can_be_reached_around_the_api() -> None:
 
 
 def test_the_api_is_the_first_resource() -> None:
-    """`sam local` takes its reader from the first resource that it knows."""
+    """`sam local` chooses its reader by the first resource that it knows."""
     assert next(iter(DOCUMENT["Resources"])) == "Api"
 
 
 @pytest.mark.failure("unsafe-settings")
-def test_browsers_are_let_in_from_named_origins_alone() -> None:
+def test_browsers_may_call_only_from_configured_origins() -> None:
     cors = of_type(DOCUMENT, "AWS::ApiGatewayV2::Api")["Api"]["CorsConfiguration"]["Fn::If"]
 
     assert cors[0] == "HasCors"
@@ -246,7 +250,7 @@ def test_browsers_are_let_in_from_named_origins_alone() -> None:
     assert cors[2] == {"Ref": "AWS::NoValue"}
 
 
-# What is kept
+# Data and logs
 
 
 def test_the_table_is_encrypted_recovered_and_kept() -> None:
@@ -262,7 +266,7 @@ def test_the_table_is_encrypted_recovered_and_kept() -> None:
 
 
 @pytest.mark.failure("poison-message")
-def test_queues_are_encrypted_and_what_keeps_failing_is_kept_apart() -> None:
+def test_queues_are_encrypted_and_have_dead_letter_queues() -> None:
     assert all(queue["SqsManagedSseEnabled"] is True for queue in QUEUES.values())
     redrive = QUEUES["JobsQueue"]["RedrivePolicy"]
     assert (resource_of(redrive["deadLetterTargetArn"]), redrive["maxReceiveCount"]) == ("DeadJobsQueue", 5)
@@ -287,7 +291,7 @@ def test_a_message_stays_hidden_for_six_times_as_long_as_its_function_may_run() 
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_each_function_logs_to_a_group_of_its_own_for_as_long_as_the_parameter_says(name: str) -> None:
+def test_each_function_has_its_own_log_group_with_the_configured_retention(name: str) -> None:
     group = resource_of(FUNCTIONS[name]["LoggingConfig"]["LogGroup"])
 
     assert group == name.replace("Function", "Logs")
@@ -297,7 +301,7 @@ def test_each_function_logs_to_a_group_of_its_own_for_as_long_as_the_parameter_s
     assert {one for one in used if "Logs" in one} == {f"!GetAtt {group}.Arn"}
 
 
-def test_the_logs_that_hold_lines_of_the_audit_outlive_the_stack() -> None:
+def test_the_logs_with_audit_lines_outlive_the_stack() -> None:
     kept = {
         name
         for name, resource in DOCUMENT["Resources"].items()
@@ -308,8 +312,8 @@ def test_the_logs_that_hold_lines_of_the_audit_outlive_the_stack() -> None:
     assert kept == {"AdminLogs", "AgentLogs"}
 
 
-def test_what_has_a_name_of_its_own_has_the_stacks_in_it() -> None:
-    """Two stacks of one account and region must not stand in each other's way."""
+def test_every_explicit_name_includes_the_name_of_the_stack() -> None:
+    """Otherwise two stacks of one account and region would have conflicting names."""
     [layer] = of_type(DOCUMENT, "AWS::Serverless::LayerVersion").values()
     group = of_type(DOCUMENT, "AWS::Logs::LogGroup")["AccessLogs"]
 
@@ -325,7 +329,7 @@ def test_what_has_a_name_of_its_own_has_the_stacks_in_it() -> None:
         assert [one for one in resources.values() if name in one] == []
 
 
-def test_the_access_log_has_a_line_of_json_without_path_query_or_agent() -> None:
+def test_the_access_log_writes_json_lines_without_path_query_or_agent() -> None:
     [stage] = of_type(DOCUMENT, "AWS::ApiGatewayV2::Stage").values()
     line = json.loads(stage["AccessLogSettings"]["Format"])
 
@@ -347,14 +351,14 @@ def test_the_stage_is_throttled() -> None:
     }
 
 
-# What is watched
+# Alarms
 
 
 class Watch(NamedTuple):
-    """What an alarm reads and when it goes off. statistics: one for each metric that it reads.
+    """What an alarm reads and when it goes off.
 
-    of: the resource that its dimensions name; "each function" for one metric of every function. periods: of
-    five minutes.
+    statistics: one for each metric that it reads. of: the resource in its dimensions; "each
+    function" means one metric of every function. periods: how many, of five minutes each.
     """
 
     namespace: str
@@ -405,11 +409,11 @@ DIMENSIONS = {
     "AWS/ApiGateway": ["ApiId", "Stage"],
     "forklore": ["stack"],
 }
-"""By namespace. Sources: the metrics pages of the services' developer guides."""
+"""The dimensions of each namespace. Sources: the metrics pages of the developer guides."""
 
 
 def metrics_of(alarm: Properties) -> list[Properties]:
-    """Return the metrics that an alarm reads: its own, or those of its expression."""
+    """Return the metrics that an alarm reads, directly or in its expression."""
     if "Metrics" not in alarm:
         return [alarm]
     return [one["MetricStat"]["Metric"] for one in alarm["Metrics"] if "MetricStat" in one]
@@ -424,13 +428,13 @@ def statistics_of(alarm: Properties) -> list[tuple[str, int]]:
 
 
 @pytest.mark.failure("poison-message")
-def test_there_is_an_alarm_for_each_thing_that_somebody_must_know() -> None:
+def test_the_template_has_exactly_the_expected_alarms() -> None:
     """A message in a dead-letter queue raises one of these alarms."""
     assert ALARMS.keys() == WATCHED.keys()
 
 
 @pytest.mark.parametrize("name", WATCHED)
-def test_an_alarm_reads_what_there_is_and_goes_off_when_it_should(name: str) -> None:
+def test_an_alarm_reads_existing_metrics_and_has_the_expected_threshold(name: str) -> None:
     alarm, watch = ALARMS[name], WATCHED[name]
 
     for read in metrics_of(alarm):
@@ -450,8 +454,8 @@ def test_the_api_s_metrics_are_those_of_its_stage() -> None:
     assert ALARMS["ServerErrorsAlarm"]["Dimensions"][1]["Value"] == {"Ref": "Stage"}
 
 
-def test_a_tree_is_told_of_before_its_appends_are_refused() -> None:
-    """DynamoDB tells sizes in whole gigabytes; the metric is in bytes."""
+def test_the_alarm_for_a_large_tree_goes_off_before_its_appends_are_refused() -> None:
+    """DynamoDB reports sizes in whole gigabytes. The metric is in bytes."""
     told, usage = [], Consumption()
     for gigabytes in (GROUP_GIGABYTES_MAX - 2, GROUP_GIGABYTES_MAX - 1):
         usage.note_tree(gigabytes)
@@ -464,7 +468,7 @@ def test_a_tree_is_told_of_before_its_appends_are_refused() -> None:
 
 
 def emitted(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[tuple[str, ...]]]:
-    """Return every metric that forklore can emit, with the sets of dimensions that it is counted under."""
+    """Return every metric that forklore can emit, with its sets of dimensions."""
     monkeypatch.setenv("FORKLORE_STACK", "forklore")
     usage = Consumption()
     usage.calls = usage.retries = usage.conflicts = usage.throttles = usage.heads_ahead = 1
@@ -501,14 +505,14 @@ def test_alarms_and_dashboard_read_metrics_that_forklore_emits(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("name", ["FunctionErrorsAlarm", "FunctionThrottlesAlarm"])
-def test_no_function_is_left_out_of_an_alarm(name: str) -> None:
+def test_alarms_about_each_function_include_all_functions(name: str) -> None:
     read = [resource_of(metric["Dimensions"][0]["Value"]) for metric in metrics_of(ALARMS[name])]
 
     assert sorted(read) == sorted(FUNCTIONS)
 
 
 @pytest.mark.parametrize("name", ALARMS)
-def test_an_alarm_says_what_it_means_where_to_look_and_whom_to_tell(name: str) -> None:
+def test_an_alarm_has_a_description_a_page_and_the_topic(name: str) -> None:
     alarm = ALARMS[name]
     told = {"Fn::If": ["HasAlarmsTopic", [{"Ref": "AlarmsTopic"}], {"Ref": "AWS::NoValue"}]}
 
@@ -535,7 +539,7 @@ def test_the_dashboard_is_json_and_shows_every_alarm() -> None:
     assert max(x for x, _ in taken) < 24
 
 
-# What a deployment may say
+# Parameters
 
 HASH = "0f" * 32
 REFUSED = {
@@ -669,7 +673,7 @@ TAKEN = {
         "arn:aws-cn:sns:cn-north-1:123456789012:a_b",
     ],
 }
-"""Values of parameters. CloudFormation matches a pattern against the whole value."""
+"""Accepted values of parameters. CloudFormation matches a pattern against the whole value."""
 
 
 def fits(name: str, value: str) -> bool:
@@ -679,23 +683,23 @@ def fits(name: str, value: str) -> bool:
 @pytest.mark.failure("unsafe-settings")
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in REFUSED for value in REFUSED[name]])
 def test_an_unsafe_value_stops_the_deployment(name: str, value: str) -> None:
-    """Without an issuer or an audience, or with CORS for everybody, nothing is deployed."""
+    """For example no issuer, no audience, or CORS for every origin."""
     assert not fits(name, value)
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in TAKEN for value in TAKEN[name]])
-def test_what_people_really_have_can_be_set(name: str, value: str) -> None:
+def test_realistic_values_are_accepted(name: str, value: str) -> None:
     assert fits(name, value)
 
 
-def test_roles_are_patterns_of_one_kind() -> None:
+def test_the_parameters_of_all_roles_have_the_same_pattern() -> None:
     patterns = {PARAMETERS[name]["AllowedPattern"] for name in ("Admins", "Auditors", "Indexers")}
 
     assert len(patterns) == 1
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_a_parameter_says_what_it_is_for_and_takes_no_free_text(name: str) -> None:
+def test_a_parameter_has_a_description_and_restricts_its_values(name: str) -> None:
     parameter = PARAMETERS[name]
 
     assert parameter["Description"].endswith(".")
@@ -707,7 +711,7 @@ def test_a_parameter_says_what_it_is_for_and_takes_no_free_text(name: str) -> No
         assert parameter["Type"] == "Number" or parameter["AllowedValues"]
 
 
-def test_without_an_issuer_and_an_audience_nothing_is_deployed_and_the_rest_is_safe_as_it_is() -> None:
+def test_only_issuer_and_audience_have_no_default_and_the_defaults_are_safe() -> None:
     defaults = {name: parameter.get("Default") for name, parameter in PARAMETERS.items()}
 
     assert {name for name, default in defaults.items() if default is None} == {"Issuer", "Audience"}
@@ -716,7 +720,7 @@ def test_without_an_issuer_and_an_audience_nothing_is_deployed_and_the_rest_is_s
     assert all(fits(name, str(defaults[name])) for name in TAKEN if defaults[name] is not None)
 
 
-def test_no_account_region_or_secret_stands_in_the_template() -> None:
+def test_the_template_holds_no_account_region_or_secret() -> None:
     text = (PROJECT / "template.yaml").read_text(encoding="utf-8")
 
     assert not re.search(r"\b\d{12}\b|\b(eu|us|ap)-[a-z]+-\d\b|AKIA", text)

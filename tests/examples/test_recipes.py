@@ -1,4 +1,4 @@
-"""The recipes: each script does what the page shows, to the letter."""
+"""The recipes: each script prints exactly what the page shows."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from tools.harness.local_server import ROOT, local_server
 PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
 BLOCKS = re.compile(r"`examples/(\w+)\.sh`: .*?```sh\n(.*?)```.*?```text\n(.*?)```", re.DOTALL)
 RECIPES = {name: (script, output) for name, script, output in BLOCKS.findall(PAGE)}
-"""The script and its output as the page shows them."""
+"""For each recipe, the script and the output that the page shows."""
 SCRIPTS = {path.stem for path in (ROOT / "examples").glob("*.sh")}
 RUN_S = 60
 
@@ -43,13 +43,13 @@ def test_the_page_shows_the_script_as_it_is(name: str) -> None:
     assert script.endswith(f'. "$(dirname "$0")/client.sh"\n{RECIPES[name][0]}')
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="NOT TESTED: the recipes want curl")
+@pytest.mark.skipif(shutil.which("curl") is None, reason="NOT TESTED: the recipes need curl")
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_prints_what_the_page_says(url: str, name: str) -> None:
     done = subprocess.run(
         ["bash", f"examples/{name}.sh"],
         cwd=ROOT,
-        env=os.environ | {"FORKLORE_URL": url},  # as in a shell: its `python3` need not be this one
+        env=os.environ | {"FORKLORE_URL": url},  # the script's `python3` may be another one, as in a shell
         capture_output=True,
         text=True,
         timeout=RUN_S,

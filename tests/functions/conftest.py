@@ -1,4 +1,4 @@
-"""The functions on an embedded table, and what they answer to the sample events."""
+"""Fixtures: the functions on an embedded table, and their answers to the sample events."""
 
 from collections.abc import Iterator
 
@@ -12,12 +12,12 @@ from tools.harness.gateway import PROJECT, Answer, Gateway, table_on_moto
 
 @pytest.fixture(scope="package")
 def gateway() -> Iterator[Gateway]:
-    """What sends events to the functions; their table begins empty."""
+    """A gateway that sends events to the functions. Their table is empty at the start."""
     with table_on_moto() as template:
         yield Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")
 
 
 @pytest.fixture(scope="package")
 def told(gateway: Gateway) -> dict[str, Answer]:
-    """What is answered to the story, by operation."""
+    """The answers to the story, by operation."""
     return tell(gateway.deliver, Direct(read_template(PROJECT / "template.yaml")).send)

@@ -1,4 +1,4 @@
-"""The sample events, and the story that they tell when they are sent in order."""
+"""The sample events. Sent in the order of STORY, they work together."""
 
 import json
 from collections.abc import Callable
@@ -40,21 +40,21 @@ STORY = {
     "removeMembershipByPath": 204,
     "deleteConversation": 204,
 }
-"""The sample events in the order in which they make sense, each with the status it gets."""
+"""The sample events in the order in which they can be sent, each with its expected status."""
 
 
 JOBS = ("deleteGroup", "sweep")
-"""The sample events that are no requests: a batch of the queue, and the schedule."""
+"""The sample events that are not requests: a batch of the queue, and the schedule."""
 DIRECT = ("agentAppendEntry", "agentEventBridge")
-"""The sample events of the function for direct invocation; one with EventBridge's envelope."""
+"""The sample events of direct invocation. The second one is inside EventBridge's envelope."""
 AUTHORIZER = "authorizer"
 """The sample event of the authorizer."""
 SAMPLE = "019a5c1e-7b40-7c3d-9e21-4f8d2b6a1c05"
 """The conversation of the sample events."""
 SAMPLE_OTHER = "019a5c22-4d10-7e36-a7c9-0b1f2e3d4c5a"
-"""The conversation that the sample event of an admin deletes."""
+"""The conversation that adminDeleteConversation deletes in the sample events."""
 SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
-"""What the sample events call the transfer, whose id is made by the service."""
+"""The id of the transfer in the sample events. The story replaces it with the real one."""
 
 
 def read_event(name: str) -> dict[str, Any]:
@@ -64,21 +64,21 @@ def read_event(name: str) -> dict[str, Any]:
 
 
 def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], Any]) -> dict[str, Answer]:
-    """Return what is answered to the sample events, sent in the order of the story, by operation.
+    """Send the sample events in the order of STORY; return the answers by operation.
 
-    deliver: hands an event to the function whose route it names. invoke: invokes the function `agent`.
+    deliver: sends an event to the function of its route. invoke: invokes the function `agent`.
     """
     answers: dict[str, Answer] = {}
     transfer = SAMPLE_TRANSFER
     for name in STORY:
-        if name in ("requestTransfer", "acceptTransfer"):  # the first one is cancelled
+        if name in ("requestTransfer", "acceptTransfer"):  # deleteTransfer has cancelled the first transfer
             answers["requestTransfer"] = deliver(read_event("requestTransfer"))
             transfer = answers["requestTransfer"].json["id"]
-        if name == "adminDeleteConversation":  # another one: the story goes on
+        if name == "adminDeleteConversation":  # delete another conversation: the story still needs this one
             to_another = read_event("agentAppendEntry")
             to_another["input"] |= {"conversationId": SAMPLE_OTHER, "idempotencyKey": "another"}
             assert invoke(to_another)["status"] == 201
-        if name == "removeMembershipByPath":  # the member that it removes was removed already
+        if name == "removeMembershipByPath":  # removeMembership has already removed this member
             again = {"conversationId": SAMPLE, "userId": "alice", "accessLevel": "reader"}
             share = {"operation": "shareConversation", "caller": {"userId": "bob"}, "input": again}
             assert invoke(share)["status"] == 201

@@ -1,4 +1,4 @@
-"""The sample events of the function for direct invocation, and what the template gives it."""
+"""The function for direct invocation: its sample events and its part of the template."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The authorizer's sample event: its token has long ended; with another one it is a user's."""
+"""The authorizer's sample event. Its token has expired; a new token makes it valid."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ PACKAGE = PROJECT / "functions" / "authorizer"
 def token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[str]:
-    """A good token; the function is set up for development."""
+    """A valid token. Configures the function for the development issuer."""
     file = tmp_path / "key.pem"
     main(["--keys"], file=file)
     main(["alice"], file=file)
@@ -38,17 +38,17 @@ def event() -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("token")
-def test_the_sample_event_s_token_is_nobody_s(event: dict[str, Any]) -> None:
+def test_the_token_of_the_sample_event_has_expired(event: dict[str, Any]) -> None:
     assert handler(event, None) == {"isAuthorized": True, "context": {}}
 
 
-def test_with_a_good_token_the_sample_event_is_a_user_s(event: dict[str, Any], token: str) -> None:
+def test_with_a_valid_token_the_sample_event_has_a_user(event: dict[str, Any], token: str) -> None:
     event["headers"]["authorization"] = f"Bearer {token}"
 
     assert handler(event, None)["context"] == {"userId": "alice", "roles": ["admin", "auditor"]}
 
 
-def test_all_that_is_installed_for_the_authorizer_is_pinned_with_hashes() -> None:
+def test_all_packages_of_the_authorizer_are_pinned_with_hashes() -> None:
     wanted = [
         line for line in (PACKAGE / "requirements.in").read_text().splitlines() if not line.startswith("#")
     ]

@@ -1,4 +1,4 @@
-"""The functions that no request calls: the worker of the queue and the sweep, as Lambda calls them."""
+"""The functions that no request calls: the worker of the queue and the sweep."""
 
 import json
 import time
@@ -57,7 +57,7 @@ WORKER, SWEEP = function("DeleteGroupFunction"), function("SweepFunction")
 
 
 def batch(*bodies: str) -> dict[str, Any]:
-    """Return the sample event with these messages, whose ids are their places."""
+    """Return the sample event with these messages. The id of a message is its position."""
     [record] = read_event("deleteGroup")["Records"]
     return {"Records": [record | {"messageId": str(at), "body": body} for at, body in enumerate(bodies)]}
 
@@ -72,7 +72,7 @@ def message(group_id: str) -> str:
 
 @pytest.fixture
 def dead(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return three trees that were deleted, and whose wait is over."""
+    """Return three deleted trees that the worker may remove now."""
     monkeypatch.setenv("FORKLORE_DELETE_WAIT_SECONDS", "0")
     made = [gateway.send("POST", "/v1/conversations", body={}).json["id"] for _ in range(3)]
     for conversation_id in made:
@@ -85,7 +85,7 @@ def is_left(group_id: str) -> bool:
     return bool(open_table().get([keys.group(group_id), keys.job("delete", group_id)]))
 
 
-def test_the_sample_message_names_a_tree_and_is_no_failure(gateway: Gateway) -> None:
+def test_the_sample_message_does_not_fail(gateway: Gateway) -> None:
     [record] = read_event("deleteGroup")["Records"]
 
     assert json.loads(record["body"]) == {"groupId": SAMPLE}
@@ -99,8 +99,10 @@ def test_a_worker_deletes_the_trees_of_its_messages(dead: list[str]) -> None:
 
 @pytest.mark.failure("poison-message")
 @pytest.mark.parametrize("poison", POISON, ids=lambda poison: poison[:30] or "empty")
-def test_a_poison_message_fails_alone(dead: list[str], poison: str, lines: Lines) -> None:
-    """The other messages of its batch go on. The answer names exactly those that failed."""
+def test_a_poison_message_is_the_only_one_of_its_batch_that_fails(
+    dead: list[str], poison: str, lines: Lines
+) -> None:
+    """The other messages of its batch succeed. The answer names exactly the ones that failed."""
     answer = work(batch(message(dead[0]), poison, message(dead[1])))
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "1"}]}
@@ -112,13 +114,13 @@ def test_a_poison_message_fails_alone(dead: list[str], poison: str, lines: Lines
     assert poison[:30] in ("", "null", "[]", "{}") or not any(poison in text for text in lines.texts)
 
 
-def test_a_batch_of_nothing_but_poison_fails_message_by_message(gateway: Gateway) -> None:
+def test_a_batch_with_only_poison_messages_fails_message_by_message(gateway: Gateway) -> None:
     answer = work(batch("x", "y"))
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "0"}, {"itemIdentifier": "1"}]}
 
 
-def test_a_worker_without_time_hands_its_messages_on(
+def test_a_worker_without_time_sends_its_messages_again(
     dead: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     urls = announced(monkeypatch)
@@ -132,7 +134,7 @@ def test_a_worker_without_time_hands_its_messages_on(
     assert received(urls) == dead
 
 
-def test_each_message_is_a_line_with_what_it_asked_of_dynamodb(dead: list[str], lines: Lines) -> None:
+def test_each_message_writes_a_line_with_its_dynamodb_consumption(dead: list[str], lines: Lines) -> None:
     work(batch(message(dead[0]), "poison", message(dead[0])))
     done, failed, again = lines.named("job")
 
@@ -143,7 +145,7 @@ def test_each_message_is_a_line_with_what_it_asked_of_dynamodb(dead: list[str], 
     assert "Requests" not in done
 
 
-def test_a_message_that_another_one_goes_on_with_is_left(
+def test_a_message_whose_job_another_message_continues_is_left_alone(
     dead: list[str], lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORKLORE_DELETE_WAIT_SECONDS", "600")
@@ -152,7 +154,7 @@ def test_a_message_that_another_one_goes_on_with_is_left(
     assert [line["status"] for line in lines.named("job")] == ["left"]
 
 
-def test_a_sweep_is_a_line_with_the_jobs_that_are_open_also_when_there_are_none(
+def test_a_sweep_writes_a_line_with_the_number_of_open_jobs_also_when_it_is_zero(
     gateway: Gateway, lines: Lines
 ) -> None:
     table = open_table()
@@ -166,14 +168,14 @@ def test_a_sweep_is_a_line_with_the_jobs_that_are_open_also_when_there_are_none(
     assert (metrics_of(none)["JobsOpen"], metrics_of(none)["OldestJob"]) == ((0, STACK), (0, STACK))
     assert metrics_of(one)["JobsOpen"] == (1, STACK)
     assert metrics_of(one).keys() == {"JobsOpen", "OldestJob"}, (
-        "each metric is paid for, also while nobody asks"
+        "an unexpected metric was emitted; each metric costs money"
     )
     assert 7_190 < one["OldestJob"] < 7_300
     assert one["DynamoDBCalls"] >= 3
     assert [faults(line, now_ms=system_ms()) for line in (none, one)] == [[], []]
 
 
-def test_a_sweep_that_fails_is_an_error_and_no_sweep(
+def test_a_sweep_that_fails_is_counted_as_an_error_and_not_as_a_sweep(
     gateway: Gateway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(open_table()), "query", lambda *_, **__: 1 / 0)
@@ -184,10 +186,10 @@ def test_a_sweep_that_fails_is_an_error_and_no_sweep(
         ("failed", "sweep", "ZeroDivisionError")
     ]
     raised = caught.value.__cause__
-    assert (type(raised), str(raised)) == (SweepFailed, ""), "Lambda logs the text of what is raised"
+    assert (type(raised), str(raised)) == (SweepFailed, ""), "Lambda would log this text"
 
 
-def test_a_bad_job_is_an_error_and_a_figure_of_a_sweep_that_goes_on(
+def test_a_bad_job_is_logged_and_counted_and_the_sweep_continues(
     gateway: Gateway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, url, good = open_table(), announced(monkeypatch), str(uuid.UUID(int=(1 << 128) - 1))
@@ -205,7 +207,7 @@ def test_a_bad_job_is_an_error_and_a_figure_of_a_sweep_that_goes_on(
     table.delete(items.key(item) for item in table.query(keys.jobs_range("delete")))
 
 
-def test_an_acceptance_without_time_for_all_owners_announces_the_rest(
+def test_an_acceptance_without_time_to_rewrite_every_item_announces_the_rest(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
@@ -237,7 +239,7 @@ def test_a_wrong_setting_fails_the_function_and_says_what_to_set(
 
 
 def announced(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Make a queue on moto, and return the URL to which the functions announce now."""
+    """Create a queue on moto and make the functions announce to it. Returns its URL."""
     made: Any = boto3.client("sqs").create_queue(QueueName=f"jobs-{uuid.uuid4()}")
     monkeypatch.setenv("FORKLORE_QUEUE", made["QueueUrl"])
     open_queue.cache_clear()
@@ -245,7 +247,7 @@ def announced(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def received(url: str) -> list[str]:
-    """Return the trees that can be received now; they stay in flight."""
+    """Return the trees in the messages that can be received now. The messages stay in flight."""
     client, found = boto3.client("sqs"), list[str]()
     while messages := client.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
         found += [json.loads(message["Body"])["groupId"] for message in messages]
@@ -259,7 +261,7 @@ def no_queue_afterwards() -> Any:
 
 
 @pytest.mark.failure("unreliable-messages")
-def test_the_sweep_announces_what_no_message_did(dead: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sweep_announces_jobs_without_a_message(dead: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     url = announced(monkeypatch)
 
     assert invoke(SWEEP, load_handler(SWEEP), read_event("sweep")) is None
@@ -283,7 +285,7 @@ def test_the_sweep_announces_transfers_and_the_worker_finishes_them(
     assert items.group(table.items_at([keys.group(made)])[keys.group(made)]).rewriting is None
 
 
-def test_a_deletion_is_announced_for_when_its_wait_is_over(
+def test_the_message_of_a_deletion_arrives_when_the_wait_is_over(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = announced(monkeypatch)
@@ -299,8 +301,7 @@ def test_a_deletion_is_announced_for_when_its_wait_is_over(
 
 
 @pytest.mark.failure("poison-message")
-def test_the_template_s_queue_gives_up_a_message_after_5_receives(gateway: Gateway) -> None:
-    """The message is then kept in a dead-letter queue."""
+def test_a_message_moves_to_the_dead_letter_queue_after_5_receives(gateway: Gateway) -> None:
     with mock.patch.dict("os.environ"):
         url = open_queues(TEMPLATE)["JobsQueue"]
     found: Any = boto3.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])
@@ -310,11 +311,11 @@ def test_the_template_s_queue_gives_up_a_message_after_5_receives(gateway: Gatew
 
 
 @pytest.mark.failure("unreliable-messages")
-def test_a_message_comes_again_after_six_times_the_functions_timeout_at_the_earliest() -> None:
+def test_a_message_is_delivered_again_after_six_times_the_functions_timeout_at_the_earliest() -> None:
     """The sweep runs every 5 minutes."""
     queues = {queue.name: queue for queue in TEMPLATE.queues}
     [polled] = WORKER.polls
 
     assert queues[polled.queue].visible_after_seconds >= 6 * WORKER.timeout_seconds
-    assert polled.batch_size == 1, "a message may be minutes of work"
+    assert polled.batch_size == 1, "the worker has too little time; a message may take minutes"
     assert SWEEP.every_seconds == (300,)

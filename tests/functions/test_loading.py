@@ -1,4 +1,4 @@
-"""What each function loads when it starts: what it needs for its requests, and no more."""
+"""Which modules each function loads when it starts: only those that its requests need."""
 
 import subprocess
 import sys
@@ -16,26 +16,26 @@ OPERATIONS = {"admin", "conversations", "entries", "sharing"}
 
 
 def loaded(function: str) -> set[str]:
-    """Return the modules that a new process has when it has loaded a function."""
+    """Return the modules that are loaded after a new process has imported a function."""
     command = [sys.executable, "-c", SCRIPT, function]
     path = {"PYTHONPATH": f"{PROJECT}:{PROJECT / 'layers' / 'core'}"}
     run = subprocess.run(command, env=path, capture_output=True, text=True, timeout=60, check=True)
     return set(run.stdout.split())
 
 
-@pytest.mark.parametrize("function", sorted(OPERATIONS - {"admin"}))  # whose are made of the others'
+@pytest.mark.parametrize("function", sorted(OPERATIONS - {"admin"}))  # admin uses the others' operations
 def test_a_function_of_the_http_api_loads_its_own_operations(function: str) -> None:
     modules = loaded(function)
 
     assert {name for name in OPERATIONS if f"forklore.api.operations.{name}" in modules} == {function}
 
 
-def test_the_agents_function_loads_all_operations_before_it_is_asked() -> None:
+def test_the_agents_function_loads_all_operations_at_the_start() -> None:
     assert {f"forklore.api.operations.{name}" for name in OPERATIONS} <= loaded("agent")
 
 
 @pytest.mark.parametrize("function", ["delete_group", "sweep"])
-def test_what_no_request_calls_needs_no_models_of_requests(function: str) -> None:
+def test_the_worker_and_the_sweep_load_no_models_of_requests(function: str) -> None:
     modules = loaded(function)
 
     assert "forklore.usecases.deletion" in modules
@@ -43,5 +43,5 @@ def test_what_no_request_calls_needs_no_models_of_requests(function: str) -> Non
 
 
 @pytest.mark.parametrize("function", ["conversations", "agent", "delete_group"])
-def test_no_function_loads_what_boto3_adds_to_botocore(function: str) -> None:
+def test_no_function_loads_boto3(function: str) -> None:
     assert "boto3" not in loaded(function)

@@ -1,4 +1,4 @@
-"""What each function does to the table is what the template allows it: moto would allow everything."""
+"""Each function does exactly what the template allows. moto does not check permissions."""
 
 import json
 import os
@@ -41,14 +41,14 @@ READS = [one for one in operations.ALL if one.method == "GET" and one.path_names
 UNSTORED = {"GET /v1/health"}
 """The routes that ask nothing of the table."""
 ROUNDS = 5
-"""Of sweep and worker: a started tree is deleted in the round after the one that it was started from."""
+"""Rounds of sweep and worker: a child tree is deleted one round after its parent tree."""
 
 Actions = set[tuple[str, str]]
-"""(verb, the table or index it is for)."""
+"""Pairs of a verb and the table or index that it is used on."""
 
 
 def allowed() -> Mapping[str, Actions]:
-    """Return what the template allows each function, without the prefix `dynamodb:`."""
+    """Return the DynamoDB actions that the template allows each function, without the prefix."""
     return {
         name: {
             (verb, _named(one))
@@ -69,9 +69,9 @@ def _named(resource: Any) -> str:
 
 @contextmanager
 def noted(calls: Actions, *, transactions: int | None = None) -> Iterator[None]:
-    """Note in `calls` what is asked of DynamoDB meanwhile.
+    """Record in `calls` the DynamoDB actions inside the `with` block.
 
-    transactions: after so many no further one is possible, as if time had run out.
+    transactions: how many may succeed. Any further one fails, as if no time were left.
     """
     call = Connection.call
     left = transactions
@@ -115,7 +115,10 @@ class Service:
         status: int = 200,
         transactions: int | None = None,
     ) -> Any:
-        """Return the body of the answer to a request of a user's agent. status: its hundred is expected."""
+        """Send a request of a user's agent; return the body of the answer.
+
+        status: the answer must have the same first digit.
+        """
         path, _, query = path.partition("?")
         function, event = self._gateway.event(method, f"/v1/{path}", query=query)
         name = AGENT if self._direct else function.name
@@ -133,7 +136,7 @@ class Service:
         return answer
 
     def work_off(self) -> None:
-        """Sweep, and let the worker delete what is to be deleted, until nothing is left."""
+        """Run the sweep and the worker until no job is left."""
         [record] = read_event("deleteGroup")["Records"]
         # What the sweep finds of a creation that comes to its end meanwhile: no tree that is being made.
         ended = parts.job.put(JobKind.CREATION, str(uuid.uuid4()), at=ids.timestamp(0))
@@ -160,7 +163,7 @@ def _message(kind: str, group_id: str) -> str:
 
 
 def _direct_request(event: Mapping[str, Any], body: Any, *, user: str) -> dict[str, Any]:
-    """Return a request to the agent that asks what the event asks."""
+    """Return the direct invocation that does the same as the event."""
     [name] = [one.name for one in operations.ROUTES if f"{one.method} {one.path}" == event["routeKey"]]
     roles = ["admin"] if user == "adam" else []
     caller = {"userId": user, "clientId": "planner", "roles": roles}
@@ -176,12 +179,12 @@ def _direct_request(event: Mapping[str, Any], body: Any, *, user: str) -> dict[s
 
 
 def trees() -> list[str]:
-    """Return ids of a tree, one to start from it, one to start from that, and one that is given up."""
+    """Return four ids: a tree, its child, a child of the child, and a tree that is abandoned."""
     return [str(uuid.uuid4()) for _ in range(4)]
 
 
 def use_everything(service: Service) -> None:
-    """Ask for every operation, and leave to sweep and worker whatever they may find."""
+    """Use every operation, and leave every kind of job for the sweep and the worker."""
     ask = service.ask
     parents = []
     for number in (1, 2):
@@ -190,7 +193,7 @@ def use_everything(service: Service) -> None:
         said = ask("POST", f"conversations/{group}/entries", SAID)["id"]
         ask("POST", f"conversations/{group}/fork", {"atEntryId": said, "position": "before"})
         ask("POST", f"conversations/{group}/entries/sync", NOTES)
-        for at in range(55 if number == 1 else 3):  # more than a child begins with in one transaction
+        for at in range(55 if number == 1 else 3):  # more members than one transaction can copy to a child
             body = {"userId": f"user {at}", "accessLevel": "reader"}
             ask("POST", f"conversations/{group}/memberships", body)
         for parent, started in ((group, child), (child, grandchild)):
@@ -226,7 +229,7 @@ def use_everything(service: Service) -> None:
 
 @pytest.fixture(scope="module")
 def done() -> Mapping[str, Actions]:
-    """What each function did."""
+    """The DynamoDB actions of each function."""
     found: dict[str, Actions] = {}
     for is_direct in (False, True):
         with table_on_moto() as template, pytest.MonkeyPatch.context() as patch:
@@ -241,7 +244,7 @@ def done() -> Mapping[str, Actions]:
     return found
 
 
-def test_no_function_does_what_the_template_does_not_let_it_do(done: Mapping[str, Actions]) -> None:
+def test_no_function_does_anything_that_the_template_does_not_allow(done: Mapping[str, Actions]) -> None:
     policies = allowed()
 
     assert {
@@ -249,7 +252,7 @@ def test_no_function_does_what_the_template_does_not_let_it_do(done: Mapping[str
     } == {}
 
 
-def test_the_template_lets_no_function_do_what_it_never_does(done: Mapping[str, Actions]) -> None:
+def test_the_template_allows_no_function_an_action_that_it_never_uses(done: Mapping[str, Actions]) -> None:
     policies = allowed()
 
     assert policies.keys() - done.keys() == {"AuthorizerFunction"}

@@ -1,4 +1,4 @@
-"""The routes of template.yaml, the operations, and what each function really serves."""
+"""The routes of template.yaml, the operations, and what each function serves."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ def keys_of(function: Function) -> list[str]:
     return [route.key for route in function.routes]
 
 
-def test_every_route_of_an_operation_is_in_the_template_and_no_other() -> None:
+def test_the_template_has_exactly_the_routes_of_the_operations() -> None:
     routes = Counter(key for function in FUNCTIONS for key in keys_of(function))
 
     assert routes == Counter([*BY_ROUTE, DEFAULT])
@@ -44,7 +44,7 @@ def test_a_function_serves_the_routes_that_the_template_gives_it_and_no_others(
     ("method", "path", "status"),
     [("GET", "/v1/nothing", 404), ("GET", "/", 404), ("DELETE", "/v1/conversations", 405)],
 )
-def test_what_no_route_names_reaches_a_function_that_refuses_it(
+def test_a_request_without_a_route_reaches_a_function_that_refuses_it(
     gateway: Gateway, method: str, path: str, status: int
 ) -> None:
     function, event = gateway.event(method, path)

@@ -1,4 +1,4 @@
-"""forklore's HTTP API as the tests use it. Every answer is held against what its operation documents."""
+"""The tests' client of forklore's HTTP API. It checks every answer against the documentation."""
 
 import itertools
 import json
@@ -37,10 +37,10 @@ class Answer:
 
 
 class Service:
-    """forklore at an address. Safe under threads.
+    """forklore at an address. Safe to use from several threads.
 
-    keys: the API key of each client. tokens: the bearer token of each user; a user without one is its own,
-    as on the local server.
+    keys: the API key of each client. tokens: the bearer token of each user. A user without a token
+    uses the user id as the token, as on the local server.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Service:
         self._http.close()
 
     def new_user(self) -> str:
-        """Return a user that nothing is known of; where tokens are given, the next of theirs."""
+        """Return a user without any data. If tokens are given, return the next user who has one."""
         return next(self._users) if self._tokens else f"user-{uuid.uuid4().hex[:12]}"
 
     def ask(
@@ -83,9 +83,10 @@ class Service:
         query: Mapping[str, Json] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Run the operation `name`. path: beside the conversation. path, query: under the wire's names.
+        """Run the operation `name`.
 
-        Raises AssertionError for an answer that is not what the operation documents.
+        path: path parameters other than the conversation. path and query use the API's names.
+        Raises AssertionError if the answer is not one that the operation documents.
         """
         operation = OPERATIONS[name]
         sent = {**self._credentials(caller), **(headers or {})}
@@ -102,18 +103,18 @@ class Service:
         return Answer(response.status_code, shown, response.headers)
 
     def get(self, *arguments: Any, **options: Any) -> Json:
-        """Return the body of a request that must succeed; else as `ask`."""
+        """Return the body of a request that must succeed. The arguments are those of `ask`."""
         answer = self.ask(*arguments, **options)
         assert answer.status < 300, (arguments, options, answer)
         return answer.body
 
     def entries(self, caller: Caller, conversation_id: str, **query: Json) -> list[Json]:
-        """Return every entry that the query shows, from page to page, forward or with `tail` backward."""
+        """Return every entry of a query. Reads page by page: forward, or backward with `tail`."""
         pages = list(self.pages(caller, conversation_id, **query))
         return [entry for page in (pages[::-1] if query.get("tail") else pages) for entry in page]
 
     def pages(self, caller: Caller, conversation_id: str, **query: Json) -> Iterator[list[Json]]:
-        """Yield page after page until the cursor in the direction of reading is null."""
+        """Yield the pages until the cursor for the next one is null."""
         cursor = "beforeCursor" if query.pop("tail", False) else "afterCursor"
         following: dict[str, Json] = {"tail": True} if cursor == "beforeCursor" else {}
         while True:
@@ -131,9 +132,9 @@ class Service:
 
 
 def check(operation: Operation, response: httpx.Response, *, request_id: str | None = None) -> None:
-    """Assert that the response is one that the operation documents, in every member.
+    """Assert that the operation documents the response, with all its fields.
 
-    request_id: what the request named itself.
+    request_id: the id that the request was sent with.
     """
     request, status = response.request, response.status_code
     what = f"{request.method} {request.url} {request.content!r}: {status} {response.text}"
@@ -156,7 +157,7 @@ def check(operation: Operation, response: httpx.Response, *, request_id: str | N
 
 
 def _statuses(operation: Operation) -> set[int]:
-    """Return the statuses that a caller of the operation must reckon with."""
+    """Return the statuses that the operation may answer."""
     statuses = {operation.status, *operation.also, 400, 503, *operation.errors}
     statuses |= set() if operation.is_public else {401}
     statuses |= {413, 415} if operation.body else set()
@@ -164,7 +165,7 @@ def _statuses(operation: Operation) -> set[int]:
 
 
 def _model(operation: Operation, response: httpx.Response) -> type[pydantic.BaseModel] | None:
-    """Return the schema of a success: a batch has `data`, a single entry has not."""
+    """Return the model of a successful answer. A batch of entries has another one, with `data`."""
     if operation.name != "appendEntry":
         return operation.result
     return results.Entries if "entries" in json.loads(response.request.content) else results.Entry

@@ -1,8 +1,9 @@
-"""forklore at an address: FORKLORE_TEST_URL, or a local server that the tests start for themselves.
+"""Fixtures: forklore at FORKLORE_TEST_URL, or at a local server that the tests start.
 
-FORKLORE_TEST_KEYS (`client=key,…` for the clients planner and coder) and FORKLORE_TEST_TOKENS (`user=token,…`
-for two users or more) say how to call it; without them it must know what the local server is given here.
-`python -m forklore.local.token ann bob` prints such tokens, of an issuer for development.
+FORKLORE_TEST_KEYS holds `client=key,…` for the clients planner and coder. FORKLORE_TEST_TOKENS
+holds `user=token,…` for two users or more. Without them, the service at that address must accept
+what the local server accepts here. `python -m forklore.local.token ann bob` prints such tokens;
+their issuer is only for development.
 """
 
 import os
@@ -24,7 +25,7 @@ URL = "FORKLORE_TEST_URL"
 
 @pytest.fixture(scope="session")
 def service(request: pytest.FixtureRequest) -> Iterator[Service]:
-    """forklore, with true clocks."""
+    """forklore, with correct clocks."""
     if url := os.environ.get(URL):
         keys, tokens = _pairs("FORKLORE_TEST_KEYS"), _pairs("FORKLORE_TEST_TOKENS")
         with Service(url, keys=keys or API_KEYS, tokens=tokens) as service:
@@ -38,22 +39,22 @@ def service(request: pytest.FixtureRequest) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def own_endpoint(request: pytest.FixtureRequest) -> str:
-    """The address of a DynamoDB for processes of the test's own; at FORKLORE_TEST_URL it is skipped."""
+    """A DynamoDB for processes that a test starts. Skips the test if FORKLORE_TEST_URL is set."""
     if url := os.environ.get(URL):
-        pytest.skip(f"NOT TESTED at {url}: this needs processes of its own; unset {URL}")
+        pytest.skip(f"NOT TESTED at {url}: this test starts its own processes; unset {URL}")
     endpoint: str = request.getfixturevalue("dynamodb_endpoint")
     return endpoint
 
 
 @pytest.fixture
 def new_table() -> str:
-    """A table that does not exist, by name."""
+    """The name of a table that does not exist."""
     return a_new_table()
 
 
 @pytest.fixture
 def table(own_endpoint: str, new_table: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
-    """An empty table, as this process sees it."""
+    """An empty table, opened in this process."""
     environment = {
         "FORKLORE_DYNAMODB_ENDPOINT": own_endpoint,
         "FORKLORE_TABLE": new_table,

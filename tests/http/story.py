@@ -1,4 +1,4 @@
-"""Conversations of entries with one-letter names, so that a view is a line of text."""
+"""Conversations whose entries have one-letter names, so that a view is one line of text."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -15,7 +15,7 @@ TELLING_SECONDS_MAX = 600.0
 
 
 class Story:
-    """What one agent tells. Entries are written as `D`, or `(D)` for context; their ids are in `ids`."""
+    """The entries of one agent, named `D`, or `(D)` for context. ids: the id of each name."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -25,7 +25,7 @@ class Story:
     def tell(self, names: str, *, into: str | None = None, **fork: str) -> str:
         """Append the named entries one by one; return the conversation's id.
 
-        fork: `forkedAt…` of a new one.
+        fork: the `forkedAt…` fields, if this creates a fork.
         """
         conversation_id = into or str(uuid4())
         for name in names.split():
@@ -34,19 +34,19 @@ class Story:
         return conversation_id
 
     def fork(self, source_id: str, **body: Json) -> str:
-        """Fork by the fork route; return the fork's id."""
+        """Fork with the fork route; return the fork's id."""
         made: str = self.service.get(self.agent, "forkConversation", source_id, body=body)["id"]
         return made
 
     def shown(self, conversation_id: str, **query: Json) -> str:
-        """Return the names of what a query shows, in order. However it is paged, it is the same."""
+        """Return the names of the entries that a query shows. Checks that paging has no effect."""
         ways = [{"limit": 1000}, {"limit": 2}, {"limit": 1000, "tail": True}, {"limit": 3, "tail": True}]
         whole, *paged = (self.service.entries(self.agent, conversation_id, **way, **query) for way in ways)
         assert all(other == whole for other in paged), (whole, paged)
         return self.names([entry["id"] for entry in whole])
 
     def seen(self, conversation_id: str) -> list[str]:
-        """Return the ids of what the conversation shows."""
+        """Return the ids of the entries that the conversation shows."""
         return [entry["id"] for entry in self.service.entries(self.agent, conversation_id, limit=1000)]
 
     def names(self, entry_ids: list[str]) -> str:
@@ -55,7 +55,7 @@ class Story:
 
 
 class Telling:
-    """Goes on appending E0, E1, … in a thread of its own until the `with` block ends. told: their names."""
+    """Appends E0, E1, … in a thread until the `with` block ends. told: the names so far."""
 
     def __init__(self, story: Story, into: str) -> None:
         self.told: list[str] = []

@@ -1,4 +1,4 @@
-"""The tests' own client lets no answer pass that is not documented."""
+"""The client of these tests accepts only documented answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ HEADERS = {"X-Request-Id": "r1"}
 
 
 def append(status: int, answer: Any, *, sent: Any = BODY, headers: Mapping[str, str] = HEADERS) -> Answer:
-    """Send an append to a service that gives this one answer."""
+    """Send an append to a service that always gives this answer."""
     transport = httpx.MockTransport(lambda _request: httpx.Response(status, json=answer, headers=headers))
     with Service("http://stage", keys={}, transport=transport) as service:
         return service.ask(Caller("u"), "appendEntry", str(uuid4()), body=sent)
@@ -63,7 +63,7 @@ def test_documented_answers_pass() -> None:
         "missing member",
         "another form of time",
         "text for a number",
-        "batch for one",
+        "a batch in answer to one entry",
         "no request id",
         "another success",
         "another request id",
@@ -84,7 +84,7 @@ def test_one_entry_in_answer_to_a_batch_fails() -> None:
         append(201, ENTRY, sent={"entries": [BODY]})
 
 
-def test_another_request_id_than_the_one_sent_fails() -> None:
+def test_a_request_id_that_differs_from_the_one_sent_fails() -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"status": "ok"}, headers=HEADERS))
     with (
         Service("http://stage", keys={}, transport=transport) as service,

@@ -1,4 +1,4 @@
-"""The whole service agrees with the oracle on random histories, whatever the machines' clocks say."""
+"""The whole service agrees with the oracle on random histories, even with wrong clocks."""
 
 import os
 import secrets
@@ -24,7 +24,7 @@ from tests.support.processes import API_KEYS, ROLES, local_servers
 HISTORIES = 90
 HISTORIES_OF_ONE_SERVICE = 20
 CREATIONS_SECONDS_MAX = 1.5
-"""How long it may take until both clocks are read, where they are 10 seconds apart."""
+"""How much time may pass between reading the two clocks, which are 10 seconds apart."""
 STEPS = 22
 AT_ONCE = 10
 USERS = 5
@@ -32,7 +32,7 @@ SEED = "FORKLORE_TEST_SEED"
 
 
 def agree(services: Sequence[Service], histories: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """Run random histories side by side; print the seed and what was done."""
+    """Run random histories in parallel. Prints the seed and the number of each operation."""
     seed = int(os.environ.get(SEED) or secrets.randbits(32))
     made = [_history(services, Random(seed + number)) for number in range(histories)]
     with ThreadPoolExecutor(AT_ONCE) as threads:
@@ -76,9 +76,9 @@ def test_one_service_agrees_with_the_oracle(service: Service, capsys: pytest.Cap
 def test_on_a_third_engine_the_service_agrees_with_the_oracle(
     new_table: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """dynoxide is held to DynamoDB by a public suite of its own: what only one emulator allows shows here."""
+    """dynoxide has its own public test suite. This finds what only another emulator allows."""
     if url := os.environ.get(URL):
-        pytest.skip(f"NOT TESTED at {url}: this needs processes of its own; unset {URL}")
+        pytest.skip(f"NOT TESTED at {url}: this test starts its own processes; unset {URL}")
     with (
         dynoxide_or_skip() as endpoint,
         local_servers([MachineClock()], endpoint=endpoint, table=new_table) as [url],
@@ -88,14 +88,14 @@ def test_on_a_third_engine_the_service_agrees_with_the_oracle(
 
 
 def difference_seconds(first: Service, second: Service) -> tuple[float, float]:
-    """Return by how much the first dates later what both make at the same time: at least, at most."""
+    """Return how far the first service's clock is ahead of the second's: at least, at most."""
     caller = Caller(first.new_user())
 
     def creation(service: Service) -> datetime:
         made = service.get(caller, "createConversation", body={})
         return datetime.fromisoformat(made["createdAt"])
 
-    for service in (first, second):  # a first request takes longer
+    for service in (first, second):  # the first request to a service takes longer
         creation(service)
     while True:
         started = monotonic()

@@ -1,4 +1,4 @@
-"""Two servers are asked for the same thing at the same moment."""
+"""Two servers get the same request at the same moment."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +32,7 @@ WRITER = Writer("writer")
 
 @pytest.fixture(scope="module")
 def two(own_endpoint: str) -> Iterator[tuple[Service, Service]]:
-    """Two servers on one table; their clocks differ by 10 s, but for what `Date` tells them."""
+    """Two servers on one table. Their clocks differ by 10 s before the correction by `Date`."""
     clocks = [MachineClock(5), MachineClock(-5)]
     with (
         local_servers(clocks, endpoint=own_endpoint, table=a_new_table()) as (first, second),
@@ -48,7 +48,10 @@ def caller(two: tuple[Service, Service]) -> Caller:
 
 
 def at_once(two: tuple[Service, Service], *asked: Any, **request: Any) -> tuple[Answer, Answer]:
-    """Return what the two answer to the same request (as `Service.ask` takes it), sent at the same moment."""
+    """Send the same request to both servers at the same moment; return both answers.
+
+    asked, request: the arguments of `Service.ask`.
+    """
     gate = Barrier(2, timeout=10)
 
     def send(service: Service) -> Answer:
@@ -64,7 +67,7 @@ def shown(service: Service, caller: Caller, conversation_id: str) -> list[Json]:
     return service.entries(caller, conversation_id, limit=1000)
 
 
-def test_a_request_sent_twice_with_one_key_takes_effect_once_and_is_answered_alike(
+def test_a_request_sent_twice_with_one_key_takes_effect_once_and_both_answers_are_equal(
     two: tuple[Service, Service], caller: Caller
 ) -> None:
     root = str(uuid4())
@@ -100,7 +103,7 @@ def test_of_two_that_create_one_id_one_wins_and_the_other_is_409(
         assert sorted(answer.status for answer in answers) == [201, 409]
 
 
-def test_two_that_append_to_one_new_id_are_one_conversation_with_both_entries(
+def test_two_appends_to_one_new_id_make_one_conversation_with_both_entries(
     two: tuple[Service, Service], caller: Caller
 ) -> None:
     for _ in range(ROUNDS):
@@ -111,7 +114,7 @@ def test_two_that_append_to_one_new_id_are_one_conversation_with_both_entries(
         assert shown(two[0], caller, new) == shown(two[1], caller, new) == both
 
 
-def test_of_two_appends_that_expect_the_same_last_entry_one_wins_and_the_other_is_told_it(
+def test_of_two_appends_that_expect_the_same_last_entry_one_wins_and_the_other_gets_its_id(
     two: tuple[Service, Service], caller: Caller
 ) -> None:
     root = str(uuid4())
@@ -126,7 +129,7 @@ def test_of_two_appends_that_expect_the_same_last_entry_one_wins_and_the_other_i
         assert len(shown(two[0], caller, root)) == 2 + number
 
 
-def test_first_context_entries_of_a_fork_at_once_leave_epochs_that_never_fall(
+def test_after_two_first_context_batches_at_once_the_epochs_of_a_fork_never_fall(
     two: tuple[Service, Service], caller: Caller
 ) -> None:
     root = str(uuid4())
@@ -140,11 +143,13 @@ def test_first_context_entries_of_a_fork_at_once_leave_epochs_that_never_fall(
 
 
 class Torn:
-    """A process that knows nothing yet, and one of whose BatchGetItems meets a transaction half way.
+    """A process with an empty cache. One of its BatchGetItems sees half of a transaction.
 
-    That is no snapshot: of what one transaction puts it can return a part, and often does. older: the keys of
-    what stood before the transaction and is always returned. call, at: the number of the BatchGetItem, and
-    there the number of the newer item that alone is kept, or left out; None: everything is returned.
+    A BatchGetItem is not a snapshot: it can return only a part of what one transaction puts.
+    older: the keys of the items from before the transaction, which are always returned.
+    call: the number of the BatchGetItem that is changed.
+    at: the number of a newer item in its answer; None means that the answer is not changed.
+    keeps: whether this newer item is the only one that is kept, or the only one that is left out.
     """
 
     def __init__(self, older: set[Key], *, keeps: bool, call: int = 0, at: int | None = None) -> None:
@@ -168,12 +173,12 @@ class Torn:
 
 @pytest.fixture(params=[True, False], ids=["one item is there", "one item is missing"])
 def torn(request: pytest.FixtureRequest) -> Tearing:
-    """A function that runs an action again and again, each time with its look-up torn elsewhere."""
+    """A function that runs an action many times. Each time, its look-up misses another item."""
 
     def run(action: Callable[[Table], None], older: set[Key]) -> None:
         whole = Torn(older, keeps=request.param)
         action(whole.table)
-        assert sum(whole.newer) > 1, "the look-up was no BatchGetItem of several new items"
+        assert sum(whole.newer) > 1, "the look-up did not read several new items with BatchGetItem"
         for call, newer in enumerate(whole.newer):
             for at in range(newer):
                 action(Torn(older, keeps=request.param, call=call, at=at).table)
@@ -204,7 +209,7 @@ def test_an_append_is_written_although_its_look_up_was_torn_by_the_creation(
 
 
 @pytest.mark.parametrize("what", ["create", "fork"])
-def test_a_replay_is_answered_as_before_although_its_look_up_was_torn_by_the_first(
+def test_a_replay_is_answered_as_before_although_its_look_up_was_torn_by_the_first_request(
     table: Table, torn: Tearing, what: str
 ) -> None:
     root, new = str(uuid4()), str(uuid4())

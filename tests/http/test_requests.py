@@ -1,4 +1,4 @@
-"""Single requests over HTTP: health, names of requests, and answers that once were wrong."""
+"""Single requests over HTTP: health, request ids, and answers that were wrong in the past."""
 
 from itertools import pairwise
 from uuid import uuid4
@@ -41,7 +41,7 @@ def test_without_credentials_everything_else_is_401(service: Service) -> None:
         assert (answer.status, answer.body["code"]) == (401, "unauthorized")
 
 
-def test_a_replay_is_answered_as_before_although_its_epoch_is_over(story: Story) -> None:
+def test_a_replay_is_answered_as_before_although_its_epoch_is_no_longer_the_latest(story: Story) -> None:
     conversation = story.tell("A")
     key = {"Idempotency-Key": "once"}
     body = entry("(B)") | {"epoch": 1}
@@ -55,7 +55,7 @@ def test_a_replay_is_answered_as_before_although_its_epoch_is_over(story: Story)
     assert other.status == 422
 
 
-def test_a_replay_is_answered_as_before_although_its_if_match_is_over(story: Story) -> None:
+def test_a_replay_is_answered_as_before_although_its_if_match_is_no_longer_the_head(story: Story) -> None:
     conversation = story.tell("A")
     headers = {"Idempotency-Key": "once", "If-Match": f'"{story.ids["A"]}"'}
     first = story.service.get(story.agent, "appendEntry", conversation, body=entry("B"), headers=headers)
@@ -66,7 +66,7 @@ def test_a_replay_is_answered_as_before_although_its_if_match_is_over(story: Sto
 
 
 @pytest.mark.parametrize("what", ["If-Match", "epoch"])
-def test_a_stranger_whose_append_would_conflict_is_told_only_that_it_is_forbidden(
+def test_a_stranger_whose_append_would_conflict_gets_403_and_no_details(
     story: Story, stranger: Caller, what: str
 ) -> None:
     conversation = story.tell("A")
@@ -120,7 +120,7 @@ def test_a_fork_of_an_id_that_no_conversation_has_is_404(story: Story, odd: str)
     assert story.service.ask(story.agent, "appendEntry", str(uuid4()), body=body).status == 404
 
 
-def test_the_latest_epoch_of_the_tree_up_to_an_entry_is_the_latest_then(story: Story) -> None:
+def test_the_latest_epoch_of_the_tree_up_to_an_entry_is_the_latest_one_at_that_entry(story: Story) -> None:
     root = story.tell("A (B)")
     story.service.get(story.agent, "appendEntry", root, body=entry("(C)") | {"epoch": 2})
 

@@ -1,6 +1,6 @@
-"""Two processes append to the same conversations, straight through the use cases; their clocks differ.
+"""Two processes with different clocks append to the same conversations through the use cases.
 
-Nothing is lost, doubled or reordered, and a clock that is 65 years ahead harms one conversation only.
+Nothing is lost, doubled or reordered. A clock that is 65 years ahead harms one conversation only.
 """
 
 import json
@@ -43,11 +43,11 @@ class Writer:
         self._process = process
         self._name = name
         self.perhaps: list[str] = []
-        """Texts of appends of which nobody knows whether they were done."""
+        """The texts of appends whose outcome is unknown."""
         self._threads = ThreadPoolExecutor(1)
 
     def hammer(self, conversations: Sequence[str], *, appends: int = APPENDS) -> "Future[list[Acknowledged]]":
-        """Begin to append from two threads; the result is what was acknowledged."""
+        """Start appending from two threads. The future returns the acknowledged entries."""
         assert self._process.stdin
         self._name += "'"
         job: dict[str, Any] = {
@@ -78,7 +78,6 @@ class Writer:
 
 @contextmanager
 def writers(table: Table, *clocks: MachineClock, endpoint: str) -> Iterator[list[Writer]]:
-    """Yield a writer for each clock."""
     with ExitStack() as stack:
         yield [
             Writer(
@@ -97,7 +96,7 @@ def writers(table: Table, *clocks: MachineClock, endpoint: str) -> Iterator[list
 
 
 class Poller:
-    """Reads a conversation again and again in a thread: all of it, and what came after the last poll."""
+    """A thread that polls a conversation: all of it, and what is new since the last poll."""
 
     def __init__(self, conversation_id: str) -> None:
         self.whole: list[list[Written]] = []
@@ -145,25 +144,30 @@ def told(table: Table, conversation_id: str, *names: str) -> list[Acknowledged]:
 def check_own(
     shown: Sequence[Written], acknowledged: Sequence[Acknowledged], perhaps: Sequence[str] = ()
 ) -> None:
-    """Assert that what is shown is what was acknowledged, and in the order of the acknowledgements.
+    """Assert that the shown entries are the acknowledged ones, in a possible order.
 
-    shown: a conversation's own entries. perhaps: texts that may be there as well, once. Of two entries, the
-    one that was answered before the other was sent comes first; entries appended at once stand together.
+    shown: a conversation's own entries. perhaps: texts of appends with an unknown outcome; each may
+    be shown once. An entry that was answered before another one was sent must come first. The
+    entries of one batch must stand together.
     """
     by_id = {one.written.entry_id: one for one in acknowledged}
     others = [one.text for one in shown if one.entry_id not in by_id]
     assert set(others) <= set(perhaps)
-    assert len(others) == len(set(others)), "done twice"
+    assert len(others) == len(set(others)), "an append was done twice"
     shown = [one for one in shown if one.entry_id in by_id]
-    assert sorted(one.entry_id for one in shown) == sorted(by_id), "lost, doubled or never written"
+    assert sorted(one.entry_id for one in shown) == sorted(by_id), (
+        "an entry was lost, doubled or never acknowledged"
+    )
     assert list(shown) == [by_id[one.entry_id].written for one in shown]
     latest_sent_ns = 0
     for one in shown:
-        assert by_id[one.entry_id].answered_ns >= latest_sent_ns, f"{one} came after what was sent later"
+        assert by_id[one.entry_id].answered_ns >= latest_sent_ns, (
+            f"{one} came after an entry that was sent later"
+        )
         latest_sent_ns = max(latest_sent_ns, by_id[one.entry_id].sent_ns)
     requests = [by_id[one.entry_id].written.text.rpartition(".")[0] for one in shown]
     together = [text for text, before in zip(requests, [None, *requests], strict=False) if text != before]
-    assert len(together) == len(set(requests)), "entries appended at once were parted"
+    assert len(together) == len(set(requests)), "the entries of one batch do not stand together"
 
 
 def of(conversation_id: str, acknowledged: Sequence[Acknowledged]) -> list[Acknowledged]:
@@ -175,7 +179,7 @@ def now() -> datetime:
 
 
 def is_sane(one: Written, *, since: datetime) -> bool:
-    """Return whether it is dated between then and now, or nearly so."""
+    """Tell whether an entry's time lies between `since` and now, with a small tolerance."""
     return since - SANE < datetime.fromisoformat(one.created_at) < now() + SANE
 
 
@@ -214,19 +218,21 @@ def test_nothing_is_lost_doubled_or_reordered_by_two_writers_whose_clocks_differ
     for conversation_id, poller in pollers.items():
         own = final[conversation_id][inherited[conversation_id] :]
         check_own(own, of(conversation_id, acknowledged), fast.perhaps + slow.perhaps)
-        assert len(own) > APPENDS, "the writers left it out"
+        assert len(own) > APPENDS, "the writers appended nothing to the conversation"
         assert poller.gathered == final[conversation_id], "an entry appeared below a cursor"
         for poll in poller.whole:
             assert poll == final[conversation_id][: len(poll)]
-        assert len({len(poll) for poll in poller.whole}) > 5, "the polls saw nothing grow"
+        assert len({len(poll) for poll in poller.whole}) > 5, (
+            "the conversation did not grow between the polls"
+        )
     for made, source, sent_ns, answered_ns, shown in forks:
         assert shown == final[source][: len(shown)] == read_from(table, CALLER, made)
         ids = {one.entry_id for one in shown}
         for one in of(source, acknowledged):
             if one.answered_ns < sent_ns:
-                assert one.written.entry_id in ids, "acknowledged before the fork, and not in it"
+                assert one.written.entry_id in ids, "an entry acknowledged before the fork is not in it"
             if one.sent_ns > answered_ns:
-                assert one.written.entry_id not in ids, "sent after the fork, and in it"
+                assert one.written.entry_id not in ids, "an entry sent after the fork is in it"
 
 
 @pytest.mark.failure("two-appenders")
@@ -234,18 +240,18 @@ def test_nothing_is_lost_doubled_or_reordered_by_two_writers_whose_clocks_differ
 def test_a_page_that_appends_overtake_shows_no_entry_without_those_before_it(
     table: Table, cut: PageStart
 ) -> None:
-    """Nothing becomes visible before what was already read."""
+    """No new entry appears before an entry that was already read."""
     root = str(uuid4())
     told(table, root, "r1")
     append(table, CALLER, root, ["r2.0"], Channel.CONTEXT)
 
     def read(*, held: int) -> tuple[list[str], int]:
-        """Read a page, with its Query number `held` delayed until two entries were appended meanwhile."""
+        """Read a page; delay its Query number `held` until two more entries are appended."""
         reader, queries = open_table(), count(1)
 
         def hold(**_: Any) -> None:
             if next(queries) == held:
-                sleep(0.3)  # those side by side with it are answered by then
+                sleep(0.3)  # the Queries that run in parallel have answers by then
                 append(table, CALLER, root, [f"context beside {held}.0"], Channel.CONTEXT)
                 told(table, root, f"history beside {held}")
 
@@ -288,7 +294,7 @@ def test_a_clock_65_years_ahead_that_sees_no_date_harms_one_conversation_only(
     for conversation_id, inherited in {other: 0, sibling: 1}.items():
         shown_there = read_from(table, CALLER, conversation_id)
         check_own(shown_there[inherited:], of(conversation_id, acknowledged), perhaps)
-        assert len(shown_there) > APPENDS // 4, "the good writer left it out"
+        assert len(shown_there) > APPENDS // 4, "the good writer appended nothing to the conversation"
         assert all(is_sane(one, since=started_at) for one in shown_there)
 
     at_head, at_start = fork(table, harmed), fork(table, harmed, before[1].written.entry_id)
@@ -302,7 +308,7 @@ def test_a_clock_65_years_ahead_that_sees_no_date_harms_one_conversation_only(
 
 @pytest.fixture
 def far_ahead(own_endpoint: str, new_table: str) -> Iterator[tuple[Service, Service]]:
-    """Two servers on one table: a good one, and one whose clock is 65 years ahead and that sees `Date`."""
+    """Two servers on one table. One has a clock that is 65 years ahead, and it sees `Date`."""
     clocks = [MachineClock(), MachineClock(YEARS_65)]
     with (
         local_servers(clocks, endpoint=own_endpoint, table=new_table) as (good, bad),

@@ -1,4 +1,4 @@
-"""What a conversation shows, over HTTP: the worked examples, by name."""
+"""What a conversation shows, over HTTP. The test names describe the worked examples."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from tests.http.client import Service
 from tests.http.story import CONTEXT, HISTORY, Story, Telling
 
 FORKS = 12
-"""Made while their source grows."""
+"""How many forks are made while their source grows."""
 
 
 def by_append(story: Story, source_id: str, names: str, *, at: str | None = None) -> str:
@@ -20,7 +20,7 @@ def by_append(story: Story, source_id: str, names: str, *, at: str | None = None
 
 
 def by_fork_route(story: Story, source_id: str, names: str, *, at: str | None = None) -> str:
-    """Fork by POST …/fork, then append the named entries."""
+    """Fork with POST …/fork, then append the named entries."""
     anchor = {"atEntryId": story.ids[at]} if at else {}
     return story.tell(names, into=story.fork(source_id, **anchor))
 
@@ -62,7 +62,7 @@ def test_a_fork_without_an_anchor_shows_only_its_own(story: Story) -> None:
 
 
 @both_ways
-def test_a_fork_of_a_fork_shows_its_part_of_both(story: Story, fork: Callable[..., str]) -> None:
+def test_a_fork_of_a_fork_shows_the_inherited_part_of_both(story: Story, fork: Callable[..., str]) -> None:
     root = story.tell("A B")
     near = fork(story, root, "C D", at="B")
     far = fork(story, near, "E F", at="D")
@@ -104,7 +104,7 @@ def test_a_fork_at_the_first_entry_shows_only_its_own(story: Story, fork: Callab
     assert story.shown(root) == "A B C"
 
 
-def test_a_fork_at_the_head_shows_what_there_was_although_the_source_goes_on(story: Story) -> None:
+def test_a_fork_at_the_head_does_not_show_what_the_source_gets_later(story: Story) -> None:
     root = story.tell("A (B) C (D)")
     fork = story.fork(root)
     story.tell("E (F)", into=root)
@@ -116,7 +116,7 @@ def test_a_fork_at_the_head_shows_what_there_was_although_the_source_goes_on(sto
     assert story.shown(root) == "A B C D E F"
 
 
-def test_a_fork_at_the_head_of_a_fork_without_entries_shows_what_that_one_inherits(story: Story) -> None:
+def test_a_fork_at_the_head_of_a_fork_without_entries_shows_what_that_fork_inherits(story: Story) -> None:
     root = story.tell("A B C")
     near = story.fork(root, atEntryId=story.ids["C"])
     far = story.fork(near)
@@ -126,7 +126,7 @@ def test_a_fork_at_the_head_of_a_fork_without_entries_shows_what_that_one_inheri
     assert story.shown(far) == "A B Y"
 
 
-def test_a_blank_fork_of_a_fork_shows_nothing_of_either(story: Story) -> None:
+def test_a_blank_fork_of_a_fork_shows_no_inherited_entries(story: Story) -> None:
     root = story.tell("A (B) C")
     near = by_append(story, root, "D", at="C")
     far = by_append(story, near, "E")
@@ -166,7 +166,9 @@ def test_every_fork_made_while_its_source_is_appended_to_shows_a_prefix(story: S
 
     whole = story.seen(root)
     assert story.names(whole) == " ".join(["A", "B", *telling.told])
-    assert len({len(shown) for shown in forks.values()}) > FORKS // 2, "the source did not grow meanwhile"
+    assert len({len(shown) for shown in forks.values()}) > FORKS // 2, (
+        "the source did not grow during the test"
+    )
     for fork, shown in forks.items():
         assert shown == whole[: len(shown)]
         assert story.seen(fork) == shown

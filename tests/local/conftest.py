@@ -1,4 +1,4 @@
-"""How much of each check is done."""
+"""Fixtures: how much work each check does."""
 
 from tests.reliability.conftest import measure
 

@@ -1,4 +1,4 @@
-"""Queues and schedules of a project of its own, on moto in this process."""
+"""Queues and schedules of a sample project, on moto in this process."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploym
 
 
 def until(is_so: Callable[[], object]) -> None:
-    """Wait until it is so, a minute at the most."""
+    """Wait until `is_so()` is true, for at most a minute."""
     give_up_at = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < give_up_at
@@ -106,7 +106,7 @@ def send(url: str, *bodies: str) -> None:
 
 
 def seen(name: str) -> Any:
-    """Return what the sample functions keep; they are imported by now."""
+    """Return a variable of the sample functions, which are already imported."""
     return sys.modules[f"background_functions.{name}.app"]
 
 

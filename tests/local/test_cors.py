@@ -1,4 +1,4 @@
-"""A page on this machine may call the local server, and no other page."""
+"""Only web pages on this machine may call the local server."""
 
 import asyncio
 
@@ -78,7 +78,7 @@ def test_no_other_page_may(origin: str | None) -> None:
         assert headers["vary"] == "Origin"
 
 
-def test_options_that_is_no_preflight_is_told_of_no_methods() -> None:
+def test_options_that_is_not_a_preflight_gets_no_cors_methods() -> None:
     assert "access-control-allow-methods" not in ask("OPTIONS", "http://localhost:3000")
 
 

@@ -1,4 +1,4 @@
-"""The local server with `--data`, on each engine that this machine has; what it says where there is none."""
+"""The local server with `--data`, on each installed engine, and its message without one."""
 
 import contextlib
 import os
@@ -31,10 +31,10 @@ PROGRAMS = {DYNOXIDE: "dynoxide", DYNAMODB_LOCAL: "java"}
 
 @pytest.fixture(params=[DYNOXIDE, DYNAMODB_LOCAL])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A PATH on which one engine is; skipped where this machine has it not."""
+    """A PATH with one engine. Skips the test if the engine is not installed."""
     program = which(PROGRAMS[request.param])
     if program is None or (request.param == DYNAMODB_LOCAL and not (CACHE / VERSION).is_dir()):
-        pytest.skip(f"NOT TESTED with {request.param}: it is not here")
+        pytest.skip(f"NOT TESTED with {request.param}: it is not installed")
     only = tmp_path / "programs"
     only.mkdir()
     (only / PROGRAMS[request.param]).symlink_to(program)
@@ -43,7 +43,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def keep(path: str, tmp_path: Path) -> Iterator[Callable[[], Running]]:
-    """Start a server that keeps its data in one and the same folder."""
+    """A function that starts a server. All servers use the same data folder."""
     opened = []
 
     def begin() -> Running:
@@ -67,7 +67,7 @@ def title(local: Running) -> str:
 
 
 def engines_in(folder: Path) -> list[int]:
-    """Return the processes that have the folder in their command line, but for local servers."""
+    """Return the processes with the folder in their command line, except local servers."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -82,7 +82,7 @@ def engines_in(folder: Path) -> list[int]:
 def wait_until_none(folder: Path) -> None:
     give_up_at = time.monotonic() + 20
     while engines_in(folder):
-        assert time.monotonic() < give_up_at, "the database is left behind"
+        assert time.monotonic() < give_up_at, "the database still runs"
         time.sleep(0.05)
 
 
@@ -105,7 +105,7 @@ def test_data_outlives_a_server_that_is_killed(keep: Callable[[], Running], tmp_
     create(first)
     assert first.stop(signal.SIGKILL)[0] == -signal.SIGKILL
 
-    assert title(keep()) == "kept"  # at once: it waits until the first one's database has ended
+    assert title(keep()) == "kept"  # this server waits until the database of the first one has ended
 
 
 def test_a_database_ends_with_a_server_that_is_killed(keep: Callable[[], Running], tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_server_whose_database_has_ended_says_so_and_stops(
     assert errors == "forklore: the database has ended, so the server stops\n"
 
 
-def test_git_sees_nothing_of_a_folder_that_the_server_has_made(
+def test_git_ignores_a_folder_that_the_server_has_created(
     keep: Callable[[], Running], tmp_path: Path
 ) -> None:
     keep()
@@ -137,14 +137,16 @@ def test_git_sees_nothing_of_a_folder_that_the_server_has_made(
     assert (tmp_path / "da ta" / ".gitignore").read_text() == "*\n"
 
 
-def test_a_folder_that_is_there_gets_no_gitignore(keep: Callable[[], Running], tmp_path: Path) -> None:
+def test_an_existing_folder_gets_no_gitignore(keep: Callable[[], Running], tmp_path: Path) -> None:
     (tmp_path / "da ta").mkdir()
     keep()
 
     assert not (tmp_path / "da ta" / ".gitignore").exists()
 
 
-def test_a_folder_in_use_is_one_line_and_1(keep: Callable[[], Running], path: str, tmp_path: Path) -> None:
+def test_a_folder_in_use_prints_one_line_and_exits_with_1(
+    keep: Callable[[], Running], path: str, tmp_path: Path
+) -> None:
     first = keep()
     second = start("--port", "0", "--data", str(tmp_path / "da ta"), PATH=path)
     _, errors = second.communicate(timeout=STARTS_WITHIN_SECONDS)
@@ -161,7 +163,7 @@ def refused(*arguments: str, **environ: str) -> str:
     return errors
 
 
-def test_without_an_engine_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_an_engine_the_server_says_what_to_install(tmp_path: Path) -> None:
     errors = refused("--data", str(tmp_path / "data"), PATH=str(tmp_path))
 
     assert "cargo install dynoxide-rs" in errors
@@ -171,7 +173,7 @@ def test_without_an_engine_it_says_what_to_install(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "program"), [("dynoxide.db", "dynoxide"), ("shared-local-instance.db", "java")]
 )
-def test_data_of_one_engine_is_not_begun_anew_with_another(tmp_path: Path, file: str, program: str) -> None:
+def test_data_of_one_engine_is_not_opened_with_another(tmp_path: Path, file: str, program: str) -> None:
     for other in {"dynoxide", "java", "mvn"} - {program}:
         (tmp_path / other).symlink_to("/bin/true")
     data = tmp_path / "data"
@@ -184,19 +186,19 @@ def test_data_of_one_engine_is_not_begun_anew_with_another(tmp_path: Path, file:
     assert len({"cargo", "Maven"} & set(errors.replace("(", " ").split())) == 1
 
 
-def test_two_stores_are_one_too_many(tmp_path: Path) -> None:
+def test_a_data_folder_and_an_endpoint_together_are_refused(tmp_path: Path) -> None:
     errors = refused("--data", str(tmp_path), FORKLORE_DYNAMODB_ENDPOINT="http://127.0.0.1:8000")
 
     assert "FORKLORE_DYNAMODB_ENDPOINT" in errors
 
 
-def test_a_folder_that_cannot_be_made_is_one_line_and_1(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_prints_one_line_and_exits_with_1(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     assert "cannot keep data in" in refused("--data", str(tmp_path / "file" / "data"))
 
 
-def test_a_database_that_ends_at_once_is_one_line_and_1(tmp_path: Path) -> None:
+def test_a_database_that_ends_at_once_prints_one_line_and_exits_with_1(tmp_path: Path) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "dynoxide").write_text("#!/bin/sh\necho error: it is broken\nexit 3\n")
@@ -207,7 +209,7 @@ def test_a_database_that_ends_at_once_is_one_line_and_1(tmp_path: Path) -> None:
     assert errors == "forklore: dynoxide did not start: error: it is broken\n"
 
 
-def test_make_run_hands_the_folder_on() -> None:
+def test_make_run_passes_the_folder_to_the_server() -> None:
     done = subprocess.run(
         ["make", "--no-print-directory", "--dry-run", "run", "RUN=nowhere", "DATA=./my data"],
         cwd=ROOT,

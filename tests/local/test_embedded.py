@@ -47,7 +47,7 @@ def test_motos_dynamodb_runs_one_call_at_a_time(monkeypatch: pytest.MonkeyPatch)
     assert seen == [1] * 5
 
 
-def test_the_lock_is_put_on_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lock_is_installed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DynamoHandler, "call_action", DynamoHandler.call_action)
     embedded.lock_moto()
     locked = DynamoHandler.call_action
@@ -56,7 +56,7 @@ def test_the_lock_is_put_on_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert DynamoHandler.call_action is locked
 
 
-def test_the_embedded_store_has_the_table_and_the_developers_accounts_are_out_of_reach() -> None:
+def test_the_embedded_store_has_the_table_and_cannot_reach_the_developers_accounts() -> None:
     os.environ |= {
         "AWS_PROFILE": "production",
         "AWS_ACCESS_KEY_ID": "a real one",
@@ -76,7 +76,7 @@ def test_the_embedded_store_has_the_table_and_the_developers_accounts_are_out_of
         started.stop()
 
 
-def test_a_table_name_and_a_region_of_ones_own_are_kept() -> None:
+def test_a_configured_table_name_and_region_are_kept() -> None:
     os.environ |= {"FORKLORE_TABLE": "mine", "AWS_DEFAULT_REGION": "eu-central-1"}
     started = embedded.open_database(TABLE)
     try:
@@ -88,7 +88,7 @@ def test_a_table_name_and_a_region_of_ones_own_are_kept() -> None:
         started.stop()
 
 
-def test_an_endpoint_that_does_not_answer_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_an_endpoint_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "REACHABLE_WITHIN_SECONDS", 0.5)
     os.environ["FORKLORE_DYNAMODB_ENDPOINT"] = "http://127.0.0.1:9"
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""The examples of the OpenAPI document, sent as Swagger UI fills them in, on a server that is empty."""
+"""The examples of the OpenAPI document work on an empty server, as Swagger UI sends them."""
 
 import json
 import re
@@ -20,7 +20,7 @@ OPERATIONS = {
     for method, one in methods.items()
 }
 STEPS = re.findall(r"^\d+\. \[\w+\]\(#/(\w+)/(\w+)\)", DOCUMENT["info"]["description"], re.MULTILINE)
-"""The tag and the operation that each step of the introduction leads to."""
+"""The tag and the operation that each step of the introduction links to."""
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ def gateway() -> Iterator[Gateway]:
 
 
 def filled_in(parameter: Any) -> Any:
-    """Return what the page shows for a parameter that nobody has edited; None: nothing, it is not sent."""
+    """Return the value that the page sends for an unedited parameter. None: it sends none."""
     return parameter.get("example", parameter["schema"].get("default"))
 
 
 def execute(gateway: Gateway, name: str, *, agent: str | None = None) -> Answer:
-    """Send an operation's request as the page does when nothing is edited."""
+    """Send an operation's request as the page does if the user edits nothing."""
     method, path, described = OPERATIONS[name]
     sent: dict[str, dict[str, str]] = {"path": {}, "query": {}, "header": {}}
     for parameter in described["parameters"]:
@@ -81,7 +81,7 @@ def test_an_agents_context_can_be_synced_after_the_first_step(gateway: Gateway) 
     assert len(execute(gateway, "listEntries", agent="local").json["data"]) == 1
 
 
-def test_the_steps_are_the_headline_operations_and_lead_to_them() -> None:
+def test_the_steps_link_to_the_headline_operations() -> None:
     assert [name for _, name in STEPS] == list(guide.FIRST_STEPS)
     assert {"createConversation", "appendEntry", "listEntries", "forkConversation", "listForks"} < {
         name for _, name in STEPS
@@ -91,7 +91,7 @@ def test_the_steps_are_the_headline_operations_and_lead_to_them() -> None:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_nothing_is_filled_in_that_may_be_left_out(name: str) -> None:
+def test_optional_parameters_are_not_filled_in(name: str) -> None:
     for parameter in OPERATIONS[name][2]["parameters"]:
         assert ("example" in parameter) == parameter["required"], parameter["name"]
 
@@ -100,14 +100,14 @@ def test_nothing_is_filled_in_that_may_be_left_out(name: str) -> None:
 def test_every_operation_says_more_than_its_summary(name: str) -> None:
     described = OPERATIONS[name][2]
 
-    assert described["description"], f"write one into {guide.__name__}"
+    assert described["description"], f"write a description into {guide.__name__}"
     assert described["description"] != described["summary"]
 
 
-def test_no_description_is_of_an_operation_that_there_is_not() -> None:
+def test_every_description_belongs_to_an_existing_operation() -> None:
     assert set(guide.DESCRIPTIONS) <= {operation.name for operation in operations.ROUTES}
 
 
-def test_the_page_begins_as_a_user() -> None:
+def test_the_page_starts_with_a_user() -> None:
     assert 'preauthorizeApiKey("user", "alice")' in PAGE
     assert "user" in DOCUMENT["components"]["securitySchemes"]

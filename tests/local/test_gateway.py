@@ -41,7 +41,7 @@ def test_the_authorizers_context_and_the_path_parameters_reach_the_handler(gatew
     assert event["requestContext"]["requestId"] == response.headers["apigw-requestid"]
 
 
-def test_bad_credentials_are_handed_on_not_refused(gateway: Gateway) -> None:
+def test_bad_credentials_are_passed_to_the_function_and_not_refused(gateway: Gateway) -> None:
     headers = {"Authorization": "Bearer alice", "X-API-Key": "wrong"}
     [response] = ask(gateway, ("GET", "/echo/a"), headers=headers)
 
@@ -63,7 +63,7 @@ def test_bad_credentials_are_handed_on_not_refused(gateway: Gateway) -> None:
         ("/odd/large", 500, "Internal Server Error"),
     ],
 )
-def test_what_goes_wrong_is_answered_in_the_services_words(
+def test_errors_have_the_same_text_as_those_of_api_gateway(
     gateway: Gateway, path: str, status: int, message: str
 ) -> None:
     [response] = ask(gateway, ("GET", path))
@@ -113,7 +113,7 @@ def test_a_request_that_breaks_off_does_not_reach_the_handler(
     assert "POST (POST /v1/conversations) 400 " in capsys.readouterr().err
 
 
-def test_of_an_endless_body_no_more_is_read_than_the_limit(gateway: Gateway) -> None:
+def test_an_endless_body_is_read_only_up_to_the_limit(gateway: Gateway) -> None:
     megabyte = {"type": "http.request", "body": bytes(1024 * 1024), "more_body": True}
     messages = [megabyte] * 20
 
@@ -122,7 +122,7 @@ def test_of_an_endless_body_no_more_is_read_than_the_limit(gateway: Gateway) -> 
 
 
 def post(gateway: Gateway, messages: list[dict[str, Any]]) -> int:
-    """Send a request whose body comes in these ASGI messages, taking from the list; return the status."""
+    """Send a request whose body is these ASGI messages; return the status. Empties the list."""
     sent: list[Any] = []
 
     async def receive() -> Any:
@@ -186,7 +186,7 @@ def test_a_204_has_no_body(gateway: Gateway) -> None:
     assert "content-length" not in response.headers
 
 
-def test_a_handler_that_cannot_be_imported_is_seen_at_the_start(
+def test_a_handler_that_cannot_be_imported_fails_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     template = import_project(tmp_path, monkeypatch)

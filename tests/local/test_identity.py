@@ -48,7 +48,7 @@ def test_the_bearer_token_is_the_user_id(authorization: bytes, user_id: str | No
     assert identify(("Authorization", authorization)) == NOBODY | {"userId": user_id}
 
 
-def test_no_authorization_and_two_of_them_are_nobody() -> None:
+def test_without_or_with_two_authorization_headers_there_is_no_user() -> None:
     assert identify() == NOBODY
     assert identify(("Authorization", b"Bearer alice"), ("Authorization", b"Bearer alice")) == NOBODY
 
@@ -71,13 +71,13 @@ def test_a_key_names_a_client(keys: list[bytes], client_id: str | None) -> None:
 @pytest.mark.parametrize(
     "keys", [[b""], [b"wrong"], [b"secre"], [b"SECRET"], [b"secret", b"secret"], [b"\xff"], [b"app=secret"]]
 )
-def test_a_key_that_is_not_known_spoils_the_user(keys: list[bytes]) -> None:
+def test_an_unknown_key_makes_the_user_invalid(keys: list[bytes]) -> None:
     headers = [("X-API-Key", key) for key in keys]
 
     assert identify(("Authorization", b"Bearer root"), *headers) == NOBODY
 
 
-def test_a_key_without_a_user_is_nobody() -> None:
+def test_a_key_without_a_user_is_not_enough() -> None:
     assert identify(("X-API-Key", b"secret")) == NOBODY
 
 
@@ -100,7 +100,7 @@ def test_roles_come_from_patterns_of_user_ids(user_id: str, roles: list[str]) ->
     assert identify(("Authorization", f"Bearer {user_id}".encode()))["roles"] == roles
 
 
-def test_unconfigured_there_is_one_key_and_no_role() -> None:
+def test_without_settings_there_is_one_key_and_no_role() -> None:
     headers = [("Authorization", b"Bearer root"), ("X-API-Key", b"local-key")]
 
     assert identify(*headers, environ={}) == {"userId": "root", "clientId": "local", "roles": []}
@@ -115,8 +115,8 @@ def test_a_malformed_list_of_keys_is_refused_without_showing_it(keys: str) -> No
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_401_is_told_what_a_token_is_here() -> None:
-    """On this machine only: the functions' own 401 has one body for every reason."""
+def test_a_401_says_what_a_token_is_on_the_local_server() -> None:
+    """Only the local server says so. The functions' own 401 has one body for every reason."""
     error = {"code": "unauthorized", "details": {"message": "valid credentials are required"}}
     told = hinted(Response(401, [("x", "y")], json.dumps(error).encode()))
 

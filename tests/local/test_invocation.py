@@ -21,7 +21,7 @@ def test_the_remaining_time_counts_down_from_the_timeout_to_zero(monkeypatch: py
     assert readings == [1000, 625, 250, 0]
 
 
-def test_every_invocation_has_a_context_of_its_own() -> None:
+def test_every_invocation_has_its_own_context() -> None:
     contexts: list[Any] = []
 
     def handler(_: Any, context: Any) -> None:

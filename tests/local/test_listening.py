@@ -1,4 +1,4 @@
-"""Servers of the tests' own get a port, even if somebody else takes the first one meanwhile."""
+"""Servers that tests start get a port, even if another process takes the first one."""
 
 import socket
 import subprocess
@@ -31,13 +31,13 @@ def served(port: int) -> Iterator[int]:
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port that somebody has, who does not listen there."""
+    """A port that is bound by a socket that does not listen."""
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         yield holder.getsockname()[1]
 
 
-def test_a_server_whose_port_was_taken_meanwhile_gets_another_one(taken: int) -> None:
+def test_a_server_whose_port_is_taken_gets_another_one(taken: int) -> None:
     found = [taken]
 
     with on_free_port(served, find=lambda: found.pop() if found else free_port()) as port:

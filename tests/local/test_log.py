@@ -1,4 +1,4 @@
-"""The functions' own lines on standard error: JSON with every field at the top, as on Lambda."""
+"""The functions' log lines on standard error: JSON with all fields at the top, as on Lambda."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ def line_of(message: str = "said", /, *, exc_info: Any = None, **extra: Any) -> 
     return line
 
 
-def test_extra_fields_stand_beside_what_every_line_has() -> None:
+def test_extra_fields_are_added_to_the_fields_of_every_line() -> None:
     assert line_of("said", status="200", frames=["a", "b"], odd={1}, _aws={"x": 1}, none=None) == {
         "level": "WARNING",
         "message": "said",
@@ -32,7 +32,7 @@ def test_extra_fields_stand_beside_what_every_line_has() -> None:
     }
 
 
-def test_no_field_takes_the_place_of_what_every_line_has() -> None:
+def test_no_extra_field_replaces_a_field_of_every_line() -> None:
     assert line_of("a\nb", level="AUDIT", requestId="r", timestamp="t", logger="l") == {
         "level": "WARNING",
         "message": "a\nb",
@@ -40,7 +40,7 @@ def test_no_field_takes_the_place_of_what_every_line_has() -> None:
     }
 
 
-def test_an_exception_is_named() -> None:
+def test_the_line_names_an_exception() -> None:
     line = line_of(exc_info=(ValueError, ValueError("wrong"), None))
 
     assert (line["errorType"], line["errorMessage"]) == ("ValueError", "wrong")
@@ -54,7 +54,7 @@ def logger() -> Iterator[logging.Logger]:
 
 
 @pytest.mark.parametrize(("verbose", "shown"), [(False, ["warning"]), (True, ["info", "warning"])])
-def test_what_is_less_than_a_warning_is_shown_to_whom_asks_for_it(
+def test_lines_below_warning_are_shown_only_on_request(
     logger: logging.Logger, capsys: pytest.CaptureFixture[str], verbose: bool, shown: list[str]
 ) -> None:
     show_lines_of(logger, verbose=verbose)

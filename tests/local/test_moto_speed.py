@@ -1,4 +1,4 @@
-"""What moto does is the same with its faster parts; a cancelled transaction above all leaves nothing."""
+"""moto behaves the same with its faster parts. A cancelled transaction changes nothing."""
 
 import gc
 from collections.abc import Iterator
@@ -133,7 +133,7 @@ def test_a_query_sees_its_partition_of_the_table_or_index_and_no_other(
     assert found == expected
 
 
-def test_a_value_of_any_kind_is_answered_as_it_was_put(client: Any) -> None:
+def test_a_value_of_any_kind_is_returned_as_it_was_put(client: Any) -> None:
     values = {
         "text": {"S": "a\u0000b\U0001f420"},
         "empty": {"S": ""},
@@ -158,7 +158,7 @@ def models_in_memory() -> int:
     return sum(isinstance(one, BaseModel) for one in gc.get_objects())
 
 
-def test_what_was_overwritten_deleted_or_received_does_not_stay_in_memory(client: Any) -> None:
+def test_overwritten_deleted_and_received_data_does_not_stay_in_memory(client: Any) -> None:
     queues: Any = boto3.client(
         "sqs", region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local"
     )

@@ -1,4 +1,4 @@
-"""The OpenAPI document: whole, true to the operations, and the one that is kept in the repository."""
+"""The OpenAPI document is complete, agrees with the operations, and is up to date."""
 
 import inspect
 import json
@@ -28,7 +28,7 @@ def described(operation: Operation) -> Any:
 
 
 def resolved(part: Any) -> Any:
-    """Return what a reference refers to, or the part itself."""
+    """Return the target of a reference; anything else unchanged."""
     if "$ref" not in part:
         return part
     found = DOCUMENT
@@ -44,7 +44,7 @@ def responses() -> Iterator[tuple[Operation, str, Any]]:
 
 
 def codes_in(response: Any) -> set[str]:
-    """Return the codes that a response's schema lets through."""
+    """Return the error codes that a response's schema permits."""
     [schema] = [content["schema"] for content in response["content"].values()]
     own = [choice for choice in schema.get("anyOf", [schema]) if "properties" in choice]
     return {code for choice in own for code in choice["properties"]["code"]["enum"]}
@@ -64,7 +64,7 @@ def test_every_operation_is_described_at_its_route_and_nothing_else() -> None:
     assert found == {(one.path, one.method, one.name) for one in operations.ROUTES}
 
 
-def test_every_reference_leads_somewhere_and_everything_is_referred_to() -> None:
+def test_every_reference_has_a_target_and_every_component_is_referenced() -> None:
     text = json.dumps(DOCUMENT)
     wanted = set(re.findall(r'"#/components/(\w+)/([\w.-]+)"', text))
     there = {(kind, name) for kind in ("schemas", "responses") for name in DOCUMENT["components"][kind]}
@@ -84,7 +84,7 @@ def test_every_status_of_an_operation_is_there(operation: Operation) -> None:
     assert set(described(operation)["responses"]) == wanted
 
 
-def test_every_error_is_one_that_some_operation_can_answer_and_the_other_way_round() -> None:
+def test_the_documented_errors_are_exactly_those_that_operations_can_answer() -> None:
     kinds = [
         kind
         for _, kind in inspect.getmembers(errors, inspect.isclass)
@@ -104,7 +104,7 @@ def test_every_error_is_one_that_some_operation_can_answer_and_the_other_way_rou
 
 
 @pytest.mark.parametrize("kind", refusals.ONLY, ids=lambda kind: kind.__name__)
-def test_an_error_of_a_few_operations_names_operations_that_there_are(kind: Any) -> None:
+def test_an_error_of_a_few_operations_names_existing_operations(kind: Any) -> None:
     names = refusals.ONLY[kind]
 
     assert names <= set(SAMPLES)
@@ -112,7 +112,7 @@ def test_an_error_of_a_few_operations_names_operations_that_there_are(kind: Any)
 
 
 @pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
-def test_parameters_are_those_that_the_operation_takes(operation: Operation) -> None:
+def test_the_parameters_are_those_of_the_operation(operation: Operation) -> None:
     found = {(one["in"], one["name"]): one for one in described(operation)["parameters"]}
     wanted = {
         *(("path", name) for name in operation.path_names),
@@ -131,7 +131,7 @@ def test_parameters_are_those_that_the_operation_takes(operation: Operation) -> 
 
 
 @pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
-def test_credentials_are_a_users_or_an_agents(operation: Operation) -> None:
+def test_the_credentials_are_those_of_a_user_or_an_agent(operation: Operation) -> None:
     security = described(operation)["security"]
 
     assert security == ([] if operation.is_public else [{"user": []}, {"user": [], "client": []}])
@@ -139,7 +139,7 @@ def test_credentials_are_a_users_or_an_agents(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
-def test_the_example_of_a_request_is_one_that_the_operation_takes(operation: Operation) -> None:
+def test_the_example_of_a_request_is_valid(operation: Operation) -> None:
     one = described(operation)
     event = examples.event_of(operation.name)
     query = read_query(event["rawQueryString"])
@@ -193,7 +193,7 @@ def test_every_model_of_an_answer_has_an_example_that_is_used() -> None:
     assert set(examples.ANSWERS) == {one.result for one in operations.ROUTES if one.result is not None}
 
 
-def test_objects_say_whether_there_may_be_more() -> None:
+def test_objects_say_whether_they_permit_other_fields() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     closed = {name for name, schema in schemas.items() if schema.get("additionalProperties") is False}
     objects = {name for name, schema in schemas.items() if schema.get("type") == "object"}

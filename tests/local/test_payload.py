@@ -1,7 +1,7 @@
-"""Events and answers as API Gateway has them.
+"""Events and answers in the form of API Gateway.
 
-Source of the expected shapes: API Gateway developer guide, "Create AWS Lambda proxy integrations for HTTP
-APIs", whose payload 2.0 example `test_a_request_becomes_the_event_of_the_guide` follows field by field.
+Source: API Gateway developer guide, "Create AWS Lambda proxy integrations for HTTP APIs".
+`test_a_request_becomes_the_event_of_the_guide` follows its example of payload 2.0 field by field.
 """
 
 import base64
@@ -103,14 +103,14 @@ def test_a_request_becomes_the_event_of_the_guide() -> None:
     }
 
 
-def test_what_a_request_does_not_have_is_absent_from_the_event() -> None:
+def test_absent_parts_of_a_request_are_absent_from_the_event() -> None:
     made = event()
 
     assert {"body", "cookies", "pathParameters", "queryStringParameters"}.isdisjoint(made)
     assert (made["routeKey"], made["rawQueryString"], made["isBase64Encoded"]) == ("$default", "", False)
 
 
-def test_the_raw_query_string_stays_and_the_parameters_are_decoded() -> None:
+def test_the_raw_query_string_is_kept_and_the_parameters_are_decoded() -> None:
     made = event(query="a=1+2&a=%C3%A9&b=&c&%26=%2B")
 
     assert made["rawQueryString"] == "a=1+2&a=%C3%A9&b=&c&%26=%2B"
@@ -132,7 +132,7 @@ def test_the_callers_address_is_added_to_those_forwarded_for() -> None:
     assert made["headers"]["x-forwarded-proto"] == "http"
 
 
-def test_cookies_leave_the_headers_and_connection_headers_end_here() -> None:
+def test_cookies_are_removed_from_the_headers_and_connection_headers_are_dropped() -> None:
     made = event(
         headers=[
             ("Cookie", "a=1;b=2; "),
@@ -232,6 +232,6 @@ def test_an_answer_in_base64_is_decoded_and_one_without_a_type_is_plain_text() -
         {"statusCode": 200, "cookies": ["a=1\nb"]},
     ],
 )
-def test_an_answer_that_is_no_response_is_refused(answer: Any) -> None:
+def test_an_answer_that_is_not_a_response_is_refused(answer: Any) -> None:
     with pytest.raises(ValueError, match=r"."):
         read_answer(answer)

@@ -27,7 +27,7 @@ def ask(
 
 
 @pytest.mark.parametrize("path", ["/docs", "/docs/"])
-def test_the_page_loads_nothing_that_this_server_does_not_have(path: str) -> None:
+def test_the_page_loads_only_files_of_this_server(path: str) -> None:
     page = ask(path)
 
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -47,7 +47,7 @@ def test_the_bundled_swagger_ui_is_one_that_reads_openapi_3_1() -> None:
     assert int(found[1]) >= 5
 
 
-def test_the_address_that_is_printed_leads_to_the_page() -> None:
+def test_the_printed_address_leads_to_the_page() -> None:
     response = ask("/")
 
     assert (response.status_code, response.headers["location"]) == (307, "/docs")
@@ -55,7 +55,7 @@ def test_the_address_that_is_printed_leads_to_the_page() -> None:
     assert ask("/", method="POST").status_code == 418
 
 
-def test_the_document_is_the_one_given() -> None:
+def test_the_server_serves_the_given_document() -> None:
     response = ask("/openapi.json", document={"openapi": "3.1.0", "title": "é"})
 
     assert (response.status_code, response.json()) == (200, {"openapi": "3.1.0", "title": "é"})

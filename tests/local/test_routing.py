@@ -9,7 +9,8 @@ def function(*keys: str) -> Function:
     return Function("F", "module", "handler", 1, 128, routes)
 
 
-# The routes and the first six rows are the example of the developer guide, "Create routes for HTTP APIs".
+# The routes and the first six rows are the example of the API Gateway developer guide, "Create
+# routes for HTTP APIs".
 GUIDE = ["GET /pets/dog/1", "GET /pets/dog/{id}", "GET /pets/{proxy+}", "ANY /{proxy+}", "$default"]
 
 
@@ -61,7 +62,7 @@ def test_order_in_the_template_does_not_matter(keys: list[str], path: str, key: 
         ("GET", "/v1/greedy/"),
     ],
 )
-def test_without_a_default_route_other_requests_have_none(method: str, path: str) -> None:
+def test_without_a_default_route_other_requests_have_no_route(method: str, path: str) -> None:
     functions = [function("GET /v1/things/{id}", "GET /v1/greedy/{rest+}")]
 
     assert find_route(functions, method=method, raw_path=path) is None
@@ -77,7 +78,9 @@ def test_without_a_default_route_other_requests_have_none(method: str, path: str
         ("/%C3%A9/%F0%9F%A6%8A", {"id": "é", "rest": "🦊"}),
     ],
 )
-def test_a_path_is_decoded_as_captures_of_the_service_show(path: str, parameters: dict[str, str]) -> None:
+def test_a_path_is_decoded_as_recorded_events_of_api_gateway_show(
+    path: str, parameters: dict[str, str]
+) -> None:
     match = find_route([function("GET /{id}/{rest+}")], method="GET", raw_path=path)
 
     assert match is not None

@@ -1,7 +1,7 @@
 """The server answers thousands of requests as docs/openapi.json says. Schemathesis makes them.
 
-No answer is a 5xx, has an undocumented status, header or content type, or breaks its schema. No method is
-served that is not documented. FORKLORE_TEST_SEED runs the same requests again.
+No answer is a 5xx, has an undocumented status, header or content type, or breaks its schema. No
+undocumented method is served. FORKLORE_TEST_SEED repeats the same requests.
 """
 
 import re
@@ -25,7 +25,7 @@ CHECKS = (
     "unsupported_method",
 )
 ENDS = ("deleteConversation", "adminDeleteConversation")
-"""What would leave nothing for the others to find comes last."""
+"""Operations that delete what the others need come last."""
 
 
 def test_random_requests_are_answered_as_the_document_says(tmp_path: Path, measure: Measure) -> None:
@@ -43,7 +43,7 @@ def test_random_requests_are_answered_as_the_document_says(tmp_path: Path, measu
         (tmp_path / "schemathesis.toml").write_text(settings, encoding="utf-8")
 
         def run(*which: str) -> int:
-            """Run schemathesis; return how many requests it has made."""
+            """Run Schemathesis; return how many requests it has made."""
             command = [
                 *(sys.executable, "-m", "schemathesis.cli", "--config-file", "schemathesis.toml"),
                 *("run", "openapi.json", "--url", url, "--checks", ",".join(CHECKS), "--no-color", *which),

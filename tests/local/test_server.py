@@ -1,4 +1,4 @@
-"""The real server in a process of its own, on a free port of 127.0.0.1."""
+"""The real server in its own process, on a free port of 127.0.0.1."""
 
 import http.client
 import json
@@ -28,14 +28,14 @@ STOPS_WITHIN_SECONDS = 10
 
 @dataclass(frozen=True)
 class Running:
-    """A server, the address it printed and everything it printed before it was ready."""
+    """A server, its printed address, and everything that it printed before it was ready."""
 
     process: subprocess.Popen[str]
     url: str
     banner: str
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
-        """Send the signal and return the exit code and the standard error."""
+        """Send the signal; return the exit code and the standard error."""
         self.process.send_signal(number)
         _, errors = self.process.communicate(timeout=STOPS_WITHIN_SECONDS)
         return self.process.returncode, errors
@@ -55,7 +55,7 @@ def start(*arguments: str, module: str = "forklore.local", **environ: str) -> su
 
 @contextmanager
 def running(*arguments: str, last_line: str, **options: str) -> Iterator[Running]:
-    """Start a server, wait until it has printed `last_line` and end it, whatever happens."""
+    """Start a server and wait until it has printed `last_line`. It is always stopped at the end."""
     process = start(*arguments, **options)
     try:
         assert process.stdout
@@ -80,7 +80,7 @@ def server(folder: Path, *arguments: str, **environ: str) -> Iterator[Running]:
         yield started
 
 
-def test_the_line_to_try_works_as_printed(tmp_path: Path) -> None:
+def test_the_command_that_the_server_prints_works(tmp_path: Path) -> None:
     with server(tmp_path) as local:
         [line] = [line for line in local.banner.splitlines() if "curl" in line]
         words = shlex.split(line)
@@ -98,7 +98,7 @@ def test_the_line_to_try_works_as_printed(tmp_path: Path) -> None:
         assert local.stop() == (0, "")
 
 
-def test_over_the_wire_an_event_has_what_api_gateway_gives(tmp_path: Path) -> None:
+def test_an_event_over_http_has_the_fields_of_api_gateway(tmp_path: Path) -> None:
     with server(tmp_path) as local:
         request = (
             b"PUT /echo/a%40b%20c?x=1&x=2+3 HTTP/1.1\r\nHost: localhost\r\nX-Twice: 1\r\nx-tWICE: 2\r\n"
@@ -118,7 +118,7 @@ def test_over_the_wire_an_event_has_what_api_gateway_gives(tmp_path: Path) -> No
 
 
 def exchange(url: str, request: bytes) -> bytes:
-    """Send the bytes and return all that comes back until the server closes."""
+    """Send the bytes; return everything that comes back until the server closes the connection."""
     with socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), timeout=10) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(65536), b""))
@@ -142,7 +142,7 @@ def test_head_has_the_headers_of_the_answer_and_no_body(tmp_path: Path) -> None:
         assert head.endswith(b"\r\n\r\n")
 
 
-def test_a_connection_goes_on_after_a_413(tmp_path: Path) -> None:
+def test_a_connection_stays_open_after_a_413(tmp_path: Path) -> None:
     with server(tmp_path) as local:
         connection = http.client.HTTPConnection(local.url.removeprefix("http://"), timeout=10)
         connection.request("POST", "/v1/conversations", body=b"x" * (12 * 1024 * 1024))
@@ -154,17 +154,17 @@ def test_a_connection_goes_on_after_a_413(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_it_with_0_even_with_a_connection_open(tmp_path: Path, number: int) -> None:
+def test_a_signal_stops_the_server_with_0_even_with_an_open_connection(tmp_path: Path, number: int) -> None:
     with server(tmp_path) as local, httpx.Client() as client:
         assert client.get(f"{local.url}/echo/a").status_code == 200
 
         assert local.stop(number) == (0, "")
 
 
-def test_a_handler_that_hangs_does_not_keep_it(tmp_path: Path) -> None:
+def test_a_handler_that_hangs_does_not_keep_the_server_running(tmp_path: Path) -> None:
     with server(tmp_path) as local:
         response = httpx.post(f"{local.url}/v1/conversations", content="sleep", timeout=10)
-        assert response.status_code == 500  # its function's timeout; the thread sleeps on
+        assert response.status_code == 500  # the function's timeout; its thread still sleeps
         started = time.monotonic()
         code, errors = local.stop()
 
@@ -172,8 +172,8 @@ def test_a_handler_that_hangs_does_not_keep_it(tmp_path: Path) -> None:
         assert errors == "Echo (POST /v1/conversations) did not answer in time\n"
 
 
-def test_an_idle_connection_is_kept_for_longer_than_clients_keep_it(tmp_path: Path) -> None:
-    """httpx gives one up after 5 s: a server that did so, too, would reset what is just being sent."""
+def test_an_idle_connection_is_kept_longer_than_clients_keep_it(tmp_path: Path) -> None:
+    """httpx closes one after 5 s. If the server did so too, it could reset a new request."""
     with server(tmp_path) as local:
         connection = http.client.HTTPConnection(local.url.removeprefix("http://"), timeout=10)
         for pause in (5.5, 0):
@@ -184,7 +184,7 @@ def test_an_idle_connection_is_kept_for_longer_than_clients_keep_it(tmp_path: Pa
         connection.close()
 
 
-def test_a_line_per_request_only_when_asked_for_and_without_content(tmp_path: Path) -> None:
+def test_a_line_per_request_is_written_only_on_request_and_without_content(tmp_path: Path) -> None:
     with server(tmp_path, "--verbose") as local:
         httpx.get(f"{local.url}/echo/secret?secret", headers={"Authorization": "Bearer secret"})
         _, errors = local.stop()
@@ -203,7 +203,7 @@ def test_a_functions_own_warnings_are_shown_with_their_fields(tmp_path: Path) ->
         assert (line["level"], line["message"], line["who"]) == ("WARNING", "warned", "ann")
 
 
-def test_a_functions_other_lines_are_shown_when_asked_for(tmp_path: Path) -> None:
+def test_a_functions_other_lines_are_shown_on_request(tmp_path: Path) -> None:
     with server(tmp_path, "--verbose") as local:
         httpx.get(f"{local.url}/odd/info")
         _, errors = local.stop()

@@ -22,13 +22,13 @@ def printed(capsys: pytest.CaptureFixture[str], file: Path, *arguments: str) -> 
 
 
 def told(token: str, **changes: str) -> dict[str, Any]:
-    """Return what a deployment that was set up for development says of a token."""
+    """Return the authorizer's answer to a token in a deployment for development."""
     settings = {"FORKLORE_ISSUER": ISSUER, "FORKLORE_AUDIENCE": AUDIENCE, **changes}
     event = {"headers": {"authorization": f"Bearer {token}"}}
     return make_authorizer(AuthorizerSettings.from_environment(settings)).context_of(event)
 
 
-def test_a_deployment_that_has_the_keys_believes_the_tokens(
+def test_a_deployment_with_the_keys_accepts_the_tokens(
     capsys: pytest.CaptureFixture[str], file: Path
 ) -> None:
     token, keys = printed(capsys, file, "zoë"), printed(capsys, file, "--keys")
@@ -61,7 +61,7 @@ def test_several_users_make_a_list_for_the_tests(capsys: pytest.CaptureFixture[s
     }
 
 
-def test_the_key_is_kept_for_its_owner_alone_and_never_shown(
+def test_the_key_file_is_readable_only_by_its_owner_and_never_printed(
     capsys: pytest.CaptureFixture[str], file: Path
 ) -> None:
     first = printed(capsys, file, "--keys")
@@ -72,7 +72,7 @@ def test_the_key_is_kept_for_its_owner_alone_and_never_shown(
 
 
 @pytest.mark.parametrize("arguments", [[], ["ann", "--keys"], [" "], ["a\nb"]])
-def test_without_a_user_or_with_both_it_says_how_to_ask(
+def test_without_users_or_with_users_and_keys_the_command_says_how_to_use_it(
     arguments: list[str], capsys: pytest.CaptureFixture[str], file: Path
 ) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -1,1 +1,1 @@
-"""The checks of docs/reliability.md that run on DynamoDB Local: the promises, under every kind of failure."""
+"""The checks of docs/reliability.md that run on DynamoDB Local, under every kind of failure."""

@@ -1,4 +1,4 @@
-"""What two runs of the same requests have in common: ids, times and nonces differ, so they go by rank."""
+"""Compares two runs of the same requests. Ids, times and nonces differ between the runs."""
 
 import json
 import re
@@ -13,14 +13,14 @@ _MADE = re.compile(r"0[0-9a-f]{7}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _SHARD = re.compile(r"TREES#\d")
 ANY = {"ttl", "nonce", "membersVersion"}
-"""Attributes that only say when, by which attempt, or that something was changed."""
+"""Attributes that may differ: they say when, by which attempt, or that something changed."""
 
 
 def seen(answers: Iterable[Answer], contents: Iterable[Item]) -> tuple[list[str], list[str]]:
-    """Return answers and the items of a table in comparable words.
+    """Return answers and the items of a table as text that can be compared between runs.
 
-    What the service has made ids of goes by its rank among all of them; times and nonces are left out, and of
-    errors their messages: one code has many reasons. The items are in a steady order.
+    A generated id is replaced by its rank among all generated ids. Times, nonces and the messages
+    of errors are left out, because one code can have several messages. The items are sorted.
     """
     told = [f"{answer.status} {json.dumps(_said(answer), default=str)}" for answer in answers]
     both = _ranked([*told, *map(_spelled, contents)])

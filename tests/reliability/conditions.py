@@ -1,11 +1,13 @@
-"""The conditions of the service's writes, and writes without one of them: the check `needed-conditions`.
+"""The conditions of the service's writes, and how to remove one: for the check `needed-conditions`.
 
-A condition is a clause that stands alone, or between ANDs, in a ConditionExpression. Its name is the write
-that it is in and the clause itself, such as `Update HEAD (first): last = :after`. The brackets tell writes of
-one kind of item apart: they have the first attributes that are written or, by a ConditionCheck, compared.
-Most conditions come with their write, whichever use case makes it. A use case chooses all ConditionChecks,
-and whether the caller must still be the owner. The names of these begin with the purpose of the transaction,
-such as `fork: Update GROUP (forks): owner = :owner`.
+A condition is a clause of a ConditionExpression: the whole expression, or a part between ANDs. Its
+name is its write and the clause, such as `Update HEAD (first): last = :after`. The brackets
+distinguish writes to one kind of item. They hold the first attributes that the write changes; for
+a ConditionCheck, the first that it compares.
+
+Most conditions belong to a kind of write, whichever use case makes it. But each use case chooses
+its ConditionChecks, and whether the caller must still be the owner. The names of those conditions
+begin with the purpose of the transaction, such as `fork: Update GROUP (forks): owner = :owner`.
 """
 
 import copy
@@ -17,7 +19,7 @@ from tests.reliability.faults import WRITE, Call, Rewrite
 
 TRUE = "(attribute_exists(PK) OR attribute_not_exists(PK))"
 SAME = {"attribute_not_exists(nonce)": "nonce = :made"}
-"""What the same words of the code come to, for a tree that no request has marked."""
+"""Another form of a clause, which the same code writes for a tree that no request has marked."""
 CHOSEN = "owner = :owner"
 PURPOSES: Mapping[str, set[str]] = {
     "child": {"Put CHILD"},
@@ -35,22 +37,22 @@ PURPOSES: Mapping[str, set[str]] = {
     "deletion": {"Put JOB", "Update GROUP"},
     "clearing up": {"ConditionCheck GROUP"},
 }
-"""What a transaction is for: the first of these whose writes are all in it."""
+"""The purpose of a transaction is the first of these whose writes are all in it."""
 EXPRESSIONS = ("ConditionExpression", "UpdateExpression")
 _ATTACHED = {"#": "ExpressionAttributeNames", ":": "ExpressionAttributeValues"}
 Part = tuple[str, dict[str, Any]]
-"""A write of a transaction: its verb, and what it says."""
+"""A write of a transaction: its verb and its parameters."""
 _GLUE = re.compile(r"\b(AND|OR)\b")
 
 
 def conditions_of(call: Call) -> set[str]:
-    """Return every condition in a transaction; of another call none."""
+    """Return every condition in a transaction. Other calls have none."""
     parts = list(_parts(call.body, call))
     return {_named(verb, part, clause, parts) for verb, part in parts for clause in _clauses(part)}
 
 
 def without(condition: str) -> Rewrite:
-    """Return what makes of a call the same one without the condition."""
+    """Return a function that removes the condition from a call."""
 
     def rewrite(call: Call) -> Mapping[str, Any]:
         body = copy.deepcopy(dict(call.body))
@@ -73,7 +75,7 @@ def _parts(body: Mapping[str, Any], call: Call) -> Iterator[Part]:
 
 
 def _clauses(part: Mapping[str, Any]) -> list[str]:
-    """Return what stands alone or between ANDs, at any depth of brackets, outermost first."""
+    """Return the clauses of a write's condition, at any depth of brackets, outermost first."""
     return list(_split(part["ConditionExpression"])) if "ConditionExpression" in part else []
 
 
@@ -110,7 +112,7 @@ def _end_of_bracket(text: str) -> int:
 
 
 def _at_top(expression: str, word: str) -> list[str]:
-    """Return what stands between the words that are in no bracket."""
+    """Split an expression at each `word` that is outside of brackets."""
     found, start = [], 0
     for match in _GLUE.finditer(expression):
         before = expression[: match.start()]
@@ -140,24 +142,24 @@ def _purpose(parts: Sequence[Part]) -> str:
     if any(_is_of_sync(part) for verb, part in parts if verb == "Update"):
         writes.add("Update CTX of a sync")
     purpose = next((purpose for purpose, those in PURPOSES.items() if those <= writes), None)
-    assert purpose, f"what is a transaction of {writes} for?"
+    assert purpose, f"no purpose is known for a transaction of {writes}"
     return purpose
 
 
 def _is_of_sync(part: Mapping[str, Any]) -> bool:
-    """Tell whether an update is of CTX, and held to what was seen in place of an epoch."""
+    """Tell whether an update of CTX is a sync's: its condition compares `last`, not an epoch."""
     return _kind(part["Key"]) == "CTX" and ":epoch" not in part["ConditionExpression"]
 
 
 def _kind(key: Mapping[str, Any]) -> str:
-    """Return what kind of item has the key."""
+    """Return the kind of the item with this key."""
     partition, sort = key["PK"]["S"], key["SK"]["S"]
     place = partition if "#" in partition or partition == "JOB" else sort
     return "ENTRY" if place[0].isdigit() else str(place.partition("#")[0])
 
 
 def _prune(part: dict[str, Any]) -> None:
-    """Take out the names and values that no expression of the part uses any more: DynamoDB refuses them."""
+    """Remove names and values that no expression uses any more. DynamoDB would refuse them."""
     used = set(re.findall(r"[#:]\w+", " ".join(part.get(name, "") for name in EXPRESSIONS)))
     for member in _ATTACHED.values():
         kept = {name: value for name, value in part.get(member, {}).items() if name in used}

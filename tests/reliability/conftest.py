@@ -1,4 +1,4 @@
-"""A table of DynamoDB Local's; the figures that a run is held to, and its seed."""
+"""Fixtures: a table of DynamoDB Local, and the amount of work and the seed of a run."""
 
 from collections.abc import Callable, Iterator
 
@@ -19,7 +19,7 @@ ENVIRONMENT = {
 
 @pytest.fixture(scope="session")
 def endpoint(dynamodb_local_endpoint: str) -> Iterator[str]:
-    """The address of a DynamoDB Local, and an environment in which it can be asked."""
+    """The address of a DynamoDB Local. The environment has credentials for it."""
     with pytest.MonkeyPatch.context() as environment:
         for name, value in ENVIRONMENT.items():
             environment.setenv(name, value)
@@ -30,7 +30,7 @@ def endpoint(dynamodb_local_endpoint: str) -> Iterator[str]:
 
 @pytest.fixture
 def store(endpoint: str) -> Iterator[Store]:
-    """An empty table, seen from outside."""
+    """An empty table, with direct access to its items."""
     with new_store(endpoint) as store:
         yield store
 
@@ -39,7 +39,7 @@ def store(endpoint: str) -> Iterator[Store]:
 def measure(
     request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> Iterator[Measure]:
-    """What the test has done, printed with its seed when it fails; at the end of the run in any case."""
+    """Counts what the test does. Prints it with the seed at the end, also when the test fails."""
     measure = Measure.of(request.node.name)
     yield measure
     for name, value in measure.properties.items():

@@ -1,4 +1,4 @@
-"""One operation with one fault at one of its calls, and what must be true then: the check `call-faults`."""
+"""Runs an operation with one fault at one of its calls: for the check `call-faults`."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -17,12 +17,12 @@ from tools.harness.service import Answer
 
 ACCEPTED, UNAVAILABLE = 202, 503
 ASKED_AGAIN = (ACCEPTED, UNAVAILABLE)
-"""After these a caller may send the same request again: it is not done yet, or perhaps not."""
+"""Answers after which a caller may repeat the request: its effect is absent or unknown."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an operation told and left, in comparable words. answer: as it was. calls: those that it made."""
+    """The result of an operation, in comparable form. answer: unchanged. calls: those it made."""
 
     told: list[str]
     contents: list[str]
@@ -39,10 +39,10 @@ def nothing(_call: Call) -> None:
 
 
 def outages_of(call: Call) -> list[Fault]:
-    """Return the ways for all attempts of a call to go wrong: none is done, or all are and nobody is told.
+    """Return faults that hit all attempts of a call: one without an effect, and one with an effect.
 
-    One way for each: the process tells them apart no more than that, and a caller who asks a new process
-    finds the table as a killed one leaves it.
+    One fault of each kind is enough, because a process cannot distinguish more. A caller who asks a
+    new process finds the same table as after a killed process.
     """
     if call.operation in READS:
         return [Fault.THROTTLE]
@@ -51,7 +51,7 @@ def outages_of(call: Call) -> list[Fault]:
 
 @dataclass
 class Crashes:
-    """An operation on a world at an endpoint."""
+    """Runs one operation on a world with faults."""
 
     operation: Operation
     world: World
@@ -59,7 +59,7 @@ class Crashes:
 
     @cached_property
     def faultless(self) -> Outcome:
-        """What the operation tells and leaves without a fault."""
+        """The outcome of the operation without a fault."""
         with self.world.copy(self.endpoint) as store:
             process, answer = self.attempt(store, nothing)
             assert answer is not None
@@ -70,7 +70,7 @@ class Crashes:
             return Outcome(*seen([answer], store.contents().values()), answer, calls)
 
     def attempt(self, store: Store, choose: Choose) -> tuple[Process, Answer | None]:
-        """Run the operation in a process of its own; None when that did not live to answer."""
+        """Run the operation in a new process. The answer is None if the process was killed."""
         process = self.operation.process(store, choose, in_order=True)
         try:
             return process, self._run(process)
@@ -81,7 +81,7 @@ class Crashes:
         return self.operation.run(process, self.world, KEY if self.operation.takes_key else None)
 
     def points(self) -> Iterator[tuple[int, Fault, bool]]:
-        """Yield each call by its number with each fault that can befall it, and whether that lasts."""
+        """Yield the number of each call with each possible fault, and whether the fault lasts."""
         for call in self.faultless.calls:
             for fault in Fault:
                 if fault.concerns(call):
@@ -90,10 +90,11 @@ class Crashes:
                 yield call.number, fault, True
 
     def recovers(self, number: int, fault: Fault, lasts: bool = False) -> bool:
-        """Hold that the operation has its effect once, and tells of it, though a call goes wrong.
+        """Assert that the operation takes effect once and answers so, although a call fails.
 
-        lasts: whether all its attempts do, until the caller is told so and asks the same process again. One
-        who is told nothing asks another one. False: there was no place for the fault.
+        lasts: whether all attempts of the call fail, until the caller gets an answer and repeats
+        the request to the same process. A caller without an answer repeats it to a new process.
+        Returns False if the fault could not happen.
         """
         with self._store() as store:
             process, answer = self.attempt(store, lasting(number, fault) if lasts else at(number, fault))
@@ -123,9 +124,10 @@ class Crashes:
         return True
 
     def abandoned(self) -> int:
-        """Hold that what a killed process leaves is all or nothing once it is swept; return how many places.
+        """Assert that after a kill and a sweep, the operation is done completely or not at all.
 
-        It is killed after each of its calls, and nobody sends the request again.
+        The process is killed after each of its calls in turn, and the request is not repeated.
+        Returns how many calls were tried.
         """
         with self.world.copy(self.endpoint) as store:
             untouched = self._swept(store)
@@ -140,7 +142,7 @@ class Crashes:
                 left = self._swept(store)
                 hold(left in (untouched, done), call)
                 is_done.append(left == done)
-        hold(is_done == sorted(is_done), "done, and then undone")
+        hold(is_done == sorted(is_done), "a later kill undid what an earlier one left done")
         return len(is_done)
 
     def _swept(self, store: Store) -> list[str]:
@@ -149,12 +151,12 @@ class Crashes:
         return contents_of(store)
 
     def _store(self) -> AbstractContextManager[Store]:
-        """Return a table that holds the world: one of its own for what may change it."""
+        """Return a table with the world. An operation that may change it gets its own copy."""
         if not self.operation.is_read:
             return self.world.copy(self.endpoint)
         return nullcontext(self.world.shared(self.endpoint))
 
 
 def _attempts_max(fault: Fault) -> int:
-    """Return how often a call is tried while the fault lasts."""
+    """Return how many attempts a call has while the fault lasts."""
     return CONFLICTS_MAX if fault is Fault.CONFLICT else ATTEMPTS_MAX

@@ -1,4 +1,4 @@
-"""What can go wrong with a call to DynamoDB, injected between botocore and the network."""
+"""Faults of calls to DynamoDB, injected between botocore and the network."""
 
 import json
 import threading
@@ -24,30 +24,30 @@ _BATCHES = {"BatchGetItem": "UnprocessedKeys", "BatchWriteItem": "UnprocessedIte
 
 
 class Killed(BaseException):
-    """The process is gone, in the middle of whatever it did; nothing of it goes on."""
+    """The process was killed in the middle of its work. Nothing of it runs any more."""
 
 
 class Fault(StrEnum):
     """A way for one call to go wrong."""
 
     BEFORE = "before"
-    """It is lost on its way there."""
+    """The call is lost before it arrives."""
     AFTER = "after"
-    """It is done, and its answer is lost."""
+    """The call is done, but its answer is lost."""
     THROTTLE = "throttle"
-    """DynamoDB asks to slow down."""
+    """DynamoDB throttles the call."""
     CONFLICT = "conflict"
-    """Another transaction has hold of one of the items."""
+    """The call conflicts with another transaction."""
     PARTIAL = "partial"
-    """Half of a batch is done, and the rest is handed back."""
+    """Half of a batch is done, and the rest is returned as unprocessed."""
     EMPTY_PAGE = "empty page"
-    """A Query answers nothing, and says that there is more."""
+    """A Query answers an empty page, and says that there is more."""
     EXACT_END = "exact end"
-    """A Query says that there is more, and there is not."""
+    """A Query says that there is more, although there is nothing more."""
     KILL = "kill"
     """The process is killed before the call leaves."""
     KILL_AFTER = "kill after"
-    """The process is killed when the call was done."""
+    """The process is killed after the call is done."""
 
     def concerns(self, call: "Call") -> bool:
         """Tell whether the fault can happen to the call."""
@@ -63,12 +63,12 @@ class Fault(StrEnum):
 
     @property
     def is_end(self) -> bool:
-        """Tell whether nothing follows it."""
+        """Tell whether the fault ends the process."""
         return self in (Fault.KILL, Fault.KILL_AFTER)
 
     @property
     def is_page(self) -> bool:
-        """Tell whether it changes a page, which may have no place for it."""
+        """Tell whether the fault changes a page. Not every page can be changed."""
         return self in (Fault.EMPTY_PAGE, Fault.EXACT_END)
 
 
@@ -86,12 +86,12 @@ Rewrite = Callable[[Call], Mapping[str, Any]]
 
 
 def at(number: int, fault: Fault) -> Choose:
-    """Return the choice of one fault at the call of that number."""
+    """Return a choice: the fault at the call with this number."""
     return lambda call: fault if call.number == number else None
 
 
 def lasting(number: int, fault: Fault) -> Choose:
-    """Return the choice of one fault at the call of that number, and whenever the same is sent again."""
+    """Return a choice: the fault at the call with this number and at its repetitions."""
     spoilt: list[tuple[str, Mapping[str, Any]]] = []
 
     def choose(call: Call) -> Fault | None:
@@ -104,7 +104,7 @@ def lasting(number: int, fault: Fault) -> Choose:
 
 
 def randomly(random: Random, rates: Mapping[Fault, float]) -> Choose:
-    """Return the choice of faults at random. rates: how likely each is, for a call that it concerns."""
+    """Return a random choice. rates: how likely each fault is, for a call that it concerns."""
 
     def choose(call: Call) -> Fault | None:
         return next((fault for fault, rate in rates.items() if random.random() < rate), None)
@@ -115,8 +115,8 @@ def randomly(random: Random, rates: Mapping[Fault, float]) -> Choose:
 class Faults:
     """Faults between a process and DynamoDB.
 
-    calls: those that left, in order. injected: what befell them. choose: what is to befall the next ones.
-    rewrite: makes of a call's body what is sent in its place.
+    calls: the calls that were sent, in order. injected: their faults. choose: chooses the faults of
+    the next calls. rewrite: changes the body of a call before it is sent.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Faults:
         events.register("after-call.dynamodb", self._arrives)
 
     def begin(self, choose: Choose) -> None:
-        """Count from here on, with other faults."""
+        """Start counting again, with another choice of faults."""
         self.calls.clear()
         self.injected.clear()
         self.choose = choose
@@ -198,23 +198,26 @@ def _asked_of(call: Call) -> Sequence[Any]:
 
 
 def _halved(call: Call) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the first half of a batch as a request, and the rest of it as it is handed back."""
+    """Return the first half of a batch as a request, and the rest as unprocessed items."""
     [(table, asked)] = call.body["RequestItems"].items()
     parts = _asked_of(call)
     now, left = parts[: len(parts) // 2], parts[len(parts) // 2 :]
     if call.operation == "BatchWriteItem":
-        assert all("DeleteRequest" in request for request in left), "puts of bytes would need decoding"
+        assert all("DeleteRequest" in request for request in left), "puts of bytes are not supported here"
         return {**call.body, "RequestItems": {table: now}}, {table: left}
     request = {**call.body, "RequestItems": {table: {**asked, "Keys": now}}}
     return request, {table: {**asked, "Keys": left}}
 
 
 _INDEX_KEYS = {None: ("PK", "SK"), "byConversation": ("PK", "L1"), "allTrees": ("G1", "G1S")}
-"""The partition key and the sort key by which a Query finds items."""
+"""The names of the partition key and the sort key of a Query."""
 
 
 def _say_more(call: Call, parsed: dict[str, Any]) -> bool:
-    """Let a page say that there is more after its last item; False where it has none, or says so already."""
+    """Let a page say that there is more after its last item.
+
+    Returns False if the page has no item or already says so.
+    """
     if not parsed["Items"] or "LastEvaluatedKey" in parsed:
         return False
     names = {"PK", "SK", *_INDEX_KEYS[call.body.get("IndexName")]}
@@ -223,9 +226,9 @@ def _say_more(call: Call, parsed: dict[str, Any]) -> bool:
 
 
 def _empty(call: Call, parsed: dict[str, Any]) -> bool:
-    """Take all items out of a page and let it end just before them; False where there is no place.
+    """Remove all items from a page and let it end just before them.
 
-    A page that has none ends where it begins.
+    A page without items ends where it begins. Returns False if no key lies before the items.
     """
     partition, sort = _INDEX_KEYS[call.body.get("IndexName")]
     values, is_forward = call.body["ExpressionAttributeValues"], call.body.get("ScanIndexForward", True)
@@ -244,18 +247,18 @@ def _empty(call: Call, parsed: dict[str, Any]) -> bool:
 
 
 def _just_before(sort: str, *, is_entry: bool) -> str:
-    """Return a sort key below the given one, with none of an item between the two."""
+    """Return a sort key just below the given one: no item's key lies between the two."""
     if is_entry:
         return _moved(sort, ids.previous_id)
     return f"{sort[:-1]}{chr(ord(sort[-1]) - 1)}~"
 
 
 def _just_after(sort: str, *, is_entry: bool) -> str:
-    """Return a sort key above the given one, with none of an item between the two."""
+    """Return a sort key just above the given one: no item's key lies between the two."""
     return _moved(sort, ids.next_id) if is_entry else f"{sort} "
 
 
 def _moved(sort: str, move: Callable[[EntryId], EntryId]) -> str:
-    """Return an entry's sort key, of the table or of its index, with another id."""
+    """Return an entry's sort key, of the table or of its index, with its id changed by `move`."""
     entry_id = keys.entry_id_of(sort)
     return sort.removesuffix(keys.position(entry_id)) + keys.position(move(entry_id))

@@ -1,4 +1,4 @@
-"""How much of each check is done: little with every change, much at the gate, whose parts may be many."""
+"""How much work each check does: little for every change, much at the gate, in many parts."""
 
 import os
 import secrets
@@ -13,10 +13,11 @@ SIZES = ("ci", "gate")
 
 @dataclass
 class Measure:
-    """What a check is to do and what it has done.
+    """How much work a check must do, and how much it has done.
 
-    name: the check's. whole_seed: of all parts together. part: which one this run is, from 1 on; each has a
-    seed of its own. None: it is not one of many. counts: by what is counted.
+    name: the check's name. whole_seed: the seed of all parts together. part: the number of this
+    run, from 1; each part has its own seed. None: the check has only one part. counts: what was
+    done.
     """
 
     name: str
@@ -27,7 +28,7 @@ class Measure:
 
     @classmethod
     def of(cls, name: str) -> "Measure":
-        """Return the measure of a test: FORKLORE_FIGURES, FORKLORE_TEST_SEED, and FORKLORE_PART like 3."""
+        """Return a test's measure, read from FORKLORE_FIGURES, _TEST_SEED and _PART (such as 3)."""
         size = os.environ.get(FIGURES) or SIZES[0]
         assert size in SIZES, f"{FIGURES} is one of {SIZES}"
         part = os.environ.get(PART)
@@ -40,20 +41,20 @@ class Measure:
 
     @property
     def random(self) -> Random:
-        """A new source of choices; the seed says all of them."""
+        """A new random generator with the seed of this part."""
         return Random(self.seed)
 
     def goal(self, *, ci: int, gate: int) -> int:
-        """Return how many are to be done in this run, at the least."""
+        """Return the minimum that this run must do."""
         return {"ci": ci, "gate": gate}[self.size]
 
     def count(self, **what: int) -> None:
-        """Add to what was done."""
+        """Add to the counts."""
         self.counts.update(what)
 
     @property
     def properties(self) -> dict[str, object]:
-        """What the gate keeps of it."""
+        """The values that the gate keeps."""
         return {"seed": self.whole_seed, **{f"{COUNT}{what}": number for what, number in self.counts.items()}}
 
     def __str__(self) -> str:

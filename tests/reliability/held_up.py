@@ -1,4 +1,4 @@
-"""Requests that are delayed for long, step by step: orders of calls that the search does not reach."""
+"""Requests that are delayed for long: orders of calls that the search does not reach."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -55,11 +55,11 @@ from tools.harness.wire import Request, Wire
 GO_ON: Mapping[str, Any] = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
 LONG_S = 300
 OPENS = 3
-"""The writes of one who removes a member and goes on with a child, before the one that opens it."""
+"""Writes of a caller who removes a member and continues a child, before the child is opened."""
 
 
 def first_write(act: Callable[[], object]) -> Choose:
-    """Return what runs `act` once, right before the first write."""
+    """Return a choice of faults that runs `act` once, just before the first write."""
     waiting = [act]
 
     def choose(call: Call) -> Fault | None:
@@ -71,10 +71,11 @@ def first_write(act: Callable[[], object]) -> Choose:
 
 
 def remove_a_former_owner(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that who was removed appends nothing more, whatever a process has known them as.
+    """Assert that a removed member cannot append, even if a process has cached them as the owner.
 
-    Bob, the owner, removes ann. While his request is held up he hands the tree to her and gets it back, but
-    the conversations still name her. A process that has seen her as their owner must not append for her then.
+    Bob, the owner, removes Ann. While his request is delayed, he transfers the tree to her and gets
+    it back, but the conversations still name her as the owner. A process that has cached this must
+    not append for her after the removal.
     """
     with built(handed_over, endpoint).copy(endpoint) as store:
         of_ann = Process(store, rewrite=rewrite)
@@ -99,10 +100,10 @@ def remove_a_former_owner(endpoint: str, rewrite: Rewrite | None = None) -> None
 
 
 def go_on_with_a_child(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that a child has its parent's members, whoever has begun to copy others.
+    """Assert that a child gets its parent's members, although another process copies older ones.
 
-    One is about to copy the last members when one of these is removed, and another goes on with the child;
-    just before this one opens it, the first one writes.
+    The first process is about to copy the last members. Then one of these is removed, and a second
+    process continues the child. Just before the second one opens it, the first one writes.
     """
     with built(crowded, endpoint).copy(endpoint) as store:
 
@@ -129,7 +130,7 @@ def go_on_with_a_child(endpoint: str, rewrite: Rewrite | None = None) -> None:
 
 
 def go_on_with_a_child_about_to_be_given_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that a child which somebody goes on with is not given up: the sweep has looked before that."""
+    """Assert that a child is not given up if a process continues it after the sweep has read it."""
     with built(crowded, endpoint).copy(endpoint) as store:
         sweeping = Process(
             store,
@@ -145,7 +146,7 @@ def go_on_with_a_child_about_to_be_given_up(endpoint: str, rewrite: Rewrite | No
 
 
 def offer_what_is_deleted(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that nothing is written to a tree after its deletion was acknowledged."""
+    """Assert that nothing is written to a tree after its deletion is acknowledged."""
     with built(family, endpoint).copy(endpoint) as store:
         left: dict[Key, Item] = {}
 
@@ -161,9 +162,10 @@ def offer_what_is_deleted(endpoint: str, rewrite: Rewrite | None = None) -> None
 
 
 def take_over_what_was_begun_anew(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that a child has a row in the list of each of its members, whoever makes it.
+    """Assert that a child has a row in each member's list, whichever process creates it.
 
-    One is about to take over what was begun when that is given up and cleared up, and begun anew.
+    A process is about to take over an unfinished creation. Before it writes, the creation is given
+    up and cleared up, and the child is started again.
     """
     with built(crowded, endpoint).copy(endpoint) as store:
 
@@ -177,10 +179,11 @@ def take_over_what_was_begun_anew(endpoint: str, rewrite: Rewrite | None = None)
 
 
 def clear_up_what_lives_again(endpoint: str, rewrite: Rewrite | None = None, *, erased: int = 0) -> None:
-    """Hold that no worker touches a child that has come to life, though the same request has made both.
+    """Assert that no worker changes a live child, although the same request created it twice.
 
-    The child is given up while somebody goes on with it. Of two workers one is held up while the other clears
-    up and the request, which is still alive, makes the child anew. erased: how often it has written before.
+    The child is given up while a request continues it. One worker is delayed. Another worker clears
+    the child up, and the request, which still runs, creates it again. erased: how many writes the
+    delayed worker has made before.
     """
     with built(crowded, endpoint).copy(endpoint) as store:
 
@@ -214,10 +217,10 @@ def clear_up_what_lives_again(endpoint: str, rewrite: Rewrite | None = None, *, 
 
 
 def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that nothing is left of a child that was given up while somebody went on with it.
+    """Assert that nothing is left of a child that was given up while a process continued it.
 
-    One is about to copy the last members when the sweep gives the child up and the worker clears it up; just
-    before this deletes the child's GROUP, the first one writes.
+    The process is about to copy the last members. Then the sweep gives the child up and the worker
+    clears it up. Just before the worker deletes the child's GROUP, the process writes.
     """
     with built(crowded, endpoint).copy(endpoint) as store:
 
@@ -244,9 +247,10 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
 
 
 def start_a_child_late(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that nobody starts a child who is a reader by now, though what is read shows a writer.
+    """Assert that a reader cannot start a child, although a stale read shows them as a writer.
 
-    A read that meets a transaction half way shows some of what it writes; DynamoDB Local never does.
+    A read in the middle of a transaction can show a part of its writes. DynamoDB Local never does
+    this, so the test changes the answer.
     """
     with built(family, endpoint).copy(endpoint) as store:
         place = keys.member(ROOT, "bob")
@@ -274,9 +278,9 @@ def start_a_child_late(endpoint: str, rewrite: Rewrite | None = None) -> None:
 
 
 def sync_on_a_context_that_shows_late(client: Caller, endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that a sync is decided again where what it has read of the context was not the newest.
+    """Assert that a sync is decided again if the context that it has read is stale.
 
-    A read that meets a transaction half way shows HEAD as it is now, and the context as it was.
+    A read in the middle of a transaction can show the new HEAD with the old context.
     """
     with built(family, endpoint).copy(endpoint) as store:
         place = keys.context(ROOT, ROOT, client.client_id or "")
@@ -319,7 +323,7 @@ def sync_on_a_context_that_shows_late(client: Caller, endpoint: str, rewrite: Re
 
 
 def delete_a_child_whose_parent_is_gone(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that nothing of a tree comes back when one of its children goes later than itself."""
+    """Assert that no item of a tree comes back if one of its children is deleted after it."""
     with built(dead_family, endpoint).copy(endpoint) as store:
         worker = Process(store, rewrite=rewrite)
         run_deletion(ROOT)(worker)
@@ -329,7 +333,7 @@ def delete_a_child_whose_parent_is_gone(endpoint: str, rewrite: Rewrite | None =
 
 
 def take_one_lease(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that of two workers, who have both found a job free, one works on it."""
+    """Assert that only one of two workers that have both found a job free works on it."""
     with built(dead, endpoint).copy(endpoint) as store:
         mailbox, message = Mailbox(), Message(DEAD, 0)
 
@@ -344,9 +348,9 @@ def take_one_lease(endpoint: str, rewrite: Rewrite | None = None) -> None:
 
 
 def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Hold that of two who fork at the same time, where there is room for one, one is told so.
+    """Assert that one of two simultaneous forks is refused if there is room for only one.
 
-    The forks that fill the tree are counted, and not made.
+    The forks that fill the tree exist only in its counter.
     """
     with built(family, endpoint).copy(endpoint) as store:
         store.change(keys.group(ROOT), forks=items.number(FORKS_MAX - 1))
@@ -364,17 +368,17 @@ def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
 
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
-    "two go on with a child": go_on_with_a_child,
-    "offer what is deleted": offer_what_is_deleted,
-    "sync on a context that shows late": partial(sync_on_a_context_that_shows_late, PLANNER),
-    "sync for the first time on a context that shows late": partial(sync_on_a_context_that_shows_late, CODER),
-    "take over what was begun anew": take_over_what_was_begun_anew,
-    "clear up what lives again": clear_up_what_lives_again,
-    "delete what lives again": partial(clear_up_what_lives_again, erased=2),
-    "go on with a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
-    "start a child as a writer who is a reader by now": start_a_child_late,
+    "two requests continue a child": go_on_with_a_child,
+    "offer a deleted tree": offer_what_is_deleted,
+    "sync on a stale context": partial(sync_on_a_context_that_shows_late, PLANNER),
+    "sync for the first time on a stale context": partial(sync_on_a_context_that_shows_late, CODER),
+    "take over a creation that was started again": take_over_what_was_begun_anew,
+    "clear up a child that lives again": clear_up_what_lives_again,
+    "delete a child that lives again": partial(clear_up_what_lives_again, erased=2),
+    "continue a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
+    "start a child as a former writer who is now a reader": start_a_child_late,
     "fork in a tree without room": fork_without_room,
-    "give a child up while it is gone on with": give_a_child_up,
+    "give a child up while another request continues it": give_a_child_up,
     "two take one lease": take_one_lease,
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
 }

@@ -1,4 +1,4 @@
-"""Random histories of two processes of the service in this process, on a table of their own."""
+"""Random histories of two service processes, simulated in this process, on one table."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,14 +12,14 @@ from tests.reliability.service import Process, new_store
 from tests.support.tables import Store, WrongClock
 
 CLOCKS_MS = (300_000, -300_000)
-"""How far the clocks of the two processes are off."""
+"""How wrong the clocks of the two processes are."""
 USERS = ("ann", "bob", "cat", "dan", "eve")
 ADMINS = (Caller("root", roles=frozenset({"admin", "auditor"})), Caller("aud", roles=frozenset({"auditor"})))
 
 
 @dataclass(frozen=True)
 class World:
-    """A history, and what it happens to. workers: one in each process."""
+    """A history and the processes that it runs on. workers: one in each process."""
 
     history: History
     store: Store
@@ -29,7 +29,7 @@ class World:
 
 @contextmanager
 def new_world(endpoint: str, random: Random, *, bits: int) -> Iterator[World]:
-    """Yield an empty world. random: makes the choices of the history. bits: the seed of the service's own."""
+    """Yield an empty world. random: chooses the history. bits: the seed of the service's ids."""
     with new_store(endpoint) as store:
         seeded = SeededStore.of(store, Random(bits))
         processes = [Process(seeded, clock=WrongClock(off_ms), in_order=True) for off_ms in CLOCKS_MS]

@@ -1,4 +1,4 @@
-"""Is a table intact? The checker of stored data, as an assertion."""
+"""The checker of stored data (fsck) as an assertion."""
 
 import time
 
@@ -15,12 +15,12 @@ SHOWN_MAX = 20
 
 
 def findings_of(store: Store, *, now_s: int | None = None) -> list[Finding]:
-    """Return what does not agree in a table that nobody writes to just now."""
+    """Return the inconsistencies in a table. Nothing may write to it at the same time."""
     return findings(survey_of(store, now_s=now_s))
 
 
 def survey_of(store: Store, *, now_s: int | None = None) -> Survey:
-    """Return what a table holds, read as the command reads it: a slow page is asked for again."""
+    """Return the contents of a table, read as the command reads it: slow pages are read again."""
     survey = Survey(now_s=int(time.time()) if now_s is None else now_s)
     source = Source(Connection(store.client, store.name, Clock()))
     for page in source.scan(segments=1):
@@ -29,7 +29,7 @@ def survey_of(store: Store, *, now_s: int | None = None) -> Survey:
 
 
 def assert_intact(store: Store, *, settled: bool = False) -> None:
-    """Raise Violation with what was found, unless all invariants hold. settled: no work is left, too."""
+    """Raise Violation unless all invariants hold. settled: also require that no job is left."""
     survey = survey_of(store)
     found = findings(survey)
     shown = "".join(f"\n  {finding}" for finding in found[:SHOWN_MAX])

@@ -1,9 +1,11 @@
-"""What a log of appends, forks and reads must satisfy: a checker in the manner of Elle's list-append.
+"""A checker of logs of appends, forks and reads, similar to Elle's list-append checker.
 
-Pure: it is given what each process saw of its own requests, and what every conversation shows at the end. All
-appended values are unique, so that a value names its append, and the final list is the order that all reads
-must agree with. Times are of one monotonic clock, in nanoseconds.
-Source: Kingsbury and Alvaro, "Elle: Inferring Isolation Anomalies from Experimental Observations" (2020).
+The checker is pure. Its input is what each process saw of its own requests, and what every
+conversation shows at the end. All appended values are unique, so a value identifies its append.
+All reads must agree with the order of the final list. Times are nanoseconds of one monotonic clock.
+
+Source: Kingsbury and Alvaro, "Elle: Inferring Isolation Anomalies from Experimental
+Observations" (2020).
 """
 
 import json
@@ -21,7 +23,7 @@ Seen = tuple[str, str]
 
 
 class Outcome(StrEnum):
-    """What a client knows of its request: done; definitely not done; one of the two."""
+    """What a client knows about its request: done, definitely not done, or unknown."""
 
     OK = "ok"
     FAILED = "failed"
@@ -29,7 +31,7 @@ class Outcome(StrEnum):
 
 
 class Cut(StrEnum):
-    """Where a page begins, or for UP_TO where the view ends."""
+    """Where a page begins; for UP_TO, where the view ends."""
 
     START = "start"
     AFTER = "after"
@@ -39,53 +41,53 @@ class Cut(StrEnum):
 
 
 class Kind(StrEnum):
-    """What can be wrong."""
+    """The kinds of anomalies."""
 
     LOST = "lost"
-    """Acknowledged, and not there."""
+    """An acknowledged value is missing."""
     DOUBLED = "doubled"
-    """There more than once."""
+    """A value is there more than once."""
     PHANTOM = "phantom"
-    """There, although it was refused, or never sent; or seen once, and not there."""
+    """A value is there that was refused or never sent; or a value that was read is not there."""
     PARTED = "parted"
-    """Entries of one request that do not stand together, in order and complete."""
+    """The entries of one request do not stand together, in order and complete."""
     REORDERED = "reordered"
-    """Acknowledged before another was sent, and behind it."""
+    """A value stands after another one that was sent after its acknowledgement."""
     CHANGED = "changed"
-    """Not what was acknowledged."""
+    """The entry's id is not the one that was acknowledged."""
     STALE = "stale"
-    """A read that lacks what was acknowledged, or seen, before it began."""
+    """A read lacks a value that was acknowledged or read before the read began."""
     EARLY = "early"
-    """Shown before it was sent."""
+    """A read shows a value that was sent later."""
     GAP = "gap"
-    """A page that is no whole stretch of the list from its cursor on."""
+    """A page is not a contiguous part of the list that begins at its cursor."""
     FORK = "fork"
-    """An inherited part that is not what the source showed before the fork point."""
+    """The inherited part is not what the source showed before the fork point."""
 
 
 @dataclass(frozen=True)
 class Anomaly:
-    """Something wrong. what: for a reader."""
+    """An anomaly. what: a description for people."""
 
     kind: Kind
     what: str
 
 
 class Change:
-    """What a client has sent."""
+    """A write that a client has sent."""
 
     answered_ns: int
     outcome: Outcome
 
     @property
     def until(self) -> float:
-        """When it was done at the latest."""
+        """The latest time at which the write was done."""
         return self.answered_ns if self.outcome is Outcome.OK else inf
 
 
 @dataclass(frozen=True)
 class Append(Change):
-    """An append of one or more entries at once. entry_ids: as acknowledged."""
+    """An append of one or more entries in one request. entry_ids: the acknowledged ids."""
 
     conversation_id: str
     values: tuple[str, ...]
@@ -97,7 +99,7 @@ class Append(Change):
 
 @dataclass(frozen=True)
 class Fork(Change):
-    """A fork before or after an entry; without one at the head. conversation_id: the fork's."""
+    """A fork before or after an entry, or at the head. conversation_id: the id of the fork."""
 
     conversation_id: str
     source_id: str
@@ -110,7 +112,7 @@ class Fork(Change):
 
 @dataclass(frozen=True)
 class Page:
-    """A page of all that a conversation shows. at: the entry of its cut. before, after: its cursors."""
+    """A page of a conversation. at: the entry where it is cut. before, after: its cursors."""
 
     conversation_id: str
     cut: Cut
@@ -123,7 +125,7 @@ class Page:
 
     @property
     def is_to_the_end(self) -> bool:
-        """Tell whether it claims to end where the list did when it was read."""
+        """Tell whether the page claims to reach the end of the list."""
         return self.cut is Cut.TAIL or (self.cut in (Cut.START, Cut.AFTER) and self.after is None)
 
 
@@ -132,12 +134,12 @@ _RECORDS: Mapping[str, type[Record]] = {"Append": Append, "Fork": Fork, "Page": 
 
 
 def to_line(record: Record) -> str:
-    """Return a line of a log."""
+    """Return a record as a line of a log."""
     return json.dumps({"record": type(record).__name__, **asdict(record)})
 
 
 def of_line(line: str) -> Record:
-    """Return what `to_line` was given."""
+    """Return the record of a line from `to_line`."""
     members: dict[str, Any] = json.loads(line)
     record = _RECORDS[members.pop("record")]
     for name in ("values", "entry_ids"):
@@ -154,7 +156,7 @@ def of_line(line: str) -> Record:
 
 @dataclass(frozen=True)
 class Shown:
-    """An entry of the final list. conversation_id: where it was written."""
+    """An entry of the final list. conversation_id: the conversation that it was written to."""
 
     entry_id: str
     value: str
@@ -166,13 +168,13 @@ class Shown:
 
 
 Final = Mapping[str, Sequence[Shown]]
-"""What each conversation shows in the end, read whole when nothing is under way any more."""
+"""What each conversation shows at the end, after all requests have finished."""
 
 
 def check(log: Iterable[Record], final: Final) -> list[Anomaly]:
-    """Return what is wrong with the log of a run; nothing, if all is well.
+    """Return the anomalies in the log of a run.
 
-    log: of all processes, in any order; every conversation without a Fork is a root.
+    log: the records of all processes, in any order. A conversation without a Fork is a root.
     """
     appends: list[Append] = []
     forks: list[Fork] = []
@@ -189,7 +191,7 @@ def check(log: Iterable[Record], final: Final) -> list[Anomaly]:
 
 
 _Shortest = Mapping[str, Callable[[int], int]]
-"""How long each conversation's list was at least, by time."""
+"""For each conversation, a function from a time to the minimum length of its list."""
 
 
 class _Checker:
@@ -266,7 +268,7 @@ class _Checker:
         shown = self.final[conversation_id]
         inherited = [one for one in shown if one.conversation_id != conversation_id]
         if inherited != list(shown[: len(inherited)]):
-            yield Anomaly(Kind.FORK, f"{conversation_id} inherits behind its own entries")
+            yield Anomaly(Kind.FORK, f"{conversation_id} inherits entries that stand after its own")
         if fork is None:
             if inherited:
                 yield Anomaly(Kind.FORK, f"{conversation_id} inherits, and was never forked")
@@ -290,7 +292,7 @@ class _Checker:
             yield Anomaly(Kind.FORK, f"{conversation_id} inherits another part than {fork} says")
 
     def _shortest(self) -> "_Shortest":
-        """Return how long the lists were: as acknowledged, as seen or as forked."""
+        """Return the minimum lengths of the lists, known from acknowledgements, reads and forks."""
         events: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for append in self.appends:
             places = self.place.get(append.conversation_id, {})
@@ -336,15 +338,15 @@ class _Checker:
             if page.before is None and first != 0:
                 yield Anomaly(Kind.GAP, f"{told}: says that nothing comes before {first}")
             if page.before is not None and page.before != page.entries[0][0]:
-                yield Anomaly(Kind.GAP, f"{told}: goes on before another entry than its first")
+                yield Anomaly(Kind.GAP, f"{told}: its cursor before it is not its first entry")
         elif page.after is not None and (not page.entries or page.after != page.entries[-1][0]):
-            yield Anomaly(Kind.GAP, f"{told}: goes on after another entry than its last")
+            yield Anomaly(Kind.GAP, f"{told}: its cursor after it is not its last entry")
         minimum = shortest(page.sent_ns)
         if page.is_to_the_end and end < minimum:
             yield Anomaly(Kind.STALE, f"{told}: {end} entries, where {minimum} were known of")
 
     def _stretch(self, page: Page, places: Mapping[str, int]) -> tuple[int, int]:
-        """Return the stretch of the final list that the page must be."""
+        """Return the part of the final list that the page must show."""
         length = len(page.entries)
         match page.cut:
             case Cut.AFTER:
@@ -359,9 +361,9 @@ class _Checker:
 
 
 def _at_least(events: Iterable[tuple[int, int]]) -> Callable[[int], int]:
-    """Return the function that says how long a list was known to be before a time.
+    """Return a function from a time to the list length that was known before it.
 
-    events: times, and what was known at each.
+    events: times, and the length that was known at each.
     """
     times: list[int] = []
     lengths: list[int] = []

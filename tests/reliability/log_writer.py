@@ -1,11 +1,14 @@
-"""`python -m tests.reliability.log_writer SHIFT date|no-date NUMBER SEED FILE`: a process of eight.
+"""One of eight writers.
 
-It appends and reads. Its service runs in this process, with a clock that is off and steps backward, and under
-faults of every kind; when it is killed, the request that was under way is lost, and it starts anew with a
-fresh client and memory.
-Each line of the standard input is a job: {"round", "roots", "unborn", "appends"}. What became of each request
-goes into FILE, a line each; at the end of a job it says {"done": counts} or {"failed": …}.
-What it does follows from the seed; when it does it, and so what it meets there, does not.
+Usage: `python -m tests.reliability.log_writer SHIFT date|no-date NUMBER SEED FILE`.
+
+A writer appends and reads. The service runs in the same process, under faults of every kind. Its
+clock is wrong and steps backward. When the service is killed, the current request is lost, and the
+service starts again with a new client and an empty cache.
+
+Each line of the standard input is a job: {"round", "roots", "unborn", "appends"}. The writer logs
+the outcome of each request to FILE, one per line. At the end of a job it prints {"done": counts}
+or {"failed": …}. The seed determines the requests, but not their timing, and so not their answers.
 """
 
 import json
@@ -30,11 +33,11 @@ if TYPE_CHECKING:
     from tools.harness.service import Answer
 
 RATE = 0.05
-"""How likely each kind of fault is, at each call that it concerns."""
+"""How likely each kind of fault is, for each call that it concerns."""
 KILL_RATE = 0.02
-"""How likely a call is the last of its process: a request makes three, so it is more than 5 % of them."""
+"""How likely a call kills its process. A request has three calls, so more than 5 % are hit."""
 OUTAGE_SHARE = 0.03
-"""How many requests have all their writes spoilt alike, so that they are given up: half after the effect."""
+"""The share of requests whose writes all fail, so that they are given up; half after the effect."""
 STEP_SHARE, STEP_MS_MAX, OFF_MS_MAX = 0.02, 60_000, 300_000
 KEY_SHARE = 0.6
 CONTEXT_SHARE = 0.2
@@ -43,11 +46,11 @@ MATCH_SHARE = 0.1
 TRIES_MAX = 40
 HOT, HOT_SHARE = 3, 0.6
 KNOWN_MAX = 100
-"""Entries of one conversation that a process remembers for cursors and anchors."""
+"""How many entries of a conversation a writer remembers, for cursors and anchors."""
 
 
 def main() -> None:
-    """Work off jobs until the standard input closes."""
+    """Do jobs until the standard input closes."""
     *clock, number, seed, file = sys.argv[1:]
     machine = MachineClock.from_arguments(clock)
     set_machine_clock(machine)
@@ -60,7 +63,7 @@ def main() -> None:
             job = json.loads(jobs.get())
             try:
                 told: Any = {"done": client.work(job)}
-            except BaseException:  # noqa: BLE001 (it is told)
+            except BaseException:  # noqa: BLE001 (it is reported)
                 told = {"failed": traceback.format_exc()}
             log.flush()
             sys.stdout.write(json.dumps(told) + "\n")
@@ -68,7 +71,7 @@ def main() -> None:
 
 
 def _show_bugs() -> None:
-    """Let the standard error say where a bug of the service was met, as the log of a function would."""
+    """Log the bugs of the service to the standard error, as a function's log does."""
     told = logging.StreamHandler()
     told.setFormatter(
         logging.Formatter("%(message)s %(type)s %(frames)s", defaults={"type": "", "frames": ""})
@@ -79,7 +82,7 @@ def _show_bugs() -> None:
 class Client:
     """A client of the service, and the process that serves it.
 
-    off_ms: how far its machine's clock is off.
+    off_ms: the error of its machine's clock.
     """
 
     def __init__(self, number: int, random: Random, off_ms: int, log: TextIO) -> None:
@@ -103,7 +106,7 @@ class Client:
     # The process
 
     def _start(self) -> None:
-        """Start the service anew: nothing is known, and the client is a fresh one."""
+        """Start the service again, with an empty cache and a new client."""
         from forklore.storage.clock import Clock, system_ms
         from tests.reliability.service import Process
 
@@ -136,7 +139,7 @@ class Client:
         return choose
 
     def _step_clock(self) -> None:
-        """Set the clock back, now and then; at the end of its range it goes to the other one."""
+        """Sometimes set the clock back. At the end of its range, it jumps to the other end."""
         if self.random.random() < STEP_SHARE:
             self._stepped_ms -= self.random.randint(1, STEP_MS_MAX)
             if self._off_ms + self._stepped_ms < -OFF_MS_MAX:
@@ -144,7 +147,7 @@ class Client:
             self.counts["steps"] += 1
 
     def _ask(self, name: str, *, caller: "Caller | None" = None, **given: Any) -> "Answer | None":
-        """Return the answer to one request; None if none came: the process was killed, or gave up."""
+        """Return the answer to one request; None if the process was killed or gave up."""
         from tests.reliability.faults import Fault, Killed
 
         outages = (Fault.BEFORE, Fault.AFTER, Fault.AFTER, Fault.THROTTLE)
@@ -164,7 +167,7 @@ class Client:
         return answer
 
     def _ask_until_known(self, name: str, key: str | None, **given: Any) -> "Answer | None":
-        """Return the answer; with an Idempotency-Key the request is repeated until there is one."""
+        """Return the answer. With an Idempotency-Key, repeat the request until there is one."""
         for attempt in range(TRIES_MAX if key else 1):
             answer = self._ask(name, idempotency_key=key, **given)
             if answer is not None:
@@ -175,9 +178,10 @@ class Client:
     # The jobs
 
     def work(self, job: Any) -> Counter[str]:
-        """Append to the conversations of the job and read them, until so many values are acknowledged.
+        """Append to the job's conversations and read them, until enough values are acknowledged.
 
-        roots: exist, and are shared. unborn: do not exist until the owner's first append to one.
+        roots: conversations that exist and are shared. unborn: ids of conversations that do not
+        exist before the owner's first append to them.
         """
         self.counts = Counter()
         self._roots: list[str] = job["roots"]
@@ -217,7 +221,7 @@ class Client:
         return self.random.choice(self._conversations[:HOT] if hot else self._conversations)
 
     def _any_entry(self, conversation_id: str, *, channel: str | None = None) -> str | None:
-        """Return an entry that the process has seen in the conversation."""
+        """Return an entry that the writer has seen in the conversation."""
         seen = [one for one, of in self._known[conversation_id] if channel in (None, of)]
         return self.random.choice(seen) if seen else None
 
@@ -285,12 +289,12 @@ class Client:
         return outcome
 
     def _append_other_body(self, conversation_id: str, key: str, **given: Any) -> None:
-        """Send another body under a key that was used: whatever the client hears of it, it is not there."""
+        """Send another body under a used key. It must never appear, whatever the answer is."""
         answer = self._refused(conversation_id, self._new_values(), idempotency_key=key, **given)
         assert answer is None or answer.status == 422, answer
 
     def _append_as_nobody(self) -> None:
-        """Append as a user who is no member: whatever they hear of it, it is not there."""
+        """Append as a user who is not a member. It must never appear, whatever the answer is."""
         from forklore.domain.model import Caller
 
         root = self.random.choice(self._roots)
@@ -347,7 +351,7 @@ class Client:
         self._say(Fork(fork_id, source, anchor, False, sent_ns, answered_ns, outcome))
 
     def _look_for_forks(self) -> None:
-        """Get to know the forks that others have made."""
+        """List the forks that others have made."""
         root = self.random.choice(self._roots)
         answer = self._ask("listForks", conversationId=root, limit="200")
         if answer is not None:
@@ -358,7 +362,7 @@ class Client:
     # Reads
 
     def _poll(self) -> None:
-        """Read on from where the process left the conversation, page by page."""
+        """Continue reading the conversation where this writer stopped, page by page."""
         from tests.reliability.list_append import Cut
 
         conversation_id, limit = self._any_conversation(), self.random.randint(1, 60)
@@ -392,7 +396,7 @@ class Client:
             self._page(conversation_id, cut, at, self.random.randint(1, 100))
 
     def _walk(self) -> None:
-        """Read all that the conversation shows, page by page, in one of the two directions."""
+        """Read the whole conversation, page by page, forward or backward."""
         from tests.reliability.list_append import Cut
 
         conversation_id, limit = self._any_conversation(), self.random.randint(40, 1_000)
@@ -409,7 +413,7 @@ class Client:
             cut = Cut.BEFORE if backward else Cut.AFTER
 
     def _page(self, conversation_id: str, cut: "Cut", at: str | None, limit: int) -> "Page | None":
-        """Read a page and log it. A conversation that does not exist shows nothing from its start on."""
+        """Read a page and log it. A conversation that does not exist is logged as an empty page."""
         from tests.reliability.list_append import Cut, Page
 
         named = {Cut.AFTER: "afterCursor", Cut.BEFORE: "beforeCursor", Cut.UP_TO: "upToEntryId"}

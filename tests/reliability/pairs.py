@@ -1,4 +1,4 @@
-"""Pairs of requests at once, for the checks `orders-of-two` and `needed-conditions`."""
+"""Pairs of simultaneous requests, for the checks `orders-of-two` and `needed-conditions`."""
 
 from dataclasses import replace
 from typing import Any
@@ -48,7 +48,7 @@ from tests.reliability.world import (
 
 
 def pair(one: Operation | str | Actor, other: Operation | str | Actor, **options: Any) -> Pair:
-    """Return a pair. Each is an operation, or the name of one, or several that follow one another."""
+    """Return a pair. Each side is an operation, the name of one, or a sequence of operations."""
     return Pair(_actor(one), _actor(other), **options)
 
 
@@ -65,7 +65,7 @@ def _offer(caller: Caller, to: str, *, of: Any, what: str = ROOT) -> Operation:
 
 
 def _accept(caller: Caller, *, of: Any) -> Operation:
-    """Accept what was offered in the request before."""
+    """Accept the offer that the previous request made."""
     return post("acceptTransfer", caller, of=of, transferId="<last>")
 
 
@@ -80,7 +80,7 @@ def _actor(one: Operation | str | Actor) -> Actor:
 
 
 def by_key(one: Operation | str, **options: Any) -> Pair:
-    """Return the same request twice, as a caller sends it again who has not waited."""
+    """Return a pair of the same request: a caller repeats it without waiting for the answer."""
     return pair(one, one, key="one key", **options)
 
 
@@ -93,7 +93,7 @@ _MEMBERS = read("listMemberships", ANN, conversationId=ROOT)
 _DELETE_GIVEN = delete("deleteConversation", ANN, of=offered, conversationId=GIVEN)
 _CHILD, _CROWD_CHILD = (
     OPERATIONS["append and start a child"],
-    OPERATIONS["append and start a child of a crowd"],
+    OPERATIONS["append and start a child with many members"],
 )
 _FORK = OPERATIONS["fork before an entry"]
 _OWN_CHILD = append(ANN, to=NEW, startedByConversationId=ROOT)
@@ -109,20 +109,20 @@ _TAKE_OVER = (
 )
 _CLEAR_UP = _work_off(HALF, of=given_up, in_seconds=ABANDONED_SECONDS)
 BOTH_GONE = ((204, 204),)
-"""Both ask for the same to be gone: who comes second finds it done, as after an answer that was lost."""
+"""Both delete the same thing. The second one finds it done, as if its first answer was lost."""
 GOES_ON = ((202, 204), (204, 202))
-"""Who finds that another one is closing the tree leaves the rest to the worker."""
+"""A request that finds another one closing the tree leaves the rest to the worker."""
 
 
 def _and_worked(also: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-    """Return the same statuses where the other one is the worker next."""
+    """Return the same statuses, followed by one of the worker, which the other caller runs next."""
     return tuple((*statuses, 200) for statuses in also)
 
 
 PAIRS: dict[str, Pair] = {
-    "append, append": pair(OPERATIONS["append, known"], append(BOB, entry=said("other"), knows=(ROOT, BOB))),
-    "append, append by a clock behind": pair(
-        replace(OPERATIONS["append, known"], in_seconds=60), append(BOB, knows=(ROOT, BOB))
+    "append, append": pair(OPERATIONS["append, cached"], append(BOB, entry=said("other"), knows=(ROOT, BOB))),
+    "append, append by a slow clock": pair(
+        replace(OPERATIONS["append, cached"], in_seconds=60), append(BOB, knows=(ROOT, BOB))
     ),
     "append, append of one id in two forks": pair(
         append(ANN, to=ROOT, of=ahead, knows=(ROOT, ANN), step=8),
@@ -131,17 +131,19 @@ PAIRS: dict[str, Pair] = {
     "append, append as the first text": pair(
         append(ANN, to=UNTITLED, of=untitled), append(BOB, to=UNTITLED, of=untitled, entry=said("other"))
     ),
-    "append, append to a new one": pair(append(ANN, to=NEW), append(ANN, to=NEW, entry=said("other"))),
+    "append, append to a new conversation": pair(
+        append(ANN, to=NEW), append(ANN, to=NEW, entry=said("other"))
+    ),
     "append, append of two who do not share": pair(append(ANN, to=NEW), append(EVE, to=NEW)),
     "append, append with If-Match": pair(
         append(ANN, if_match="<third>", knows=(ROOT, ANN)),
-        # Later than Ann's by the clock: ids of one millisecond come in any order, and where the second id is
-        # the lower one, it is refused without If-Match, too.
+        # Bob's clock is later than Ann's. Ids of the same millisecond can have any order; if the
+        # second one were lower, it would be refused even without If-Match.
         replace(append(BOB, if_match="<third>", knows=(ROOT, BOB)), in_seconds=60),
     ),
     "append, append with one key": by_key(append(BOB, knows=(ROOT, BOB))),
-    "append, sync by a clock behind": pair(
-        replace(OPERATIONS["append, known"], in_seconds=60), OPERATIONS["sync more"]
+    "append, sync by a slow clock": pair(
+        replace(OPERATIONS["append, cached"], in_seconds=60), OPERATIONS["sync more"]
     ),
     "append, delete": pair(append(BOB, knows=(ROOT, BOB)), _DELETE),
     "append for the first time, delete": pair(append(BOB, to=FORK), _DELETE),
@@ -164,8 +166,8 @@ PAIRS: dict[str, Pair] = {
     "child, revoke": pair(_CHILD, _REVOKE),
     "child, child": pair(_CHILD, OPERATIONS["append and start a child"]),
     "child, append to the new one": pair(_CHILD, append(EVE, to=NEW)),
-    "child of a crowd, delete": pair(_CROWD_CHILD, _DELETE_CROWD),
-    "child of a crowd, share": pair(
+    "child with many members, delete": pair(_CROWD_CHILD, _DELETE_CROWD),
+    "child with many members, share": pair(
         _CROWD_CHILD,
         post("shareConversation", ANN, of=crowded, conversationId=CROWD, userId="eve", accessLevel="writer"),
     ),
@@ -225,27 +227,27 @@ PAIRS: dict[str, Pair] = {
     "accept, decline": pair(_ACCEPT, _DECLINE),
     "accept, revoke the recipient": pair(_ACCEPT, OPERATIONS["remove the recipient"]),
     "accept, delete": pair(_ACCEPT, _DELETE_GIVEN),
-    "accept, append by the owner before": pair(
+    "accept, append by the previous owner": pair(
         _ACCEPT, append(ANN, to=GIVEN, of=offered, knows=(GIVEN, ANN))
     ),
     "accept and a look, share": pair(
         (_ACCEPT, read("listMemberships", BOB, of=offered, conversationId=GIVEN)),
         post("shareConversation", ANN, of=offered, conversationId=GIVEN, userId="eve", accessLevel="manager"),
     ),
-    "accept and a look, downgrade by the owner before": pair(
+    "accept and a look, downgrade by the previous owner": pair(
         (_ACCEPT, read("listMemberships", BOB, of=offered, conversationId=GIVEN)),
         change("updateMembership", ANN, of=offered, conversationId=GIVEN, userId="mia", accessLevel="reader"),
     ),
-    "accept and a look, remove by the owner before": pair(
+    "accept and a look, remove by the previous owner": pair(
         (_ACCEPT, read("listMemberships", BOB, of=offered, conversationId=GIVEN)),
         delete("removeMembership", ANN, of=offered, conversationId=GIVEN, userId="mia"),
     ),
     "cancel, decline": pair(_CANCEL, _DECLINE, also=BOTH_GONE),
-    "remove the owner before, append by them": pair(
-        OPERATIONS["remove the owner before"], OPERATIONS["append as the owner before"]
+    "remove the previous owner, append by them": pair(
+        OPERATIONS["remove the previous owner"], OPERATIONS["append as the previous owner"]
     ),
-    "remove the owner before, the sweep": pair(
-        OPERATIONS["remove the owner before"], OPERATIONS["the sweep"]
+    "remove the previous owner, the sweep": pair(
+        OPERATIONS["remove the previous owner"], OPERATIONS["the sweep"]
     ),
     "context, context": pair(append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("d"))),
     "context, next epoch": pair(
@@ -262,8 +264,8 @@ PAIRS: dict[str, Pair] = {
         OPERATIONS["sync for the first time"],
         post("syncContext", CODER, conversationId=ROOT, contentType="note", content=["z"]),
     ),
-    "sync, sync of a new one": pair(
-        OPERATIONS["sync a new one"],
+    "sync, sync of a new conversation": pair(
+        OPERATIONS["sync a new conversation"],
         post("syncContext", PLANNER, conversationId=NEW, contentType="note", content=["z"]),
     ),
     "sync, delete": pair(OPERATIONS["sync by a writer"], _DELETE),
@@ -279,7 +281,7 @@ PAIRS: dict[str, Pair] = {
     "delete, the sweep": pair(
         delete("deleteConversation", BOB, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]
     ),
-    # What follows needs a caller who makes several requests, or one that is held up for long.
+    # The next pairs need a caller with several requests, or a request that is delayed for long.
     "offer, delete and the worker": pair("offer", (_DELETE, _work_off(ROOT)), is_endless=True),
     "fork, delete and the worker": pair(_FORK, (_DELETE, _work_off(ROOT)), is_endless=True),
     "share, delete and the worker": pair(_ADD, (_DELETE, _work_off(ROOT)), is_endless=True),
@@ -347,11 +349,11 @@ PAIRS: dict[str, Pair] = {
         is_endless=True,
     ),
     "the worker, the worker": pair("the worker", "the worker", is_endless=True),
-    "go on with a child, go on with it": pair(
-        "go on with a child that was begun", "go on with a child that was begun", is_endless=True
+    "continue a child, continue it": pair(
+        "continue an unfinished child", "continue an unfinished child", is_endless=True
     ),
-    "give a child up, go on with it": pair(
-        "the sweep gives up", "go on with a child that was begun", is_endless=True
+    "give a child up, continue it": pair(
+        "the sweep gives up", "continue an unfinished child", is_endless=True
     ),
     "clear a child up, make another": pair(_CLEAR_UP, append(ANN, to=HALF, of=given_up), is_endless=True),
     "clear a child up, clear it up, make another and delete it": pair(
@@ -361,7 +363,7 @@ PAIRS: dict[str, Pair] = {
             append(ANN, to=HALF, of=given_up),
             delete("deleteConversation", ANN, of=given_up, conversationId=HALF),
         ),
-        also=((200, 200, 201, 202),),  # a deletion that meets the worker may leave the rest to it
+        also=((200, 200, 201, 202),),  # a deletion that finds the worker busy may leave the rest to it
         is_endless=True,
     ),
 }

@@ -1,4 +1,4 @@
-"""A tree as large as a test needs it, put into the table as the service's own items, many at a time."""
+"""Writes a tree of any size directly to the table, as the items that the service would write."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -21,15 +21,15 @@ BATCHES_AT_ONCE = 64
 
 
 def id_of(number: int) -> str:
-    """Return the id of a conversation that is made by hand."""
+    """Return the id of a conversation that is written directly."""
     return str(uuid.UUID(int=number << 64 | 4 << 76 | 0b10 << 62))
 
 
 @dataclass(frozen=True)
 class Planted:
-    """A tree of a root with entries, and forks after one of them, each with as many own entries.
+    """A root with entries, and forks after one of these entries. Each fork has as many own entries.
 
-    number: its conversations have the ids from that number on. at_ms: when it was made.
+    number: the number of the first conversation id. at_ms: when the tree was created.
     """
 
     number: int
@@ -53,11 +53,11 @@ class Planted:
 
     @property
     def anchor(self) -> EntryId:
-        """The entry that all forks are made after."""
+        """The entry after which all forks are made."""
         return self._entry_id(0, self.entries // 2)
 
     def _entry_id(self, conversation: int, at: int) -> EntryId:
-        """Return an id that is later than those of all conversations before."""
+        """Return an entry id that is later than the ids in all earlier conversations."""
         return ids.fresh_id(self.at_ms + conversation, at + 1)
 
     def items(self) -> Iterator[Item]:
@@ -118,7 +118,7 @@ class Planted:
 
 
 def plant(store: Store, all_of_them: Iterable[Item]) -> int:
-    """Put items into the table, many at a time; return how many."""
+    """Put items into the table in batches; return how many."""
     client, left, count = make_client(store.endpoint), iter(all_of_them), 0
 
     def put(some: list[Item]) -> int:

@@ -1,9 +1,12 @@
-"""Two requests at the same time, and what must be true of them: the check `orders-of-two`.
+"""Two simultaneous requests and their permitted outcomes: for the check `orders-of-two`.
 
-They come out as if one had been made after the other: all answers, and the table once all work is done, are
-as in one of the orders. If one was answered before the other began, it is the first in that order. The rules
-of docs/architecture.md hold as soon as both are answered.
-Source: M. Herlihy, J. Wing, "Linearizability: A Correctness Condition for Concurrent Objects" (1990).
+The outcome must be as if the requests were made one after the other: all answers, and the table
+after all jobs are done, equal those of one order. If a request was answered before the other began,
+it must be the first in that order. The invariants of docs/architecture.md must hold as soon as both
+are answered.
+
+Source: M. Herlihy, J. Wing, "Linearizability: A Correctness Condition for Concurrent Objects"
+(1990).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,26 +28,26 @@ from tools.harness.service import Answer
 
 ONE, OTHER_ONE = "one", "other"
 Outcome = tuple[list[str], list[str]]
-"""All answers, and the table when all work is done; in comparable words."""
+"""All answers, and the table after all jobs are done, in comparable form."""
 
 
 Actor = tuple[Operation, ...]
-"""Requests that one caller makes, each after the answer to the one before."""
+"""Requests of one caller, each sent after the answer to the previous one."""
 Asked = tuple[str, int]
-"""One of the requests: whose, and the how many-eth of them."""
+"""A request: the name of its caller, and its index among the requests of this caller."""
 Order = tuple[str, ...]
-"""An order of the requests, as the names of those whose turn it is."""
+"""An order of the requests, as the sequence of their callers' names."""
 Trace = list[tuple[Asked, Call]]
-"""The calls of all requests, in the order in which they were made."""
+"""The calls of all requests, in the order in which they happened."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two callers at the same time.
+    """Two simultaneous callers.
 
-    key: the Idempotency-Key of all they send; None: without. also: statuses of all their requests, those of
-    `one` first, that may come, too, though they do not when the requests are made in turn. is_endless:
-    whether there are more schedules than can be tried.
+    key: the Idempotency-Key of all their requests; None for none. also: sequences of statuses,
+    those of `one` first, that are permitted although no order of the requests gives them.
+    is_endless: whether there are too many schedules to try them all.
     """
 
     one: Actor
@@ -55,7 +58,7 @@ class Pair:
 
     @property
     def of(self) -> Callable[[str], World]:
-        """What builds the world of both."""
+        """The function that builds the world of both callers."""
         [of] = {operation.of for operation in (*self.one, *self.other)}
         return of
 
@@ -67,7 +70,7 @@ class Pair:
 
 @dataclass
 class Race:
-    """A pair at an endpoint. rewrite: changes what their processes send."""
+    """Runs a pair at an endpoint. rewrite: changes the calls that their processes send."""
 
     pair: Pair
     endpoint: str
@@ -79,12 +82,12 @@ class Race:
 
     @cached_property
     def in_turn(self) -> dict[Order, Outcome]:
-        """What comes of the requests when each is made after the answer to the one before."""
+        """The outcome of each order, if each request waits for the previous answer."""
         return {order: self._in_turn(order) for order in self.pair.orders()}
 
     @property
     def is_same_alone(self) -> bool:
-        """Whether a caller's first request comes to the same with what is sent in place of its calls."""
+        """Whether one caller's first request, made alone, has the same outcome with `rewrite`."""
         return any(self._alone(name, self.rewrite) == self._alone(name, None) for name in (ONE, OTHER_ONE))
 
     def _alone(self, name: str, rewrite: Rewrite | None) -> Outcome:
@@ -101,9 +104,10 @@ class Race:
             return self._outcome(callers, store)
 
     def run(self, *, switches_max: int | None = None) -> int:
-        """Hold every schedule to the outcome of an order that it can be; return how many schedules there are.
+        """Assert that each schedule has the outcome of a possible order; return how many there are.
 
-        switches_max: how often one of the two must wait who could go on; None: in all orders.
+        switches_max: how often a caller may be paused although it could continue. None: no limit,
+        so that every order of the calls is tried.
         """
         made: list[tuple[Store, Mapping[str, _Caller], Trace]] = []
 
@@ -133,14 +137,14 @@ class Race:
         return schedules
 
     def _fitting(self, trace: Trace, answered: Iterable[Asked]) -> list[Order]:
-        """Return the orders in which none comes after one that began when it had been answered."""
+        """Return the orders in which no request comes after one that began after its answer."""
         requests = [
             *product([ONE], range(len(self.pair.one))),
             *product([OTHER_ONE], range(len(self.pair.other))),
         ]
         first = {(a, b) for a, b in product(requests, requests) if a in answered and _is_first(a, b, trace)}
         orders = [order for order in self.pair.orders() if first.isdisjoint(_turned_round(order))]
-        assert orders, "requests that come before each other"
+        assert orders, "two requests each come before the other"
         return orders
 
     def _callers(self, store: Store, rewrite: Rewrite | None) -> "dict[str, _Caller]":
@@ -162,7 +166,7 @@ class Race:
 
 @dataclass
 class _Caller:
-    """One who makes requests of a process. answers: to those that were made."""
+    """A caller with its process. answers: the answers so far."""
 
     process: Process
     requests: list[Callable[[], Answer]]
@@ -170,21 +174,21 @@ class _Caller:
 
     @property
     def answered(self) -> list[int]:
-        """Which requests have an answer that is not to be asked for again."""
+        """The indexes of the requests that have a final answer, which is any except 503."""
         return [at for at, answer in enumerate(self.answers) if answer.status != UNAVAILABLE]
 
     def ask_next(self) -> None:
         self.answers.append(self.requests[len(self.answers)]())
 
     def ask_again(self) -> None:
-        """Make those requests again that were told to come back, now that nobody is in the way."""
+        """Repeat the requests that got 503, now that the other caller has finished."""
         self.process.faults.choose = nothing
         for at, answer in enumerate(self.answers):
             if answer.status == UNAVAILABLE:
                 self.answers[at] = self.requests[at]()
 
     def ask_all(self, name: str, trace: Trace, choose: Choose) -> None:
-        """Make all requests. trace: notes their calls. choose: is told of each before it is made."""
+        """Make all requests. trace: records their calls. choose: is called before each call."""
 
         def note(call: Call) -> Fault | None:
             fault = choose(call)
@@ -199,13 +203,18 @@ class _Caller:
 def _is_first(one: Asked, other: Asked, trace: Trace) -> bool:
     """Tell whether all calls of one request were made before those of the other.
 
-    Calls that commute count as made in either order: of runs that differ only by these, one stands for all.
+    Calls that commute count as made in either order, because one run stands for all the runs that
+    differ only in their order.
     """
     return _can_precede(one, other, trace) and not _can_precede(other, one, trace)
 
 
 def _can_precede(one: Asked, other: Asked, trace: Trace) -> bool:
-    """Tell whether one request, and what its caller did before, had to wait for no call from the other on."""
+    """Tell whether `one` can come before `other`.
+
+    This is so if neither `one` nor an earlier request of its caller had to wait for a call of
+    `other` or of a later request of its caller.
+    """
     return one[0] != other[0] and not any(
         before[0] == other[0]
         and before[1] >= other[1]
@@ -217,6 +226,6 @@ def _can_precede(one: Asked, other: Asked, trace: Trace) -> bool:
 
 
 def _turned_round(order: Order) -> set[tuple[Asked, Asked]]:
-    """Return the requests of an order in twos, the later one first."""
+    """Return all pairs of requests in an order, the later request first."""
     asked = [(name, order[:at].count(name)) for at, name in enumerate(order)]
     return {(later, earlier) for earlier, later in combinations(asked, 2)}

@@ -1,11 +1,13 @@
 """Every order in which the DynamoDB calls of two requests can happen.
 
-Each caller runs in a thread of its own and stops before each call; one of those that wait is let through at
-a time. Which one is a decision, and a run is known by its decisions: they are taken again from the last one
-back, until every decision has been taken in every way. Two calls that commute (two reads, or calls on
-different items) need not be tried in both orders: the one that would only repeat a run sleeps until a call
-comes that it does not commute with.
-Source: P. Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", sleep sets.
+Each caller runs in its own thread and stops before each call. One waiting thread at a time may
+continue. Which one it is, is a decision, and the decisions determine the run. The search changes
+the last decision first and goes back from there, until every decision has been made in every way.
+Two calls that commute (two reads, or calls on different items) need not be tried in both orders. A
+caller whose call would only repeat another run sleeps until a call that does not commute with it.
+
+Source: P. Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems": sleep
+sets.
 """
 
 import threading
@@ -22,11 +24,11 @@ WAIT_SECONDS_MAX = 60.0
 
 T = TypeVar("T")
 Place = tuple[str, str | None]
-"""A partition key with a sort key; None: any."""
+"""A partition key and a sort key; None means any sort key."""
 
 
 class Turns:
-    """Lets one of several threads at a time make its next call."""
+    """Lets only one of several threads at a time make its next call."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._running = set(names)
@@ -35,7 +37,7 @@ class Turns:
         self._changed = threading.Condition()
 
     def take(self, name: str, call: Call) -> Fault | None:
-        """Wait for the turn of `name`, which is about to make the call."""
+        """Wait until `name` may make the call."""
         with self._changed:
             self._waiting[name] = call
             self._changed.notify_all()
@@ -51,7 +53,7 @@ class Turns:
             self._changed.notify_all()
 
     def next_calls(self) -> dict[str, Call]:
-        """Return the calls that wait once all threads do, by name; none when all have ended."""
+        """Wait until no thread runs; return the waiting calls by name. Empty if all have ended."""
         with self._changed:
             assert self._changed.wait_for(
                 lambda: self._turn is None and set(self._waiting) == self._running, WAIT_SECONDS_MAX
@@ -66,10 +68,11 @@ class Turns:
 
 @dataclass
 class _Decision:
-    """A place where either may go on.
+    """A point where more than one caller may continue.
 
-    runner: who has made the call before. switches: how often a runner had to wait so far, though they could
-    go on, of `switches_max`. asleep: those that would only repeat a run.
+    runner: the caller that made the previous call. switches: how often, so far, the runner was
+    paused although it could continue; at most `switches_max`. asleep: callers whose next call would
+    only repeat another run.
     """
 
     calls: Mapping[str, Call]
@@ -81,7 +84,7 @@ class _Decision:
     tried: dict[str, Call] = field(default_factory=dict)
 
     def choose(self) -> bool:
-        """Choose who has not had this turn yet, the runner first; False when there is nobody left."""
+        """Choose a caller not yet chosen here, the runner first. Returns False if none is left."""
         out = {*self.asleep, *self.tried}
         if self.switches == self.switches_max and self.runner in self.calls:
             out |= self.calls.keys() - {self.runner}
@@ -93,20 +96,20 @@ class _Decision:
         """Return the decision that follows the chosen one."""
         chosen = self.calls[self.chosen]
         is_switch = self.chosen != self.runner and self.runner in self.calls
-        # Where switches are counted, another order may be the one that can still be afforded.
+        # If switches are limited, the other order may be the only one within the limit.
         can_sleep = {} if self.switches_max is not None else {**self.asleep, **self.tried}
         asleep = {n: call for n, call in can_sleep.items() if n != self.chosen and commute(call, chosen)}
         return _Decision(calls, self.chosen, self.switches + is_switch, self.switches_max, asleep)
 
 
 Actors = Callable[[], AbstractContextManager[Mapping[str, Callable[[Choose], T]]]]
-"""Makes the actors, and what they act upon, anew for each run. Each is given what to do before each call."""
+"""Makes new actors on a new table for each run. An actor is given a choice of faults."""
 
 
 def explore(actors: Actors[T], *, switches_max: int | None = None) -> Iterator[dict[str, T]]:
-    """Yield what the actors return, once for every order of their calls.
+    """Yield what the actors return, for every order of their calls.
 
-    switches_max: how often one must wait who could go on; None: as often as there is another order for it.
+    switches_max: how often an actor may be paused although it could continue. None: no limit.
     """
     decisions: list[_Decision] = []
     while True:
@@ -125,7 +128,8 @@ def explore(actors: Actors[T], *, switches_max: int | None = None) -> Iterator[d
 def follow(actors: Actors[T], steps: Sequence[tuple[str, int | None]]) -> dict[str, T]:
     """Return what the actors return in one order of their calls.
 
-    steps: who goes on, until they are about to write for the (n + 1)th time; None: to their end.
+    steps: (name, n) lets an actor continue until just before its (n + 1)th write in this step. None
+    lets it continue to its end.
     """
     left = list(steps)
     writes: Counter[str] = Counter()
@@ -149,7 +153,10 @@ class _Redundant(Exception):
 
 
 def _decide(decisions: list[_Decision], switches_max: int | None) -> Callable[[Mapping[str, Call]], str]:
-    """Return what decides as was decided, and anew from there on. It raises _Redundant."""
+    """Return a function that repeats the given decisions, then adds new ones.
+
+    It raises _Redundant if the run would only repeat another one.
+    """
     depth = 0
 
     def decide(calls: Mapping[str, Call]) -> str:
@@ -161,7 +168,7 @@ def _decide(decisions: list[_Decision], switches_max: int | None) -> Callable[[M
                 raise _Redundant
             decisions.append(decision)
         decision = decisions[depth]
-        assert _kinds(calls) == _kinds(decision.calls), "the same decisions led elsewhere"
+        assert _kinds(calls) == _kinds(decision.calls), "the same decisions led to another run"
         depth += 1
         return decision.chosen
 
@@ -175,7 +182,7 @@ def _kinds(calls: Mapping[str, Call]) -> dict[str, str]:
 def _run(
     actors: Mapping[str, Callable[[Choose], T]], decide: Callable[[Mapping[str, Call]], str]
 ) -> dict[str, T]:
-    """Return what the actors return. decide: says whose turn it is, given the calls that wait.
+    """Return what the actors return. decide: chooses the next actor from the waiting calls.
 
     Raises _Redundant, once all have ended, if `decide` does.
     """
@@ -216,7 +223,7 @@ def _places(call: Call) -> list[Place]:
     """Return the items that a call reads or writes."""
     match call.operation:
         case "Query":
-            assert call.body.get("IndexName") != "allTrees", "its keys are not its items'"
+            assert call.body.get("IndexName") != "allTrees", "the Query is not on the table's own keys"
             return [(call.body["ExpressionAttributeValues"][":p"]["S"], None)]
         case "BatchGetItem":
             return [_place(key) for asked in call.body["RequestItems"].values() for key in asked["Keys"]]

@@ -14,7 +14,7 @@ from tools.harness import service
 
 
 class InOrder(ThreadPoolExecutor):
-    """Runs everything at once and in the thread that asks for it: what it does has one order only."""
+    """An executor that runs each task immediately, in the calling thread, so the order is fixed."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -23,7 +23,7 @@ class InOrder(ThreadPoolExecutor):
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001 (as an executor hands it on)
+        except BaseException as error:  # noqa: BLE001 (the Future raises it)
             future.set_exception(error)
         return future
 
@@ -53,6 +53,6 @@ class Process(service.Process):
 
 @contextmanager
 def new_store(endpoint: str) -> Iterator[Store]:
-    """Yield an empty table of its own at an endpoint."""
+    """Yield a new, empty table at an endpoint."""
     with fresh_store(f"forklore-{uuid4()}", endpoint=endpoint) as store:
         yield store

@@ -1,4 +1,4 @@
-"""Eight processes append and read under faults and wrong clocks; what each of them saw fits one order."""
+"""Eight processes append and read under faults and wrong clocks. All they saw fits one order."""
 
 import json
 from collections import Counter
@@ -27,7 +27,7 @@ from tests.support.tables import Store
 PROCESSES = 8
 OFF_SECONDS_MAX = 300
 ROUND_APPENDS = 2_500
-"""Appends to one set of conversations; then it is read whole and checked, and another set begins."""
+"""Appends per set of conversations. Each set is read and checked before the next one begins."""
 ROUNDS_OF_A_PROCESS = 4
 ROOTS, UNBORN = 6, 2
 ANN = Caller("ann", "planner")
@@ -38,14 +38,14 @@ CLOCKS = [
 
 
 class Writers:
-    """The processes that append and read, each with a log of its own."""
+    """The processes that append and read. Each has its own log."""
 
     def __init__(self, processes: Sequence[Started], files: Sequence[Path]) -> None:
         self._processes = processes
         self._logs = [file.open(encoding="utf-8") for file in files]
 
     def work(self, jobs: Sequence[Any]) -> Counter[str]:
-        """Give each process a job; return what all of them have done when the last is ready."""
+        """Give each process a job; wait for all of them, and return the sum of their counts."""
         for process, job in zip(self._processes, jobs, strict=True):
             assert process.stdin
             process.stdin.write(json.dumps(job) + "\n")
@@ -59,7 +59,7 @@ class Writers:
         return counts
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of all logs since they were last asked for."""
+        """Yield the lines of all logs since the last call."""
         for log in self._logs:
             yield from log
 
@@ -70,7 +70,7 @@ class Writers:
 
 @contextmanager
 def writers(store: Store, folder: Path, seed: int) -> Iterator[Writers]:
-    """Yield a process for each clock."""
+    """Yield the writers: one process for each clock."""
     folder.mkdir()
     files = [folder / f"{number}.jsonl" for number in range(PROCESSES)]
     with ExitStack() as stack:
@@ -96,7 +96,7 @@ def new_ids(random: Random, count: int) -> list[str]:
 
 
 def born(store: Store, roots: Sequence[str]) -> None:
-    """Create conversations of ann's that bob may write to."""
+    """Create conversations of Ann that Bob may write to."""
     process = Process(store)
     for root in roots:
         assert process.ask("createConversation", ANN, id=root).status == 201
@@ -107,7 +107,7 @@ def born(store: Store, roots: Sequence[str]) -> None:
 
 
 def whole(process: Process, conversation_id: str, *, backward: bool = False) -> list[Shown]:
-    """Return all that a conversation shows, read page by page."""
+    """Return all entries that a conversation shows, read page by page."""
     found: list[Shown] = []
     cut = {"tail": "true"} if backward else {}
     while True:
@@ -136,7 +136,7 @@ def conversations_of(process: Process, root: str) -> list[str]:
 
 
 def final_of(store: Store, roots: Sequence[str]) -> Final:
-    """Return what every conversation of the trees shows, the same in both directions."""
+    """Return what every conversation of the trees shows. Checks that both directions agree."""
     process = Process(store)
     final = {c: whole(process, c) for root in roots for c in conversations_of(process, root)}
     for conversation_id, shown in final.items():
@@ -148,10 +148,11 @@ def final_of(store: Store, roots: Sequence[str]) -> Final:
 def test_what_eight_processes_saw_of_their_appends_and_reads_fits_one_order(
     store: Store, measure: Measure, tmp_path: Path
 ) -> None:
-    """No append is lost, doubled, reordered or made up, at 5 % faults of each kind and clocks ± 5 minutes.
+    """No append is lost, doubled, reordered or made up.
 
-    An append is one value that is acknowledged. A request appends one to eight of them. After an unknown
-    result it is sent again with its Idempotency-Key. Several processes append to one conversation.
+    Each kind of fault hits 5 % of the calls, and the clocks are wrong by up to 5 minutes. Several
+    processes append to one conversation. A request appends one to eight values. If its outcome is
+    unknown, it is repeated with its Idempotency-Key. The figures count acknowledged values.
     """
     goal = measure.goal(ci=5_000, gate=20_000)
     random = measure.random
@@ -180,7 +181,7 @@ def test_what_eight_processes_saw_of_their_appends_and_reads_fits_one_order(
 def work_and_check(
     store: Store, processes: Writers, random: Random, number: int, appends_left: int
 ) -> Counter[str]:
-    """Let the processes append to conversations of their own, check all that they saw; return the counts."""
+    """Let the processes append to new conversations; check all that they saw; return the counts."""
     roots, never_live = new_ids(random, ROOTS), new_ids(random, UNBORN)
     born(store, roots)
     appends = -(-min(appends_left, ROUND_APPENDS) // PROCESSES)

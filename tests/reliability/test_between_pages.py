@@ -24,7 +24,7 @@ LISTS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.fixture
 def process(store: Store) -> Process:
-    """A process, and a tree of Ann's, which Bob reads, with two of everything."""
+    """A process and a tree of Ann with two of everything. Bob is a reader of the tree."""
     process = Process(store)
     assert process.ask("createConversation", ANN, id=ROOT).status == 201
     shared = process.ask("shareConversation", ANN, conversationId=ROOT, userId="bob", accessLevel="reader")
@@ -49,7 +49,7 @@ def page(process: Process, name: str, by: Caller, cursor: str | None = None) -> 
 def test_the_next_page_after_a_removal_is_403_and_after_a_deletion_404(
     store: Store, process: Process, name: str
 ) -> None:
-    """The page is never a short 200, whether the process has cached the tree or not."""
+    """The answer is never a 200 with a short page, whether the tree is cached or not."""
     cursors = {by: page(process, name, by).body[LISTS[name][2]] for by in (ANN, BOB)}
     assert all(cursors.values())
     others = (process, Process(store))

@@ -1,4 +1,4 @@
-"""Families of trees are deleted by workers that are killed again and again, while others write to them."""
+"""Workers that are killed again and again delete families of trees while others write to them."""
 
 import json
 import threading
@@ -36,15 +36,15 @@ ANN, BOB = Caller("ann"), Caller("bob")
 PLANNER = Caller("ann", "planner")
 WRITERS, WORKERS = 6, 2
 SLOW_RATE, SLOW_S = 0.5, 1.0
-"""How many of the writers' transactions are on their way for how long at most: what they were decided on is
-old when they arrive."""
+"""The share of the writers' transactions that are delayed, and their longest delay in seconds. The
+state that these transactions were decided on is old when they arrive."""
 LIVES = (4, 8, 12, 40)
-"""Writes within which a process is killed: some come far, or to their end."""
+"""A process is killed within so many writes. With the larger numbers, it may come to its end."""
 KILLS_OF_A_FAMILY_MAX = 80
 LEASES_S = (0, 0, 1)
-"""How long a worker holds what it works on; one that is killed holds it on."""
+"""How long a worker's lease lasts. A killed worker keeps its lease for that time."""
 MEMBERS = 55
-"""Too many for a child to be made of them in one transaction."""
+"""More members than one transaction can copy to a child."""
 LARGE = Random(5).randbytes(30_000).hex() * 3
 
 
@@ -53,7 +53,7 @@ def text(value: str) -> dict[str, Any]:
 
 
 class Post:
-    """A queue that loses messages, delivers them twice, late, and in no order."""
+    """A queue that loses messages, or delivers them twice, late, and in any order."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -75,25 +75,25 @@ class Post:
             self._lying.append(message)
 
     def take(self) -> worker.Message | None:
-        """Return what was announced; None when there is no message, or it is lost."""
+        """Return a message; None if there is none or the message is lost."""
         with self._lock:
             if not self._lying:
                 return None
             place = self._random.randrange(len(self._lying))
             message = self._lying[place]
             roll = self._random.random()
-            if roll > 0.25:  # else it comes a second time
+            if roll > 0.25:  # otherwise it is delivered a second time
                 del self._lying[place]
             return None if roll > 0.85 else message
 
 
 @dataclass
 class Family:
-    """A tree to be deleted with all that is started from it.
+    """A tree to delete, with its children and their children.
 
-    known: every conversation of it that was acknowledged. alive: those of which nobody was told that they
-    are gone. at_once: those of the tree and of its direct children, which the answer promises to be shut.
-    warm: a process that has appended to each of those, and so does not look where they are.
+    known: all its acknowledged conversations. alive: those that no answer has called deleted yet.
+    at_once: those of the tree and of its direct children, which are closed when the deletion is
+    answered. warm: a process that has appended to each of these and so has them in its cache.
     """
 
     root: str
@@ -108,7 +108,7 @@ class Family:
 
 
 class Service:
-    """The service on one table, and what its callers have been told."""
+    """The service on one table, and the answers that its callers have got."""
 
     def __init__(self, store: Store, random: Random) -> None:
         self.store = store
@@ -127,7 +127,7 @@ class Service:
         assert answer.status == 201, answer
 
     def make_family(self, parent: str, random: Random, *, forks: int) -> Family:
-        """Make a tree started by `parent`, with three levels of children, and forks in all of them."""
+        """Make a child tree of `parent` with three levels of children, and forks in all of them."""
         process = Process(self.store)
         family = Family(self.new_id(random), process)
         self.say(process, family.root, startedByConversationId=parent)
@@ -160,7 +160,7 @@ class Service:
     # Writers
 
     def write(self, family: Family, number: int, stop: threading.Event) -> None:
-        """Append, fork, start children, share and hand over until told to stop."""
+        """Append, fork, start children, share and transfer until `stop` is set."""
         random = Random(f"{self.random.random()} {number}")
 
         def hold_up(call: Call) -> None:
@@ -199,7 +199,7 @@ class Service:
                     family.alive.remove(target)
 
     def write_beside(self, conversation_id: str, stop: threading.Event) -> None:
-        """Append to a tree that nobody deletes."""
+        """Append to a tree that is not deleted."""
         process, said = Process(self.store), self.said.setdefault(conversation_id, [])
         while not stop.is_set():
             answer = process.ask("appendEntry", BOB, conversationId=conversation_id, **text("here"))
@@ -209,7 +209,7 @@ class Service:
     # Deletion
 
     def mortal(self, random: Random) -> Process:
-        """Return a process that is killed at one of its writes, before or after it is done."""
+        """Return a process that is killed before or after one of its writes."""
         fault = random.choice([Fault.KILL, Fault.KILL_AFTER])
         left = random.randint(1, random.choice(LIVES))
 
@@ -221,7 +221,7 @@ class Service:
         return Process(self.store, choose, in_order=random.random() < 0.5)
 
     def survives(self, act: Callable[[], object]) -> bool:
-        """Tell whether a process that may be killed came to its end."""
+        """Run `act`; tell whether it came to its end without being killed."""
         try:
             act()
         except Killed:
@@ -231,7 +231,7 @@ class Service:
         return True
 
     def delete(self, family: Family, random: Random) -> None:
-        """Ask for the deletion until it is answered by 204, or by 404: a request before came that far."""
+        """Repeat the deletion until it answers 204, or 404 after an attempt that succeeded."""
         is_shut = False
 
         def ask() -> None:
@@ -246,7 +246,7 @@ class Service:
             self.survives(ask)
 
     def work(self, random: Random) -> None:
-        """Take a message, or sweep; be killed, perhaps."""
+        """Handle a message, or sweep. The process may be killed."""
         process = self.mortal(random)
         message = self.post.take() if random.random() < 0.9 else None
         if message is None:
@@ -254,11 +254,14 @@ class Service:
             return
         given = {"lease_s": random.choice(LEASES_S), "wait_s": 0}
         is_done = self.survives(lambda: worker.work(process.table, self.post.queue, message, **given))
-        if not is_done and random.random() < 0.5:  # it was not taken from the queue for good
+        if not is_done and random.random() < 0.5:  # the message returns to the queue
             self.post.put(message)
 
     def finish(self, clock: Clock | None = None) -> None:
-        """Sweep and work, unharmed, until no deletion is left; given a late clock, no creation, too."""
+        """Sweep and work without kills until no deletion is left.
+
+        With a late clock, no unfinished creation is left either.
+        """
         while True:
             mailbox, process = Mailbox(), Process(self.store, clock=clock)
             sweep(process.table, mailbox.queue)
@@ -268,7 +271,7 @@ class Service:
                 return
 
     def has_jobs(self, kind: str) -> bool:
-        """Tell whether there is work of a kind in progress; of any kind with an empty one."""
+        """Tell whether there is a job of a kind. An empty `kind` means any kind."""
         rows = self.store.client.query(
             TableName=self.store.name,
             KeyConditionExpression="PK = :job AND SK BETWEEN :first AND :last",
@@ -297,7 +300,7 @@ class Service:
 
 
 def kill_a_staged_child(service: Service, parent: str, random: Random) -> str:
-    """Leave a child of many members half made; return its id."""
+    """Leave the creation of a child with many members unfinished; return the child's id."""
     process = Process(service.store)
     for number in range(MEMBERS):
         given = {"conversationId": parent, "userId": f"user {number}", "accessLevel": "reader"}
@@ -310,13 +313,13 @@ def kill_a_staged_child(service: Service, parent: str, random: Random) -> str:
 
 
 def is_rest(key: Key, item: Item) -> bool:
-    """Tell whether an item is what remains of a deleted tree for a while."""
+    """Tell whether an item remains for some time after its tree is deleted."""
     return "ttl" in item and (key.partition.startswith("IDEM#") or "retired" in item)
 
 
 @pytest.mark.failure("killed-between-calls", "write-during-deletion", "unreliable-messages", "late-cleanup")
 def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measure) -> None:
-    """Workers are killed; messages come twice, late or never; others write to the trees until the end."""
+    """Workers are killed, messages come twice, late or never, and others write until the end."""
     kills, forks = measure.goal(ci=50, gate=500), measure.goal(ci=60, gate=150)
     service = Service(store, measure.random)
     plain = Process(store)
@@ -365,7 +368,7 @@ def test_a_family_is_deleted_whole_and_nothing_else(store: Store, measure: Measu
 
 
 def test_a_large_tree_is_deleted_in_time(store: Store, measure: Measure) -> None:
-    """At the figures of the gate, 100,000 items take at most 180 s."""
+    """The gate deletes 100,000 items, in at most 180 s."""
     items = measure.goal(ci=3_000, gate=100_000)
     forks = items // 100
     tree = Planted(

@@ -1,7 +1,7 @@
 """Each condition of each write is needed: without it a race or a delayed request goes wrong.
 
-`conditions.txt` names for each condition the smallest check that fails. It names every condition that is
-sent, and no other.
+For each condition, `conditions.txt` names the smallest check that fails without it. It lists
+exactly the conditions that the service sends.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ SWITCHES_MAX = 2
 
 
 def read_table() -> dict[str, str]:
-    """Return the check that each condition fails without."""
+    """Return for each condition the check that fails without it."""
     text = Path(__file__).with_name("conditions.txt").read_text()
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return dict(tuple(map(str.strip, line.split("|"))) for line in lines)  # type: ignore[misc]
@@ -33,7 +33,7 @@ TABLE = read_table()
 
 
 def sent_by(operation: Operation, endpoint: str) -> set[str]:
-    """Return the conditions that an operation sends when nothing goes wrong."""
+    """Return the conditions that an operation sends if no fault happens."""
     crashes = Crashes(operation, built(operation.of, endpoint), endpoint)
     with crashes.world.copy(endpoint) as store:
         process, _ = crashes.attempt(store, nothing)
@@ -55,7 +55,7 @@ def test_the_table_names_every_condition_that_is_sent_and_no_other(endpoint: str
 
 
 def fails(check: str, condition: str, endpoint: str) -> bool:
-    """Tell whether a check finds something when the condition is taken out of every write."""
+    """Tell whether a check fails if the condition is removed from every write."""
     kind, _, name = check.partition(" ")
     try:
         {"race": by_race, "held-up": by_hand}[kind](name, without(condition), endpoint)

@@ -14,15 +14,15 @@ from tools.bench.limits import MISSED, Limit, Missed, limits_of
 from tools.bench.shapes import BASE, Shape
 
 FULL = Shape(entries=200, forks=1)
-"""Long enough for a full page of every kind."""
+"""A conversation that is long enough for a full page of every kind."""
 
 
 def rows(endpoint: str, shape: Shape) -> Sequence[Row]:
     return list(rows_of(endpoint, shape, runs=0))
 
 
-def test_no_operation_costs_more_than_its_limit_but_those_that_are_explained(endpoint: str) -> None:
-    """The limits include multiples of the floor, for appends and pages."""
+def test_every_operation_that_costs_more_than_its_limit_is_explained(endpoint: str) -> None:
+    """For appends and pages, some limits are multiples of the minimum."""
     said = {row.name: text for row, _, text in limits_of(rows(endpoint, BASE)) if text}
 
     assert said == {name: f"**missed**: {missed.why}" for name, missed in MISSED.items()}
@@ -66,10 +66,11 @@ def test_costs_do_not_grow_with_siblings_length_or_depth_but_where_it_was_measur
     assert {name: text for name, text in said.items() if text} == dict.fromkeys(grows, "**missed**: measured")
 
 
-def test_dynamodb_local_counts_reads_and_single_writes_as_we_do(endpoint: str) -> None:
-    """The rules of bench.units where the emulator follows AWS's: outside of transactions.
+def test_dynamodb_local_counts_reads_and_single_writes_as_the_benchmark_does(endpoint: str) -> None:
+    """Checks the rules of bench.units where the emulator counts as AWS does: outside transactions.
 
-    It adds 100 bytes to what an index holds, as AWS does for storage; no size here lies so near to a bound.
+    The emulator adds 100 bytes to each item in an index, as AWS does only for storage. No size here
+    is so close to a limit that this matters.
     """
     with new_store(endpoint) as store:
         client = make_client(endpoint)

@@ -1,9 +1,10 @@
-"""Every call of every operation goes wrong in every way.
+"""Every call of every operation fails in every way.
 
-An operation runs once without a fault: it makes n calls, gives an answer and leaves a table. Then, for each k
-up to n and each fault, it runs on a copy of the same table with the fault at its kth call, and on another
-copy with a fault at every attempt of that call. After a 503 the caller sends the same request again to the
-same process; after no answer, to a new process. Answer and table must be as they were without the fault.
+An operation first runs without a fault. It makes n calls, gives an answer and leaves a table. Then,
+for each k up to n and each fault, it runs on a copy of the same table with the fault at its kth
+call, and on another copy with a fault at every attempt of that call. After a 503 the caller repeats
+the request to the same process; without an answer, to a new process. The answer and the table must
+be the same as without the fault.
 """
 
 import pytest
@@ -33,10 +34,10 @@ def crashes_of(name: str, endpoint: str) -> Crashes:
 def test_an_operation_recovers_from_every_fault_at_every_call(
     endpoint: str, name: str, measure: Measure
 ) -> None:
-    """The answer and the table are as without the fault.
+    """The answer and the table are the same as without the fault.
 
-    Of a busy database this shows how many attempts are made before a 503; of a cancelled transaction, that
-    a conflict is tried again.
+    With throttling, this also shows how many attempts are made before a 503. With cancelled
+    transactions, it shows that a conflict is tried again.
     """
     crashes = crashes_of(name, endpoint)
 
@@ -49,12 +50,12 @@ def test_an_operation_recovers_from_every_fault_at_every_call(
 def test_what_a_killed_process_leaves_is_all_or_nothing_once_it_is_swept(
     endpoint: str, name: str, measure: Measure
 ) -> None:
-    """Nobody sends the request again."""
+    """The request is not repeated."""
     measure.count(places_to_be_killed=crashes_of(name, endpoint).abandoned())
 
 
 def test_there_are_as_many_points_as_are_promised(endpoint: str) -> None:
-    """500 points or more: a point is one fault at one call of one operation."""
+    """There are at least 500 points. A point is one fault at one call of one operation."""
     points = sum(len(list(crashes_of(name, endpoint).points())) for name in OPERATIONS)
 
     assert points >= 500

@@ -1,4 +1,4 @@
-"""A chain of a thousand forks, and ten thousand forks of one entry: the views are exact and cost no more."""
+"""A thousand forks in a chain and ten thousand forks of one entry: exact views at the same cost."""
 
 import sys
 import time
@@ -23,7 +23,7 @@ DEPTH = ancestry.SEGMENTS_MAX
 ROOT = id_of(0xA000_0000)
 ASIDE = id_of(0xB000_0000)
 FRAMES_MAX = 600
-"""Far fewer than the chain is deep: whoever walks it by recursion fails."""
+"""Far fewer frames than the depth of the chain, so that recursion over the chain fails."""
 
 
 def say(text: str) -> dict[str, Any]:
@@ -42,14 +42,14 @@ def few_frames() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Level:
-    """A conversation of the chain. seen: the ids of all that it shows, as they were acknowledged."""
+    """A conversation of the chain. seen: the acknowledged ids of all entries that it shows."""
 
     conversation_id: str
     seen: list[str]
 
 
 def deepen(process: Process, above: Level, at: int) -> tuple[Answer, Level]:
-    """Fork the conversation above at its last entry, by one of the ways there are; append two entries."""
+    """Fork the conversation above at its last entry, in one of the possible ways; append two."""
     conversation_id = id_of(0xA000_0000 + at)
     given: dict[str, Any] = {"conversationId": conversation_id, "entries": [say("a"), say("b")]}
     if at % 10:
@@ -69,7 +69,7 @@ def deepen(process: Process, above: Level, at: int) -> tuple[Answer, Level]:
 
 
 def all_pages(process: Process, name: str, **given: Any) -> list[Any]:
-    """Return what a list shows, page by page."""
+    """Return all items of a list, read page by page."""
     shown: list[Any] = []
     cursor: dict[str, str] = {}
     while True:
@@ -82,14 +82,14 @@ def all_pages(process: Process, name: str, **given: Any) -> list[Any]:
 
 
 def view(process: Process, conversation_id: str) -> list[str]:
-    """Return the ids of all that a conversation shows, oldest first."""
+    """Return the ids of all entries that a conversation shows, oldest first."""
     return [
         one["id"] for one in all_pages(process, "listEntries", conversationId=conversation_id, limit=1_000)
     ]
 
 
 def newest_page(store: Store, level: Level) -> int:
-    """Return how many calls the newest page of a conversation takes."""
+    """Return how many calls the newest page of a conversation needs."""
     process = Process(store)
     page = process.ask("listEntries", ANN, conversationId=level.conversation_id, tail=True)
     assert [entry["id"] for entry in page.body["data"]] == level.seen[-50:]
@@ -122,11 +122,11 @@ def test_a_chain_of_a_thousand_forks(store: Store, measure: Measure) -> None:
 
 
 def calls(store: Store, name: str, **given: Any) -> int:
-    """Return how many calls an operation takes a process that knows nothing yet, but for the time."""
+    """Return how many calls an operation needs in a process that has cached only the time."""
     process = Process(store)
     assert (
         process.ask("getConversation", ANN, conversationId=ASIDE).status == 404
-    )  # the date is asked for once
+    )  # the process asks for the date only once
     before = len(process.faults.calls)
     answer = process.ask(name, ANN, **given)
     assert answer.status in (200, 201), answer
@@ -134,7 +134,7 @@ def calls(store: Store, name: str, **given: Any) -> int:
 
 
 def costs(store: Store, tree: Planted) -> dict[str, int]:
-    """Return what operations on a tree cost, in calls."""
+    """Return how many calls the operations on a tree need."""
     fork, anchor = tree.fork_ids[-1], tree.anchor
     return {
         "newest page of the root": calls(store, "listEntries", conversationId=tree.group_id, tail=True),

@@ -1,4 +1,4 @@
-"""What the faults of these tests do: a test that injects nothing shows nothing."""
+"""The faults of these tests really happen, because a test that injects nothing proves nothing."""
 
 from typing import Any
 
@@ -94,7 +94,7 @@ def test_reads_in_parts_show_the_same(store: Store, fault: Fault) -> None:
 def test_a_list_whose_first_pages_end_early_shows_the_same(
     store: Store, name: str, trees: int, fault: Fault, pages: int
 ) -> None:
-    """The early pages are empty or not, and come from the table or from its index."""
+    """Early pages may be empty or not, and come from the table or from its index."""
     if trees:
         append(Process(store))
     expected = Process(store).ask(name, ADMIN)

@@ -1,4 +1,4 @@
-"""Bodies that no friend would send: each is refused with 400, or comes back token by token."""
+"""Hostile bodies: each is refused with 400, or comes back token by token."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from tools.harness.gateway import Answer, Gateway
 BODIES_MIN = 300
 ROOT = conversation_id(1)
 
-# JSON texts, by whether they must be accepted in content (True), must be refused (False), or may be either
+# JSON texts. True: content must accept them. False: they must be refused. None: both are permitted.
 
 STRINGS: dict[str, bool] = {
     **{f'"\\u{code:04x}"': True for code in (*range(0x20), 0x7F, 0x80, 0x85, 0x9F, 0xAD)},
@@ -71,10 +71,11 @@ OTHERS: dict[str, bool] = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where a JSON text can stand in a request.
+    """A place for a JSON text in a request.
 
-    body: with `%s` for the text, and `@` for a number that no other body has. field: what must come back.
-    is_string: whether only strings can stand there. never: whether nothing hostile is accepted.
+    body: has `%s` for the text, and `@` for a number that is unique to the body. field: the field
+    that must come back. is_string: whether only strings are permitted there. never: whether every
+    hostile text must be refused.
     """
 
     path: str
@@ -116,13 +117,13 @@ RAW: dict[str, bytes] = {
     "half a character": GOOD.replace(b"1", b'"\xe2\x82"'),
     "a surrogate in UTF-8": GOOD.replace(b"1", b'"\xed\xa0\x80"'),
     "beyond Unicode": GOOD.replace(b"1", b'"\xf5\x80\x80\x80"'),
-    "no text": bytes(range(256)),
+    "not text": bytes(range(256)),
     "NULs": b"\x00" * 100,
     "cut short": GOOD[:-1],
     "nothing": b"",
     "blanks": b" \n\t ",
     **{
-        f"behind it: {behind!r}": GOOD + behind
+        f"after it: {behind!r}": GOOD + behind
         for behind in (b"x", b"\x00", b"}", b"{}", b",", b"\xff", b"//")
     },
     **{f"before it: {before!r}": before + GOOD for before in (b"x", b"\x00", b"{", b"\x0c", b"\xc2\xa0")},
@@ -133,7 +134,7 @@ RAW: dict[str, bytes] = {
 
 
 def vectors() -> Iterator[tuple[str, Place, bytes, bool | None]]:
-    """Yield each body with its name, where it goes, and whether it must be accepted."""
+    """Yield the name of each body, its place, its bytes, and whether it must be accepted."""
     numbers = count()
     for name, place in PLACES.items():
         texts: list[dict[str, Any]] = [STRINGS] if place.is_string else [STRINGS, NUMBERS, OTHERS]
@@ -145,7 +146,7 @@ def vectors() -> Iterator[tuple[str, Place, bytes, bool | None]]:
 
 
 def read_back(send: Callable[..., Answer], place: Place, made: Any) -> Any:
-    """Return what is shown of what a request has made."""
+    """Return how the service shows what a request has created."""
     if place.path == CONVERSATIONS:
         return exact(send("GET", path_of(made["id"])).text)
     entry = made.get("entry", made)
@@ -155,7 +156,7 @@ def read_back(send: Callable[..., Answer], place: Place, made: Any) -> Any:
 
 @pytest.mark.failure("unusual-characters", "unusual-numbers", "malformed-body")
 def test_a_hostile_body_is_refused_or_comes_back_token_by_token(store: Store, measure: Measure) -> None:
-    """Characters, numbers, nesting, names, encodings: the answer is 400, or a read returns what was sent."""
+    """Covers characters, numbers, nesting, names and encodings."""
     with functions_on(store) as template:
         gateway = Gateway(template)
         assert gateway.send("POST", CONVERSATIONS, body={"id": ROOT}, agent="planner").status == 201

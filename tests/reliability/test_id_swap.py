@@ -1,4 +1,4 @@
-"""Two tenants, and every valid request of one with each of its ids in turn replaced by the other's."""
+"""Every valid request of one user, with each of its ids replaced by another user's id."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from tools.harness.functions import functions_on
 from tools.harness.gateway import AGENTS, Answer, Gateway
 
 CLIENTS = {"ann": "planner", "bob": "coder"}
-"""The two tenants, each with a client of its own."""
+"""The two tenants. Each has its own client."""
 ROLES = {"FORKLORE_ADMINS": "adam", "FORKLORE_AUDITORS": "aude"}
 
 
@@ -28,9 +28,10 @@ def of(conversation: str, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Valid:
-    """A request that its tenant may make. `<name>` stands for what the tenant has by that name.
+    """A valid request of a tenant. `<name>` stands for an id that the tenant has under that name.
 
-    swaps: what is answered when an id is the other's, by field. by: who makes it, where the tenant may not.
+    swaps: for each field, the status if its id is the other tenant's. by: the user who makes the
+    request, if it is not the tenant.
     """
 
     operation: str
@@ -107,22 +108,22 @@ REQUESTS = [
     Valid("adminDeleteConversation", of("child"), by="adam"),
     Valid("deleteConversation", of("root")),
 ]
-"""In an order in which each is valid after those before it."""
+"""The order matters: each request is valid after the ones before it."""
 SAME_AS_UNKNOWN = {
     *("afterCursor", "beforeCursor", "upToEntryId", "atEntryId", "forkedAtEntryId", "startedByEntryId"),
     "ifMatch",
 }
-"""Fields in which another's id is told from no id at all by nothing in the answer."""
+"""Fields where the answer is the same for another tenant's id and for an unknown id."""
 
 
 class Tenant:
-    """A user with a conversation, a fork, a child, members, transfers; made: what each is named by."""
+    """A user with conversations, members and transfers. made: their ids, by name."""
 
     def __init__(self, user: str, number: int, ask: Ask) -> None:
         self.user = user
         self.agent = CLIENTS[user]
         self.mark = f"mark-of-{user}-{number}"
-        """What stands in all that the tenant writes, and nowhere else."""
+        """A text in everything that the tenant writes, and nowhere else."""
         self._ask = ask
         roots = [f"{number:08}-0000-4000-8000-{at:012}" for at in range(12)]
         names = ["root", "root 2", "root of heir", "fork", "child", "new", "new 2", "new 3", "new 4", "new 5"]
@@ -176,19 +177,19 @@ class Tenant:
         return body
 
     def ask(self, valid: Valid, given: Mapping[str, Any], *, by: str | None = None) -> tuple[int, Any]:
-        """Return the answer to a request of the tenant's, or of somebody else's."""
+        """Return the answer to a request of the tenant, or of the user `by`."""
         return self._ask(
             Step(valid.operation, given, by or self.user, self.agent if valid.is_agents else None)
         )
 
     @property
     def secrets(self) -> set[str]:
-        """What no answer to another may hold: ids, cursors, names."""
+        """The ids, cursors and names that no answer to another tenant may hold."""
         return {self.mark, *self.made.values()}
 
 
 def named(given: Mapping[str, Any], made: Mapping[str, str]) -> dict[str, Any]:
-    """Return a request with what its `<names>` stand for."""
+    """Return a request with each `<name>` replaced by its id."""
     return {
         name: made[held[1:-1]] if isinstance(held, str) and held.startswith("<") else held
         for name, held in given.items()
@@ -196,9 +197,9 @@ def named(given: Mapping[str, Any], made: Mapping[str, str]) -> dict[str, Any]:
 
 
 def swaps(valid: Valid, own: Tenant, other: Tenant) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Yield the request with each of its ids replaced by the other's, and with all of them.
+    """Yield the request with each id replaced by the other's in turn, then with all ids replaced.
 
-    Each with what was replaced and the status that it must have.
+    Each comes with the name of the replaced field and the expected status.
     """
     mine = named(valid.given, own.made)
     for name, status in valid.swaps.items():
@@ -211,7 +212,7 @@ def swaps(valid: Valid, own: Tenant, other: Tenant) -> Iterator[tuple[str, int, 
 
 
 class Listening(Gateway):
-    """A gateway that keeps what it answered last."""
+    """A gateway that keeps its last answer."""
 
     last: Answer
 
@@ -225,10 +226,10 @@ class Listening(Gateway):
 def test_the_id_of_another_tenant_gives_nothing_away_and_changes_nothing(
     store: Store, measure: Measure, way: str
 ) -> None:
-    """In every valid request, each id is replaced by one of the other tenant's, in both directions.
+    """In every valid request, each id is replaced by the other tenant's id, in both directions.
 
-    Ids are in paths, bodies, cursors and If-Match. The answer is 403 or 404; 400 for a cursor; 409 for an id
-    that must be new.
+    Ids are in paths, bodies, cursors and If-Match. The answer is 403 or 404, but 400 for a cursor,
+    and 409 for an id that must be new.
     """
     with functions_on(store, FORKLORE_DIRECT_ROLES="allowed") as template:
         gateway = Listening(template, **ROLES)
@@ -264,12 +265,12 @@ def test_the_id_of_another_tenant_gives_nothing_away_and_changes_nothing(
 
 
 def _without(error: Any, sent: str) -> str:
-    """Return what an error says, but for the id that was sent."""
+    """Return the text of an error without the id that was sent."""
     return json.dumps({**error, "requestId": ""}).replace(sent, "the id")
 
 
 def test_every_id_of_every_request_is_swapped() -> None:
-    """No request keeps an id of the tenant's own."""
+    """After all swaps, no request has any of the tenant's own ids."""
     for valid in REQUESTS:
         ids = {name for name, held in valid.given.items() if isinstance(held, str) and held.startswith("<")}
         assert ids == set(valid.swaps), valid

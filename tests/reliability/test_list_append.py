@@ -1,4 +1,4 @@
-"""The checker of append logs finds each anomaly that is planted in a log, and none in a good one."""
+"""The checker of append logs finds each planted anomaly, and none in a good log."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ Final = dict[str, list[Shown]]
 
 
 def appended(values: str, sent_ns: int, outcome: Outcome = OK, *, to: str = "root") -> Append:
-    """Return the append of one value a letter, which took ten nanoseconds."""
+    """Return an append that took ten nanoseconds. values: each letter is one value."""
     acknowledged = tuple(f"id-{value}" for value in values) if outcome is OK else ()
     return Append(to, tuple(values), sent_ns, sent_ns + 10, outcome, acknowledged)
 
@@ -97,7 +97,7 @@ def test_in_a_good_log_nothing_is_found() -> None:
 
 
 def everywhere(change: Callable[[list[Shown]], list[Shown]]) -> Callable[[Final], Final]:
-    """Return what makes the same change in all that is shown."""
+    """Return a function that makes the same change in every conversation."""
     return lambda final: {name: change(list(those)) for name, those in final.items()}
 
 
@@ -145,7 +145,7 @@ def also(name: str, at: int, *new: Shown) -> Callable[[Final], Final]:
         (Kind.FORK, lambda final: {**final, "another": shown("a")}),
     ],
 )
-def test_an_anomaly_planted_in_what_is_there_is_found(kind: Kind, plant: Callable[[Final], Final]) -> None:
+def test_an_anomaly_planted_in_the_final_lists_is_found(kind: Kind, plant: Callable[[Final], Final]) -> None:
     planted = plant({name: list(those) for name, those in FINAL.items()})
 
     assert kind in kinds(LOG, planted)
@@ -195,13 +195,13 @@ def _is_of(record: Record, fork: Fork) -> bool:
     return isinstance(record, Fork) and record.conversation_id == fork.conversation_id
 
 
-def test_a_read_that_lacks_what_an_earlier_one_showed_is_found_though_nothing_was_acknowledged() -> None:
+def test_a_read_that_lacks_what_an_earlier_read_showed_is_found_even_without_an_acknowledgement() -> None:
     log: list[Record] = [appended("a", 0, UNKNOWN), read("a", 20), read("", 40)]
 
     assert kinds(log, {"root": shown("a")}) == {Kind.STALE}
 
 
-def test_a_fork_at_the_head_without_what_was_acknowledged_before_it_is_found() -> None:
+def test_a_fork_at_the_head_that_lacks_an_entry_acknowledged_before_it_is_found() -> None:
     log: list[Record] = [appended("a", 0), appended("b", 20), Fork("fork", "root", None, False, 40, 50, OK)]
 
     assert kinds(log, {"root": shown("ab"), "fork": shown("a")}) == {Kind.FORK}

@@ -1,4 +1,4 @@
-"""The whole service agrees with the oracle, whatever is asked of it, and what it stores is intact."""
+"""The whole service agrees with the oracle on random requests, and its stored data is intact."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -20,16 +20,16 @@ from tools.harness.service import OPERATIONS
 STEPS = 40
 SEEDS = st.integers(0, 2**32 - 1)
 LARGE = 10_000
-"""Steps of a run that is long enough to meet everything."""
+"""The number of steps of a run that is long enough to reach every case."""
 NEVER_REFUSED = {"checkHealth", "listConversations", "listTransfers"}
 SELDOM_ASKED = {name for name in OPERATIONS if name.startswith("adminList")}
 REFUSED = OPERATIONS.keys() - NEVER_REFUSED - SELDOM_ASKED
-"""The operations that a large run must see refused, too."""
+"""The operations that a large run must also see refused."""
 ALL_STATUSES = {201, 200, 204, 400, 403, 404, 409, 422}
 
 
 class Model(RuleBasedStateMachine):
-    """A history of requests to two processes whose clocks are 10 minutes apart, on a table of its own."""
+    """A history of requests to two processes whose clocks are 10 minutes apart, on a new table."""
 
     endpoint: str
     measure: Measure
@@ -48,12 +48,12 @@ class Model(RuleBasedStateMachine):
         self._go(f"begin {seed}", self._history.begin)
 
     def make(self, name: str, seed: int) -> None:
-        """Make a move whose choices come from the seed."""
+        """Make one step of the history. The seed determines its choices."""
         self.measure.count(steps=1)
         self._go(f"{name} {seed}", lambda: self._history.move(name))
 
     def teardown(self) -> None:
-        """Read everything back; look at what is stored in the middle of all work, and when all is done."""
+        """Read everything back. Check the stored data before and after the last jobs are done."""
         with self._with:
             if not self._is_sound:
                 return
@@ -73,9 +73,10 @@ class Model(RuleBasedStateMachine):
 
 
 def _rule(name: str) -> Any:
-    """Return the rule that makes a move.
+    """Return the rule for one kind of step.
 
-    All have one name: hypothesis turns rules off by their names, and then makes examples of hardly any.
+    All rules have the same name, because Hypothesis turns rules off by name, which would leave too
+    few rules in an example.
     """
 
     def move(self: Model, move: str, seed: int) -> None:
@@ -84,13 +85,13 @@ def _rule(name: str) -> Any:
     return rule(move=st.just(name), seed=SEEDS)(move)
 
 
-def test_whatever_is_asked_is_answered_as_the_oracle_does(
+def test_every_request_is_answered_as_the_oracle_says(
     endpoint: str, measure: Measure, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Hypothesis has a rule for every operation; several users and clients take part.
+    """Hypothesis has a rule for every operation. Several users and clients take part.
 
-    Hypothesis chooses each rule equally often and prefers the first ones. So the more likely moves have more
-    rules, and these come first.
+    Hypothesis chooses all rules equally often and prefers the first ones. So the more likely steps
+    have more rules, and these come first.
     """
     asked: Counter[tuple[str, int]] = Counter()
     likely_first = sorted(MOVES, key=lambda name: -MOVES[name])
@@ -102,7 +103,7 @@ def test_whatever_is_asked_is_answered_as_the_oracle_does(
         run_state_machine_as_test(
             seed(measure.seed)(machine),
             settings=settings(
-                max_examples=-(-steps * 6 // (5 * STEPS)),  # some are shorter
+                max_examples=-(-steps * 6 // (5 * STEPS)),  # some examples are shorter
                 stateful_step_count=1 + STEPS,
                 database=None,
                 deadline=None,
@@ -121,7 +122,7 @@ def test_whatever_is_asked_is_answered_as_the_oracle_does(
 
 
 def _table(asked: Counter[tuple[str, int]]) -> list[str]:
-    """Return a line for each operation: how often it was asked for, by status."""
+    """Return a line for each operation: how many requests got each status."""
     by_name = {
         name: sorted((s, n) for (of, s), n in asked.items() if of == name) for name, _ in sorted(asked)
     }

@@ -1,4 +1,4 @@
-"""A walk over pages shows the whole list: no gap, no duplicate, whatever happens between two pages."""
+"""A walk over pages shows the whole list, without gaps or duplicates, despite changes meanwhile."""
 
 from dataclasses import dataclass
 from random import Random
@@ -16,9 +16,9 @@ from tests.reliability.service import Process
 from tests.support.tables import WrongClock
 
 STEPS, FORKS, WALKS = 60, 6, 100
-"""In one world: so many moves, of them so many forks, build what so many walks go over."""
+"""The numbers of steps, of forks among these steps, and of walks in one world."""
 LONG = 4
-"""So many conversations are looked at, and the longest of them is walked over."""
+"""A walk is over the longest of so many conversations."""
 LIMITS = (1, 3, 6, 12, 40)
 WHOLE = 1_000_000
 RATES = {
@@ -32,7 +32,7 @@ RATES = {
 
 @dataclass
 class Walk:
-    """A walk by somebody over what a conversation shows under a query, forward or backward."""
+    """A user's walk over the pages of one query, forward or backward."""
 
     history: History
     random: Random
@@ -41,9 +41,9 @@ class Walk:
     forward: bool
 
     def run(self, conversation: Conversation, *, appends: int) -> int:
-        """Walk to the end, with so many appends in between at most; return the number of pages.
+        """Walk to the end, with at most `appends` appends between pages; return how many pages.
 
-        Forward it must be the list as it is at the end, backward as it was at the beginning.
+        Forward, the pages must be the list at the end of the walk; backward, at its beginning.
         """
         onward = "afterCursor" if self.forward else "beforeCursor"
         following: Json = {} if self.forward else {"tail": True}
@@ -65,7 +65,7 @@ class Walk:
         return len(pages)
 
     def _append(self, conversation: Conversation) -> None:
-        """Append to the conversation, to one that it inherits from, or to any."""
+        """Append to the conversation, to one that it inherits from, or to another one."""
         into: Conversation | None = conversation
         while into and into.source and self.random.random() < 0.4:
             into = into.source
@@ -75,7 +75,7 @@ class Walk:
             self.history.move("append_entries")
 
     def _whole(self) -> list[Json]:
-        """Return the list as it is now, by the oracle."""
+        """Return the current list, according to the oracle."""
         status, page = self.history.both.oracle.answer(self._asking({"limit": WHOLE}), {})
         assert status == 200, page
         data: list[Json] = page["data"]
@@ -90,7 +90,7 @@ class Walk:
 
 @pytest.mark.failure("misleading-query-page", "partial-answer")
 def test_a_walk_over_pages_is_the_list(endpoint: str, measure: Measure) -> None:
-    """Page sizes, directions and filters are random. Entries are appended between pages, and reads fail."""
+    """Page sizes, directions and filters are random. Between pages, others append; reads fail."""
     walks, random = measure.goal(ci=1_000, gate=10_000), measure.random
     while measure.counts["walks"] < walks:
         with new_world(endpoint, random, bits=random.getrandbits(32)) as world:
@@ -116,7 +116,7 @@ def test_a_walk_over_pages_is_the_list(endpoint: str, measure: Measure) -> None:
 
 
 def build(history: History, random: Random) -> None:
-    """Make a tree whose conversations show much."""
+    """Make a tree whose conversations show many entries."""
     history.begin()
     for step in range(STEPS):
         known = list(history.both.oracle.conversations.values())
@@ -130,7 +130,7 @@ def build(history: History, random: Random) -> None:
 
 
 def any_request(conversation: Conversation, random: Random) -> Request:
-    """Return a list of entries that somebody may see, without cursors."""
+    """Return a random listEntries request of a user who may see it, without cursors."""
     of = {"conversationId": conversation.id}
     client = conversation.client or "planner"
     user = random.choice(list(conversation.tree.levels))
@@ -150,8 +150,9 @@ def any_request(conversation: Conversation, random: Random) -> Request:
 
 
 def is_monotonic(request: Request) -> bool:
-    """Tell whether whatever is appended comes after all that the list shows, and hides none of it.
+    """Tell whether new entries always come after those in the list and never hide one of them.
 
-    Of all forks one can be behind the others' clocks; a later epoch takes the place of the latest.
+    Among all forks, a writer's clock can be behind those of other forks. A new epoch replaces the
+    latest one.
     """
     return "allForks" not in request.given and request.given.get("epoch") != "latest"

@@ -1,4 +1,4 @@
-"""What a fork has inherited never changes, whatever is done later (docs/architecture.md, rule 4)."""
+"""What a fork has inherited never changes (docs/architecture.md, invariant 4)."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ LATER |= {"fork_conversation": 14, "fork_by_append": 10, "start_child": 5, "crea
 
 
 class Watch:
-    """The forks of a world, and what each has inherited, as a hash taken when it was acknowledged."""
+    """The forks of a world. For each, a hash of what it inherited when it was acknowledged."""
 
     def __init__(self, world: World, random: Random) -> None:
         self._world = world
@@ -29,31 +29,33 @@ class Watch:
         self._hashes: dict[str, str] = {}
 
     def take_in_new_forks(self) -> int:
-        """Return how many there are."""
+        """Hash what each new fork has inherited; return how many forks are new."""
         known = self._world.history.both.oracle.conversations
         new = [c.id for c in known.values() if c.source and c.inherits and c.id not in self._hashes]
         self._hashes |= {conversation_id: self._hash(conversation_id) for conversation_id in new}
         return len(new)
 
     def check_some(self) -> int:
-        """Compare a few forks that live with what they were; return how many."""
+        """Check the hashes of a few live forks; return how many."""
         known = self._world.history.both.oracle.conversations
         alive = [conversation_id for conversation_id in self._hashes if conversation_id in known]
         some = self._random.sample(alive, min(len(alive), CHECKED_AT_ONCE))
         for conversation_id in some:
             is_same = self._hash(conversation_id) == self._hashes[conversation_id]
-            self._world.history.both.hold(is_same, f"{conversation_id} shows another past than it did")
+            self._world.history.both.hold(
+                is_same, f"{conversation_id} does not show the same inherited entries as before"
+            )
         return len(some)
 
     def _hash(self, conversation_id: str) -> str:
-        """Return a hash of all entries before the conversation's own, of every channel and client."""
+        """Return a hash of all inherited entries, of every channel and client."""
         given = {"conversationId": conversation_id, "limit": ENTRIES_MAX}
         service = self._random.choice(self._world.services)
         page = service.answer(Request("adminListEntries", ADMINS[1], given)).body
-        assert page["afterCursor"] is None, "a page holds all"
+        assert page["afterCursor"] is None, "the entries do not fit on one page"
         shown = page["data"]
         inherited = [entry for entry in shown if entry["conversationId"] != conversation_id]
-        assert shown[: len(inherited)] == inherited, "what is inherited comes first"
+        assert shown[: len(inherited)] == inherited, "an inherited entry comes after an own one"
         return hashlib.sha256(json.dumps(inherited, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -73,7 +75,7 @@ def test_what_a_fork_has_inherited_never_changes(endpoint: str, measure: Measure
 
 
 def step(history: History, random: Random) -> None:
-    """Do anything, but delete no tree that has forks of forks."""
+    """Make a random step that does not delete a tree with forks of forks."""
     oracle = history.both.oracle
     if random.random() < 0.02:
         young = _young(oracle.conversations.values())
@@ -85,7 +87,7 @@ def step(history: History, random: Random) -> None:
 
 
 def _young(known: Iterable[Conversation]) -> list[str]:
-    """Return the conversations of trees that have no fork of a fork, nor has one that they lead to."""
+    """Return the conversations of trees without a fork of a fork, also in their child trees."""
     everyone = list(known)
     old = {c.tree for c in everyone if _depth(c) > 1}
     while parents := {tree.started_by.tree for tree in old if tree.started_by} - old:

@@ -22,7 +22,7 @@ ENDLESS = [name for name, pair in PAIRS.items() if pair.is_endless]
     "two-appenders", "write-during-deletion", "write-during-revocation", "transfer-race", "two-creators"
 )
 @pytest.mark.parametrize("name", sorted(PAIRS.keys() - set(ENDLESS)))
-def test_two_requests_come_out_as_if_made_one_after_the_other(
+def test_two_simultaneous_requests_have_the_outcome_of_one_after_the_other(
     endpoint: str, name: str, measure: Measure
 ) -> None:
     measure.count(pairs=1, schedules=Race(PAIRS[name], endpoint).run())
@@ -30,14 +30,14 @@ def test_two_requests_come_out_as_if_made_one_after_the_other(
 
 @pytest.mark.failure("two-creators", "unreliable-messages")
 @pytest.mark.parametrize("name", ENDLESS)
-def test_two_requests_of_many_calls_come_out_so_however_one_stops_for_the_other(
+def test_two_simultaneous_requests_of_many_calls_have_the_outcome_of_one_after_the_other(
     endpoint: str, name: str, measure: Measure
 ) -> None:
-    """There are too many orders, so those are tried in which few requests wait needlessly."""
+    """There are too many orders. This tries those in which requests are rarely paused."""
     switches_max = measure.goal(ci=1, gate=2)
     measure.count(schedules_of_few_switches=Race(PAIRS[name], endpoint).run(switches_max=switches_max))
 
 
 def test_there_are_as_many_pairs_as_are_promised() -> None:
-    """Of 14 pairs or more, all orders are tried."""
+    """All orders are tried of at least 14 pairs."""
     assert len(PAIRS) - len(ENDLESS) >= 14

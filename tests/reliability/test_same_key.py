@@ -1,4 +1,4 @@
-"""One Idempotency-Key in many requests, and one request many times: by whom and where it is one effect."""
+"""Which requests with one Idempotency-Key count as one, and what repeated requests do."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ MISSING = conversation_id(99)
 
 @pytest.fixture
 def process(store: Store) -> Process:
-    """A process, and two conversations of Ann's that Bob may write to."""
+    """A process, and two conversations of Ann that Bob may write to."""
     process = Process(store)
     for root in (ROOT, OTHER):
         assert process.ask("createConversation", PLANNER, id=root).status == 201
@@ -56,7 +56,7 @@ def test_a_key_is_scoped_by_caller_method_route_and_path_ids(store: Store, proce
 
     assert {answer.status for answer in answers} == {200, 201}
     texts = [repr(answer) for answer in answers]
-    assert len(set(texts)) == len(texts), "one was taken for another"
+    assert len(set(texts)) == len(texts), "two different requests were taken for one"
     for again in (process, Process(store)):
         assert [again.ask(name, by, idempotency_key=KEY, **given) for name, by, given in requests] == answers
     assert store.contents() == after
@@ -115,8 +115,10 @@ def test_without_a_key_a_post_may_repeat_its_effect_and_patch_and_delete_do_not(
 
 
 @pytest.mark.failure("reused-id")
-def test_an_id_of_a_deleted_tree_makes_nothing_by_whatever_way(store: Store, process: Process) -> None:
-    """An append, a late retry, a fork, a child, a creation, a sync: 404 or 409, never a new tree."""
+def test_an_id_of_a_deleted_tree_creates_nothing_whatever_the_request_is(
+    store: Store, process: Process
+) -> None:
+    """Append, late retry, fork, child, creation and sync answer 404 or 409; no tree is made."""
     once = {"conversationId": ROOT, "idempotency_key": KEY, **PLAIN}
     assert process.ask("appendEntry", ANN, **once).status == 201
     assert process.ask("createConversation", ANN, id=NEW, idempotency_key=KEY).status == 201
@@ -145,8 +147,8 @@ def test_an_id_of_a_deleted_tree_makes_nothing_by_whatever_way(store: Store, pro
 
 
 @pytest.mark.failure("reused-id")
-def test_an_event_that_comes_after_the_deletion_makes_nothing(store: Store, process: Process) -> None:
-    """The event comes late or again, with a key or without: 404, and Lambda does not send it again."""
+def test_an_event_that_comes_after_the_deletion_creates_nothing(store: Store, process: Process) -> None:
+    """The event is late or repeated, with or without a key: 404, and Lambda does not retry."""
     once = {"conversationId": ROOT, **PLAIN, "idempotencyKey": KEY}
     events: list[dict[str, Any]] = [
         {"operation": "appendEntry", "caller": {"userId": "ann"}, "input": given}

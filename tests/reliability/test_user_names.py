@@ -1,4 +1,4 @@
-"""Users whose names look like parts of keys and paths: each is one user, and no other's."""
+"""User ids that look like parts of keys and paths. None is taken for another user."""
 
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -45,7 +45,7 @@ NAMES = [
         "null",
     ),
 ]
-"""The longest have 255 bytes."""
+"""User ids that are hard to handle. The longest have 255 bytes."""
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def gateway(store: Store) -> Iterator[Gateway]:
 
 @pytest.mark.failure("unusual-user-id")
 def test_a_name_in_a_body_a_query_or_a_list_is_that_user_and_no_other(store: Store, gateway: Gateway) -> None:
-    """User ids are escaped in keys and decoded once in queries. No user's range is within another's."""
+    """User ids are escaped in keys and decoded once in queries. No key ranges overlap."""
     assert gateway.send("POST", CONVERSATIONS, body={"id": ROOT}).status == 201
     for name in NAMES:
         body = {"userId": name, "accessLevel": "reader"}
@@ -76,8 +76,8 @@ def test_a_name_in_a_body_a_query_or_a_list_is_that_user_and_no_other(store: Sto
 
 
 @pytest.mark.failure("unusual-user-id")
-def test_each_user_lists_their_own_and_nobody_elses(store: Store, gateway: Gateway) -> None:
-    """A user's lists and transfers contain nothing of a user whose id begins with the same characters."""
+def test_each_user_lists_only_their_own(store: Store, gateway: Gateway) -> None:
+    """A user's lists and transfers show nothing of a user whose id has the same beginning."""
     names = [name for name in NAMES if name.isascii()]
     for name in names:
         assert gateway.send("POST", CONVERSATIONS, body={"title": name}, user=name).status == 201
@@ -94,7 +94,9 @@ def test_each_user_lists_their_own_and_nobody_elses(store: Store, gateway: Gatew
 @pytest.mark.parametrize(
     "name", ["", " ", "\t", "\u2003", "a\x00", "a\n", "\x7f", "a\u0085", "x" * 256, "😀" * 64]
 )
-def test_what_is_blank_too_long_or_has_control_characters_is_no_user(gateway: Gateway, name: str) -> None:
+def test_a_user_id_that_is_blank_too_long_or_has_control_characters_is_refused(
+    gateway: Gateway, name: str
+) -> None:
     """A body with such a user id is refused with 400."""
     assert gateway.send("POST", CONVERSATIONS, body={"id": ROOT}).status == 201
     body = {"userId": name, "accessLevel": "reader"}

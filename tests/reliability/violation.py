@@ -1,11 +1,11 @@
-"""What a check of reliability has found, as opposed to a check that did not work."""
+"""The error of a reliability check that found a broken promise, not of one that crashed."""
 
 
 class Violation(AssertionError):
-    """forklore has not kept a promise; the message says which."""
+    """forklore has broken a promise. The message says which."""
 
 
 def hold(is_kept: bool, *found: object) -> None:
-    """Raise Violation with what was found, unless the promise is kept."""
+    """Raise Violation with `found`, unless `is_kept`."""
     if not is_kept:
         raise Violation(*found)

@@ -1,4 +1,4 @@
-"""Fork trees in every state that operations can meet, made by the service itself; and operations on them."""
+"""Fork trees in every state that operations can find, made by the service; and operations."""
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
@@ -21,20 +21,20 @@ from tests.support.tables import Store, WrongClock
 from tools.harness.service import Answer
 
 ANN, BOB, MIA, RITA, EVE = (Caller(name) for name in ("ann", "bob", "mia", "rita", "eve"))
-"""The owner of every tree, a writer, a manager and a reader of some, and a stranger."""
+"""The owner of every tree; a writer, a manager and a reader of some trees; and a stranger."""
 PLANNER, CODER = Caller("ann", "planner"), Caller("ann", "coder")
 BOBS_PLANNER = Caller("bob", "planner")
 ROOT_CALLER = Caller("root", None, frozenset({"admin"}))
 KEY = "the key"
 CROWD_MEMBERS = 50
-"""Members of a tree whose child does not fit into one transaction."""
+"""So many members that one transaction cannot create a child of the tree."""
 LAST_OF_CROWD = "user 9"
-"""Whom a child gets as its member in the last step only."""
+"""The member that is copied to a child in the last step."""
 DRAINS_MAX = 50
 AHEAD_MS = 24 * 3_600_000
 STEP_BITS = 32
 ABANDONED_SECONDS = 600
-"""When the sweep gives up whatever was begun."""
+"""The age at which the sweep gives up an unfinished creation."""
 
 
 def conversation(number: int) -> str:
@@ -42,34 +42,34 @@ def conversation(number: int) -> str:
 
 
 ROOT, FORK, CHILD, GRANDCHILD, UNTITLED, GIVEN, GIVEN_FORK = (conversation(number) for number in range(1, 8))
-"""Ann's tree with a fork, its child and the child of that; one without a title; one that bob is offered."""
+"""Ann's tree with a fork, child and grandchild; one without a title; one offered to Bob."""
 PASSED, PASSED_FORK, DEAD, DEAD_FORK, CROWD, HALF = (conversation(number) for number in range(11, 17))
-"""A tree that bob has just become the owner of; one with a tombstone; one with many members, and its child
-that nobody has gone on with."""
+"""A tree that has just become Bob's; one with a tombstone; one with many members, and its child,
+whose creation is unfinished."""
 NEW, OTHER = conversation(21), conversation(22)
-"""Ids that nobody has used."""
+"""Unused ids."""
 
 
 def said(text: str, role: str = "USER") -> dict[str, Any]:
-    """Return a message, as an append holds it."""
+    """Return the body of an append: a message of the history."""
     return {"channel": "history", "contentType": "history", "content": [{"role": role, "text": text}]}
 
 
 def thought(*texts: str, **more: Any) -> dict[str, Any]:
-    """Return a context entry, as an append holds it."""
+    """Return the body of an append: an entry of the context."""
     return {"channel": "context", "contentType": "note", "content": list(texts), **more}
 
 
 def large(size: int = 40_000) -> dict[str, Any]:
-    """Return an entry whose body does not fit in its item: `size` bytes in BLOB chunks of 350 KB."""
+    """Return an entry too large for its item: its `size` bytes go to BLOB chunks of 350 KB."""
     return {"contentType": "text/plain", "content": [Random(1).randbytes(size).hex()]}
 
 
 @dataclass
 class World:
-    """What a table held, with the ids that the service has made: of entries and of a transfer, by name.
+    """The contents of a table, and the ids of its entries and of a transfer, by name.
 
-    later_s: in how many seconds all its work can be done.
+    later_s: after how many seconds all its jobs can be done.
     """
 
     later_s: int = 0
@@ -79,14 +79,14 @@ class World:
     _open: ExitStack = field(default_factory=ExitStack)
 
     def shared(self, endpoint: str) -> Store:
-        """Return a table that holds the same, for reading; it is there until the endpoint ends."""
+        """Return a table with these contents, only for reading. The endpoint removes it."""
         if self._shared is None:
             self._shared = self._open.enter_context(self.copy(endpoint))
         return self._shared
 
     @contextmanager
     def copy(self, endpoint: str) -> Iterator[Store]:
-        """Yield a table of its own that holds the same."""
+        """Yield a new table with these contents."""
         with new_store(endpoint) as store:
             store.put(*self.contents)
             yield store
@@ -105,12 +105,12 @@ def _build(
 
 @cache
 def built(make: Callable[[str], World], endpoint: str) -> World:
-    """Return a world, made once."""
+    """Return the world of `make`. Each is built only once."""
     return make(endpoint)
 
 
 def family(endpoint: str) -> World:
-    """Return the world of a tree with a fork, its child, and the child of that."""
+    """Return the world of a tree with a fork, a child and a grandchild."""
     return _build(endpoint, _family)
 
 
@@ -120,7 +120,7 @@ def untitled(endpoint: str) -> World:
 
 
 def offered(endpoint: str) -> World:
-    """Return the world of a tree that another user is offered."""
+    """Return the world of a tree with a pending transfer."""
     return _build(endpoint, _offered)
 
 
@@ -130,17 +130,17 @@ def peaceful(endpoint: str) -> World:
 
 
 def passed(endpoint: str) -> World:
-    """Return the world of a tree that has just changed its owner: its HEADs name the one before."""
+    """Return the world of a tree with a new owner; its HEADs still name the previous one."""
     return _build(endpoint, _passed)
 
 
 def handed_over(endpoint: str) -> World:
-    """Return the world of a tree that has changed its owner some time ago."""
+    """Return the world of a tree whose owner changed some time ago."""
     return _build(endpoint, _passed, lambda store, _process, _made: settle(store))
 
 
 def ahead(endpoint: str) -> World:
-    """Return the world of a tree and its fork that were written to by a clock a day ahead."""
+    """Return the world of a tree and its fork, written by a process whose clock is a day ahead."""
     return _build(endpoint, _ahead)
 
 
@@ -150,37 +150,40 @@ def full(endpoint: str) -> World:
 
 
 def given_up(endpoint: str) -> World:
-    """Return the world of a child that was given up half made, and waits for the worker."""
+    """Return the world of an unfinished child that was given up and waits for the worker."""
     return _build(endpoint, _crowded, _given_up, later_s=ABANDONED_SECONDS)
 
 
 def dead(endpoint: str) -> World:
-    """Return the world of a tree that is deleted, and waits for the worker."""
+    """Return the world of a deleted tree that waits for the worker."""
     return _build(endpoint, _dead)
 
 
 def dead_family(endpoint: str) -> World:
-    """Return the world of a tree with contexts and a child that is deleted, by a process killed at once."""
+    """Return the world of a deleted tree with a child; the deleting process was killed at once."""
     return _build(endpoint, _family, _dead_family)
 
 
 def dead_offered(endpoint: str) -> World:
-    """Return the world of a tree that another user is offered, and that is deleted."""
+    """Return the world of a deleted tree with a pending transfer."""
     return _build(endpoint, _offered, _dead_offered)
 
 
 def dead_passed(endpoint: str) -> World:
-    """Return the world of a tree that has just changed its owner, and is deleted by the new one."""
+    """Return the world of a tree that its new owner has deleted just after the transfer."""
     return _build(endpoint, _passed, _dead_passed)
 
 
 def dead_child(endpoint: str) -> World:
-    """Return the world of a tree whose child is deleted, and waits for the worker."""
+    """Return the world of a tree with a deleted child that waits for the worker."""
     return _build(endpoint, _family, _dead_child)
 
 
 def crowded(endpoint: str) -> World:
-    """Return the world of a tree with so many members that its children are made in stages; one half made."""
+    """Return the world of a tree with many members and an unfinished child.
+
+    A child of this tree needs several transactions.
+    """
     return _build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
 
 
@@ -262,14 +265,14 @@ def _crowded(store: Store, process: Process, made: dict[str, str]) -> None:
 
 
 def begin(store: Store, asked: Mapping[str, Any], *, steps: int) -> None:
-    """Let a process that appends what is asked for as ann be killed when it has written so many times."""
+    """Start an append as Ann, and kill the process after `steps` writes."""
     killed_at_write(store, steps, "appendEntry", ANN, **asked)
 
 
 def killed_at_write(
     store: Store, number: int, name: str, caller: Caller, *, rewrite: Rewrite | None = None, **given: Any
 ) -> None:
-    """Let a process that runs an operation be killed when it has written so many times."""
+    """Run an operation, and kill its process after so many writes."""
     writes = 0
 
     def choose(call: Call) -> Fault | None:
@@ -299,18 +302,18 @@ def _given_up(store: Store, _process: Process, _made: dict[str, str]) -> None:
     _sweep(Process(store, clock=later(ABANDONED_SECONDS)))
 
 
-# Work that no caller waits for
+# Jobs
 
 
 def later(seconds: int) -> Clock:
-    """Return the clock of a process that runs so many seconds later."""
+    """Return a clock that is so many seconds ahead."""
     return WrongClock(seconds * 1000) if seconds else Clock()
 
 
 def settle(store: Store, *, in_seconds: int = 0) -> None:
-    """Let the sweep and the worker run until nothing is left to do.
+    """Run the sweep and the worker until no job is left.
 
-    in_seconds: how much later that is, as creations are given up after some time only.
+    in_seconds: how far their clock is ahead, because unfinished creations are given up only later.
     """
     table = Process(store, clock=later(in_seconds)).table
     mailbox = Mailbox()
@@ -321,7 +324,7 @@ def settle(store: Store, *, in_seconds: int = 0) -> None:
             message.work(table, mailbox.queue)
         if not messages and not mailbox.messages and not (swept.jobs and in_seconds):
             return
-    raise AssertionError("the work does not come to an end")
+    raise AssertionError("the jobs do not come to an end")
 
 
 # Operations
@@ -331,12 +334,13 @@ Run = Callable[[Process, World, str | None], Answer]
 
 @dataclass(frozen=True)
 class Operation:
-    """A request that can be made of a world, by a process that knows nothing of the table yet.
+    """A request to a world, by a process with an empty cache.
 
-    run: makes it, with an Idempotency-Key or without. of: builds the world. knows: a conversation that the
-    process has just read as this caller. takes_key: whether it is a POST. repeated: the status when it was
-    done already, where that is another one. is_read: whether it changes nothing. in_seconds: how much later
-    it is made. step: by how much the process moves its first id on, where the last one is ahead of its clock.
+    run: makes the request, with or without an Idempotency-Key. of: builds the world. knows: a
+    conversation that the process has just read as this caller, so that it is cached. takes_key:
+    whether it is a POST. repeated: the status of a repetition without a key, if it differs.
+    is_read: whether it changes nothing. in_seconds: how much later the request is made. step: how
+    far the process's first id is after the last one, if that one is ahead of its clock.
     """
 
     run: Run
@@ -349,7 +353,7 @@ class Operation:
     step: int | None = None
 
     def process(self, store: Store, choose: Choose, **options: Any) -> Process:
-        """Return a process that is about to run it; the faults begin with its first call."""
+        """Return a process that can run the operation. The faults start with its first call."""
         random = secrets.randbits if self.step is None else _first_step(self.step)
         process = Process(store, clock=later(self.in_seconds), random=random, **options)
         if self.knows is not None:
@@ -360,7 +364,7 @@ class Operation:
 
 
 def _first_step(step: int) -> Callable[[int], int]:
-    """Return random bits, but for the first step from one id to the next."""
+    """Return a source of random bits, with a fixed first step from one id to the next."""
     left = [step - 1]
     return lambda bits: left.pop() if bits == STEP_BITS and left else secrets.randbits(bits)
 
@@ -408,7 +412,7 @@ def read(name: str, caller: Caller, *, of: Any = family, **given: Any) -> Operat
 
 
 def work(job: Callable[[Process], object], *, of: Any, in_seconds: int = 0) -> Operation:
-    """Return work that no caller waits for, as an operation without an answer of its own."""
+    """Return a job as an operation. Its answer is always the same."""
 
     def run(process: Process, _world: World, _key: str | None) -> Answer:
         try:
@@ -421,7 +425,7 @@ def work(job: Callable[[Process], object], *, of: Any, in_seconds: int = 0) -> O
 
 
 def _named(given: Mapping[str, Any], world: World, process: Process) -> dict[str, Any]:
-    """Return what is given, with the ids that `<names>` stand for; `<last>`: of what was made just before."""
+    """Return `given` with each `<name>` replaced by its id; `<last>` is the id made last."""
     made = {"last": process.last.body.get("id")} if process.last and process.last.body else {}
     names = {f"<{name}>": held for name, held in (world.made | made).items() if held}
     return {
@@ -450,7 +454,7 @@ def run_deletion(group_id: str) -> Callable[[Process], object]:
 
 
 def _sweep(process: Process) -> None:
-    """Sweep, and rewrite the owners where the sweep has announced that, as a worker without a lease."""
+    """Sweep, and do the rewrites that the sweep announces, as a worker without a lease."""
     mailbox = Mailbox()
     sweeper.sweep(process.table, mailbox.queue)
     for message in mailbox.take():
@@ -466,8 +470,8 @@ def give_up_and_clear(process: Process) -> None:
 OPERATIONS: dict[str, Operation] = {
     "append": append(),
     "append by a writer": append(BOB),
-    "append, known": append(knows=(ROOT, ANN)),
-    "append by a writer, known": append(BOB, knows=(ROOT, BOB)),
+    "append, cached": append(knows=(ROOT, ANN)),
+    "append by a writer, cached": append(BOB, knows=(ROOT, BOB)),
     "append three": post("appendEntry", ANN, conversationId=ROOT, entries=[said("x"), said("y"), said("z")]),
     "append with If-Match": append(if_match="<third>", knows=(ROOT, ANN)),
     "append context": append(PLANNER, entry=thought("c")),
@@ -475,20 +479,20 @@ OPERATIONS: dict[str, Operation] = {
     "append context of the next epoch": append(PLANNER, entry=thought("c", epoch=2)),
     "append a large body": append(entry=large(400_000)),
     "append a first text": append(BOB, to=UNTITLED, of=untitled),
-    "append to a new one": append(BOB, to=NEW),
+    "append to a new conversation": append(BOB, to=NEW),
     "append and fork": append(
         BOB, to=NEW, forkedAtConversationId=ROOT, forkedAtEntryId="<second>", knows=(ROOT, BOB)
     ),
     "append and start a child": append(
         BOB, to=NEW, startedByConversationId=ROOT, startedByEntryId="<second>"
     ),
-    "append and start a child of a crowd": post(
+    "append and start a child with many members": post(
         "appendEntry", ANN, of=crowded, conversationId=NEW, **said("new"), startedByConversationId=CROWD
     ),
-    "go on with a child that was begun": post(
+    "continue an unfinished child": post(
         "appendEntry", ANN, of=crowded, conversationId=HALF, **said("half"), startedByConversationId=CROWD
     ),
-    "append as the owner before": post(
+    "append as the previous owner": post(
         "appendEntry", ANN, of=passed, conversationId=PASSED_FORK, **said("new")
     ),
     "sync more": _sync(PLANNER, "a", "b", "c"),
@@ -496,15 +500,15 @@ OPERATIONS: dict[str, Operation] = {
     "sync something else": _sync(PLANNER, "z"),
     "sync the same": _sync(PLANNER, "a", "b"),
     "sync for the first time": _sync(CODER, "a"),
-    "sync a new one": _sync(PLANNER, "a", to=NEW),
+    "sync a new conversation": _sync(PLANNER, "a", to=NEW),
     "create": post("createConversation", BOB, id=NEW, title="new", metadata={"n": 1}),
-    "create under an id that is made": post("createConversation", BOB, title="new"),
+    "create under a generated id": post("createConversation", BOB, title="new"),
     "fork before an entry": _fork(atEntryId="<third>"),
     "fork after an inherited entry": _fork(conversationId=FORK, atEntryId="<first>", position="after"),
     "fork at the head": _fork(ANN, resetMetrics=False, title="new"),
-    "fork under an id that is made": post("forkConversation", BOB, conversationId=ROOT),
+    "fork under a generated id": post("forkConversation", BOB, conversationId=ROOT),
     "change": change("updateConversation", BOB, conversationId=ROOT, title="new", tags={"a": "b"}),
-    "change an untitled one": change(
+    "change an untitled conversation": change(
         "updateConversation", ANN, of=untitled, conversationId=UNTITLED, title=None
     ),
     "share": post("shareConversation", ANN, conversationId=ROOT, userId="eve", accessLevel="writer"),
@@ -521,7 +525,7 @@ OPERATIONS: dict[str, Operation] = {
     "remove a member as a manager": delete("removeMembership", MIA, conversationId=ROOT, userId="bob"),
     "remove oneself": delete("removeMembership", BOB, repeated=403, conversationId=ROOT, userId="bob"),
     "remove the recipient": delete("removeMembership", ANN, of=offered, conversationId=GIVEN, userId="bob"),
-    "remove the owner before": delete(
+    "remove the previous owner": delete(
         "removeMembership", BOB, of=passed, conversationId=PASSED, userId="ann"
     ),
     "offer": post("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="bob"),
@@ -538,7 +542,7 @@ OPERATIONS: dict[str, Operation] = {
         lambda process: Message(DEAD, 0).work(process.table, Mailbox().queue), of=dead
     ),
     "the worker, on an offered tree": work(run_deletion(GIVEN), of=dead_offered),
-    "the worker, on a tree that was passed": work(run_deletion(PASSED), of=dead_passed),
+    "the worker, on a transferred tree": work(run_deletion(PASSED), of=dead_passed),
     "the sweep": work(_sweep, of=passed),
     "the sweep gives up": work(_sweep, of=crowded, in_seconds=ABANDONED_SECONDS),
     "the sweep and the worker give up": work(give_up_and_clear, of=crowded, in_seconds=ABANDONED_SECONDS),

@@ -19,7 +19,7 @@ TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 def functions_on(store: Store, **variables: str) -> Iterator[Deployment]:
     """Let the handlers of this process use the store as their table; yield the template.
 
-    variables: of their environment.
+    variables: environment variables of the handlers.
     """
     assert store.endpoint is not None
     template = read_template(TEMPLATE)

@@ -57,7 +57,7 @@ def credentials(user: str | None, agent: str | None = None) -> list[tuple[str, s
 
 
 class Gateway:
-    """Sends requests to the handlers that `template` names, one at a time, in this thread."""
+    """Sends requests to the handlers that `template` names, in the calling thread."""
 
     def __init__(self, template: Deployment, **roles: str) -> None:
         """roles: user ids by the authorizer's own setting, such as FORKLORE_ADMINS."""
@@ -105,11 +105,11 @@ class Gateway:
         return Answer(response.status, dict(response.headers), response.body.decode())
 
     def raw(self, function: Function, event: Any) -> Any:
-        """Return what the function answers to Lambda, whatever the event is."""
+        """Return the function's answer to any event, as Lambda gets it."""
         return invoke(function, self._handlers[function.name], event)
 
     def deliver(self, event: dict[str, Any]) -> Answer:
-        """Return the answer to an event of the function whose route it names."""
+        """Return the answer to an event. Its routeKey says which function gets it."""
         key = event["routeKey"]
         [function] = [f for f in self._functions if key in [route.key for route in f.routes]]
         return self.invoke(function, event)
