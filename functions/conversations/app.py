@@ -3,10 +3,10 @@
 from typing import Any
 
 from forklore.api.operations.conversations import OPERATIONS
-from forklore.aws.http import resolver_for
+from forklore.aws.http import HttpApi
 
-app = resolver_for(OPERATIONS)
+api = HttpApi(OPERATIONS)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return app.resolve(event, context)
+    return api.handle(event, context)

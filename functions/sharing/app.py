@@ -3,10 +3,10 @@
 from typing import Any
 
 from forklore.api.operations.sharing import BY_PATH, OPERATIONS
-from forklore.aws.http import resolver_for
+from forklore.aws.http import HttpApi
 
-app = resolver_for((*OPERATIONS, *BY_PATH))
+api = HttpApi((*OPERATIONS, *BY_PATH))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return app.resolve(event, context)
+    return api.handle(event, context)

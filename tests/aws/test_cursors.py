@@ -14,6 +14,7 @@ from forklore.api import cursors, operations
 from forklore.api.operation import Operation
 from forklore.domain.keys import ListKey
 from forklore.errors import InvalidCursorError
+from forklore.usecases.cursors import valid
 from forklore.usecases.lists import Place
 from tests.aws.gateway import Answer, Gateway, table_on_moto
 from tests.aws.world import (
@@ -42,20 +43,20 @@ PLACES = [Place(EARLIER), Place(LATER, EARLIER)]
 
 
 def test_the_end_of_a_list_has_no_cursor() -> None:
-    assert cursors.of_listed(RESOURCE, None) is None
+    assert cursors.of_list_key(RESOURCE, None) is None
     assert cursors.of_place(RESOURCE, None) is None
-    assert cursors.to_listed(RESOURCE, None) is None
+    assert cursors.to_list_key(RESOURCE, None) is None
     assert cursors.to_place(RESOURCE, None) is None
 
 
 def test_a_cursor_names_the_place_that_it_was_made_of() -> None:
-    assert cursors.to_listed(RESOURCE, cursors.of_listed(RESOURCE, EARLIER)) == EARLIER
+    assert cursors.to_list_key(RESOURCE, cursors.of_list_key(RESOURCE, EARLIER)) == EARLIER
     assert [cursors.to_place(RESOURCE, cursors.of_place(RESOURCE, place)) for place in PLACES] == PLACES
 
 
 def test_a_cursor_can_stand_in_a_query_string_as_it_is() -> None:
     for number in range(300):
-        cursor = cursors.of_listed(f"resource {number}", EARLIER)
+        cursor = cursors.of_list_key(f"resource {number}", EARLIER)
         assert cursor
         assert cursor.replace("-", "").replace("_", "").isalnum()
         assert cursor.isascii()
@@ -64,21 +65,21 @@ def test_a_cursor_can_stand_in_a_query_string_as_it_is() -> None:
 @pytest.mark.failure("foreign-id")
 def test_a_cursor_of_another_resource_is_refused() -> None:
     with pytest.raises(InvalidCursorError):
-        cursors.to_listed("forks/of-another", cursors.of_listed(RESOURCE, EARLIER))
+        valid(cursors.to_list_key("forks/of-another", cursors.of_list_key(RESOURCE, EARLIER)))
     with pytest.raises(InvalidCursorError):
-        cursors.to_place("another", cursors.of_place(RESOURCE, PLACES[1]))
+        valid(cursors.to_place("another", cursors.of_place(RESOURCE, PLACES[1])))
 
 
 def forged(text: str, resource: str = RESOURCE) -> str:
     """Return a cursor of `resource` that holds `text` in place of its position."""
-    made = cursors.of_listed(resource, EARLIER)
+    made = cursors.of_list_key(resource, EARLIER)
     assert made is not None
     digest = base64.urlsafe_b64decode(made + "=" * (-len(made) % 4)).removesuffix(EARLIER.sort.encode())
     return base64.urlsafe_b64encode(digest + text.encode()).decode().rstrip("=")
 
 
 def test_the_forger_of_these_tests_can_make_a_good_one() -> None:
-    assert cursors.to_listed(RESOURCE, forged(LATER.sort)) == LATER
+    assert cursors.to_list_key(RESOURCE, forged(LATER.sort)) == LATER
 
 
 @pytest.mark.parametrize(
@@ -102,21 +103,21 @@ def test_the_forger_of_these_tests_can_make_a_good_one() -> None:
 )
 def test_a_cursor_that_holds_no_position_is_refused(text: str) -> None:
     with pytest.raises(InvalidCursorError):
-        cursors.to_listed(RESOURCE, forged(text))
+        valid(cursors.to_list_key(RESOURCE, forged(text)))
     with pytest.raises(InvalidCursorError):
-        cursors.to_place(RESOURCE, forged(text))
+        valid(cursors.to_place(RESOURCE, forged(text)))
 
 
 def test_a_list_without_levels_takes_no_cursor_of_two() -> None:
     with pytest.raises(InvalidCursorError):
-        cursors.to_listed(RESOURCE, cursors.of_place(RESOURCE, PLACES[1]))
+        valid(cursors.to_list_key(RESOURCE, cursors.of_place(RESOURCE, PLACES[1])))
 
 
 @given(text=st.one_of(st.text(), st.from_regex(r"[A-Za-z0-9_=+/-]{1,80}", fullmatch=True)))
 @examples(400)
 def test_random_text_is_refused_and_never_anything_worse(text: str) -> None:
     with pytest.raises(InvalidCursorError):
-        cursors.to_place(RESOURCE, text)
+        valid(cursors.to_place(RESOURCE, text))
 
 
 @given(data=st.data())

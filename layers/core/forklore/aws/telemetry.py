@@ -59,11 +59,12 @@ def log_request(
     request_id: str,
     watch: Stopwatch,
     usage: Consumption,
-    method: str = NO_OPERATION,
+    method: str | None = None,
 ) -> None:
-    """Log a request that was answered. operation: None for one that asks for none that there is.
+    """Log an answered request. operation: None if the request names no operation that exists.
 
-    via: `http` or `direct`. method: where there is no operation; any but HTTP's own is the caller's text.
+    via: `http` or `direct`. method: used without an operation; logged only if it is one of HTTP's own,
+    because any other text is the caller's.
     """
     known = method if method in HTTPMethod.__members__ else NO_OPERATION
     fields = {

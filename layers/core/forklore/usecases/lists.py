@@ -20,6 +20,8 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import Group
 from forklore.storage.table import Table
+from forklore.usecases import cursors
+from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.loading import ConversationDetails, keys_of_root, level_of, look_up
 
 TREES_AT_ONCE = 25
@@ -78,7 +80,7 @@ class ListRequest:
     mode: Mode = Mode.LATEST_FORK
     ancestry: Ancestry = Ancestry.ROOTS
     query: str | None = None
-    after: Place | str | None = None
+    after: Place | str | InvalidCursor | None = None
     limit: int = 20
     of_user: str | None = None
 
@@ -105,10 +107,10 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
     """Return a page of every conversation of every tree that the caller is a member of.
 
     One who sees all is shown those of `of_user`, or all there are.
-    Raises InvalidCursorError if `after` is the id of nothing that the caller may see.
+    Raises InvalidCursorError for an invalid `after` or the id of a conversation that the caller may not see.
     """
     assert caller.bypasses_membership or request.of_user is None, "another's trees"
-    after = request.after
+    after = cursors.valid(request.after)
     if isinstance(after, str):
         after = _place_of(table, caller, request.mode, after)
     page: list[tuple[Place, ConversationDetails]] = []
