@@ -1,4 +1,4 @@
-"""Delete fork trees and rewrite their owners, a message at a time; each is as long a step as time allows."""
+"""Delete fork trees and rewrite their owners. Each message is worked on as long as time allows."""
 
 from typing import Any
 
@@ -10,9 +10,11 @@ from forklore.aws.wiring import ServiceSettings
 
 
 def handler(event: dict[str, Any], context: Any) -> Any:
-    """Return which messages failed; they come again, the others do not."""
+    """Return which messages failed. SQS delivers only these again.
 
-    settings = ServiceSettings.from_environment()  # a wrong one fails all messages at once: they come again
+    Raises RuntimeError for a wrong setting. Then SQS delivers all messages again.
+    """
+    settings = ServiceSettings.from_environment()
 
     def do_message(record: SQSRecord) -> None:
         jobs.do_message(record.body, context, settings)

@@ -1,9 +1,9 @@
-"""Find deletions and other work in progress that no message announced."""
+"""Announce unfinished deletions and other jobs whose messages are missing."""
 
 from typing import Any
 
 from forklore.aws import jobs
 
 
-def handler(event: dict[str, Any], context: Any) -> None:  # noqa: ARG001 (the schedule has nothing to say)
+def handler(event: dict[str, Any], context: Any) -> None:  # noqa: ARG001
     jobs.sweep(context)

@@ -127,7 +127,7 @@ def test_a_cursor_with_a_changed_character_is_refused_or_names_a_place(data: st.
     at = data.draw(st.integers(0, len(cursor) - 1))
     changed = cursor[:at] + data.draw(st.characters()) + cursor[at + 1 :]
     try:
-        place = cursors.to_place(RESOURCE, changed)
+        place = valid(cursors.to_place(RESOURCE, changed))
     except InvalidCursorError:
         return
     assert isinstance(place, Place)

@@ -1,4 +1,4 @@
-"""Answers: domain values as the fields of JSON objects. Content keeps the spelling that was sent."""
+"""Answers: domain values as fields of JSON objects. Content keeps the spelling that was sent."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""The models of query parameters and bodies. An unknown field is an error."""
+"""The models of query parameters and bodies. An unknown field is an error.
+
+Docstrings of bodies are descriptions in the API document.
+"""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -244,9 +247,10 @@ class EntryFields(Request):
 
 
 class Lineage(Request):
-    """What an append to a new id makes: a child, or a fork: `forkedAtEntryId` is the first not inherited.
+    """Where a new conversation comes from: a fork or a child, made by an append to a new id.
 
-    A conversation that exists must be just that already.
+    `forkedAtEntryId` is the first entry that the fork does not inherit. For a conversation that
+    exists, the fields must be the ones that it was created with.
     """
 
     forked_at_conversation_id: fields.NamedId | None = None
@@ -323,7 +327,7 @@ class EntriesPage(Request):
     forks: Literal["all"] | None = None
 
     @model_validator(mode="after")
-    def _one_cut(self) -> "EntriesPage":
+    def _one_page_start(self) -> "EntriesPage":
         if (self.after_cursor is not None) + (self.before_cursor is not None) + self.tail > 1:
             raise ValueError("afterCursor, beforeCursor and tail exclude each other")
         return self
@@ -369,7 +373,10 @@ class AdminListMembers(ListMembers, Justified):
 
 
 class AdminListEntries(EntriesPage, Justified):
-    """Which entries to list, of all clients and epochs. At most one of afterCursor, beforeCursor and tail."""
+    """Which entries to list, of all clients and epochs.
+
+    At most one of afterCursor, beforeCursor and tail.
+    """
 
     @property
     def epoch(self) -> Literal["all"]:

@@ -54,7 +54,7 @@ class InnerError(ValueError):
 
 
 def describe(error: pydantic.ValidationError) -> tuple[str, str]:
-    """Return the path of the first wrong field, empty for the whole value, and a message about it."""
+    """Return the path of the first wrong field and a message. An empty path is the whole value."""
     first = error.errors(include_input=False, include_url=False)[0]
     context: dict[str, Any] = first.get("ctx", {})
     where = [str(part) for part in first["loc"] if part not in _NO_NAMES]

@@ -14,7 +14,7 @@ ANSWER_SECONDS = 3.0
 
 
 def response_to(error: Exception, request_id: str) -> Response:
-    """Return the response for an exception. A bug is logged, and its response is a 500 without details."""
+    """Return the response for an exception. A bug is logged and answered with a 500."""
     if isinstance(error, ForkloreError) and error.status != HTTPStatus.INTERNAL_SERVER_ERROR:
         return error_response(error, request_id)
     log_failure("bug", error, xRequestId=request_id)

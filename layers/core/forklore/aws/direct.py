@@ -52,10 +52,10 @@ class _Request:
 
 
 def handle(event: object, context: Any) -> dict[str, Any]:
-    """Return {"status", "body"}, or with `"bodyJson": true` {"status", "bodyJson"}; null without a body.
+    """Return {"status", "body"}, or {"status", "bodyJson"} for a request with `"bodyJson": true`.
 
-    Raises AgainError if an asynchronous request got a 500 or 503, so that Lambda retries it.
-    Raises RuntimeError for a wrong setting, which is no request's fault. Lambda logs the message.
+    Without a body it is null. Raises AgainError if an asynchronous request got a 500 or 503, so
+    that Lambda retries it. Raises RuntimeError for a wrong setting.
     """
     watch, usage = Stopwatch(), Consumption()
     settings = ServiceSettings.from_environment()
@@ -69,7 +69,7 @@ def handle(event: object, context: Any) -> dict[str, Any]:
         record = RequestRecord(request.operation, usage=usage)
         try:
             response = Response(*_run(request, context, record, settings))
-        except Exception as error:  # noqa: BLE001 (anything else is a bug: it is logged and answered)
+        except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
             response = response_to(error, request_id)
         record.log(response.status, request_id)
     log_request(
@@ -95,9 +95,9 @@ def _is_asynchronous(event: object) -> bool:
 
 
 def _delivery_id(event: object, request_id: str) -> str | None:
-    """Return the id of an asynchronous request, the same for each delivery; None for a synchronous one.
+    """Return the id of an asynchronous request, the same for each delivery; else None.
 
-    EventBridge may deliver an event twice with the same id. Lambda keeps its request id for a retry.
+    EventBridge may deliver an event twice, with the same id. Lambda's retry has the same request id.
     """
     if not _is_asynchronous(event):
         return None
@@ -132,7 +132,7 @@ def _read(event: object, request_id: str) -> _Request:
 def _run(
     request: _Request, context: Any, record: RequestRecord, settings: ServiceSettings
 ) -> tuple[int, str]:
-    """Return the status and the text of the operation's answer. Raises a ForkloreError for an error."""
+    """Return the status and the text of the operation's answer. Raises a ForkloreError otherwise."""
     operation = request.operation
     if isinstance(request.input, Mapping):
         record.path = record.query = request.input
@@ -160,7 +160,7 @@ def _settle(response: Response, operation: str | None, request_id: str) -> None:
 
 
 def _result(response: Response, *, as_text: bool) -> dict[str, Any]:
-    """Return the function's result. The body is text if it holds a number that no double can hold."""
+    """Return the function's result. A body with a number beyond a double's range stays text."""
     if not response.text or as_text:
         return {"status": response.status, "bodyJson" if as_text else "body": response.text or None}
     try:

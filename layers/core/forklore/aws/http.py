@@ -33,7 +33,7 @@ class HttpApi:
     def handle(self, event: object, context: Any) -> dict[str, Any]:
         """Return the response to an event. context: Lambda's.
 
-        Raises RuntimeError for a wrong setting, which is no request's fault. Lambda logs the message.
+        Raises RuntimeError for a wrong setting. Lambda logs its message, which says what to set.
         """
         settings, api_id = ServiceSettings.from_environment(), served_api()
         watch = Stopwatch()
@@ -48,7 +48,7 @@ class HttpApi:
         request_id = _request_id(request.headers, context)
         try:
             response = Response(*_run(request, context, record, settings))
-        except Exception as error:  # noqa: BLE001 (anything else is a bug: it is logged and answered)
+        except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
             response = response_to(error, request_id)
         record.log(response.status, request_id)
         _log(request, response, request_id, watch, record)
@@ -58,7 +58,7 @@ class HttpApi:
 def _run(
     request: HttpEvent, context: Any, record: RequestRecord, settings: ServiceSettings
 ) -> tuple[int, str]:
-    """Return the status and the text of the operation's answer. Raises a ForkloreError for an error."""
+    """Return the status and the text of the operation's answer. Raises a ForkloreError otherwise."""
     operation = record.operation
     record.path = path = request.path_parameters
     record.caller = caller = NOBODY if operation.is_public else caller_of(request.authorizer)
@@ -116,7 +116,7 @@ def _log(
 
 
 def _request_id(headers: Mapping[str, str], context: Any) -> str:
-    """Return the id that the caller sent, else Lambda's own id, which is on each line of the log."""
+    """Return the id that the caller sent, else Lambda's own request id."""
     for candidate in (headers.get("x-request-id") or "", str(context.aws_request_id)):
         if _REQUEST_ID.fullmatch(candidate):
             return candidate

@@ -1,4 +1,4 @@
-"""Events of the HTTP API, payload format 2.0: the check of an event, its query string and its body."""
+"""Events of the HTTP API, payload format 2.0: checks an event, and reads its query and body."""
 
 import base64
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class HttpEvent:
     """A request as API Gateway sends it to a function.
 
     route_key: the matched route, as `GET /v1/health`, or `$default`. path, path_parameters: decoded
-    by API Gateway. headers: names in lower case. authorizer: the context that the authorizer returned.
+    by API Gateway. headers: names in lower case. authorizer: what the authorizer returned.
     """
 
     route_key: str
@@ -40,6 +40,7 @@ class HttpEvent:
 
 
 def not_an_http_event() -> ValidationError:
+    """Return the error for an event of anything else."""
     return ValidationError("this is no event of the HTTP API")
 
 

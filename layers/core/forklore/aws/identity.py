@@ -17,7 +17,7 @@ def caller_of(context: Mapping[str, Any]) -> Caller:
 
     context: {"userId": str, "clientId": str or null, "roles": [str]}.
     Raises UnauthorizedError for a context without a user: the credentials were missing or bad.
-    Raises UnavailableError for {"unavailable": true}: the authorizer could not get the issuer's keys.
+    Raises UnavailableError for {"unavailable": true}: the issuer's keys were not available.
     """
     if context.get("unavailable") is True:
         raise UnavailableError(
@@ -27,7 +27,7 @@ def caller_of(context: Mapping[str, Any]) -> Caller:
 
 
 def caller_named(caller: object) -> Caller:
-    """Return the caller that a direct invocation names, with the fields of the authorizer's context.
+    """Return the caller of a direct invocation. Its fields are those of the authorizer's context.
 
     Raises UnauthorizedError for anything else, and for an unknown field or role.
     """

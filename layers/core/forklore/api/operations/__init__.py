@@ -1,4 +1,4 @@
-"""The table of all operations: the routes of the HTTP API, and what a direct invocation can name."""
+"""The table of all operations: routes of the HTTP API, and names for direct invocation."""
 
 from forklore.api.operation import Operation
 
@@ -6,7 +6,7 @@ from forklore.api.operation import Operation
 def __getattr__(name: str) -> tuple[Operation, ...]:
     """Return ALL operations, or all ROUTES, which hold second routes of some operations as well.
 
-    The modules are imported on the first use, because a function of the HTTP API serves one of them.
+    They are imported on the first use: a function of the HTTP API needs only its own.
     """
     if name not in ("ALL", "ROUTES"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -44,7 +44,7 @@ _OF_USERS = {
 def _for_role(
     role: str, name: str, *, query: type[requests.Justified] = requests.Justified, **changes: Any
 ) -> Operation:
-    """Return the user's operation `name` for callers with a role. changes: other fields of the entry."""
+    """Return the user's operation `name` for a role. changes: to other fields of the entry."""
     of_user = _OF_USERS[name]
     changed = replace(
         of_user,
