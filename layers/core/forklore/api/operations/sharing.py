@@ -123,7 +123,7 @@ def list_transfers(request: CheckedRequest) -> Fields:
         request.table,
         caller=request.caller,
         role=query.role,
-        after=valid(cursors.to_list_key(resource, query.after_cursor)),
+        after=valid(cursors.to_list_key(resource, query.after_cursor)),  # no access check before it
         limit=query.limit,
     )
     return {
