@@ -91,7 +91,7 @@ def _refuse_route(request: HttpEvent, context: Any, watch: Stopwatch) -> dict[st
     if methods and request.method == unrouted.OPTIONS:
         response, headers = Response(204, ""), {"Allow": ", ".join(methods)}
     else:
-        response = error_response(unrouted.error_of(request), request_id)
+        response = error_response(unrouted.error_of(request, methods), request_id)
     _log(request, response, request_id, watch)
     return http_response(response, request_id, headers)
 

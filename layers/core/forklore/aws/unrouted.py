@@ -31,9 +31,9 @@ def methods_of(path: str) -> list[str]:
     return sorted({*methods, OPTIONS}) if methods else []
 
 
-def error_of(event: HttpEvent) -> ForkloreError:
-    """Return the error for a request that is not a preflight."""
-    method, allowed = event.method, methods_of(event.path)
+def error_of(event: HttpEvent, allowed: list[str]) -> ForkloreError:
+    """Return the error for a request that is not a preflight. allowed: the methods of its path."""
+    method = event.method
     hints = [hint for path, hint in _HINTS if method in _CHANGES and path.fullmatch(event.path)]
     if not allowed or method in allowed:
         return NotFoundError(*(hints or ["no such route"]))
