@@ -97,7 +97,7 @@ def _is_asynchronous(event: object) -> bool:
 def _delivery_id(event: object, request_id: str) -> str | None:
     """Return the id of an asynchronous request, the same for each delivery; else None.
 
-    EventBridge may deliver an event twice, with the same id. Lambda's retry has the same request id.
+    EventBridge may deliver an event twice, with one id. Lambda's retry has the same request id.
     """
     if not _is_asynchronous(event):
         return None
@@ -132,7 +132,7 @@ def _read(event: object, request_id: str) -> _Request:
 def _run(
     request: _Request, context: Any, record: RequestRecord, settings: ServiceSettings
 ) -> tuple[int, str]:
-    """Return the status and the text of the operation's answer. Raises a ForkloreError otherwise."""
+    """Return the status and the text of the operation's answer. Raises a ForkloreError."""
     operation = request.operation
     if isinstance(request.input, Mapping):
         record.path = record.query = request.input

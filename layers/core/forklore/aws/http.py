@@ -58,7 +58,7 @@ class HttpApi:
 def _run(
     request: HttpEvent, context: Any, record: RequestRecord, settings: ServiceSettings
 ) -> tuple[int, str]:
-    """Return the status and the text of the operation's answer. Raises a ForkloreError otherwise."""
+    """Return the status and the text of the operation's answer. Raises a ForkloreError."""
     operation = record.operation
     record.path = path = request.path_parameters
     record.caller = caller = NOBODY if operation.is_public else caller_of(request.authorizer)

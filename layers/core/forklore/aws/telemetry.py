@@ -1,7 +1,7 @@
 """The lines of the log: one for each event, most of them with metrics.
 
-Lambda's JSON log format puts a record's `extra` fields at the top level of its line. CloudWatch takes
-metrics out of a line that has an `_aws` field (CloudWatch user guide, "Embedded metric format
+Lambda's JSON log format puts a record's `extra` fields at the top level of its line. CloudWatch
+takes metrics out of a line that has an `_aws` field (CloudWatch user guide, "Embedded metric format
 specification"). Of what a caller wrote, a line holds the X-Request-Id only. The dimension `status`
 is text because the format requires it.
 """
@@ -94,7 +94,7 @@ def log_job(*, status: str, kind: str, watch: Stopwatch, usage: Consumption) -> 
 def log_sweep(*, jobs: int, failed: int, oldest_s: float, watch: Stopwatch, usage: Consumption) -> None:
     """Log a sweep.
 
-    jobs: how many open jobs it found. failed: how many of them failed. oldest_s: the age of the oldest.
+    jobs: how many open jobs it found. failed: how many of them failed. oldest_s: the oldest's age.
     The DynamoDB figures are plain fields here. As metrics, an unused deployment would pay for six
     metrics instead of two.
     """
@@ -125,7 +125,7 @@ def printable(text: str) -> str:
 
 
 def of_dynamodb(usage: Consumption) -> list[Metric]:
-    """Return the metrics of a request's DynamoDB calls. Rare events are included if they happened."""
+    """Return the metrics of a request's DynamoDB calls, with those of rare events that happened."""
     metrics = [
         Metric("DynamoDBCalls", "Count", usage.calls),
         Metric("ReadUnits", "Count", usage.read_units),

@@ -31,9 +31,10 @@ def client_of(key: str | None, clients: Mapping[str, str]) -> str | None:
 
 
 def read_clients(text: str) -> dict[str, str]:
-    """Return client ids by hash, from `client=<hash>,client=<hash>`. A client may have several keys.
+    """Return client ids by hash, from `client=<hash>,client=<hash>`.
 
-    Raises ValueError for a malformed pair or a repeated hash. The message shows nothing of the text.
+    A client may have several keys. Raises ValueError for a malformed pair or a repeated hash; its
+    message shows nothing of the text.
 
     >>> read_clients("app=" + hash_of("secret")) == {hash_of("secret"): "app"}
     True

@@ -41,7 +41,7 @@ def fetch(url: str, *, seconds: float = FETCH_SECONDS, tls: ssl.SSLContext | Non
     seconds: the limit for everything, also for a body that comes slowly. tls: None for the
     machine's own certificates.
     Raises OSError for an error of the network or of TLS and after the limit. Raises ValueError for
-    a response that is not HTTP, is not 200 or is too long, and for a URL that `is_https_url` refuses.
+    a response that is not HTTP, not 200 or too long, and for a URL that `is_https_url` refuses.
     """
     parts = _split(url)
     if parts is None or parts.hostname is None:
@@ -130,7 +130,7 @@ def _left(deadline: float) -> float:
 
 
 class _Incoming(io.RawIOBase):
-    """The bytes from a connection until a deadline, with the part of a socket that HTTPResponse uses.
+    """The bytes from a connection until a deadline. It is all of a socket that HTTPResponse uses.
 
     It bounds the bytes, because HTTPResponse never stops reading after a chunk size of -1.
     """

@@ -40,7 +40,7 @@ class AuthorizerSettings:
     def from_environment(cls, environ: Mapping[str, str]) -> "AuthorizerSettings":
         """Return the settings.
 
-        Raises RuntimeError for a missing or unsafe one. The message says what to set and shows no value.
+        Raises RuntimeError for a missing or unsafe one. The message says what to set, but no value.
         """
         algorithms = _algorithms(environ.get("FORKLORE_ALGORITHMS", DEFAULT_ALGORITHMS))
         audiences = tuple(read_list(environ.get("FORKLORE_AUDIENCE", "")))
