@@ -34,10 +34,8 @@ ROOMS["forklore.api"] = {
     *("forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"),
     "pydantic",
 }
-ROOMS["forklore.aws"] = {
-    *("forklore.aws", "forklore.api", "forklore.usecases", "forklore.domain", "forklore.errors"),
-    "aws_lambda_powertools",
-}
+ROOMS["forklore.aws"] = {"forklore.aws", "forklore.api", "forklore.usecases", "forklore.domain"}
+ROOMS["forklore.aws"] |= {"forklore.errors"}
 ROOMS["forklore.aws.wiring"] = ROOMS["forklore.aws"] | {"forklore.storage"}
 ROOMS["functions"] = {"forklore.aws", "forklore.api", "aws_lambda_powertools"}
 
@@ -196,6 +194,7 @@ def test_every_import_points_inward() -> None:
         ("forklore.api.requests", "from forklore.aws import wiring", "forklore.aws.wiring"),
         ("forklore.aws.http", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
         ("forklore.aws.http", "from forklore.local import payload", "forklore.local.payload"),
+        ("forklore.aws.http", "import aws_lambda_powertools", "aws_lambda_powertools"),
         ("forklore.fsck.check", "from forklore.usecases import entries", "forklore.usecases.entries"),
         ("forklore.fsck.check", "from forklore.local import payload", "forklore.local.payload"),
         ("forklore.local.gateway", "import functions.entries.app", "functions.entries.app"),
@@ -321,7 +320,7 @@ for name in names:
 if threading.active_count() > 1:
     raise RuntimeError("an import started a thread")
 """
-FOREIGN = "boto3 jwt pydantic aws_lambda_powertools.event_handler"
+FOREIGN = "boto3 jwt pydantic aws_lambda_powertools.utilities.batch"
 FOREIGN += " moto.moto_server.werkzeug_app moto.dynamodb.responses uvicorn"
 # Makes importing these fail, as if they were not installed.
 BARE = """

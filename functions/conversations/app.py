@@ -1,4 +1,4 @@
-"""Create, fork, read, list, change and delete conversations; health; and whatever no route names."""
+"""Create, fork, read, list, change and delete conversations; health; requests without a route."""
 
 from forklore.aws.handlers import conversations as handler
 

@@ -1,4 +1,4 @@
-"""Delete fork trees and rewrite their owners, a message at a time; each is as long a step as time allows."""
+"""Delete fork trees and rewrite their owners. Each message is worked on as long as time allows."""
 
 from forklore.aws.handlers import delete_group as handler
 

@@ -1,4 +1,4 @@
-"""Find deletions and other work in progress that no message announced."""
+"""Announce unfinished deletions and other jobs whose messages are missing."""
 
 from forklore.aws.handlers import sweep as handler
 

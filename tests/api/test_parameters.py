@@ -13,7 +13,7 @@ import pytest
 
 from forklore.api import operations
 from forklore.api.operation import Operation
-from forklore.aws.http import read_query
+from forklore.aws.http_events import read_query
 from tests.api import reference
 from tests.api.samples import AUDITED, LISTS, PAGING, filters_of, value_of
 from tests.aws.world import (

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from forklore.api import cursors
 from forklore.domain.keys import ListKey
 from forklore.errors import InvalidCursorError
+from forklore.usecases.cursors import valid
 from forklore.usecases.lists import Place
 from tests.aws.world import (
     FOREIGN,
@@ -34,20 +35,20 @@ PLACES = [Place(EARLIER), Place(LATER, EARLIER)]
 
 
 def test_the_end_of_a_list_has_no_cursor() -> None:
-    assert cursors.of_listed(RESOURCE, None) is None
+    assert cursors.of_list_key(RESOURCE, None) is None
     assert cursors.of_place(RESOURCE, None) is None
-    assert cursors.to_listed(RESOURCE, None) is None
+    assert cursors.to_list_key(RESOURCE, None) is None
     assert cursors.to_place(RESOURCE, None) is None
 
 
-def test_a_cursor_is_read_as_the_place_that_it_was_made_from() -> None:
-    assert cursors.to_listed(RESOURCE, cursors.of_listed(RESOURCE, EARLIER)) == EARLIER
+def test_a_cursor_names_the_place_that_it_was_made_of() -> None:
+    assert cursors.to_list_key(RESOURCE, cursors.of_list_key(RESOURCE, EARLIER)) == EARLIER
     assert [cursors.to_place(RESOURCE, cursors.of_place(RESOURCE, place)) for place in PLACES] == PLACES
 
 
 def test_a_cursor_needs_no_encoding_in_a_query_string() -> None:
     for number in range(300):
-        cursor = cursors.of_listed(f"resource {number}", EARLIER)
+        cursor = cursors.of_list_key(f"resource {number}", EARLIER)
         assert cursor
         assert cursor.replace("-", "").replace("_", "").isalnum()
         assert cursor.isascii()
@@ -56,21 +57,21 @@ def test_a_cursor_needs_no_encoding_in_a_query_string() -> None:
 @pytest.mark.failure("foreign-id")
 def test_a_cursor_of_another_resource_is_refused() -> None:
     with pytest.raises(InvalidCursorError):
-        cursors.to_listed("forks/of-another", cursors.of_listed(RESOURCE, EARLIER))
+        valid(cursors.to_list_key("forks/of-another", cursors.of_list_key(RESOURCE, EARLIER)))
     with pytest.raises(InvalidCursorError):
-        cursors.to_place("another", cursors.of_place(RESOURCE, PLACES[1]))
+        valid(cursors.to_place("another", cursors.of_place(RESOURCE, PLACES[1])))
 
 
 def forged(text: str, resource: str = RESOURCE) -> str:
-    """Return a cursor of `resource` that holds `text` instead of a position."""
-    made = cursors.of_listed(resource, EARLIER)
+    """Return a cursor of `resource` that holds `text` in place of its position."""
+    made = cursors.of_list_key(resource, EARLIER)
     assert made is not None
     digest = base64.urlsafe_b64decode(made + "=" * (-len(made) % 4)).removesuffix(EARLIER.sort.encode())
     return base64.urlsafe_b64encode(digest + text.encode()).decode().rstrip("=")
 
 
-def test_forged_makes_a_valid_cursor_from_a_valid_position() -> None:
-    assert cursors.to_listed(RESOURCE, forged(LATER.sort)) == LATER
+def test_the_forger_of_these_tests_can_make_a_good_one() -> None:
+    assert cursors.to_list_key(RESOURCE, forged(LATER.sort)) == LATER
 
 
 @pytest.mark.parametrize(
@@ -94,21 +95,21 @@ def test_forged_makes_a_valid_cursor_from_a_valid_position() -> None:
 )
 def test_a_cursor_that_holds_no_position_is_refused(text: str) -> None:
     with pytest.raises(InvalidCursorError):
-        cursors.to_listed(RESOURCE, forged(text))
+        valid(cursors.to_list_key(RESOURCE, forged(text)))
     with pytest.raises(InvalidCursorError):
-        cursors.to_place(RESOURCE, forged(text))
+        valid(cursors.to_place(RESOURCE, forged(text)))
 
 
 def test_a_list_without_levels_takes_no_cursor_of_two() -> None:
     with pytest.raises(InvalidCursorError):
-        cursors.to_listed(RESOURCE, cursors.of_place(RESOURCE, PLACES[1]))
+        valid(cursors.to_list_key(RESOURCE, cursors.of_place(RESOURCE, PLACES[1])))
 
 
 @given(text=st.one_of(st.text(), st.from_regex(r"[A-Za-z0-9_=+/-]{1,80}", fullmatch=True)))
 @examples(400)
 def test_random_text_is_refused_and_raises_no_other_error(text: str) -> None:
     with pytest.raises(InvalidCursorError):
-        cursors.to_place(RESOURCE, text)
+        valid(cursors.to_place(RESOURCE, text))
 
 
 @given(data=st.data())
@@ -118,7 +119,7 @@ def test_a_cursor_with_a_changed_character_is_refused_or_names_a_place(data: st.
     at = data.draw(st.integers(0, len(cursor) - 1))
     changed = cursor[:at] + data.draw(st.characters()) + cursor[at + 1 :]
     try:
-        place = cursors.to_place(RESOURCE, changed)
+        place = valid(cursors.to_place(RESOURCE, changed))
     except InvalidCursorError:
         return
     assert isinstance(place, Place)

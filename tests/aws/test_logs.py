@@ -12,7 +12,7 @@ import pytest
 
 from forklore.api import requests, results
 from forklore.api.operation import CheckedRequest, Operation
-from forklore.aws.http import resolver_for
+from forklore.aws.http import HttpApi
 from forklore.aws.wiring import open_table
 from forklore.domain.jsontext import JsonText
 from forklore.errors import BrokenAncestryError, ForkloreError
@@ -193,7 +193,7 @@ def test_a_bug_is_500_and_one_json_line_that_says_where_in_the_code_it_is(
         body=json.dumps(DESCRIBED).encode(),
         headers=[("Authorization", f"Bearer {USER}"), ("X-Request-Id", "of-the-bug"), *HEADERS],
     )
-    answer = resolver_for([failing]).resolve(event, LambdaContext(function))
+    answer = HttpApi([failing]).handle(event, LambdaContext(function))
     error = results.Error.model_validate_json(answer["body"], strict=True)
     line, request = lines.all
 

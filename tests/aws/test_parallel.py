@@ -1,20 +1,16 @@
 """Requests of many users at once, in threads of one process, as the local server runs them."""
 
 import json
-import logging
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 
 from forklore.api import operations, results
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.aws import http
-from forklore.local.deployment import Function
 from forklore.local.invocation import LambdaContext
 from tests.aws.world import CONVERSATIONS
 from tools.harness.gateway import Gateway
@@ -43,25 +39,21 @@ class Meeting:
 
 
 class RequestContext(dict[str, Any]):
-    """The part of an event that a resolver reads first. Every request waits here for the others.
-
-    By then, each resolver call has already taken in its event.
-    """
+    """A part of an event that each request reads: there the requests meet when they have come in."""
 
     def __init__(self, held: Mapping[str, Any], entrance: Meeting) -> None:
         super().__init__(held)
         self._entrance = entrance
 
-    def __getitem__(self, name: str) -> Any:
+    def get(self, name: str, default: Any = None) -> Any:
         self._entrance.wait()
-        return super().__getitem__(name)
+        return super().get(name, default)
 
 
 def ask_all(gateway: Gateway, pool: ThreadPoolExecutor) -> list[tuple[str, Any]]:
-    """Send one request of each user to one resolver, all at the same time.
+    """Send one request of each of many users to one HttpApi at once; return each id with its answer.
 
-    Returns each request's id with its answer. The requests wait for each other at the entrance,
-    and again in the operation, whose answer says which caller it saw.
+    The requests meet when they have come in, and again in the operation, which returns its caller.
     """
     entrance, inside = Meeting(), Meeting()
 
@@ -73,13 +65,13 @@ def ask_all(gateway: Gateway, pool: ThreadPoolExecutor) -> list[tuple[str, Any]]
             "path": dict(request.path),
         }
 
-    app = http.resolver_for([Operation("tell", "GET", CONVERSATIONS, tell, results.Health)])
+    api = http.HttpApi([Operation("tell", "GET", CONVERSATIONS, tell, results.Health)])
 
     def ask(number: int) -> tuple[str, Any]:
         headers = [("Authorization", f"Bearer user-{number}"), ("X-Request-Id", f"user-{number}")]
         function, event = gateway.event("GET", CONVERSATIONS, headers=headers)
         event["requestContext"] = RequestContext(event["requestContext"], entrance)
-        answer = app.resolve(event, LambdaContext(function))
+        answer = api.handle(event, LambdaContext(function))
         return answer["headers"]["X-Request-Id"], json.loads(answer["body"])
 
     return list(pool.map(ask, range(THREADS)))
@@ -94,14 +86,6 @@ def test_requests_that_come_in_at_the_same_time_keep_their_own_callers(
     gateway: Gateway, pool: ThreadPoolExecutor
 ) -> None:
     assert ask_all(gateway, pool) == EVERYBODY
-
-
-def test_powertools_own_resolver_mixes_callers_up(
-    gateway: Gateway, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http, "Resolver", APIGatewayHttpResolver)
-
-    assert len({body["caller"] for _, body in ask_all(gateway, pool)}) < THREADS
 
 
 def test_many_users_at_one_handler_see_only_their_own(gateway: Gateway, pool: ThreadPoolExecutor) -> None:
@@ -123,39 +107,16 @@ def test_many_users_at_one_handler_see_only_their_own(gateway: Gateway, pool: Th
     ]
 
 
-@contextmanager
-def two_at_once_in(step: str) -> Iterator[None]:
-    """Hold a thread at the step that Powertools logs as `step`, until a second one is there."""
-    log = logging.getLogger("aws_lambda_powertools.event_handler.api_gateway")
-    barrier, level = threading.Barrier(2), log.level
-
-    def meet(record: logging.LogRecord) -> bool:
-        if record.getMessage().startswith(step):
-            with suppress(threading.BrokenBarrierError):  # only one thread runs this step
-                barrier.wait(0.5)
-        return False
-
-    log.addFilter(meet)
-    log.setLevel(logging.DEBUG)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
-        log.removeFilter(meet)
-
-
-def answers_of(app: Any, function: Function, event: dict[str, Any], pool: ThreadPoolExecutor) -> list[int]:
-    answers = pool.map(lambda _: app.resolve(event, LambdaContext(function)), range(2))
-    return [answer["statusCode"] for answer in answers]
-
-
 def test_the_first_two_requests_of_a_route_may_come_at_the_same_time(
     gateway: Gateway, pool: ThreadPoolExecutor
 ) -> None:
-    app = http.resolver_for(operations.ROUTES)
+    api = http.HttpApi(operations.ROUTES)
     function, event = gateway.event("GET", "/v1/health")
-    with two_at_once_in("Building middleware stack"):
-        first = answers_of(app, function, event, pool)
+    start = threading.Barrier(2, timeout=WAIT_SECONDS)
 
-    assert first == [200, 200]
-    assert answers_of(app, function, event, pool) == [200, 200]
+    def ask(_: int) -> int:
+        start.wait()
+        status: int = api.handle(event, LambdaContext(function))["statusCode"]
+        return status
+
+    assert list(pool.map(ask, range(2))) == [200, 200]

@@ -45,3 +45,8 @@ def test_the_worker_and_the_sweep_load_no_models_of_requests(function: str) -> N
 @pytest.mark.parametrize("function", ["conversations", "agent", "delete_group"])
 def test_no_function_loads_boto3(function: str) -> None:
     assert "boto3" not in loaded(function)
+
+
+@pytest.mark.parametrize("function", ["conversations", "agent"])
+def test_what_answers_requests_loads_no_powertools(function: str) -> None:
+    assert not [name for name in loaded(function) if name.startswith("aws_lambda_powertools")]

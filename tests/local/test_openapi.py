@@ -13,7 +13,7 @@ from forklore import errors
 from forklore.api import operations, results
 from forklore.api.operation import Operation, checked
 from forklore.api.requests import KEPT_AS_TEXT
-from forklore.aws.http import read_query
+from forklore.aws.http_events import read_query
 from forklore.domain.jsontext import read_object
 from forklore.local import examples, openapi, refusals
 from tools.harness.gateway import PROJECT
@@ -103,12 +103,9 @@ def test_the_documented_errors_are_exactly_those_that_operations_can_answer() ->
     }
 
 
-@pytest.mark.parametrize("kind", refusals.ONLY, ids=lambda kind: kind.__name__)
-def test_an_error_of_a_few_operations_names_existing_operations(kind: Any) -> None:
-    names = refusals.ONLY[kind]
-
-    assert names <= set(SAMPLES)
-    assert all(kind.status in refusals.statuses_of(SAMPLES[name]) for name in names)
+@pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)
+def test_an_operation_has_the_statuses_of_its_own_errors(operation: Operation) -> None:
+    assert {kind.status for kind in operation.own_errors} <= set(refusals.statuses_of(operation))
 
 
 @pytest.mark.parametrize("operation", operations.ROUTES, ids=lambda operation: operation.name)

@@ -57,7 +57,7 @@ def members(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200)
             table,
             caller=by,
             conversation_id=of,
-            after=lambda: place,  # noqa: B023 (called at once)
+            after=place,
             limit=limit,
         )
         assert len(page.memberships) <= limit

@@ -104,7 +104,7 @@ def kids(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200) ->
             table,
             caller=by,
             conversation_id=of,
-            after=lambda: place,  # noqa: B023 (called at once)
+            after=place,
             limit=limit,
         )
         assert len(page.children) <= limit
@@ -346,7 +346,7 @@ def test_children_started_and_deleted_between_pages_make_no_gap_and_no_duplicate
         start(parent, child_key=child_key)
 
     def page(after: ListKey | None) -> tuple[list[str], ListKey | None]:
-        found = children.list_children(parent, caller=ANN, conversation_id=ROOT, after=lambda: after, limit=2)
+        found = children.list_children(parent, caller=ANN, conversation_id=ROOT, after=after, limit=2)
         return [shown.conversation.conversation_id for shown in found.children], found.resume
 
     first, place = page(None)
@@ -371,7 +371,7 @@ def test_a_page_of_children_reads_a_bounded_number_of_trees(store: Store, parent
     start(parent)
     wire = Wire.of(parent)
 
-    page = children.list_children(parent, caller=ANN, conversation_id=ROOT, after=lambda: None, limit=200)
+    page = children.list_children(parent, caller=ANN, conversation_id=ROOT, after=None, limit=200)
 
     assert page.resume is not None
     assert len(wire.requests) <= 25
@@ -729,7 +729,7 @@ def test_a_page_of_children_is_cut_by_bytes_as_well_as_by_count(store: Store, pa
             parent,
             caller=ANN,
             conversation_id=ROOT,
-            after=lambda: at,  # noqa: B023 (called at once)
+            after=at,
             limit=200,
         )
         sizes.append(len(found.children))

@@ -11,7 +11,8 @@ from typing import Any
 from forklore.api import operations
 from forklore.api.operation import RawRequest, Service
 from forklore.api.requests import KEPT_AS_TEXT
-from forklore.aws.answering import answer
+from forklore.api.responses import Response
+from forklore.aws.answering import response_to
 from forklore.domain.jsontext import read_object
 from forklore.domain.model import Caller
 from forklore.storage.clock import Clock
@@ -78,11 +79,13 @@ class Process:
         }
         body = read_object(json.dumps(given, default=_number), kept=KEPT_AS_TEXT)
         raw = RawRequest(caller, path, query, body, idempotency_key, f'"{if_match}"' if if_match else None)
-        answered = answer(
-            lambda: operation(Service(self.table, Queue(None, None), delete_wait_s=0), raw), "a request"
-        )
-        shown = json.loads(answered.text, parse_float=Decimal) if answered.text else None
-        self.last = Answer(answered.status, shown)
+        service = Service(self.table, Queue(None, None), delete_wait_s=0)
+        try:
+            response = Response(*operation(service, raw))
+        except Exception as error:  # noqa: BLE001 (as in Lambda: anything else is a bug)
+            response = response_to(error, "a request")
+        shown = json.loads(response.text, parse_float=Decimal) if response.text else None
+        self.last = Answer(response.status, shown)
         return self.last
 
 

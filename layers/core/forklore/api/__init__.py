@@ -1,1 +1,1 @@
-"""What can be asked: the table of operations, their requests and their answers."""
+"""The table of operations, with their requests and their answers. It knows nothing of Lambda."""

@@ -1,4 +1,4 @@
-"""What callers get back: values to JSON. Content and metadata go out as the text that came in."""
+"""Answers: domain values as fields of JSON objects. Content keeps the spelling that was sent."""
 
 import json
 from collections.abc import Mapping
@@ -6,30 +6,30 @@ from typing import Any
 
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
-from forklore.domain.model import Conversation, Entry, ForkPoint, Metrics, Transfer
+from forklore.domain.model import Caller, Conversation, Entry, ForkPoint, Metrics, Transfer
 from forklore.usecases.context import Synced
 from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.sharing import Membership
 
-_spelled = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def to_json(value: Any) -> str:
-    """Return `value` as JSON text; a JsonText inside it is copied as it is."""
+    """Return `value` as JSON text. A JsonText in it is copied as it is."""
     if isinstance(value, str):
-        return _spelled(value)
+        return _encode(value)
     if isinstance(value, JsonText):
         return value.text
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{_spelled(name)}:{to_json(held)}" for name, held in value.items()) + "}"
+        return "{" + ",".join(f"{_encode(name)}:{to_json(held)}" for name, held in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(to_json, value)) + "]"
-    return _spelled(value)
+    return _encode(value)
 
 
-def _given(**members: Any) -> dict[str, Any]:
-    """Return the members that are not None."""
-    return {name: value for name, value in members.items() if value is not None}
+def _present(**fields: Any) -> dict[str, Any]:
+    """Return the fields that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _text(json_text: str) -> JsonText:
@@ -37,8 +37,8 @@ def _text(json_text: str) -> JsonText:
 
 
 def entry(entry: Entry) -> dict[str, Any]:
-    """Return an entry as callers see it."""
-    return _given(
+    """Return the fields of an entry."""
+    return _present(
         id=entry.entry_id,
         conversationId=entry.conversation_id,
         userId=entry.user_id,
@@ -54,7 +54,7 @@ def entry(entry: Entry) -> dict[str, Any]:
 
 
 def synced(synced: Synced) -> dict[str, Any]:
-    """Return what a sync did."""
+    """Return the fields of a sync's result."""
     return {
         "epoch": synced.epoch,
         "noOp": synced.no_op,
@@ -74,7 +74,7 @@ def _metrics(metrics: Metrics) -> dict[str, Any]:
 
 
 def _dollars(nano: int) -> str:
-    """Return billionths of a dollar as an exact decimal of dollars.
+    """Return dollars as exact decimal text. nano: billionths of a dollar.
 
     >>> _dollars(1_500_000_000), _dollars(3), _dollars(2_000_000_000)
     ('1.5', '0.000000003', '2')
@@ -86,35 +86,40 @@ def _dollars(nano: int) -> str:
 def _fork_point(point: ForkPoint | None) -> dict[str, Any]:
     if point is None:
         return {}
-    return _given(
+    return _present(
         forkedAtConversationId=point.conversation_id,
         forkedAtEntryId=point.entry_id,
         forkedAtPosition=point.position,
     )
 
 
-def administered(shown: ConversationDetails) -> dict[str, Any]:
-    """Return a conversation as an auditor sees it: with the client that its context is bound to."""
-    return {**conversation(shown), **_given(clientId=shown.conversation.client_id)}
+def conversation_for(caller: Caller, details: ConversationDetails) -> dict[str, Any]:
+    """Return a conversation's fields for a member or an administrator.
+
+    An administrator also sees the client that the conversation's context is bound to.
+    """
+    if not caller.bypasses_membership:
+        return conversation(details)
+    return {**conversation(details), **_present(clientId=details.conversation.client_id)}
 
 
-def conversation(shown: ConversationDetails) -> dict[str, Any]:
-    """Return a conversation as its member sees it. No group id, no client id."""
-    c, head = shown.conversation, shown.head
+def conversation(details: ConversationDetails) -> dict[str, Any]:
+    """Return a conversation's fields for a member. They include no group id and no client id."""
+    c, head = details.conversation, details.head
     return {
         "id": c.conversation_id,
         "title": c.title,
-        "ownerUserId": shown.owner,
-        "accessLevel": shown.level,
-        **_given(agentId=c.agent_id),
+        "ownerUserId": details.owner,
+        "accessLevel": details.level,
+        **_present(agentId=c.agent_id),
         "tags": dict(c.tags),
         "metadata": _text(c.metadata),
         "createdAt": c.created_at,
         "updatedAt": head.updated_at,
-        **_given(lastMessagePreview=head.preview),
+        **_present(lastMessagePreview=head.preview),
         **_fork_point(c.fork_point),
         **(
-            _given(
+            _present(
                 startedByConversationId=c.started_by.conversation_id,
                 startedByEntryId=c.started_by.entry_id,
             )
@@ -126,7 +131,7 @@ def conversation(shown: ConversationDetails) -> dict[str, Any]:
 
 
 def membership(membership: Membership) -> dict[str, Any]:
-    """Return a membership as the members of one conversation see it."""
+    """Return the fields of a membership."""
     return {
         "conversationId": membership.conversation_id,
         "userId": membership.member.user_id,
@@ -136,7 +141,7 @@ def membership(membership: Membership) -> dict[str, Any]:
 
 
 def transfer(transfer: Transfer) -> dict[str, Any]:
-    """Return a pending transfer as its parties see it."""
+    """Return the fields of a pending transfer."""
     return {
         "id": transfer.transfer_id,
         "conversationId": transfer.conversation_id,
@@ -147,7 +152,7 @@ def transfer(transfer: Transfer) -> dict[str, Any]:
 
 
 def fork(conversation: Conversation) -> dict[str, Any]:
-    """Return a conversation as the list of forks shows it."""
+    """Return a conversation's fields in a list of forks."""
     return {
         "conversationId": conversation.conversation_id,
         "title": conversation.title,

@@ -1,109 +1,100 @@
-"""Cursors of lists: a position, bound to the list that it is a position of. They grant nothing.
+"""Cursors of lists: a place in a list, bound to that list by a digest. A cursor grants no access.
 
-Cursors of entries are entry ids and need no spelling of their own.
+Reading never raises: what is not a cursor of the list becomes an InvalidCursor, which the use case
+rejects after its access checks. Cursors of entries are entry ids and are not made here.
 """
 
 import base64
-import binascii
 import hashlib
 import re
 
 from forklore.domain.ids import is_uuid
 from forklore.domain.keys import ListKey
-from forklore.errors import InvalidCursorError
+from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.lists import Place
 
 _DIGEST_BYTES = 6
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 _ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_AT = re.compile(_TIME, re.ASCII)
-_LISTED = re.compile(rf"({_TIME})#({_ID})", re.ASCII)
+_CREATED_AT = re.compile(_TIME, re.ASCII)
+_LIST_KEY = re.compile(rf"({_TIME})#({_ID})", re.ASCII)
 
 
-def _write(resource: str, positions: list[ListKey]) -> str:
-    text = "/".join(position.sort for position in positions)
-    return base64.urlsafe_b64encode(_digest(resource) + text.encode()).decode().rstrip("=")
-
-
-def _text(resource: str, cursor: str) -> str:
-    try:
-        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        digest, text = raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:].decode()
-    except (binascii.Error, ValueError) as error:
-        raise InvalidCursorError from error
-    if digest != _digest(resource):
-        raise InvalidCursorError
-    return text
-
-
-def _read(resource: str, cursor: str) -> list[ListKey]:
-    matches = [_LISTED.fullmatch(part) for part in _text(resource, cursor).split("/")]
-    if not all(matches):
-        raise InvalidCursorError
-    return [ListKey(match[1], match[2]) for match in matches if match]
-
-
-def _digest(resource: str) -> bytes:
-    return hashlib.sha256(resource.encode()).digest()[:_DIGEST_BYTES]
-
-
-def of_listed(resource: str, listed: ListKey | None) -> str | None:
+def of_list_key(resource: str, key: ListKey | None) -> str | None:
     """Return the cursor of a place in the list `resource`; None for the end."""
-    return None if listed is None else _write(resource, [listed])
+    return None if key is None else _encode(resource, key.sort)
 
 
-def to_listed(resource: str, cursor: str | None) -> ListKey | None:
-    """Return the place that a cursor names. Raises InvalidCursorError unless it is one of `resource`."""
+def to_list_key(resource: str, cursor: str | None) -> ListKey | InvalidCursor | None:
+    """Return the place that a cursor of `resource` names; None without a cursor."""
     if cursor is None:
         return None
-    positions = _read(resource, cursor)
-    if len(positions) != 1:
-        raise InvalidCursorError
-    return positions[0]
+    keys = _list_keys(resource, cursor)
+    return keys[0] if keys is not None and len(keys) == 1 else InvalidCursor()
+
+
+def to_list_key_or_id(resource: str, cursor: str | None) -> ListKey | str | InvalidCursor | None:
+    """Return the place that a cursor names, or the id of a conversation that was sent instead.
+
+    The use case checks that the conversation is in the list.
+    """
+    return cursor if _is_id(cursor) else to_list_key(resource, cursor)
 
 
 def of_member(resource: str, place: tuple[str, str] | None) -> str | None:
     """Return the cursor of a member, (createdAt, user id); None for the end."""
-    if place is None:
-        return None
-    return base64.urlsafe_b64encode(_digest(resource) + "#".join(place).encode()).decode().rstrip("=")
+    return None if place is None else _encode(resource, "#".join(place))
 
 
-def to_member(resource: str, cursor: str | None) -> tuple[str, str] | None:
-    """Return the place that a cursor names. Raises InvalidCursorError unless it is one of `resource`."""
+def to_member(resource: str, cursor: str | None) -> tuple[str, str] | InvalidCursor | None:
+    """Return the member that a cursor of `resource` names; None without a cursor."""
     if cursor is None:
         return None
-    created_at, _, user_id = _text(resource, cursor).partition("#")
-    if not _AT.fullmatch(created_at):
-        raise InvalidCursorError
-    return created_at, user_id
-
-
-def to_listed_or_id(resource: str, cursor: str | None) -> ListKey | str | None:
-    """Return the place that a cursor names, or the id of a conversation that was sent in its place.
-
-    An id is no cursor of one list: who reads the list looks whether it is in it.
-    Raises InvalidCursorError unless it is a cursor of `resource` or an id.
-    """
-    return cursor if _is_id(cursor) else to_listed(resource, cursor)
-
-
-def _is_id(cursor: str | None) -> bool:
-    return cursor is not None and is_uuid(cursor)
+    created_at, _, user_id = (_decode(resource, cursor) or "").partition("#")
+    return (created_at, user_id) if _CREATED_AT.fullmatch(created_at) else InvalidCursor()
 
 
 def of_place(resource: str, place: Place | None) -> str | None:
     """Return the cursor of a place in a user's list of conversations; None for the end."""
     if place is None:
         return None
-    return _write(resource, [place.tree, *([place.conversation] if place.conversation else [])])
+    keys = [place.tree, *([place.conversation] if place.conversation else [])]
+    return _encode(resource, "/".join(key.sort for key in keys))
 
 
-def to_place(resource: str, cursor: str | None) -> Place | str | None:
-    """Return the place that a cursor names, or the id of a conversation, as `to_listed_or_id`."""
+def to_place(resource: str, cursor: str | None) -> Place | str | InvalidCursor | None:
+    """Return the place that a cursor names, or the id of a conversation, as `to_list_key_or_id`."""
     if cursor is None or _is_id(cursor):
         return cursor
-    positions = _read(resource, cursor)
-    if len(positions) > 2:
-        raise InvalidCursorError
-    return Place(positions[0], positions[1] if len(positions) == 2 else None)
+    keys = _list_keys(resource, cursor)
+    if keys is None or len(keys) > 2:
+        return InvalidCursor()
+    return Place(keys[0], keys[1] if len(keys) == 2 else None)
+
+
+def _is_id(cursor: str | None) -> bool:
+    return cursor is not None and is_uuid(cursor)
+
+
+def _encode(resource: str, text: str) -> str:
+    return base64.urlsafe_b64encode(_digest(resource) + text.encode()).decode().rstrip("=")
+
+
+def _decode(resource: str, cursor: str) -> str | None:
+    """Return the text in a cursor of `resource`; None for anything else."""
+    try:
+        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        digest, text = raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:].decode()
+    except ValueError:  # base64's own error is one
+        return None
+    return text if digest == _digest(resource) else None
+
+
+def _list_keys(resource: str, cursor: str) -> list[ListKey] | None:
+    """Return the keys in a cursor of `resource`, at least one; None for anything else."""
+    matches = [_LIST_KEY.fullmatch(part) for part in (_decode(resource, cursor) or "").split("/")]
+    return [ListKey(match[1], match[2]) for match in matches if match] if all(matches) else None
+
+
+def _digest(resource: str) -> bytes:
+    return hashlib.sha256(resource.encode()).digest()[:_DIGEST_BYTES]

@@ -1,4 +1,4 @@
-"""The kinds of fields that requests are made of, each with its one rule and how it is documented."""
+"""The types of fields in requests, each with its rule and its schema in the API document."""
 
 import re
 from decimal import Decimal
@@ -21,12 +21,12 @@ _DIGITS = re.compile("0|[1-9][0-9]{0,15}")
 
 
 def _counted(value: Any) -> Any:
-    """Take digits from a query string."""
+    """Return a whole number from the digits in a query string."""
     return int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else _whole(value)
 
 
 def _whole(value: Any) -> Any:
-    """Take numbers like 1.0, which JSON calls integers, too."""
+    """Return 1.0 as 1. In JSON both are integers."""
     if isinstance(value, (Decimal, float)) and -INTEGER_MAX <= value <= INTEGER_MAX and value == int(value):
         return int(value)
     return value
@@ -44,10 +44,10 @@ def _channel(value: Any) -> Any:
 
 
 def in_any_case(*names: str) -> dict[str, Any]:
-    """Return the schema of text that is one of `names`, in upper case, lower case or both."""
+    """Return the schema of a text that is one of `names` in any case."""
     patterns = ["".join(f"[{letter}{letter.upper()}]" for letter in name) for name in names]
-    told = " or ".join(f"`{name}`" for name in names)
-    return {"type": "string", "pattern": f"^({'|'.join(patterns)})$", "description": f"{told}, in any case."}
+    description = " or ".join(f"`{name}`" for name in names) + ", in any case."
+    return {"type": "string", "pattern": f"^({'|'.join(patterns)})$", "description": description}
 
 
 def one_of(choices: type[StrEnum]) -> BeforeValidator:
@@ -84,13 +84,13 @@ def _lower_uuid(value: str) -> str:
 NewId = Annotated[
     str, AfterValidator(_lower_uuid), WithJsonSchema({"type": "string", "pattern": UUID_PATTERN})
 ]
-"""An id that the request makes: anything but a lower-case UUID is 400."""
+"""The id of something new. Anything but a lower-case UUID is 400."""
 
 Cursor = str
-"""A place in a list that the request refers to: anything but one of that list is `invalid_cursor`."""
+"""A place in a list. Anything but a cursor of that list is `invalid_cursor`."""
 
 NamedId = Annotated[str, Field(max_length=1000)]
-"""An id that the request refers to: anything but an existing one is 404 or, for a cursor, 400."""
+"""The id of something that exists. An unknown one is 404, or 400 for a cursor."""
 
 
 def _user_id(value: str) -> str:
@@ -164,7 +164,7 @@ COST_DECIMALS_MAX = 9
 
 
 def _cost(value: Any) -> Any:
-    """Take a JSON number as an exact decimal."""
+    """Return a JSON number as an exact decimal."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise ValueError("must be a number")
     cost = Decimal(str(value)) if isinstance(value, float) else Decimal(value)
@@ -191,4 +191,4 @@ def _epoch(value: Any) -> Any:
 EpochChoice = Annotated[
     Literal["latest", "all"] | Annotated[int, Field(ge=1, le=EPOCH_MAX)], BeforeValidator(_epoch)
 ]
-"""Which epochs of the context to list; a number is one of them."""
+"""The epochs of the context to list: the latest, all of them, or the one with a number."""

@@ -1,25 +1,27 @@
-"""What an operation is: one thing a caller can do, by whatever way it is asked for.
+"""An operation: one thing that a caller can do, and the entry that it has in the table.
 
-A route of the HTTP API and a direct invocation of the same name run the same operation, with the same
-validation. This module knows nothing of either.
+A route of the HTTP API and a direct invocation of the same name run the same operation, with the
+same validation. This module knows nothing of HTTP events or of Lambda.
 """
 
 import hashlib
+import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pydantic
 
 from forklore.api.answers import to_json
 from forklore.api.requests import NoFields, NoParameters
-from forklore.api.wording import told
+from forklore.api.wording import describe
 from forklore.domain import ids, keys
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Caller
-from forklore.errors import NotFoundError, ValidationError, brief
+from forklore.domain.users import ADMIN
+from forklore.errors import ForbiddenError, ForkloreError, NotFoundError, ValidationError, brief
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.deletion import WAIT_SECONDS
@@ -27,20 +29,26 @@ from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
 MESSAGE_MAX, FIELD_MAX = 300, 100
-"""Characters of a field's name and of what is wrong with it: both may hold text of the caller's."""
+"""Characters of an error's message and field name. Both may hold text that the caller sent."""
+NOBODY = Caller("")
+"""The caller of an operation that needs no credentials."""
+
+Fields = Mapping[str, Any]
+"""The fields of a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawRequest:
-    """A request in plain values, not yet checked. body: JSON values; the fields kept as text are JsonText.
+    """A request in plain values, before it is checked.
 
-    delivery_id: names an asynchronous request, however often it is delivered; it stands for a missing key.
+    body: JSON values; the fields in KEPT_AS_TEXT are JsonText. delivery_id: names an asynchronous
+    request and is the same for each delivery; it serves as the Idempotency-Key where there is none.
     """
 
     caller: Caller
     path: Mapping[str, str]
-    query: Mapping[str, Any]
-    body: Mapping[str, Any]
+    query: Fields
+    body: Fields
     idempotency_key: str | None = None
     if_match: str | None = None
     delivery_id: str | None = None
@@ -48,10 +56,10 @@ class RawRequest:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What requests are answered with, and what the deployment has decided.
+    """What operations work with, and the settings of the deployment.
 
-    table: as this request sees it. queue: where work for the worker is announced. delete_wait_s: how long the
-    items of a deleted tree are kept. justification_required: of requests for administration.
+    table: the table of this request. queue: takes the messages for the worker. delete_wait_s: how
+    long the items of a deleted tree are kept. justification_required: for administration.
     """
 
     table: Table
@@ -74,65 +82,81 @@ class CheckedRequest:
 
     @property
     def table(self) -> Table:
-        """The table as this request sees it."""
+        """The table of this request."""
         return self.service.table
 
     @property
     def conversation_id(self) -> str:
-        """The conversation that the path names. Raises NotFoundError for what can be no id."""
+        """The conversation in the path. Raises NotFoundError for a text that cannot be an id."""
         conversation_id = self.path["conversationId"]
         if not ids.is_uuid(conversation_id):
             raise NotFoundError(f"no conversation {brief(conversation_id)}")
         return conversation_id
 
     def require_own(self, user_id: str | None) -> None:
-        """Raise ValidationError if a body names another user than the caller."""
+        """Raise ValidationError if the body names a user other than the caller."""
         if user_id not in (None, self.caller.user_id):
             raise ValidationError("userId must be absent or your own", field="userId")
 
-    def idempotency_key(self, show: Callable[[Any], Mapping[str, Any] | None]) -> IdempotencyKey | None:
-        """Return the request's Idempotency-Key with how its answer is shown; None without one.
+    def idempotency_key(self, to_fields: Callable[[Any], Fields] | None = None) -> IdempotencyKey | None:
+        """Return the request's Idempotency-Key, or None without one.
 
-        show: from what the use case returns to the answer's members; None for an answer without a body.
+        to_fields: turns the use case's result into the answer that a replay repeats. None where the
+        record keeps no answer.
         """
         if self.idempotency is None:
             return None
         key, request_hash = self.idempotency
-        return IdempotencyKey(key, request_hash, lambda answer: _text(show(answer)))
+
+        def render(result: Any) -> str:
+            return "" if to_fields is None else to_json(to_fields(result))
+
+        return IdempotencyKey(key, request_hash, render)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer with a status other than the operation's own. members: None without a body."""
+    """An answer whose status is not the operation's usual one. fields: None without a body."""
 
     status: int
-    members: Mapping[str, Any] | None
+    fields: Fields | None
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing a caller can do.
+    """One entry of the table of operations. Everything else is made from it: routes, docs, tests.
 
-    name: as a direct invocation calls it. path: with `{names}` in braces. run: from a Call to the answer's
-    members; None for an answer without a body. query, body: what the request may hold. result: what the
-    answer holds, for the documentation; None without a body. also: statuses of success beside `status`.
-    errors: the statuses of its own, beside those that every operation has. is_public: needs no credentials.
-    role: which one it is open to; such an operation is audited.
+    name: as a direct invocation calls it.
+    path: with names in braces, as `{conversationId}`.
+    run: returns the answer's fields; None for an answer without a body. The first paragraph of its
+        docstring is the summary in the API document, and the rest is the description.
+    result: the model of the answer, for the API document; None without a body.
+    status, also: the usual status of a success, and other ones.
+    query, body: the models of what the request may hold.
+    errors: the statuses of errors that not every operation has.
+    own_errors: kinds of errors that only this operation and others that list them can answer.
+    is_public: needs no credentials.
+    role: the role that the caller needs. The caller then sees every conversation, and each request
+        is written to the audit log.
+    summary, description: replace those of `run`'s docstring.
     """
 
     name: str
     method: str
     path: str
-    run: Callable[[CheckedRequest], Mapping[str, Any] | Answer | None]
+    run: Callable[[CheckedRequest], Fields | Answer | None]
     result: type[pydantic.BaseModel] | None
     status: int = 200
     also: tuple[int, ...] = ()
     query: type[pydantic.BaseModel] = NoParameters
     body: type[pydantic.BaseModel] | None = None
     errors: tuple[int, ...] = ()
+    own_errors: tuple[type[ForkloreError], ...] = ()
     takes_if_match: bool = False
     is_public: bool = False
     role: str | None = None
+    summary: str = ""
+    description: str = ""
 
     @property
     def path_names(self) -> list[str]:
@@ -141,17 +165,23 @@ class Operation:
 
     @property
     def query_names(self) -> set[str]:
-        """What the query may hold."""
+        """The names of the query parameters."""
         return {field.alias or name for name, field in self.query.model_fields.items()}
 
     @property
     def takes_idempotency_key(self) -> bool:
         return self.method == "POST"
 
-    def __call__(self, service: Service, raw: RawRequest) -> tuple[int, str]:
-        """Return the answer's status and JSON text, empty without a body.
+    def document(self) -> tuple[str, str]:
+        """Return the summary and the description for the API document."""
+        summary, _, description = (inspect.getdoc(self.run) or "").partition("\n\n")
+        texts = (self.summary or summary, self.description or description)
+        return texts[0].replace("\n", " "), texts[1].replace("\n", " ")
 
-        Raises a ForkloreError for what the caller is told instead.
+    def __call__(self, service: Service, raw: RawRequest) -> tuple[int, str]:
+        """Return the answer's status and JSON text, which is empty without a body.
+
+        Raises a ForkloreError for an error that the caller sees.
         """
         query = checked(self.query, raw.query)
         body = checked(self.body or NoFields, raw.body)
@@ -162,17 +192,20 @@ class Operation:
             query=query,
             body=body,
             if_match=self._if_match(raw),
-            idempotency=self._once_key(raw, body),
+            idempotency=self._idempotency(raw, body),
         )
+        if self.role is not None:
+            request = _as_administrator(request, self.role)
         try:
             answer = self.run(request)
-        except IdempotentReplay as before:
-            return self.status, before.record.body
+        except IdempotentReplay as replay:
+            return self.status, replay.record.body
         if not isinstance(answer, Answer):
             answer = Answer(self.status, answer)
-        return answer.status, _text(answer.members)
+        return answer.status, "" if answer.fields is None else to_json(answer.fields)
 
     def _if_match(self, raw: RawRequest) -> str | None:
+        """Return the entry id in the If-Match header, or None without one."""
         value = raw.if_match
         if value is None or self.method == "GET":
             return None
@@ -182,10 +215,11 @@ class Operation:
             raise ValidationError('If-Match must be an entry id in double quotes: "…"', field="If-Match")
         return value[1:-1]
 
-    def _once_key(self, raw: RawRequest, body: Any) -> tuple[keys.Key, str] | None:
-        """Return where the request's record lies and the hash of what is asked; None without a key.
+    def _idempotency(self, raw: RawRequest, body: Any) -> tuple[keys.Key, str] | None:
+        """Return the key of the request's idempotency record and the hash of the request.
 
-        A key is text; the id of a delivery stands in a list, so that no key can be spelled like one.
+        None without an Idempotency-Key. A key is hashed as text and a delivery id inside a list,
+        so that no key can be mistaken for a delivery id.
         """
         if not self.takes_idempotency_key:
             return None
@@ -203,35 +237,44 @@ class Operation:
         caller = raw.caller
         path = [raw.path[name] for name in sorted(raw.path)]
         scope = json.dumps([caller.user_id, caller.client_id, self.method, self.path, path, named])
-        meaning = json.dumps([_meaning(body), raw.if_match], sort_keys=True)
-        return keys.idempotency(scope), hashlib.sha256(meaning.encode()).hexdigest()
+        content = json.dumps([_plain(body), raw.if_match], sort_keys=True)
+        return keys.idempotency(scope), hashlib.sha256(content.encode()).hexdigest()
 
 
-def _text(members: Mapping[str, Any] | None) -> str:
-    return "" if members is None else to_json(members)
+def _as_administrator(request: CheckedRequest, role: str) -> CheckedRequest:
+    """Return the request with a caller who sees every conversation.
+
+    Raises ValidationError without a required justification, ForbiddenError without the role.
+    """
+    justification: str | None = request.query.justification
+    if request.service.justification_required and not (justification or "").strip():
+        raise ValidationError("this deployment asks for a justification", field="justification")
+    if not {role, ADMIN} & request.caller.roles:
+        raise ForbiddenError(f"this needs the role '{role}'")
+    return replace(request, caller=replace(request.caller, bypasses_membership=True))
 
 
 def _is_key(key: str) -> bool:
     return 1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX and key.isascii() and key.isprintable()
 
 
-def _meaning(held: Any) -> Any:
-    """Return a checked body as plain JSON values, without what is null; content and its like as text."""
+def _plain(held: Any) -> Any:
+    """Return a checked body as plain JSON values, without nulls. JsonText becomes its text."""
     match held:
         case pydantic.RootModel():
-            return _meaning(held.root)
+            return _plain(held.root)
         case pydantic.BaseModel():
-            members = ((name, getattr(held, name)) for name in type(held).model_fields)
-            return {name: _meaning(member) for name, member in members if member is not None}
+            fields = ((name, getattr(held, name)) for name in type(held).model_fields)
+            return {name: _plain(value) for name, value in fields if value is not None}
         case JsonText():
             return held.text
         case list():
-            return [_meaning(member) for member in held]
+            return [_plain(value) for value in held]
         case _:
             return held
 
 
-def checked(model: type[pydantic.BaseModel], values: Mapping[str, Any]) -> pydantic.BaseModel:
+def checked(model: type[pydantic.BaseModel], values: Fields) -> pydantic.BaseModel:
     """Return `values` as an instance of `model`.
 
     Raises ValidationError, which names the first wrong field.
@@ -239,5 +282,5 @@ def checked(model: type[pydantic.BaseModel], values: Mapping[str, Any]) -> pydan
     try:
         return model.model_validate(values)
     except pydantic.ValidationError as error:
-        field, message = told(error)
+        field, message = describe(error)
         raise ValidationError(message[:MESSAGE_MAX], field=field[:FIELD_MAX] or None) from None

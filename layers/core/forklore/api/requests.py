@@ -1,4 +1,7 @@
-"""What requests may hold: query parameters and bodies, field by field. Unknown fields are errors."""
+"""The models of query parameters and bodies. An unknown field is an error.
+
+Docstrings of bodies are descriptions in the API document.
+"""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -25,13 +28,15 @@ from forklore.usecases.lists import Ancestry, Mode
 from forklore.usecases.transfers import Role
 
 KEPT_AS_TEXT = frozenset({"content", "metadata", "usage"})
-"""Body fields that come back token by token, and so are kept as the text that was sent."""
+"""Body fields that are kept as the text that was sent, because answers repeat them exactly."""
+BODY_CHARACTERS_MAX = 5_500_000
+"""A longer body is refused before it is read. An answer holds at most 5 MB of content."""
 
 BATCH_ENTRIES_MAX = 50
 
 
 class Request(BaseModel):
-    """Fields in camelCase; strict; nothing unknown."""
+    """The base of all models: camelCase names, strict types, no unknown fields."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -42,15 +47,15 @@ class Request(BaseModel):
         defer_build=True,
     )
     hints: ClassVar[Mapping[str, str]] = {}
-    """What is told of unknown names that callers may bring along."""
+    """Messages about unknown names that are likely mistakes."""
     others: ClassVar[tuple[str, ...]] = ()
-    """Names that make it another model."""
+    """Names that are known, but choose another model."""
     nothing: ClassVar[str] = "this operation takes no fields in its body"
 
     @model_validator(mode="before")
     @classmethod
     def _knows_all_names(cls, values: Any) -> Any:
-        """Refuse an unknown name before all else: what is missing may be there, spelled otherwise."""
+        """Refuse unknown names first: a missing field may be there under a misspelled name."""
         if isinstance(values, Mapping):
             known = [field.alias or name for name, field in cls.model_fields.items()] + [*cls.others]
             names = [name for name in values if name not in known]
@@ -64,13 +69,13 @@ class NoFields(Request):
 
 
 class NoParameters(NoFields):
-    """Nothing beside what the path names."""
+    """An empty query."""
 
     nothing = "this operation takes no other parameters"
 
 
 class MemberInPath(NoParameters):
-    """Nothing: the path names the member."""
+    """An empty query, for a path that names the member."""
 
     hints: ClassVar = {"userId": "the path names the member already"}
 
@@ -92,8 +97,8 @@ def _usage(value: Any) -> Any:
     try:
         UsageFields.model_validate(value.value)
     except ValidationError as error:
-        where, message = wording.told(error)
-        raise wording.InnerError(where, message) from None
+        path, message = wording.describe(error)
+        raise wording.InnerError(path, message) from None
     return value
 
 
@@ -113,7 +118,7 @@ _USAGE_SCHEMA = WithJsonSchema(
 
 
 def usage_of(text: JsonText | None) -> TokenUsage:
-    """Return what the usage adds to the metrics."""
+    """Return the token usage that an entry adds to the metrics."""
     if text is None:
         return TokenUsage()
     used = UsageFields.model_validate(text.value)
@@ -242,9 +247,10 @@ class EntryFields(Request):
 
 
 class Lineage(Request):
-    """What an append to a new id makes: a child, or a fork: `forkedAtEntryId` is the first not inherited.
+    """Where a new conversation comes from: a fork or a child, made by an append to a new id.
 
-    A conversation that exists must be just that already.
+    `forkedAtEntryId` is the first entry that the fork does not inherit. For a conversation that
+    exists, the fields must be the ones that it was created with.
     """
 
     forked_at_conversation_id: fields.NamedId | None = None
@@ -321,7 +327,7 @@ class EntriesPage(Request):
     forks: Literal["all"] | None = None
 
     @model_validator(mode="after")
-    def _one_cut(self) -> "EntriesPage":
+    def _one_page_start(self) -> "EntriesPage":
         if (self.after_cursor is not None) + (self.before_cursor is not None) + self.tail > 1:
             raise ValueError("afterCursor, beforeCursor and tail exclude each other")
         return self
@@ -367,7 +373,10 @@ class AdminListMembers(ListMembers, Justified):
 
 
 class AdminListEntries(EntriesPage, Justified):
-    """Which entries to list, of all clients and epochs. At most one of afterCursor, beforeCursor and tail."""
+    """Which entries to list, of all clients and epochs.
+
+    At most one of afterCursor, beforeCursor and tail.
+    """
 
     @property
     def epoch(self) -> Literal["all"]:

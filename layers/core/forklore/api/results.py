@@ -1,4 +1,7 @@
-"""What answers hold, field by field: the schemas of the documentation, against which tests hold answers."""
+"""The models of answers. The API document is made from them, and tests check answers against them.
+
+Their docstrings are descriptions in the API document.
+"""
 
 from typing import Any, Literal
 
@@ -9,7 +12,7 @@ from forklore.api.fields import UUID_PATTERN
 
 
 class Result(BaseModel):
-    """Members in camelCase, nothing unknown."""
+    """The base of the models: camelCase names, no unknown fields."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", defer_build=True)
 

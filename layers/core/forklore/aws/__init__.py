@@ -1,1 +1,1 @@
-"""Where forklore meets Lambda: credentials, requests, answers, settings."""
+"""Lambda: HTTP events, direct invocation, jobs of the queue, settings and telemetry."""

@@ -1,7 +1,7 @@
-"""The audit log: one line for each request of administration, also for one that is refused.
+"""The audit log: one line for each request of administration, also for a refused one.
 
-The one line that names users. It holds no content and no titles, and nothing a caller wrote but ids, user ids
-and the justification, in which whatever cannot be printed is spelled out.
+Only these lines name users. A line holds no content and no titles. Of what a caller wrote, it holds
+ids, user ids and the justification, with escapes for characters that cannot be printed.
 """
 
 import logging
@@ -23,9 +23,9 @@ _log = logging.getLogger("forklore.audit")
 
 @dataclass(slots=True)
 class RequestRecord:
-    """What is known of a request so far, for the lines at its end.
+    """What is known of a request so far. The lines at the end of the request are made from it.
 
-    caller None: credentials missing or bad. usage: what it has asked of DynamoDB.
+    caller: None if the credentials are missing or bad. usage: counts the DynamoDB calls.
     """
 
     operation: Operation
@@ -35,7 +35,7 @@ class RequestRecord:
     usage: Consumption = field(default_factory=Consumption)
 
     def log(self, status: int, request_id: str) -> None:
-        """Log the request with its answer's status, if it is one of administration."""
+        """Log the request with its status, if it is one of administration."""
         if self.operation.role is None:
             return
         caller = self.caller or Caller("")
@@ -44,12 +44,12 @@ class RequestRecord:
             "time": ids.timestamp(time.time_ns() // 1_000_000),
             "xRequestId": request_id,
             "what": self.operation.name,
-            "who": _shown(caller.user_id or None),
-            "clientId": _shown(caller.client_id),
+            "who": _printable(caller.user_id or None),
+            "clientId": _printable(caller.client_id),
             "roles": sorted(map(printable, caller.roles)),
             "conversationId": conversation_id if _is_id(conversation_id) else None,
-            "userId": _shown(user_id) if is_user_id(user_id) else None,
-            "justification": _shown(_justification(self.query.get("justification"))),
+            "userId": _printable(user_id) if is_user_id(user_id) else None,
+            "justification": _printable(_justification(self.query.get("justification"))),
             "status": status,
         }
         _log.warning("audit", extra=fields)  # logged at ApplicationLogLevel WARN, too
@@ -63,5 +63,5 @@ def _justification(value: object) -> str | None:
     return value if isinstance(value, str) and len(value) <= JUSTIFICATION_CHARACTERS_MAX else None
 
 
-def _shown(text: str | None) -> str | None:
+def _printable(text: str | None) -> str | None:
     return None if text is None else printable(text)

@@ -42,9 +42,9 @@ def __getattr__(name: str) -> Handler:
     """Return the handler of the function `name`."""
     match name:
         case "conversations" | "entries" | "sharing" | "admin":
-            from forklore.aws.http import resolver_for
+            from forklore.aws.http import HttpApi
 
-            return resolver_for(operations_of(name)).resolve
+            return HttpApi(operations_of(name)).handle
         case "agent":
             from forklore.aws.direct import handle
 

@@ -1,4 +1,4 @@
-"""Work that no caller waits for: messages of the queue, one tree each, and the sweep."""
+"""Work in the background: the messages of the queue, each about one tree, and the sweep."""
 
 import json
 import math
@@ -11,24 +11,29 @@ from forklore.domain.model import JobKind
 from forklore.usecases import sweeper, worker
 
 SPARE_SECONDS = 10.0
-"""What is kept of a function's time: for the request that runs when time is up, and to announce the rest."""
+"""The part of the function's time that is kept to end the last request and to announce the rest."""
 
 
 class SweepFailed(Exception):
-    """A sweep did not come to its end; why is a line of the log."""
+    """A sweep failed. A line of the log says why."""
 
 
 def do_message(body: str, context: Any, settings: ServiceSettings) -> None:
-    """Do what a message asks for, for as long as the function's time allows.
+    """Do the work that a message names, for as long as the function's time allows.
 
-    Raises ValueError for a message that is none of ours. Whatever is raised is logged without content.
+    Raises ValueError for a wrong message. Each exception is logged without content.
     """
     watch, usage, status, kind = Stopwatch(), Consumption(), "failed", JobKind.DELETION
     try:
         message = _message(body)
         kind = message.kind
-        table, lease_s = _table_for_as_long_as(context, usage), math.ceil(_seconds_left(context))
-        status = worker.work(table, open_queue(), message, lease_s=lease_s, wait_s=settings.delete_wait_s)
+        status = worker.work(
+            _table_until_the_end(context, usage),
+            open_queue(),
+            message,
+            lease_s=math.ceil(_seconds_left(context)),
+            wait_s=settings.delete_wait_s,
+        )
     except Exception as error:
         log_failure("failed", error, job=kind)
         raise
@@ -37,25 +42,26 @@ def do_message(body: str, context: Any, settings: ServiceSettings) -> None:
 
 
 def sweep(context: Any) -> None:
-    """Find the work in progress that no message announced. Raises SweepFailed.
+    """Announce the unfinished jobs whose messages are missing.
 
-    What is wrong with one job is logged, and does not hold up the others.
+    An error in one job is logged, and the sweep goes on with the others. Raises SweepFailed, and
+    RuntimeError for a wrong setting.
     """
-    ServiceSettings.from_environment()  # a wrong one is no failure of a sweep: Lambda's log says what to set
+    ServiceSettings.from_environment()
     watch, usage = Stopwatch(), Consumption()
     try:
-        table = _table_for_as_long_as(context, usage)
+        table = _table_until_the_end(context, usage)
         swept = sweeper.sweep(
             table, open_queue(), report=lambda error: log_failure("failed", error, job="sweep")
         )
-    except Exception as error:  # noqa: BLE001 (whatever it is: logged here, without its text)
+    except Exception as error:  # noqa: BLE001 (logged here without its text)
         log_failure("failed", error, job="sweep")
-        raise SweepFailed from None  # Lambda writes what is raised into the log
+        raise SweepFailed from None  # Lambda logs what is raised, with its text
     log_sweep(jobs=swept.jobs, failed=swept.failed, oldest_s=swept.oldest_s, watch=watch, usage=usage)
 
 
 def _message(body: str) -> worker.Message:
-    """Return what a message asks for: `{"groupId": "<uuid>"}`, perhaps with a `kind` and a `lease`.
+    """Return a message: `{"groupId": "<uuid>"}` with an optional `kind` and `lease`.
 
     Raises ValueError for anything else.
     """
@@ -74,12 +80,12 @@ def _message(body: str) -> worker.Message:
 
 
 def _seconds_left(context: Any) -> float:
-    """Return how long the function's process may live."""
+    """Return how long the function may still run."""
     seconds: float = context.get_remaining_time_in_millis() / 1000
     return seconds
 
 
-def _table_for_as_long_as(context: Any, usage: Consumption) -> Table:
-    """Return the table for all that is left of the function's time: nobody waits for an answer."""
+def _table_until_the_end(context: Any, usage: Consumption) -> Table:
+    """Return the table for the rest of the function's time. No caller waits for an answer."""
     seconds = _seconds_left(context) - SPARE_SECONDS
     return open_table().within(seconds, most=seconds, usage=usage)

@@ -1,9 +1,9 @@
-"""What a deployment shows of itself: a line of the log for each event, most with metrics in it.
+"""The lines of the log: one for each event, most of them with metrics.
 
-Lambda's JSON log format puts a record's `extra` fields at the top level of its line, and CloudWatch takes the
-metrics out of a line that has an `_aws` member (CloudWatch user guide, "Embedded metric format
-specification"). Nothing that a caller wrote stands in a line, but an X-Request-Id. The dimension `status` is
-text because the format asks for it.
+Lambda's JSON log format puts a record's `extra` fields at the top level of its line. CloudWatch
+takes metrics out of a line that has an `_aws` field (CloudWatch user guide, "Embedded metric format
+specification"). Of what a caller wrote, a line holds the X-Request-Id only. The dimension `status`
+is text because the format requires it.
 """
 
 import logging
@@ -17,18 +17,18 @@ from forklore.aws.wiring import Consumption, stack_name
 from forklore.errors import ForkloreError
 
 if TYPE_CHECKING:
-    from forklore.api.operation import Operation  # the functions that no request calls load no pydantic
+    from forklore.api.operation import Operation  # at run time the worker must not load pydantic
 
 NAMESPACE = "forklore"
 NO_OPERATION = "none"
-"""What stands for the operation, route and method of a request that asks for none there is."""
+"""The operation, route and method in the line of a request that matches no operation."""
 BY_STACK = (("stack",),)
 BY_STATUS = (("stack", "operation", "status"), ("stack",))
 _log = logging.getLogger("forklore")
 
 
 class Metric(NamedTuple):
-    """One figure of a line. unit: a word of CloudWatch's."""
+    """One metric of a line. unit: a unit that CloudWatch knows."""
 
     name: str
     unit: str
@@ -36,11 +36,11 @@ class Metric(NamedTuple):
 
 
 Group = tuple[Sequence[Sequence[str]], Sequence[Metric]]
-"""Metrics, with the sets of dimensions that they are counted under."""
+"""Sets of dimensions, and the metrics that are counted under each of them."""
 
 
 class Stopwatch:
-    """The time since it was made."""
+    """Measures the time since it was made."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
@@ -59,11 +59,12 @@ def log_request(
     request_id: str,
     watch: Stopwatch,
     usage: Consumption,
-    method: str = NO_OPERATION,
+    method: str | None = None,
 ) -> None:
-    """Log a request that was answered. operation: None for one that asks for none that there is.
+    """Log an answered request. operation: None if the request names no operation that exists.
 
-    via: `http` or `direct`. method: where there is no operation; any but HTTP's own is the caller's text.
+    via: `http` or `direct`. method: for a request without an operation. It is logged only if it is
+    one of HTTP's own, because any other text is the caller's.
     """
     known = method if method in HTTPMethod.__members__ else NO_OPERATION
     fields = {
@@ -81,19 +82,21 @@ def log_request(
 
 
 def log_job(*, status: str, kind: str, watch: Stopwatch, usage: Consumption) -> None:
-    """Log a message of the queue. kind: of its work.
+    """Log a message of the queue. kind: the kind of work.
 
-    status: `done`, `left` when another message goes on, `dropped` when another one is at work, or `failed`.
+    status: `done`; `left` if another message continues the work; `dropped` if another message is
+    at work; or `failed`.
     """
     fields = {"status": status, "kind": kind, "ms": watch.ms}
     _log_metrics("job", fields, [(BY_STACK, of_dynamodb(usage))])
 
 
 def log_sweep(*, jobs: int, failed: int, oldest_s: float, watch: Stopwatch, usage: Consumption) -> None:
-    """Log a sweep. jobs: how many it found open. failed: how many of them something was wrong with.
+    """Log a sweep.
 
-    oldest_s: how long ago the oldest was asked for.
-    What it asked of DynamoDB is no metric: a deployment that nobody uses would pay for six metrics, not two.
+    jobs: how many open jobs it found. failed: how many of them failed. oldest_s: the oldest's age.
+    The DynamoDB figures are plain fields here. As metrics, an unused deployment would pay for six
+    metrics instead of two.
     """
     found = [Metric("JobsOpen", "Count", jobs), Metric("OldestJob", "Seconds", round(oldest_s, 1))]
     if failed:
@@ -103,13 +106,15 @@ def log_sweep(*, jobs: int, failed: int, oldest_s: float, watch: Stopwatch, usag
 
 
 def log_failure(event: str, error: Exception, **fields: str) -> None:
-    """Log where something failed, not on what: messages of exceptions may hold content."""
+    """Log where something failed, without the exception's message, which may hold content."""
     frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
     _log.error(event, extra={**fields, "type": type(error).__name__, "frames": frames})
 
 
 def printable(text: str) -> str:
-    """Return the text with what cannot be printed spelled out, so that no reader of the log is steered by it.
+    """Return the text with escapes for characters that cannot be printed.
+
+    Otherwise such characters could change how a terminal shows the log.
 
     >>> printable("line\\nfeed é")
     'line\\\\u000afeed é'
@@ -120,7 +125,7 @@ def printable(text: str) -> str:
 
 
 def of_dynamodb(usage: Consumption) -> list[Metric]:
-    """Return what the calls of a request come to; of what is rare, only what has happened."""
+    """Return the metrics of a request's DynamoDB calls, with those of rare events that happened."""
     metrics = [
         Metric("DynamoDBCalls", "Count", usage.calls),
         Metric("ReadUnits", "Count", usage.read_units),
@@ -141,9 +146,9 @@ def of_dynamodb(usage: Consumption) -> list[Metric]:
 
 
 def embedded(groups: Sequence[Group], *, timestamp_ms: int) -> dict[str, Any]:
-    """Return the members that make metrics of a line: their values, and `_aws`, which describes them.
+    """Return the fields that make metrics of a line: the values, and `_aws`, which describes them.
 
-    groups: a dimension names a member of the line.
+    groups: each dimension is the name of a field of the line.
     """
     described = [
         {

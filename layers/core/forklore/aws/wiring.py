@@ -1,4 +1,4 @@
-"""ServiceSettings from the environment; the table and the queue, opened once for each process."""
+"""The settings in the environment, and the table and the queue, opened once for each process."""
 
 import os
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """What a deployment decides.
+    """The settings of a deployment.
 
-    dynamodb_endpoint None: AWS's own. queue_url None: no worker is told of anything.
-    delete_wait_s: how long after its tombstone a tree's items are kept. direct_roles: whether a direct
-    invocation may name roles. justification_required: of administration.
+    dynamodb_endpoint: None for AWS's own. queue_url: None for no worker. delete_wait_s: how long
+    the items of a deleted tree are kept. direct_roles: whether a direct invocation may name roles.
+    justification_required: whether each request for administration needs one.
     """
 
     table_name: str
@@ -41,7 +41,10 @@ class ServiceSettings:
 
     @classmethod
     def from_environment(cls) -> "ServiceSettings":
-        """Return the settings. Raises RuntimeError, which says what to set, for one missing or wrong."""
+        """Return the settings.
+
+        Raises RuntimeError for a missing or wrong one, with a message that says what to set.
+        """
         table_name = os.environ.get("FORKLORE_TABLE")
         if not table_name:
             raise RuntimeError("set FORKLORE_TABLE to the name of the DynamoDB table")
@@ -59,7 +62,10 @@ class ServiceSettings:
 
 
 def served_api() -> str:
-    """Return the id of the HTTP API whose events this function serves. Raises RuntimeError if none is set."""
+    """Return the id of the HTTP API whose events this function serves.
+
+    Raises RuntimeError if it is not set.
+    """
     api_id = os.environ.get("FORKLORE_API")
     if not api_id:
         raise RuntimeError("set FORKLORE_API to the id of the HTTP API that this function serves")
@@ -67,7 +73,10 @@ def served_api() -> str:
 
 
 def _chosen(name: str, *, no: str, yes: str) -> bool:
-    """Return whether a setting says `yes`; unset it says `no`. Raises RuntimeError for anything else."""
+    """Tell whether a setting is `yes`. An unset one is `no`.
+
+    Raises RuntimeError for another value.
+    """
     value = os.environ.get(name) or no
     if value not in (no, yes):
         raise RuntimeError(f"set {name} to {yes} or {no}")
@@ -75,7 +84,7 @@ def _chosen(name: str, *, no: str, yes: str) -> bool:
 
 
 def stack_name() -> str:
-    """Return what this deployment's metrics are counted under; also where other settings are wrong."""
+    """Return the name that this deployment's metrics are counted under. Never raises."""
     return os.environ.get("FORKLORE_STACK") or "forklore"
 
 

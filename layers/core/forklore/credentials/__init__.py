@@ -1,5 +1,5 @@
-"""Whether credentials are good, and whose they are: the token, the API key, the roles.
+"""Checks credentials and finds whose they are: the token, the API key, the roles.
 
-The one room that runs in the authorizer alone. Nothing in it says which of a caller's credentials was bad, or
-why; neither to the caller nor to a log. `lists`, `api_keys`, `roles` and `headers` are pure.
+Only the authorizer runs this code. Neither the caller nor a log learns which credential was bad, or
+why. `lists`, `api_keys`, `roles` and `headers` are pure.
 """

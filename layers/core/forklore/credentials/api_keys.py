@@ -1,4 +1,4 @@
-"""API keys: each names a client, the app that asks. Only their hashes are known here."""
+"""API keys. A key names a client, which is the calling app. The deployment knows only hashes."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ def hash_of(key: str) -> str:
 def client_of(key: str | None, clients: Mapping[str, str]) -> str | None:
     """Return the client that a key names, None without a key.
 
-    clients: client ids by their key's hash. Raises UnauthorizedError for a key that is none of theirs.
+    clients: client ids by the hash of their key. Raises UnauthorizedError for an unknown key.
     """
     if key is None:
         return None
@@ -31,9 +31,10 @@ def client_of(key: str | None, clients: Mapping[str, str]) -> str | None:
 
 
 def read_clients(text: str) -> dict[str, str]:
-    """Return client ids by hash, from `client=<hash>,client=<hash>`; a client may have several.
+    """Return client ids by hash, from `client=<hash>,client=<hash>`.
 
-    Raises ValueError, which shows nothing of the text, for a pair that is none and a hash that comes twice.
+    A client may have several keys. Raises ValueError for a malformed pair or a repeated hash; its
+    message shows nothing of the text.
 
     >>> read_clients("app=" + hash_of("secret")) == {hash_of("secret"): "app"}
     True

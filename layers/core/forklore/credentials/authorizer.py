@@ -1,6 +1,7 @@
-"""From the headers of a request to who is calling: the answer of API Gateway's Lambda authorizer.
+"""API Gateway's Lambda authorizer: finds the caller in the headers of a request.
 
-It refuses nobody, since an HTTP API could not say why in our own words: the edge answers 401 or 503.
+It allows every request, because API Gateway would refuse one with an error of another shape. The
+functions behind it answer 401 or 503.
 """
 
 import os
@@ -25,21 +26,21 @@ from forklore.errors import UnauthorizedError, UnavailableError
 
 @dataclass(frozen=True, slots=True)
 class Authorizer:
-    """Says who is calling, by what a deployment has set. find_key: among the issuer's keys."""
+    """Finds callers by the settings of a deployment. find_key: finds one of the issuer's keys."""
 
     settings: AuthorizerSettings
     find_key: FindKey
 
     def context_of(self, event: object) -> dict[str, Any]:
-        """Return what the functions are told of a request's caller.
+        """Return the context about the caller, which API Gateway passes on to the functions.
 
-        event: a Lambda authorizer's, payload format 2.0; only its headers are looked at.
-        {"userId": str, "roles": [str]}, with "clientId" where a good API key came along; {} for credentials
-        that are missing, or bad in any part; {"unavailable": True} where the issuer's keys cannot be had.
+        event: a Lambda authorizer's, payload format 2.0; only its headers are read.
+        The context is {"userId": str, "roles": [str]}, and "clientId" with a good API key. It is {}
+        if any credential is missing or bad, and {"unavailable": True} without the issuer's keys.
         """
         headers = event.get("headers") if isinstance(event, Mapping) else None
         try:
-            return _shown(self._caller(headers if isinstance(headers, Mapping) else {}))
+            return _context(self._caller(headers if isinstance(headers, Mapping) else {}))
         except UnauthorizedError:
             return {}
         except UnavailableError:
@@ -59,7 +60,7 @@ class Authorizer:
         return Caller(user_id, client_id, roles.with_implied(named))
 
 
-def _shown(caller: Caller) -> dict[str, Any]:
+def _context(caller: Caller) -> dict[str, Any]:
     client = {} if caller.client_id is None else {"clientId": caller.client_id}
     return {"userId": caller.user_id, **client, "roles": sorted(caller.roles)}
 
@@ -72,7 +73,7 @@ def make_authorizer(
 ) -> Authorizer:
     """Return the authorizer for these settings.
 
-    fetch: how to get the issuer's documents. now: the time in seconds, for how long its keys are kept.
+    fetch: gets the issuer's documents. now: returns the time in seconds.
     """
     given, expected = settings.issuer_keys, settings.expected
     if given is not None:
@@ -83,5 +84,8 @@ def make_authorizer(
 
 @cache
 def open_authorizer() -> Authorizer:
-    """Return this process's authorizer. Raises RuntimeError, which says what to set, for a bad setting."""
+    """Return this process's authorizer.
+
+    Raises RuntimeError for a wrong setting, with a message that says what to set.
+    """
     return make_authorizer(AuthorizerSettings.from_environment(os.environ))

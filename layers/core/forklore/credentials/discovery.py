@@ -10,10 +10,10 @@ DOCUMENT = "/.well-known/openid-configuration"
 
 
 def published_keys(issuer: str, algorithms: Collection[str], fetch: Callable[[str], bytes]) -> KeySet:
-    """Return the issuer's usable keys, fetched now.
+    """Fetch and return the issuer's usable keys.
 
-    fetch: from an https URL to the body found there.
-    Raises what `fetch` does, and ValueError for what is no answer of this issuer, or no key set.
+    fetch: returns the body at an https URL.
+    Raises the exceptions of `fetch`, and ValueError for a document of another issuer or no key set.
     """
     try:
         document = json.loads(fetch(issuer.rstrip("/") + DOCUMENT))
@@ -21,7 +21,7 @@ def published_keys(issuer: str, algorithms: Collection[str], fetch: Callable[[st
         raise ValueError("the issuer's document nests too deep") from None
     if not isinstance(document, dict) or document.get("issuer") != issuer:
         raise ValueError("the issuer's document is another issuer's")
-    where = document.get("jwks_uri")
-    if not isinstance(where, str) or not is_https_url(where):
+    keys_url = document.get("jwks_uri")
+    if not isinstance(keys_url, str) or not is_https_url(keys_url):
         raise ValueError("the issuer's document names no https address of keys")
-    return read_key_set(fetch(where), algorithms)
+    return read_key_set(fetch(keys_url), algorithms)

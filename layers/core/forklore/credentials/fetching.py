@@ -1,4 +1,4 @@
-"""One bounded GET by https: no redirects, no proxy, so many bytes at most, never after a deadline."""
+"""One GET over https, bounded in bytes and in time, without redirects and without a proxy."""
 
 import http.client
 import io
@@ -12,7 +12,7 @@ from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
 FETCH_SECONDS = 2.0
-"""Two fetches and the start of a process fit into the time of the authorizer's function."""
+"""The authorizer's function has time for two fetches and the start of a process."""
 BODY_BYTES_MAX = 256 * 1024
 HEAD_BYTES_MAX = 64 * 1024
 HTTPS_PORT = 443
@@ -20,7 +20,7 @@ _PRINTABLE = re.compile(r"[!-~]+")
 
 
 def is_https_url(url: object) -> bool:
-    """Tell whether `url` is https with a host, and perhaps a port; without user, password or fragment."""
+    """Tell whether `url` is https with a host, and without user, password and fragment."""
     return _split(url) is not None
 
 
@@ -36,12 +36,12 @@ def _split(url: object) -> SplitResult | None:
 
 
 def fetch(url: str, *, seconds: float = FETCH_SECONDS, tls: ssl.SSLContext | None = None) -> bytes:
-    """Return the body of the answer to a GET, if its status is 200.
+    """Send a GET and return the body of a 200 response.
 
-    seconds: for all of it, however slowly the bytes drip; a slower one is an OSError. tls: by default the
+    seconds: the limit for everything, also for a body that comes slowly. tls: None for the
     machine's own certificates.
-    Raises OSError for what the network or TLS does not do; ValueError for what is no HTTP, for another
-    status, for a body that is too long, and for a URL that `is_https_url` refuses.
+    Raises OSError for an error of the network or of TLS and after the limit. Raises ValueError for
+    a response that is not HTTP, not 200 or too long, and for a URL that `is_https_url` refuses.
     """
     parts = _split(url)
     if parts is None or parts.hostname is None:
@@ -81,9 +81,10 @@ def _connect(host: str, port: int, deadline: float) -> socket.socket:
 
 
 def _addresses(host: str, port: int, deadline: float) -> list[Any]:
-    """Return the host's addresses, looked up in a thread: nothing but waiting no longer ends a look-up.
+    """Return the host's addresses.
 
-    Raises OSError, and ValueError for what can be no host's name.
+    A look-up cannot be stopped, so it runs in a thread, and the wait for it ends at the deadline.
+    Raises OSError, and ValueError for a text that cannot be a host's name.
     """
     found: queue.SimpleQueue[list[Any] | OSError | ValueError] = queue.SimpleQueue()
 
@@ -121,7 +122,7 @@ def _request(parts: SplitResult) -> bytes:
 
 
 def _left(deadline: float) -> float:
-    """Return the seconds until the deadline. Raises TimeoutError after it."""
+    """Return the seconds until the deadline. Raises TimeoutError after the deadline."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError
@@ -129,15 +130,15 @@ def _left(deadline: float) -> float:
 
 
 class _Incoming(io.RawIOBase):
-    """What comes from a connection until a deadline; as much of a socket as HTTPResponse needs.
+    """The bytes from a connection until a deadline. It is all of a socket that HTTPResponse uses.
 
-    It is bounded here, as HTTPResponse reads on and on where a chunk says that it has -1 bytes.
+    It bounds the bytes, because HTTPResponse never stops reading after a chunk size of -1.
     """
 
     def __init__(self, connection: ssl.SSLSocket, deadline: float) -> None:
         self._connection = connection
         self._deadline = deadline
-        self._bytes_left = HEAD_BYTES_MAX + 2 * BODY_BYTES_MAX  # each byte of a body may be a chunk, in part
+        self._bytes_left = HEAD_BYTES_MAX + 2 * BODY_BYTES_MAX  # chunks may add a byte to each byte
 
     def readable(self) -> bool:
         return True

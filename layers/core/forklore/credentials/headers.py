@@ -1,4 +1,4 @@
-"""The two headers that credentials come in, as an event shows them."""
+"""The two headers that hold credentials, in an event of API Gateway."""
 
 from collections.abc import Mapping
 
@@ -10,9 +10,9 @@ AUTHORIZATION, API_KEY = "authorization", "x-api-key"
 def one_header(headers: Mapping[object, object], name: str) -> str | None:
     """Return the value of a header, None without it. name: in lower case.
 
-    A header that was sent twice comes as one text with a comma (API Gateway, payload format 2.0); neither
-    header of ours can hold one. Under other gateways names keep their case, so there may be two spellings of
-    one. Raises UnauthorizedError for what came twice or is no text.
+    API Gateway joins repeated headers with a comma (payload format 2.0), and neither header can
+    hold a comma. Other gateways keep the case of names, so a name may come in two spellings.
+    Raises UnauthorizedError for a repeated header and for a value that is not text.
 
     >>> one_header({"Authorization": "Bearer x"}, "authorization")
     'Bearer x'
@@ -29,7 +29,7 @@ def one_header(headers: Mapping[object, object], name: str) -> str | None:
 def bearer_token(authorization: str | None) -> str:
     """Return the token of `Bearer <token>`. Raises UnauthorizedError for anything else.
 
-    Source: RFC 6750, section 2.1; the scheme is in any case by RFC 9110, section 11.1.
+    Source: RFC 6750, section 2.1. The scheme's case is ignored (RFC 9110, section 11.1).
     """
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token:

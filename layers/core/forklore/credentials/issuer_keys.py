@@ -1,4 +1,4 @@
-"""An issuer's key set (RFC 7517): from JSON text to the keys that a token may be checked with."""
+"""An issuer's key set (RFC 7517): reads JSON text into the keys that check tokens."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -21,7 +21,7 @@ FITTING: Mapping[tuple[str, str | None], tuple[str, ...]] = {
     ("EC", "P-521"): ("ES512",),
     ("OKP", "Ed25519"): ("EdDSA",),
 }
-"""By type and curve of a key, the algorithms it is for: all of them asymmetric."""
+"""The algorithms for each type and curve of a key. All are asymmetric."""
 ALGORITHMS = frozenset(name for names in FITTING.values() for name in names)
 
 Key = jwt.PyJWK
@@ -35,56 +35,56 @@ def is_key_id(value: object) -> TypeGuard[str]:
 
 
 def read_key_set(text: str | bytes, algorithms: Collection[str]) -> KeySet:
-    """Return the keys that are for signatures by one of `algorithms`. A key that is not usable is left out.
+    """Return the usable keys for signatures by one of `algorithms`.
 
-    Raises ValueError, which shows nothing of the text, for what is no key set, a set of more than 50 keys,
-    and one without a usable key.
+    Raises ValueError for a text that is not a key set, for more than 50 keys, and for a set without
+    a usable key. The message shows nothing of the text.
     """
     keys: dict[tuple[str, str], Key] = {}
-    for member in _members(text):
+    for fields in _key_list(text):
         for algorithm in algorithms:
-            key = _usable_key(member, algorithm)
+            key = _usable_key(fields, algorithm)
             if key is not None:
-                keys.setdefault((member["kid"], algorithm), key)
+                keys.setdefault((fields["kid"], algorithm), key)
     if not keys:
         raise ValueError("the key set holds no usable key")
     return MappingProxyType(keys)
 
 
-def _members(text: str | bytes) -> list[Any]:
+def _key_list(text: str | bytes) -> list[Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
         raise ValueError("the key set is no JSON") from None
-    members = document.get("keys") if isinstance(document, dict) else None
-    if not isinstance(members, list):
+    keys = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(keys, list):
         raise ValueError('the key set has no list of "keys"')
-    if len(members) > KEYS_MAX:
+    if len(keys) > KEYS_MAX:
         raise ValueError(f"the key set has more than {KEYS_MAX} keys")
-    return members
+    return keys
 
 
-def _usable_key(member: Any, algorithm: str) -> Key | None:
+def _usable_key(fields: Any, algorithm: str) -> Key | None:
     """Return a key of the set, None if it is not a public key for signatures by `algorithm`."""
-    if not isinstance(member, dict) or not _is_for(member, algorithm):
+    if not isinstance(fields, dict) or not _is_for(fields, algorithm):
         return None
     try:
-        key = jwt.PyJWK(member, algorithm)
+        key = jwt.PyJWK(fields, algorithm)
     except (jwt.PyJWTError, UnsupportedAlgorithm, ValueError, TypeError, KeyError):
         return None
-    return None if member["kty"] == "RSA" and key.key.key_size < RSA_BITS_MIN else key
+    return None if fields["kty"] == "RSA" and key.key.key_size < RSA_BITS_MIN else key
 
 
-def _is_for(member: Mapping[str, Any], algorithm: str) -> bool:
-    kind, curve, purposes = member.get("kty"), member.get("crv"), member.get("key_ops", ["verify"])
+def _is_for(fields: Mapping[str, Any], algorithm: str) -> bool:
+    kind, curve, purposes = fields.get("kty"), fields.get("crv"), fields.get("key_ops", ["verify"])
     return (
-        is_key_id(member.get("kid"))
-        and "d" not in member  # a private key, and no longer anybody's secret
+        is_key_id(fields.get("kid"))
+        and "d" not in fields  # a private key, which is not secret any more
         and isinstance(kind, str)
         and isinstance(curve, str | None)
         and algorithm in FITTING.get((kind, curve), ())
-        and member.get("alg", algorithm) == algorithm
-        and member.get("use", "sig") == "sig"
+        and fields.get("alg", algorithm) == algorithm
+        and fields.get("use", "sig") == "sig"
         and isinstance(purposes, list)
         and "verify" in purposes
     )

@@ -1,4 +1,4 @@
-"""The issuer's keys as this process keeps them: fetched seldom, good for a while when the issuer is not."""
+"""The issuer's keys in this process: fetched seldom, and usable for a while without the issuer."""
 
 import logging
 import threading
@@ -10,13 +10,13 @@ from forklore.errors import UnavailableError
 
 FRESH_SECONDS = 600
 KEPT_SECONDS = 3600
-"""How long after they were fetched the keys are used, when no newer ones can be had."""
+"""How long the keys are used after a fetch, if no newer ones are available."""
 REFRESH_SECONDS = 60
-"""Between two fetches, while there are keys to use."""
+"""The pause between two fetches while there are usable keys."""
 RETRY_SECONDS = 5
-"""Between two fetches, while there are none, so that nobody at all can be let in."""
+"""The pause between two fetches while there are none, and so every user is refused."""
 STEP_BACK_SECONDS = 30
-"""How far the clock may be set back without the keys being taken for old ones."""
+"""How far the clock may be set back before the keys count as old."""
 _log = logging.getLogger("forklore")
 
 
@@ -27,10 +27,10 @@ class _Kept:
 
 
 class KeptKeys:
-    """The keys that `load` returns, for many threads: one of them loads, and the others use what there is.
+    """The keys that `load` returns. Of several threads, one loads and the others use the old keys.
 
-    load: raises OSError or ValueError if the keys cannot be had. now: the time in seconds, by the wall clock:
-    a monotonic one may stand still while Lambda freezes the process.
+    load: raises OSError or ValueError if the keys are not available. now: returns the time in
+    seconds of the wall clock. A monotonic clock may stop while Lambda freezes the process.
     """
 
     def __init__(self, load: Callable[[], KeySet], *, now: Callable[[], float]) -> None:
@@ -41,9 +41,9 @@ class KeptKeys:
         self._loading = threading.Lock()
 
     def find(self, kid: str, algorithm: str) -> Key | None:
-        """Return the key of that id and algorithm, None if the issuer has none.
+        """Return the key with that id and algorithm, None if the issuer has no such key.
 
-        Raises UnavailableError if there are no keys to look in.
+        Raises UnavailableError if the issuer's keys are not available.
         """
         kept = self._usable()
         if kept is None or not self._is_younger(kept.at, FRESH_SECONDS) or (kid, algorithm) not in kept.keys:
@@ -51,7 +51,10 @@ class KeptKeys:
         return kept.keys.get((kid, algorithm))
 
     def _refreshed(self) -> _Kept:
-        """Return the keys, loaded anew unless that was tried a moment ago or another thread is at it."""
+        """Return the keys, after loading them again.
+
+        They are not loaded shortly after the last attempt, or while another thread loads them.
+        """
         if self._loading.acquire(blocking=self._usable() is None):
             try:
                 if self._is_due():
@@ -69,7 +72,7 @@ class KeptKeys:
         except (OSError, ValueError) as error:
             _log.error("the issuer's keys cannot be had", extra={"type": type(error).__name__})
         finally:
-            self._tried_at = self._now()  # only now: who waited meanwhile must not try at once
+            self._tried_at = self._now()  # set last, so that a waiting thread does not load again
 
     def _usable(self) -> _Kept | None:
         kept = self._kept
@@ -80,5 +83,5 @@ class KeptKeys:
         return self._tried_at is None or not self._is_younger(self._tried_at, wait)
 
     def _is_younger(self, at: float, seconds: float) -> bool:
-        """Tell whether less than so many seconds have gone by; not, if the clock was set far back since."""
+        """Tell whether `at` is less than `seconds` ago. No, if the clock was set far back since."""
         return -STEP_BACK_SECONDS <= self._now() - at < seconds

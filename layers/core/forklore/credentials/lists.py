@@ -1,8 +1,8 @@
-"""AuthorizerSettings that are lists."""
+"""Settings that hold lists."""
 
 
 def read_list(text: str) -> list[str]:
-    """Return the parts between commas, without blanks around them; empty ones are left out.
+    """Return the parts between commas, stripped of blanks and without empty ones.
 
     >>> read_list("a, b,,c ")
     ['a', 'b', 'c']

@@ -1,4 +1,4 @@
-"""Which roles a user has: by patterns of user ids, or by a claim of the token."""
+"""The roles of a user, by patterns of user ids or by a claim of the token."""
 
 import fnmatch
 import re
@@ -12,9 +12,9 @@ SETTINGS: Mapping[str, str] = {
     AUDITOR: "FORKLORE_AUDITORS",
     INDEXER: "FORKLORE_INDEXERS",
 }
-"""Where the patterns of each role are set."""
+"""The setting that holds the patterns of each role."""
 Patterns = Mapping[str, Sequence[re.Pattern[str]]]
-"""By role, what the ids of its users look like."""
+"""Patterns of user ids, by role."""
 
 
 def read_patterns(environ: Mapping[str, str]) -> Patterns:
@@ -26,9 +26,9 @@ def read_patterns(environ: Mapping[str, str]) -> Patterns:
 
 
 def read_pattern(text: str) -> re.Pattern[str]:
-    """Return a pattern in which `*` is any text, also none, and everything else is itself.
+    """Return a pattern in which `*` matches any text, also an empty one. The rest matches itself.
 
-    It takes no longer for a user id that almost fits: fnmatch's patterns never go back behind a `*`.
+    Matching takes no longer for a user id that almost fits: fnmatch's patterns do not backtrack.
 
     >>> bool(read_pattern("ops-*").fullmatch("ops-7")), bool(read_pattern("a.b").fullmatch("axb"))
     (True, False)
@@ -42,7 +42,7 @@ def roles_of_user(user_id: str, patterns: Patterns) -> frozenset[str]:
 
 
 def roles_of_claim(claim: object) -> frozenset[str]:
-    """Return the roles that a claim names: it is one text or a list of texts. What is no role means nothing.
+    """Return the roles in a claim, which is a text or a list of texts. Other texts are ignored.
 
     >>> sorted(roles_of_claim(["admin", "chef", 5])), sorted(roles_of_claim("auditor")), roles_of_claim(7)
     (['admin'], ['auditor'], frozenset())
@@ -52,5 +52,5 @@ def roles_of_claim(claim: object) -> frozenset[str]:
 
 
 def with_implied(roles: frozenset[str]) -> frozenset[str]:
-    """Return the roles and those that they imply: an admin is an auditor, too."""
+    """Return the roles with the ones that they imply: an admin is also an auditor."""
     return roles | {AUDITOR} if ADMIN in roles else roles

@@ -1,4 +1,4 @@
-"""What a deployment decides about credentials, from the environment."""
+"""The authorizer's settings, from the environment."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,17 +15,18 @@ from forklore.credentials.tokens import Expected
 USER_ID_CLAIM = "sub"
 DEFAULT_ALGORITHMS = "RS256,ES256"
 SCOPES = frozenset({"scope", "scp"})
-"""Claims that say what an app may do for a user; they are never roles."""
+"""Claims about what an app may do for a user. They are never roles."""
 _ONLY_STARS = re.compile(r"\*+")
 _Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizerSettings:
-    """Whom to believe, and what to read in a token.
+    """Which tokens are good, and how to find the user, the client and the roles.
 
-    user_id_claim: its text is the user id. issuer_keys None: those that the issuer publishes. clients: client
-    ids by the hash of their API key. patterns: of user ids, by role. roles_claim None: no claim names roles.
+    user_id_claim: the claim that holds the user id. issuer_keys: None to fetch the keys that the
+    issuer publishes. clients: client ids by the hash of their API key. patterns: of user ids, by
+    role. roles_claim: None if no claim names roles.
     """
 
     expected: Expected
@@ -39,7 +40,7 @@ class AuthorizerSettings:
     def from_environment(cls, environ: Mapping[str, str]) -> "AuthorizerSettings":
         """Return the settings.
 
-        Raises RuntimeError, which says what to set and shows no value, for one that is missing or unsafe.
+        Raises RuntimeError for a missing or unsafe one. The message says what to set, but no value.
         """
         algorithms = _algorithms(environ.get("FORKLORE_ALGORITHMS", DEFAULT_ALGORITHMS))
         audiences = tuple(read_list(environ.get("FORKLORE_AUDIENCE", "")))
@@ -96,7 +97,10 @@ def _patterns(environ: Mapping[str, str]) -> Patterns:
 
 
 def _read(environ: Mapping[str, str], name: str, read: Callable[[str], _Read]) -> _Read | None:
-    """Return what a setting says, None if it is empty. read: raises ValueError, which says what is wrong."""
+    """Return a setting as `read` reads it, None if it is empty.
+
+    read: raises ValueError with a message that says what is wrong.
+    """
     text = environ.get(name, "")
     if not text.strip():
         return None

@@ -1,4 +1,7 @@
-"""Bearer tokens: JSON Web Tokens that the issuer has signed (RFC 7515, 7519; 8725 for what to refuse)."""
+"""Bearer tokens: JSON Web Tokens that the issuer has signed.
+
+Sources: RFC 7515 and RFC 7519; RFC 8725 for what to refuse.
+"""
 
 import base64
 import binascii
@@ -15,20 +18,20 @@ from forklore.errors import UnauthorizedError
 
 TOKEN_CHARACTERS_MAX = 8192
 LEEWAY_SECONDS = 30
-"""How far the issuer's clock and this one may differ."""
+"""The tolerated difference between the issuer's clock and this one."""
 REFUSED_HEADERS = frozenset({"jwk", "jku", "x5c", "x5u", "crit", "b64"})
-"""What would bring a key along, or change what is signed."""
+"""Headers that would supply a key or change what is signed."""
 TYPES = frozenset({"jwt", "at+jwt"})
 TIMES = ("exp", "nbf", "iat")
 _PARTS = re.compile(r"([\w-]+)\.([\w-]+)\.([\w-]+)", re.ASCII)
 
 FindKey = Callable[[str, str], Key | None]
-"""From a key's id and an algorithm to the issuer's key, None if the issuer has none."""
+"""Returns the issuer's key for a key id and an algorithm, None if the issuer has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a good token says. audiences: one of them is enough."""
+    """What a good token must say. audiences: one of them is enough."""
 
     issuer: str
     audiences: tuple[str, ...]
@@ -36,9 +39,9 @@ class Expected:
 
 
 def read_claims(token: str, expected: Expected, find_key: FindKey) -> Mapping[str, Any]:
-    """Return what a token claims, its signature and its times checked.
+    """Check a token's signature and times, and return its claims.
 
-    Raises UnauthorizedError for whatever is wrong with it, UnavailableError if `find_key` does.
+    Raises UnauthorizedError for any fault of the token, and the exceptions of `find_key`.
     """
     key = find_key(*_key_named(token, expected.algorithms))
     if key is None:
@@ -63,14 +66,14 @@ def read_claims(token: str, expected: Expected, find_key: FindKey) -> Mapping[st
 def _key_named(token: str, algorithms: Collection[str]) -> tuple[str, str]:
     """Return the key id and the algorithm that a token's header names.
 
-    Raises UnauthorizedError for a token of another form, or with a header that is not to be trusted.
+    Raises UnauthorizedError for a token of another form or with an unsafe header.
     """
     parts = _PARTS.fullmatch(token) if len(token) <= TOKEN_CHARACTERS_MAX else None
     if parts is None:
         raise UnauthorizedError
     head, payload, _ = [_decoded(part) for part in parts.groups()]
-    header = _members(head)
-    _members(payload)  # PyJWT takes any UTF, and the last of two claims of one name
+    header = _json_object(head)
+    _json_object(payload)  # PyJWT accepts any UTF, and the last of two claims with one name
     algorithm, kid, kind = header.get("alg"), header.get("kid"), header.get("typ", "JWT")
     if (
         not REFUSED_HEADERS.isdisjoint(header)
@@ -83,7 +86,7 @@ def _key_named(token: str, algorithms: Collection[str]) -> tuple[str, str]:
 
 
 def _decoded(part: str) -> bytes:
-    """Return the bytes of a part; there is only one spelling of them (RFC 7515, section 2)."""
+    """Return the bytes of a part. Only one spelling is accepted (RFC 7515, section 2)."""
     try:
         decoded = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
     except binascii.Error:
@@ -93,22 +96,22 @@ def _decoded(part: str) -> bytes:
     return decoded
 
 
-def _members(text: bytes) -> dict[str, Any]:
-    """Return the members of a JSON object. Raises UnauthorizedError for all else, and a member twice."""
+def _json_object(text: bytes) -> dict[str, Any]:
+    """Return a JSON object. Raises UnauthorizedError for anything else, and for a repeated name."""
     try:
-        pairs = json.loads(text.decode(), object_pairs_hook=_once)
+        found = json.loads(text.decode(), object_pairs_hook=_unique)
     except (ValueError, RecursionError):
         raise UnauthorizedError from None
-    if not isinstance(pairs, dict):
+    if not isinstance(found, dict):
         raise UnauthorizedError
-    return pairs
+    return found
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a member is there twice")
-    return members
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a name is repeated")
+    return fields
 
 
 def _is_number(value: object) -> bool:

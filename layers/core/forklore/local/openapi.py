@@ -126,10 +126,11 @@ def _cleaned(schema: Json) -> Json:
 
 
 def _operation(operation: Operation, schemas: Json) -> Json:
+    summary, description = guide.documentation(operation)
     described: Json = {
         "operationId": operation.name,
-        "summary": (operation.run.__doc__ or "").partition("\n")[0],
-        "description": guide.description(operation),
+        "summary": summary,
+        "description": description,
         "tags": [_tag(operation)],
         "parameters": [
             *_path_parameters(operation),

@@ -4,21 +4,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forklore import errors
+from forklore.api import operations
 from forklore.api.operation import Operation
 from forklore.errors import ForkloreError
 
 ALWAYS = frozenset({400, 405, 500, 503})
 """Statuses that every route can answer."""
-WITH_FORKS = frozenset({"appendEntry", "forkConversation"})
-ONLY: Mapping[type[ForkloreError], frozenset[str]] = {
-    errors.BadRequestError: frozenset({"requestTransfer"}),
-    errors.TransferPendingError: frozenset({"requestTransfer"}),
-    errors.MemberLimitError: frozenset({"shareConversation"}),
-    errors.ForkTooDeepError: WITH_FORKS,
-    errors.ForkLimitError: WITH_FORKS,
-    errors.GroupFullError: WITH_FORKS | {"syncContext"},
-}
-"""Errors that only some operations can answer, each with the names of those operations."""
 HEADERS: Mapping[int, tuple[str, str]] = {
     401: ("WWW-Authenticate", "`Bearer`"),
     405: ("Allow", "The methods of the path."),
@@ -66,4 +57,4 @@ def codes_of(operation: Operation, status: int) -> list[str]:
 def _can(operation: Operation, kind: type[ForkloreError]) -> bool:
     if kind is errors.InvalidCursorError:
         return "after_cursor" in operation.query.model_fields
-    return operation.name in ONLY.get(kind, {operation.name})
+    return kind in operation.own_errors or not any(kind in one.own_errors for one in operations.ALL)

@@ -5,7 +5,7 @@ all. Few fit into the one transaction; many are staged in a tree that does not e
 transaction that makes it live holds the parent's members to what was copied.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -20,7 +20,9 @@ from forklore.errors import InvalidCursorError, ValidationError
 from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
+from forklore.usecases import cursors
 from forklore.usecases.creating import PreparedCreation, TreeChanged, create
+from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.drafts import TRANSACTION_WRITES_MAX, Draft, require_match
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_entries
 from forklore.usecases.loading import (
@@ -232,18 +234,18 @@ def list_children(
     *,
     caller: Caller,
     conversation_id: str,
-    after: Callable[[], ListKey | str | None],
+    after: ListKey | str | InvalidCursor | None,
     limit: int,
 ) -> ChildPage:
     """Return a page of the conversation's direct children that the caller may see, oldest first.
 
-    after: reads the `resume` of the page before, or the id of such a child, once the caller is known to be a
-    member. Raises InvalidCursorError for the id of any other, NotFoundError, ForbiddenError if the caller is
-    not a member, and what `after` raises.
+    after: the `resume` of the page before, or the id of such a child.
+    Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
+    for an invalid `after` or the id of another conversation.
     """
     loaded = load_conversation(table, conversation_id, caller=caller)
     page: list[ConversationDetails] = []
-    place = after()
+    place = cursors.valid(after)
     if isinstance(place, str):
         place = _place_of(table, loaded, place, caller)
     last = place

@@ -1,6 +1,6 @@
 """Make a fork, and list those of a tree. Nothing is copied but the path."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from forklore.domain import ancestry, content, ids, keys
@@ -26,8 +26,9 @@ from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
 from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
-from forklore.usecases import views
+from forklore.usecases import cursors, views
 from forklore.usecases.creating import PreparedCreation, create
+from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.drafts import (
     Draft,
     batch_parts,
@@ -332,18 +333,18 @@ def list_forks(
     *,
     caller: Caller,
     conversation_id: str,
-    after: Callable[[], ListKey | str | None],
+    after: ListKey | str | InvalidCursor | None,
     limit: int,
 ) -> ForkPage:
     """Return a page of the conversations of the tree that `conversation_id` is in, the root included.
 
-    after: reads the `resume` of the page before, or the id of a conversation of the tree, once the caller is
-    known to be a member. Raises InvalidCursorError for the id of any other, NotFoundError, ForbiddenError if
-    the caller is none, and what `after` raises.
+    after: the `resume` of the page before, or the id of a conversation of the tree.
+    Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
+    for an invalid `after` or the id of another conversation.
     """
     loaded = load_conversation(table, conversation_id, caller=caller)
     group_id = loaded.group.group_id
-    place = after()
+    place = cursors.valid(after)
     if isinstance(place, str):
         place = _place_of(table, group_id, place)
     places = list(table.read.conversations(group_id, after=place, limit=limit + 1))

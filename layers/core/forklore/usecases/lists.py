@@ -19,6 +19,8 @@ from forklore.domain.tree import Group
 from forklore.errors import InvalidCursorError
 from forklore.storage.found import Found
 from forklore.storage.table import Table
+from forklore.usecases import cursors
+from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.loading import ConversationDetails, keys_of_root, level_of, look_up
 
 TREES_AT_ONCE = 25
@@ -77,7 +79,7 @@ class ListRequest:
     mode: Mode = Mode.LATEST_FORK
     ancestry: Ancestry = Ancestry.ROOTS
     query: str | None = None
-    after: Place | str | None = None
+    after: Place | str | InvalidCursor | None = None
     limit: int = 20
     of_user: str | None = None
 
@@ -104,10 +106,10 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
     """Return a page of every conversation of every tree that the caller is a member of.
 
     One who sees all is shown those of `of_user`, or all there are.
-    Raises InvalidCursorError if `after` is the id of nothing that the caller may see.
+    Raises InvalidCursorError for an invalid `after` or the id of a conversation that the caller may not see.
     """
     assert caller.bypasses_membership or request.of_user is None, "another's trees"
-    after = request.after
+    after = cursors.valid(request.after)
     if isinstance(after, str):
         after = _place_of(table, caller, request.mode, after)
     page: list[tuple[Place, ConversationDetails]] = []

@@ -19,6 +19,8 @@ from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.storage.table import Table
+from forklore.usecases import cursors
+from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.idempotency import (
     IdempotencyKey,
     keys_of,
@@ -56,16 +58,17 @@ def list_memberships(
     *,
     caller: Caller,
     conversation_id: str,
-    after: Callable[[], tuple[str, str] | None],
+    after: tuple[str, str] | InvalidCursor | None,
     limit: int,
 ) -> MembershipPage:
     """Return a page of the members.
 
-    after: reads the `resume` of the page before, once the caller is known to be a member.
-    Raises NotFoundError, ForbiddenError if the caller is not a member, and what `after` raises.
+    after: the `resume` of the page before.
+    Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
+    for an invalid `after`.
     """
     loaded = load_conversation(table, conversation_id, caller=caller)
-    place = after()
+    place = cursors.valid(after)
     members = sorted(
         ((member.created_at, member.user_id), member) for member in table.read.members(loaded.group.group_id)
     )

@@ -1,12 +1,12 @@
-"""All operations: the routes of the HTTP API and what direct invocation can ask for."""
+"""The table of all operations: routes of the HTTP API, and names for direct invocation."""
 
 from forklore.api.operation import Operation
 
 
 def __getattr__(name: str) -> tuple[Operation, ...]:
-    """Return ALL operations, or all ROUTES of the HTTP API, some of which are a second form of an operation.
+    """Return ALL operations, or all ROUTES, which hold second routes of some operations as well.
 
-    They are loaded when they are asked for: a function of the HTTP API serves its own.
+    They are imported on the first use: a function of the HTTP API needs only its own.
     """
     if name not in ("ALL", "ROUTES"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

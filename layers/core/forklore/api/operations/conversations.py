@@ -1,27 +1,32 @@
 """Create, fork, read, list, change and delete conversations; health."""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
 
 from forklore.api import answers, cursors, requests, results
-from forklore.api.operation import Answer, CheckedRequest, Operation
+from forklore.api.operation import Answer, CheckedRequest, Fields, Operation
 from forklore.domain.ids import EntryId
 from forklore.domain.model import ForkPosition
+from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError
 from forklore.usecases import children, conversations, deletion, forks, lists
-from forklore.usecases.loading import ConversationDetails
 
 
-def check_health(_call: CheckedRequest) -> Mapping[str, Any]:
-    """Tell that the service answers. It asks nothing of the table."""
+def check_health(_request: CheckedRequest) -> Fields:
+    """Tell that the service answers. It asks nothing of the table.
+
+    Needs no credentials.
+    """
     return {"status": "ok"}
 
 
-def create_conversation(request: CheckedRequest) -> Mapping[str, Any]:
-    """Create a conversation without entries."""
+def create_conversation(request: CheckedRequest) -> Fields:
+    """Create a conversation without entries.
+
+    You become its owner. Without an `id` the service chooses one. Appending to an id that does
+    not exist creates the conversation, too.
+    """
     body: requests.CreateConversation = request.body
     request.require_own(body.user_id)
-    shown = conversations.create_conversation(
+    details = conversations.create_conversation(
         request.table,
         caller=request.caller,
         request=conversations.NewConversation(
@@ -33,23 +38,29 @@ def create_conversation(request: CheckedRequest) -> Mapping[str, Any]:
         ),
         idempotency_key=request.idempotency_key(answers.conversation),
     )
-    return answers.conversation(shown)
+    return answers.conversation(details)
 
 
-def get_conversation(request: CheckedRequest) -> Mapping[str, Any]:
-    """Show a conversation."""
-    return answers.conversation(
-        conversations.get_conversation(
-            request.table, caller=request.caller, conversation_id=request.conversation_id
-        )
+def get_conversation(request: CheckedRequest) -> Fields:
+    """Show a conversation.
+
+    For every member of its fork tree.
+    """
+    details = conversations.get_conversation(
+        request.table, caller=request.caller, conversation_id=request.conversation_id
     )
+    return answers.conversation_for(request.caller, details)
 
 
-def update_conversation(request: CheckedRequest) -> Mapping[str, Any]:
-    """Replace a conversation's title, tags or metadata."""
+def update_conversation(request: CheckedRequest) -> Fields:
+    """Replace a conversation's title, tags or metadata.
+
+    For writers. What the body names is replaced as a whole, the rest stays. `title: null`
+    clears the title.
+    """
     body: requests.UpdateConversation = request.body
     request.require_own(body.user_id)
-    shown = conversations.update_conversation(
+    details = conversations.update_conversation(
         request.table,
         caller=request.caller,
         conversation_id=request.conversation_id,
@@ -60,11 +71,15 @@ def update_conversation(request: CheckedRequest) -> Mapping[str, Any]:
             metadata=body.metadata.text if body.metadata else None,
         ),
     )
-    return answers.conversation(shown)
+    return answers.conversation(details)
 
 
 def delete_conversation(request: CheckedRequest) -> Answer:
-    """Delete the conversation's whole fork tree, and every tree started from it."""
+    """Delete the conversation's whole fork tree, and every tree started from it.
+
+    For the owner. 202 says that closing a very wide tree goes on in the background. The ids
+    cannot be used again for 30 days.
+    """
     is_closed = deletion.delete_conversation(
         request.table,
         request.service.queue,
@@ -75,8 +90,12 @@ def delete_conversation(request: CheckedRequest) -> Answer:
     return Answer(204 if is_closed else 202, None)
 
 
-def list_conversations(request: CheckedRequest) -> Mapping[str, Any]:
-    """List the caller's conversations, tree by tree, the newest root first."""
+def list_conversations(request: CheckedRequest) -> Fields:
+    """List the caller's conversations, tree by tree, the newest root first.
+
+    `mode` chooses which conversations of a fork tree are shown, `query` those with a text in
+    their title. A page may be short, even empty: only an `afterCursor` of null ends the list.
+    """
     query: requests.ListConversations = request.query
     resource = json.dumps(["conversations", request.caller.user_id, query.mode, query.ancestry, query.query])
     page = lists.list_conversations(
@@ -91,17 +110,22 @@ def list_conversations(request: CheckedRequest) -> Mapping[str, Any]:
         ),
     )
     return {
-        "data": [answers.conversation(shown) for shown in page.conversations],
+        "data": [answers.conversation(details) for details in page.conversations],
         "afterCursor": cursors.of_place(resource, page.resume),
     }
 
 
-def fork_conversation(request: CheckedRequest) -> Mapping[str, Any]:
-    """Fork a conversation before or after an entry, or at its head. Nothing is copied."""
+def fork_conversation(request: CheckedRequest) -> Fields:
+    """Fork a conversation before or after an entry, or at its head. Nothing is copied.
+
+    For writers. The fork shows what its source showed up to `atEntryId`, excluded or included
+    as `position` says, or everything without it. Later entries of either are not shown in the
+    other.
+    """
     body: requests.ForkConversation = request.body
     request.require_own(body.user_id)
     at_head = body.at_entry_id is None
-    shown = forks.fork_conversation(
+    details = forks.fork_conversation(
         request.table,
         caller=request.caller,
         request=forks.ForkRequest(
@@ -118,11 +142,15 @@ def fork_conversation(request: CheckedRequest) -> Mapping[str, Any]:
         ),
         idempotency_key=request.idempotency_key(answers.conversation),
     )
-    return answers.conversation(shown)
+    return answers.conversation(details)
 
 
-def list_forks(request: CheckedRequest) -> Mapping[str, Any]:
-    """List every conversation of the fork tree, the root and the asked one included, oldest first."""
+def list_forks(request: CheckedRequest) -> Fields:
+    """List every conversation of the fork tree, the root and the asked one included, oldest
+    first.
+
+    For every member. Each says where it was forked.
+    """
     query: requests.ListPage = request.query
     conversation_id = request.conversation_id
     resource = f"forks/{conversation_id}"
@@ -130,19 +158,22 @@ def list_forks(request: CheckedRequest) -> Mapping[str, Any]:
         request.table,
         caller=request.caller,
         conversation_id=conversation_id,
-        after=lambda: cursors.to_listed_or_id(resource, query.after_cursor),
+        after=cursors.to_list_key_or_id(resource, query.after_cursor),
         limit=query.limit,
     )
     return {
         "data": [answers.fork(conversation) for conversation in page.conversations],
-        "afterCursor": cursors.of_listed(resource, page.resume),
+        "afterCursor": cursors.of_list_key(resource, page.resume),
     }
 
 
-def list_children(
-    request: CheckedRequest, *, show: Callable[[ConversationDetails], dict[str, Any]] = answers.conversation
-) -> Mapping[str, Any]:
-    """List the conversations that this one has started, oldest first, as far as you may see them."""
+def list_children(request: CheckedRequest) -> Fields:
+    """List the conversations that this one has started, oldest first, as far as you may see
+    them.
+
+    A child is a conversation for a delegated task: see `startedByConversationId` at
+    appendEntry.
+    """
     query: requests.ListPage = request.query
     conversation_id = request.conversation_id
     resource = f"children/{conversation_id}"
@@ -150,12 +181,12 @@ def list_children(
         request.table,
         caller=request.caller,
         conversation_id=conversation_id,
-        after=lambda: cursors.to_listed_or_id(resource, query.after_cursor),
+        after=cursors.to_list_key_or_id(resource, query.after_cursor),
         limit=query.limit,
     )
     return {
-        "data": [show(child) for child in page.children],
-        "afterCursor": cursors.of_listed(resource, page.resume),
+        "data": [answers.conversation_for(request.caller, child) for child in page.children],
+        "afterCursor": cursors.of_list_key(resource, page.resume),
     }
 
 
@@ -211,6 +242,7 @@ OPERATIONS = (
         status=201,
         body=requests.ForkConversation,
         errors=(403, 404, 409),
+        own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError),
         takes_if_match=True,
     ),
     Operation(

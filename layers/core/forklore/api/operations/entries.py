@@ -1,20 +1,22 @@
 """Append entries, and page through what a conversation sees."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from forklore.api import answers, requests, results
-from forklore.api.operation import CheckedRequest, Operation
+from forklore.api.operation import CheckedRequest, Fields, Operation
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel
-from forklore.errors import ValidationError
+from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, ValidationError
 from forklore.usecases import context, entries
 from forklore.usecases.drafts import Draft
 
 
-def append_entry(request: CheckedRequest) -> Mapping[str, Any]:
-    """Append one entry, or several at once; a conversation that does not exist is created."""
+def append_entry(request: CheckedRequest) -> Fields:
+    """Append one entry, or several at once; a conversation that does not exist is created.
+
+    For writers. An unknown conversation is created; with `forkedAtConversationId` as a fork,
+    with `startedByConversationId` as a child. `If-Match` appends only behind the entry that it
+    names. Only agents may write to the `context` channel.
+    """
     body = request.body.root
     conversation_id = _id_that_may_be_new(request)
     fork = None
@@ -34,11 +36,11 @@ def append_entry(request: CheckedRequest) -> Mapping[str, Any]:
             fork=fork,
             start=start,
             if_match=None if request.if_match is None else EntryId(request.if_match),
-            idempotency_key=request.idempotency_key(lambda _answer: {}),
+            idempotency_key=request.idempotency_key(),
         ),
     )
-    shown = [answers.entry(entry) for entry in appended]
-    return {"data": shown} if is_batch else shown[0]
+    data = [answers.entry(entry) for entry in appended]
+    return {"data": data} if is_batch else data[0]
 
 
 def _draft(request: CheckedRequest, fields: requests.EntryFields) -> Draft:
@@ -62,8 +64,13 @@ def _draft(request: CheckedRequest, fields: requests.EntryFields) -> Draft:
     )
 
 
-def list_entries(request: CheckedRequest) -> Mapping[str, Any]:
-    """List what a conversation shows, oldest first; with `allForks` every entry of its fork tree."""
+def list_entries(request: CheckedRequest) -> Fields:
+    """List what a conversation shows, oldest first; with `allForks` every entry of its fork
+    tree.
+
+    For every member. The cursors are ids of entries. `tail` gives the page at the end, still
+    the oldest first. Users see the history; agents their own context as well.
+    """
     query: requests.ListEntries | requests.AdminListEntries = request.query
     page = entries.list_entries(
         request.table,
@@ -85,8 +92,13 @@ def list_entries(request: CheckedRequest) -> Mapping[str, Any]:
     }
 
 
-def sync_context(request: CheckedRequest) -> Mapping[str, Any]:
-    """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch is written."""
+def sync_context(request: CheckedRequest) -> Fields:
+    """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch is
+    written.
+
+    For agents: authorize with an API key as well (`client`). `content` is the whole present
+    context; the service compares it with the stored one and writes the difference.
+    """
     body: requests.SyncContext = request.body
     conversation_id = _id_that_may_be_new(request)
     request.require_own(body.user_id)
@@ -103,13 +115,13 @@ def sync_context(request: CheckedRequest) -> Mapping[str, Any]:
             usage=requests.usage_of(body.usage),
             usage_json=body.usage.text if body.usage else None,
         ),
-        idempotency_key=request.idempotency_key(lambda _answer: {}),
+        idempotency_key=request.idempotency_key(),
     )
     return answers.synced(synced)
 
 
 def _id_that_may_be_new(request: CheckedRequest) -> str:
-    """Return the conversation that the path names and the request may create."""
+    """Return the conversation in the path, which the request may create."""
     conversation_id = request.path["conversationId"]
     if not ids.is_uuid(conversation_id):
         raise ValidationError("the conversation's id must be a lower-case UUID", field="conversationId")
@@ -117,9 +129,10 @@ def _id_that_may_be_new(request: CheckedRequest) -> str:
 
 
 def _position(cursor: str | None) -> EntryId | None:
-    """Return the position that a cursor names; for what can be no entry's id, one that no entry has.
+    """Return the position that a cursor names.
 
-    It is refused in its turn: after a conversation that does not exist, and a caller who is no member.
+    What cannot be an entry's id becomes a position that no entry has. The use case rejects it
+    after its access checks.
     """
     if cursor is None:
         return None
@@ -138,6 +151,7 @@ OPERATIONS = (
         status=201,
         body=requests.Append,
         errors=(403, 404, 409, 413),
+        own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError),
         takes_if_match=True,
     ),
     Operation(
@@ -148,6 +162,7 @@ OPERATIONS = (
         results.Synced,
         body=requests.SyncContext,
         errors=(403, 404, 409, 413),
+        own_errors=(GroupFullError,),
     ),
     Operation(
         "listEntries",

@@ -1,31 +1,40 @@
 """Share a fork tree with others, and hand it over."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from forklore.api import answers, cursors, requests, results
-from forklore.api.operation import CheckedRequest, Operation
+from forklore.api.operation import CheckedRequest, Fields, Operation
 from forklore.domain import ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.users import is_user_id
-from forklore.errors import NotFoundError, ValidationError, brief
+from forklore.errors import (
+    BadRequestError,
+    MemberLimitError,
+    NotFoundError,
+    TransferPendingError,
+    ValidationError,
+    brief,
+)
 from forklore.usecases import sharing, transfers
+from forklore.usecases.cursors import valid
 
 _IN_PATH = re.compile(r"[A-Za-z0-9_.@:+-]+")
-"""The user ids that a path can name. API Gateway decodes a path, perhaps twice, and cuts it at a `?`."""
+"""User ids that a path can carry. API Gateway may decode a path twice, and cuts it at a `?`."""
 
 
-def list_memberships(request: CheckedRequest) -> Mapping[str, Any]:
-    """List who may use the conversation's fork tree, oldest first."""
+def list_memberships(request: CheckedRequest) -> Fields:
+    """List who may use the conversation's fork tree, oldest first.
+
+    For every member.
+    """
     query: requests.ListMembers = request.query
     resource = f"memberships/{request.conversation_id}"
     page = sharing.list_memberships(
         request.table,
         caller=request.caller,
         conversation_id=request.conversation_id,
-        after=lambda: cursors.to_member(resource, query.after_cursor),
+        after=cursors.to_member(resource, query.after_cursor),
         limit=query.limit,
     )
     return {
@@ -34,8 +43,12 @@ def list_memberships(request: CheckedRequest) -> Mapping[str, Any]:
     }
 
 
-def share_conversation(request: CheckedRequest) -> Mapping[str, Any]:
-    """Make a user a member of the conversation's fork tree."""
+def share_conversation(request: CheckedRequest) -> Fields:
+    """Make a user a member of the conversation's fork tree.
+
+    Owners let managers, writers and readers in, managers writers and readers. It holds for
+    every fork.
+    """
     body: requests.ShareConversation = request.body
     membership = sharing.share_conversation(
         request.table,
@@ -48,31 +61,43 @@ def share_conversation(request: CheckedRequest) -> Mapping[str, Any]:
     return answers.membership(membership)
 
 
-def update_membership(request: CheckedRequest) -> Mapping[str, Any]:
-    """Change a member's access level."""
+def update_membership(request: CheckedRequest) -> Fields:
+    """Change a member's access level.
+
+    By the rules of sharing, for the level that the member has now and the new one.
+    """
     body: requests.UpdateMembership = request.body
+    user_id = _user_id(request)
     membership = sharing.update_membership(
         request.table,
         caller=request.caller,
         conversation_id=request.conversation_id,
-        user_id=_user_id(request),
+        user_id=_possible(user_id),
         level=AccessLevel(body.access_level),
     )
     return answers.membership(membership)
 
 
 def remove_membership(request: CheckedRequest) -> None:
-    """End a membership: that of a member you have a say in, or your own."""
+    """End a membership: that of a member you have a say in, or your own.
+
+    By the rules of sharing; everybody but the owner may leave. A transfer to the member goes,
+    too.
+    """
+    user_id = _user_id(request)
     sharing.remove_membership(
         request.table,
         caller=request.caller,
         conversation_id=request.conversation_id,
-        user_id=_user_id(request),
+        user_id=_possible(user_id),
     )
 
 
-def request_transfer(request: CheckedRequest) -> Mapping[str, Any]:
-    """Offer the ownership of a conversation's fork tree to a member."""
+def request_transfer(request: CheckedRequest) -> Fields:
+    """Offer the ownership of a conversation's fork tree to a member.
+
+    For the owner. The member has to accept it; one can be pending at a time.
+    """
     body: requests.RequestTransfer = request.body
     request.require_own(body.user_id)
     if not ids.is_uuid(body.conversation_id):
@@ -87,78 +112,83 @@ def request_transfer(request: CheckedRequest) -> Mapping[str, Any]:
     return answers.transfer(transfer)
 
 
-def list_transfers(request: CheckedRequest) -> Mapping[str, Any]:
-    """List the pending transfers that you have sent or that wait for you, oldest first."""
+def list_transfers(request: CheckedRequest) -> Fields:
+    """List the pending transfers that you have sent or that wait for you, oldest first.
+
+    `role` chooses those that you have sent or that wait for you.
+    """
     query: requests.ListTransfers = request.query
     resource = f"transfers/{query.role}/{request.caller.user_id}"
     page = transfers.list_transfers(
         request.table,
         caller=request.caller,
         role=query.role,
-        after=cursors.to_listed(resource, query.after_cursor),
+        after=valid(cursors.to_list_key(resource, query.after_cursor)),  # no access check before it
         limit=query.limit,
     )
     return {
         "data": [answers.transfer(transfer) for transfer in page.transfers],
-        "afterCursor": cursors.of_listed(resource, page.resume),
+        "afterCursor": cursors.of_list_key(resource, page.resume),
     }
 
 
-def get_transfer(request: CheckedRequest) -> Mapping[str, Any]:
-    """Show a pending transfer to its sender or recipient."""
+def get_transfer(request: CheckedRequest) -> Fields:
+    """Show a pending transfer to its sender or recipient.
+
+    Its `id` comes from requestTransfer or listTransfers. To everybody else it is 404.
+    """
     return answers.transfer(
         transfers.get_transfer(request.table, caller=request.caller, transfer_id=_transfer_id(request))
     )
 
 
 def delete_transfer(request: CheckedRequest) -> None:
-    """Cancel a transfer as its sender, or decline it as its recipient."""
+    """Cancel a transfer as its sender, or decline it as its recipient.
+
+    Its `id` comes from requestTransfer or listTransfers. Nobody's level changes.
+    """
     transfers.delete_transfer(request.table, caller=request.caller, transfer_id=_transfer_id(request))
 
 
 def accept_transfer(request: CheckedRequest) -> None:
-    """Become the owner; the sender becomes a manager."""
+    """Become the owner; the sender becomes a manager.
+
+    For the recipient. Its `id` comes from listTransfers.
+    """
     half_done = transfers.accept_transfer(
         request.table,
         caller=request.caller,
         transfer_id=_transfer_id(request),
-        idempotency_key=request.idempotency_key(lambda _answer: None),
+        idempotency_key=request.idempotency_key(),
     )
     if half_done is not None:
         transfers.announce_rewriting(request.service.queue, half_done)
 
 
 def _user_id(request: CheckedRequest) -> str:
-    """Return the member that the query names. Raises NotFoundError for what can be no user."""
-    query: requests.OneMember = request.query
-    if not is_user_id(query.user_id):
+    """Return the user id in the path or in the query.
+
+    Raises ValidationError for a user id that a path cannot carry.
+    """
+    if "userId" not in request.path:
+        query: requests.OneMember = request.query
+        return query.user_id
+    user_id = request.path["userId"]
+    if not _IN_PATH.fullmatch(user_id):
+        message = "a path names members of the characters A-Za-z0-9_.@:+- only; name others by ?userId="
+        raise ValidationError(message, field="userId")
+    return user_id
+
+
+def _possible(user_id: str) -> str:
+    """Return the user id. Raises NotFoundError for a text that cannot be one."""
+    if not is_user_id(user_id):
         raise NotFoundError("no such member")
-    return query.user_id
-
-
-def _by_path(operation: Operation) -> Operation:
-    """Return the operation with the member in the path instead of the query: an older form of its route."""
-
-    def run(request: CheckedRequest) -> Any:
-        user_id = request.path["userId"]
-        if not _IN_PATH.fullmatch(user_id):
-            message = "a path names members of the characters A-Za-z0-9_.@:+- only; name others by ?userId="
-            raise ValidationError(message, field="userId")
-        return operation.run(replace(request, query=requests.OneMember.model_validate({"userId": user_id})))
-
-    run.__doc__ = operation.run.__doc__
-    run.__module__ = operation.run.__module__
-    return replace(
-        operation,
-        name=f"{operation.name}ByPath",
-        path=f"{operation.path}/{{userId}}",
-        query=requests.MemberInPath,
-        run=run,
-    )
+    return user_id
 
 
 def _transfer_id(request: CheckedRequest) -> str:
-    """Return the transfer that the path names. Raises NotFoundError for what can be no id."""
+    """Return the transfer in the path. Raises NotFoundError for a text that cannot be an id."""
     transfer_id = request.path["transferId"]
     if not ids.is_uuid(transfer_id):
         raise NotFoundError(f"no transfer {brief(transfer_id)}")
@@ -188,6 +218,7 @@ OPERATIONS = (
         status=201,
         body=requests.ShareConversation,
         errors=(403, 404, 409),
+        own_errors=(MemberLimitError,),
     ),
     Operation(
         "updateMembership",
@@ -218,6 +249,7 @@ OPERATIONS = (
         status=201,
         body=requests.RequestTransfer,
         errors=(403, 404, 409),
+        own_errors=(BadRequestError, TransferPendingError),
     ),
     Operation(
         "listTransfers",
@@ -241,5 +273,15 @@ OPERATIONS = (
     ),
 )
 
-BY_PATH = tuple(_by_path(operation) for operation in OPERATIONS if operation.query is requests.OneMember)
-"""Routes of the HTTP API for operations that have another one already."""
+BY_PATH = tuple(
+    replace(
+        operation,
+        name=f"{operation.name}ByPath",
+        path=f"{operation.path}/{{userId}}",
+        query=requests.MemberInPath,
+        description="As with `userId` in the query, for user ids that a path can name.",
+    )
+    for operation in OPERATIONS
+    if operation.query is requests.OneMember
+)
+"""Second routes of operations on one member. The member is in the path instead of the query."""
