@@ -138,6 +138,17 @@ class Table:
             if gigabytes >= GROUP_GIGABYTES_MAX:
                 self.cache.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
 
+    def try_commit(self, parts: Sequence[Part]) -> ConditionFailed | None:
+        """Write all parts or none of them. Return what refused them; None when they are written.
+
+        Raises as Connection.call.
+        """
+        try:
+            self.commit(parts)
+        except ConditionFailed as refused:
+            return refused
+        return None
+
     def refuse_if_full(self, group_id: str) -> None:
         """Raise GroupFullError if the tree was near its bound after an earlier write of this process."""
         if self.cache.is_full(group_id):

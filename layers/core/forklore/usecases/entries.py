@@ -34,7 +34,7 @@ from forklore.storage.parts import ConditionFailed, PartKind
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.children import ChildRequest, start_child
-from forklore.usecases.creating import PreparedCreation, create
+from forklore.usecases.creating import Creation, PreparedCreation
 from forklore.usecases.drafts import (
     Draft,
     batch_parts,
@@ -58,13 +58,10 @@ from forklore.usecases.idempotency import (
     record_entries,
 )
 from forklore.usecases.loading import LoadedConversation, TreeExtras, look_up
+from forklore.usecases.optimistic import APPEND, attempts
 from forklore.usecases.roots import plan_root, root_parts
 from forklore.usecases.views import Filter, Latest
 
-ATTEMPTS_MAX = 64
-"""Times that an append is decided again on what others have written meanwhile."""
-PAUSES_MAX = 4
-"""Pauses between these get longer up to this one, so that many writers take turns soon."""
 _IS_NOT = (
     "the conversation exists and is not that {}: "
     "append to a new id to make it, or leave out {} to append here"
@@ -131,9 +128,7 @@ class _Appending:
 
     def run(self) -> list[Entry]:
         cached = self._known()
-        for attempt in range(ATTEMPTS_MAX):
-            # What this process knew may just have been old: the second attempt follows at once.
-            self._table.pause(min(max(attempt - 1, 0), PAUSES_MAX))
+        for _ in attempts(self._table, APPEND):
             if cached is None:
                 entries = self._create_if_new()
                 if entries is not None:
@@ -231,7 +226,7 @@ class _Appending:
         if not found.exists and request.start is not None:
             raise NotFoundError("no such conversation to be started by")
         if not found.exists:
-            return create(table, self._plan_root, caller=caller, idempotency_key=request.idempotency_key)
+            return self._create_root()
         loaded = found.require(self._id, AccessLevel.WRITER)
         self._require_lineage(loaded.conversation)
         if has_context(request.drafts):
@@ -262,8 +257,15 @@ class _Appending:
         if cached is not None:
             self._table.cache.put(self._id, cached.with_epoch(client, epoch))
 
-    def _plan_root(self, nonce: str) -> PreparedCreation[list[Entry]]:
-        """Plan a new tree whose first conversation begins with the entries."""
+    def _create_root(self) -> list[Entry] | None:
+        """Create a tree whose first conversation begins with the entries; None if its id is in use."""
+        creation = Creation[list[Entry]](self._table, self._caller, self._request.idempotency_key)
+        for nonce in creation.attempts():
+            creation.write(self._prepare_root(nonce))
+        return creation.answer
+
+    def _prepare_root(self, nonce: str) -> PreparedCreation[list[Entry]]:
+        """Prepare a new tree whose first conversation begins with the entries."""
         request = self._request
         require_match(request.if_match, None)
         root = plan_root(

@@ -27,7 +27,7 @@ from forklore.storage.cache import CachedConversation
 from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
 from forklore.usecases import views
-from forklore.usecases.creating import PreparedCreation, create
+from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
 from forklore.usecases.drafts import (
     Draft,
     batch_parts,
@@ -88,15 +88,10 @@ def fork_conversation(
     ValidationError if the anchor is no history entry that the source shows, ConflictError if the id is in
     use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
     """
-    made = create(
-        table,
-        lambda nonce: _decide(table, caller, request, idempotency_key, nonce),
-        caller=caller,
-        idempotency_key=idempotency_key,
-    )
+    made = _fork(table, caller, request, idempotency_key)
     if made is None:
         raise ConflictError(f"the id {brief(request.fork_id)} is in use")
-    return made[0]
+    return made.details
 
 
 def fork_with_entries(
@@ -106,13 +101,26 @@ def fork_with_entries(
 
     Raises as `fork_conversation`, and ConflictError if `if_match` is not the last history entry inherited.
     """
-    made = create(
-        table,
-        lambda nonce: _decide(table, caller, request, idempotency_key, nonce),
-        caller=caller,
-        idempotency_key=idempotency_key,
-    )
-    return None if made is None else made[1]
+    made = _fork(table, caller, request, idempotency_key)
+    return None if made is None else made.entries
+
+
+@dataclass(frozen=True, slots=True)
+class _Fork:
+    """A fork that was made, and its first entries."""
+
+    details: ConversationDetails
+    entries: list[Entry]
+
+
+def _fork(
+    table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
+) -> _Fork | None:
+    """Make a fork; None if its id is in use."""
+    creation = Creation[_Fork](table, caller, idempotency_key)
+    for nonce in creation.attempts():
+        creation.write(_prepare(table, caller, request, idempotency_key, nonce))
+    return creation.answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +143,12 @@ class _Inheritance:
     point: ForkPoint
 
 
-def _decide(
+def _prepare(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None, nonce: str
-) -> PreparedCreation[tuple[ConversationDetails, list[Entry]]] | None:
+) -> PreparedCreation[_Fork] | Obstacle:
     source = _read_source(table, caller, request, idempotency_key)
     if source is None:
-        return None
+        return Obstacle.ID_IN_USE
     loaded, group_id = source.loaded, source.loaded.group.group_id
     table.refuse_if_full(group_id)
     inherited = _inherit(source, request)
@@ -197,9 +205,8 @@ def _decide(
     ]
     client, is_known = caller.client_id, has_context(request.drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
-    return PreparedCreation(
-        writes, (shown, batch.entries), fork_id, CachedConversation.of(fork, head, epochs)
-    )
+    cached = CachedConversation.of(fork, head, epochs)
+    return PreparedCreation(writes, _Fork(shown, batch.entries), fork_id, cached)
 
 
 def _read_source(
