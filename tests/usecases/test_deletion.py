@@ -20,9 +20,9 @@ from forklore.storage.cache import CachedConversation
 from forklore.storage.clock import system_ms
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
-from forklore.usecases import deletion, entries, sharing, transfers
+from forklore.usecases import deletion, sharing, transfers
+from forklore.usecases.append import Append, Start, append_entries
 from forklore.usecases.deletion import delete_conversation, run_deletion, sweep
-from forklore.usecases.entries import Append, Start
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import DAY_S, Request, Store, Wire, fresh_store
 from tests.usecases.builders import (
@@ -66,7 +66,7 @@ def job(kind: str, group_id: str, *, at: str = "2026-03-01T09:15:00.000Z") -> It
 
 def start(table: Table, parent: str, child: str, *, by: Caller = ANN) -> None:
     request = Append(child, [said("go")], start=Start(parent, None))
-    entries.append_entries(table, caller=by, request=request)
+    append_entries(table, caller=by, request=request)
 
 
 def plant(store: Store) -> None:

@@ -18,15 +18,9 @@ def measure(trees: int) -> tuple[float, float]:
     from forklore.aws.wiring import open_table
     from forklore.domain.jsontext import text_of
     from forklore.domain.model import Caller, Channel
+    from forklore.usecases.append import Append, Fork, append_entries
     from forklore.usecases.drafts import Draft
-    from forklore.usecases.entries import (
-        Append,
-        Fork,
-        ListEntriesRequest,
-        PageStart,
-        append_entries,
-        list_entries,
-    )
+    from forklore.usecases.entries import ListEntriesRequest, PageStart, list_entries
 
     table, caller = open_table(), Caller("bench")
     draft = Draft(Channel.HISTORY, "history", text_of([{"role": "USER", "text": "hello " * 50}]))
