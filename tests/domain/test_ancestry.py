@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from forklore.domain import ancestry, ids
 from forklore.domain.ancestry import SEGMENTS_MAX, Path, Segment
 from forklore.domain.ids import FIRST, LAST, EntryId
-from forklore.domain.model import ForkPosition
+from forklore.domain.model import ForkPosition, StoredEntry
 from forklore.errors import BrokenAncestryError, ForkTooDeepError
-from forklore.storage.items import StoredEntry
 from tests.domain.builders import (
     FORK,
     NOW_MS,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from forklore.domain import ids, paging
 from forklore.domain.ancestry import Path, Segment, view_of
 from forklore.domain.ids import FIRST, LAST
+from forklore.domain.model import StoredEntry
 from forklore.domain.paging import PAGE_BYTES_MAX, RangeAnswer, RangeRead, Span, Window
-from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.views import READ_MAX, Filter, Page
@@ -260,7 +260,7 @@ def test_the_whole_tree_is_one_read_whatever_the_channels() -> None:
         ) == [RangeRead(Window(), 7)]
 
 
-def answer(*numbers: int, reached: int | None = None) -> RangeAnswer[StoredEntry]:
+def answer(*numbers: int, reached: int | None = None) -> RangeAnswer:
     return RangeAnswer([stored(at(n)) for n in numbers], None if reached is None else at(reached))
 
 

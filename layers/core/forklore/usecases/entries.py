@@ -6,11 +6,10 @@ from typing import Literal
 from forklore.domain import access, ancestry, ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import LAST, EntryId
-from forklore.domain.model import Caller, Channel, Entry, Lasts
+from forklore.domain.model import Caller, Channel, Entry, Lasts, StoredEntry
 from forklore.domain.paging import Window
 from forklore.domain.tree import ClientContext
 from forklore.errors import InvalidCursorError, UnavailableError
-from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.loading import LoadedConversation, TreeExtras, look_up

@@ -7,11 +7,10 @@ from forklore.domain import ancestry, content, jsontext, keys, paging
 from forklore.domain.chain import Chain
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import FIRST, EntryId
-from forklore.domain.model import Channel, Entry
+from forklore.domain.model import Channel, Entry, StoredEntry
 from forklore.domain.paging import Span, Window
 from forklore.domain.tree import ClientContext
 from forklore.errors import UnavailableError
-from forklore.storage.items import StoredEntry
 from forklore.storage.table import BATCH_KEYS_MAX, Table
 
 READ_MAX = 10_000
@@ -144,8 +143,8 @@ class _Reading:
             spans = paging.spans_left(spans, reads, frontier, backward=backward)
             seen = [s.entry for a in answers for s in a.entries if self._shows(s.entry)]
             chain.take(
-                read=(s.entry_id for s in in_view if s.entry.channel in channels),
-                named=(entry.after.of(channel) for entry in seen for channel in channels),
+                read=[s.entry_id for s in in_view if s.entry.channel in channels],
+                named=[entry.after.of(channel) for entry in seen for channel in channels],
             )
             missing = chain.missing(spans[0].window if spans else None, backward=backward)
             if missing is not None:
