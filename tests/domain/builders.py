@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from forklore.domain import ancestry, ids
-from forklore.domain.ancestry import Path
+from forklore.domain.ancestry import Path, View
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel, Entry, ForkPosition, StoredEntry
 from forklore.domain.paging import RangeAnswer, RangeRead
@@ -95,7 +95,7 @@ class Tree:
         """All of them, the newest first."""
         return list(self.paths)[::-1]
 
-    def view(self, conversation_id: str) -> Path:
+    def view(self, conversation_id: str) -> View:
         return ancestry.view_of(conversation_id, self.paths[conversation_id])
 
     def append(

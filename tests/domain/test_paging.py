@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.domain import ids, paging
-from forklore.domain.ancestry import Path, Segment, view_of
+from forklore.domain.ancestry import Segment, View, view_of
 from forklore.domain.ids import FIRST, LAST
 from forklore.domain.model import StoredEntry
 from forklore.domain.paging import PAGE_BYTES_MAX, RangeAnswer, RangeRead, Span, Window
@@ -37,7 +37,7 @@ CONTEXT = Filter((C,), "planner")
 
 def read(
     shelf: Shelf,
-    view: Path | None,
+    view: View | None,
     *,
     show: Filter = HISTORY,
     limit: int = 50,
@@ -63,7 +63,7 @@ def read(
 
 def walk(
     shelf: Shelf,
-    view: Path | None,
+    view: View | None,
     *,
     show: Filter,
     limit: int,
@@ -159,7 +159,7 @@ def test_spans_are_clipped_to_the_window_and_those_outside_are_left_out() -> Non
 
 
 def test_a_view_of_nothing_has_no_spans() -> None:
-    assert paging.spans_of((), Window(), backward=True, own_entries=3) == []
+    assert paging.spans_of(View(), Window(), backward=True, own_entries=3) == []
 
 
 def test_a_known_count_stands_at_the_own_span_alone() -> None:
@@ -324,7 +324,7 @@ def test_a_round_that_stopped_early_leaves_what_lies_behind_its_frontier_and_no_
 # Pages of any view
 
 
-def chain_of(forks: int, *, crowd: int, each: int = 1) -> tuple[list[StoredEntry], Path, list[StoredEntry]]:
+def chain_of(forks: int, *, crowd: int, each: int = 1) -> tuple[list[StoredEntry], View, list[StoredEntry]]:
     """Return the tree of a chain of forks with `each` entries of their own, its view, and what it shows.
 
     crowd: how many entries of other conversations come after each of them.
@@ -582,7 +582,7 @@ def test_only_context_of_the_client_and_the_epoch_asked_for_is_shown() -> None:
 # What a page costs
 
 
-def family(siblings: int) -> tuple[Shelf, Path]:
+def family(siblings: int) -> tuple[Shelf, View]:
     """Return a fork of a root at its 30th entry, among so many siblings that each have 5 entries, too."""
     entries = [stored(at(number), ROOT) for number in range(1, 31)]
     for number in range(siblings):

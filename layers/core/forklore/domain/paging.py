@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from forklore.domain import ids
-from forklore.domain.ancestry import Path
+from forklore.domain.ancestry import View
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.model import Channel, StoredEntry
 
@@ -78,19 +78,19 @@ class RangeAnswer:
     reached: EntryId | None
 
 
-def spans_of(view: Path, window: Window, *, backward: bool, own_entries: int | None = None) -> list[Span]:
+def spans_of(view: View, window: Window, *, backward: bool, own_entries: int | None = None) -> list[Span]:
     """Return the segments of `view` that reach into `window`, the near end first.
 
     own_entries: how many entries the view's own conversation has, where known. A segment's entries all
     come after the stop of the segment before it.
     """
     spans, start = [], FIRST
-    for segment in view:
+    for segment in view.segments:
         clipped = window.clipped(start, segment.stop)
         if not clipped.is_empty:
             spans.append(Span(segment.conversation_id, clipped))
         start = segment.stop
-    if own_entries is not None and spans and spans[-1].conversation_id == view[-1].conversation_id:
+    if own_entries is not None and spans and spans[-1].conversation_id == view.segments[-1].conversation_id:
         own = replace(spans.pop(), entries=own_entries)
         spans += [own] if own_entries else []
     return spans[::-1] if backward else spans

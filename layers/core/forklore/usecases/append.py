@@ -267,7 +267,7 @@ class _Appending:
         epoch: that of its CTX in the conversation; None: the latest one that is inherited.
         """
         group_id = loaded.group.group_id
-        latest = epoch or views.latest_epoch(self._table, group_id, loaded.path, client).epoch
+        latest = epoch or views.latest_epoch(self._table, group_id, loaded.inherited, client).epoch
         cached = self._table.cache.get(self._id)
         if cached is not None:
             self._table.cache.put(self._id, cached.with_epoch(client, latest))

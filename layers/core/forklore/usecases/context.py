@@ -158,7 +158,7 @@ def _see(
     if own is not None:
         latest = views.Latest(own.epoch, loaded.view, own.last)
     else:
-        latest = views.latest_epoch(table, group_id, loaded.path, client)
+        latest = views.latest_epoch(table, group_id, loaded.inherited, client)
     entries = _KnownEntries(conversation_id, views.entries_of_epoch(table, group_id, latest, client))
     try:
         decided = decide_sync(entries.elements(), sent, epoch=latest.epoch.number)

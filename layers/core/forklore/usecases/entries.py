@@ -111,14 +111,14 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
             may_be_cut=True,
         )
     else:
-        view = latest.shown
+        view = latest.view
         page = views.read_view(
             table,
             group_id,
             view,
             show=show,
             limit=request.limit,
-            window=window.clipped(ids.FIRST, ancestry.floor_of(view)),
+            window=window.clipped(ids.FIRST, ancestry.floor_of(view.segments)),
             backward=cut.backward,
             own_entries=_own_entries(loaded, show) if not named and view == loaded.view else None,
             last=last,
@@ -157,7 +157,7 @@ def _current(
     is compared with it. A list of both channels goes by what is shown alone: a CTX that shows late would let
     it pass an entry.
     """
-    client, group_id, whole = show.client_id, loaded.group.group_id, Latest(shown=loaded.view)
+    client, group_id, whole = show.client_id, loaded.group.group_id, Latest(view=loaded.view)
     if client is None:
         return show, window, whole
     if request.channel is not Channel.CONTEXT:
@@ -169,7 +169,7 @@ def _current(
         number = views.latest_epoch_of_tree(table, group_id, client, window)
         return replace(show, epoch=number), window if number else Window(stop=ids.FIRST), whole
     if own is None:
-        latest = views.latest_epoch(table, group_id, loaded.path, client, window)
+        latest = views.latest_epoch(table, group_id, loaded.inherited, client, window)
     elif request.epoch != "latest" or (request.up_to is None and own.last <= loaded.head.last):
         latest = replace(whole, epoch=own.epoch)
     else:

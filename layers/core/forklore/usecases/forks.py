@@ -312,7 +312,8 @@ def _preview(
         return head.preview
     near = [s for s in (source.anchor, source.history_before) if s and s.entry_id == lasts.history]
     group_id = source.loaded.group.group_id
-    text = views.last_text(table, group_id, inherited.path, nearest=near[0] if near else None)
+    view = ancestry.inherited(inherited.path)
+    text = views.last_text(table, group_id, view, nearest=near[0] if near else None)
     return text[: content.PREVIEW_CHARACTERS] if text else None
 
 
