@@ -37,7 +37,9 @@ ROOMS["forklore.api"] = {
 ROOMS["forklore.aws"] = {"forklore.aws", "forklore.api", "forklore.usecases", "forklore.domain"}
 ROOMS["forklore.aws"] |= {"forklore.errors"}
 ROOMS["forklore.aws.wiring"] = ROOMS["forklore.aws"] | {"forklore.storage"}
-ROOMS["functions"] = {"forklore.aws", "forklore.api", "aws_lambda_powertools"}
+ROOMS["forklore.aws.handlers"] = ROOMS["forklore.aws"] | {"aws_lambda_powertools.utilities.batch"}
+ROOMS["forklore.aws.handlers"] |= {"aws_lambda_powertools.utilities.data_classes"}
+ROOMS["functions"] = {"forklore.aws"}
 
 # Only the authorizer runs the check of credentials. Only two of its modules use the libraries.
 ROOMS["forklore.credentials"] = {"forklore.credentials", "forklore.domain", "forklore.errors"}

@@ -11,11 +11,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from forklore.domain import ancestry, ids
-from forklore.domain.ancestry import Path
+from forklore.domain.ancestry import Path, View
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Channel, Entry, ForkPosition
+from forklore.domain.model import Channel, Entry, ForkPosition, StoredEntry
 from forklore.domain.paging import RangeAnswer, RangeRead
-from forklore.storage.items import StoredEntry
 
 H, C = Channel.HISTORY, Channel.CONTEXT
 
@@ -100,7 +99,7 @@ class Tree:
         """All conversations, the newest first."""
         return list(self.paths)[::-1]
 
-    def view(self, conversation_id: str) -> Path:
+    def view(self, conversation_id: str) -> View:
         return ancestry.view_of(conversation_id, self.paths[conversation_id])
 
     def append(
@@ -222,14 +221,12 @@ class Shelf:
     def reads(self) -> int:
         return sum(map(len, self.rounds))
 
-    def read_ranges(
-        self, group_id: str, reads: Sequence[RangeRead], *, backward: bool
-    ) -> list[RangeAnswer[StoredEntry]]:
+    def read_ranges(self, group_id: str, reads: Sequence[RangeRead], *, backward: bool) -> list[RangeAnswer]:
         assert reads, "a round without reads"
         self.rounds.append(list(reads))
         return [self._query(read, backward) for read in reads]
 
-    def _query(self, read: RangeRead, backward: bool) -> RangeAnswer[StoredEntry]:
+    def _query(self, read: RangeRead, backward: bool) -> RangeAnswer:
         assert 1 <= read.limit <= 1_000, read
         assert read.window.start < read.window.stop, "DynamoDB refuses a BETWEEN whose bounds are reversed"
         assert (read.conversation_id is None) == (read.channel is None), "there is no index of both channels"

@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.domain import ancestry, ids
-from forklore.domain.ancestry import SEGMENTS_MAX, Path, Segment
+from forklore.domain.ancestry import SEGMENTS_MAX, Path, Segment, View
 from forklore.domain.ids import FIRST, LAST, EntryId
-from forklore.domain.model import ForkPosition
+from forklore.domain.model import ForkPosition, StoredEntry
 from forklore.errors import BrokenAncestryError, ForkTooDeepError
-from forklore.storage.items import StoredEntry
 from tests.domain.builders import (
     FORK,
     NOW_MS,
@@ -79,7 +78,7 @@ def plain_view(tree: Tree, conversation_id: str, moment: int) -> list[EntryId]:
     return inherited + own
 
 
-def shown(view: Path, entries: Sequence[StoredEntry]) -> list[EntryId]:
+def shown(view: View, entries: Sequence[StoredEntry]) -> list[EntryId]:
     """Return the ids of the entries that the view shows, in the order of their keys."""
     bounds = ancestry.bounds_of(view)
     return sorted(e.entry_id for e in entries if e.entry_id < bounds.get(e.entry.conversation_id, FIRST))
@@ -89,7 +88,7 @@ def shown(view: Path, entries: Sequence[StoredEntry]) -> list[EntryId]:
 
 
 def test_a_root_shows_its_own_entries_without_end() -> None:
-    assert ancestry.view_of(ROOT, ()) == (Segment(ROOT, LAST),)
+    assert ancestry.view_of(ROOT, ()) == View((Segment(ROOT, LAST),))
 
 
 def test_a_fork_shows_its_source_up_to_the_fork_point_only() -> None:
@@ -191,13 +190,13 @@ def test_a_fork_at_the_head_of_an_empty_root_shows_nothing_of_others() -> None:
     assert ancestry.path_at_head(ancestry.view_of(ROOT, ()), last=FIRST, own_entries=0) == ()
 
 
-def deep_view(segments: int) -> Path:
+def deep_view(segments: int) -> View:
     """Return the view of a fork with this many segments. Each has an entry at its number."""
     path = tuple(Segment(conversation(n), ids.next_id(at(n))) for n in range(segments))
     return ancestry.view_of(conversation(segments), path)
 
 
-FORKS: dict[str, Callable[[Path, int], Path]] = {
+FORKS: dict[str, Callable[[View, int], Path]] = {
     "before": lambda view, n: ancestry.path_before(view, conversation_id=conversation(n), entry_id=at(n)),
     "after": lambda view, n: ancestry.path_after(view, conversation_id=conversation(n), entry_id=at(n)),
     "head": lambda view, n: ancestry.path_at_head(view, last=at(n), own_entries=1),
@@ -218,8 +217,8 @@ def test_a_path_has_at_most_a_thousand_segments(how: str) -> None:
 def test_the_deepest_conversation_can_still_be_forked_at_an_inherited_entry() -> None:
     view = deep_view(SEGMENTS_MAX)
 
-    assert FORKS["after"](view, SEGMENTS_MAX - 1) == view[:-1]
-    assert ancestry.path_at_head(view, last=view[-2].stop, own_entries=0) == view[:-1]
+    assert FORKS["after"](view, SEGMENTS_MAX - 1) == view.segments[:-1]
+    assert ancestry.path_at_head(view, last=view.segments[-2].stop, own_entries=0) == view.segments[:-1]
 
 
 # Stored paths
@@ -236,7 +235,7 @@ def test_a_packed_path_has_32_bytes_for_each_segment() -> None:
 
 
 def test_the_longest_path_comes_back_from_its_32_000_bytes() -> None:
-    path = deep_view(SEGMENTS_MAX)[:-1]
+    path = deep_view(SEGMENTS_MAX).segments[:-1]
 
     assert len(ancestry.pack(path)) == 32_000
     assert ancestry.unpack(ancestry.pack(path)) == path
@@ -309,9 +308,9 @@ def test_what_a_fork_inherits_never_changes(history: Operations | Growth) -> Non
     tree = play(history)
 
     for fork, made in tree.forks.items():
-        then = shown(tree.paths[fork], tree.entries[: made.moment])
+        then = shown(ancestry.inherited(tree.paths[fork]), tree.entries[: made.moment])
         assert then == plain_view(tree, fork, made.moment)
-        assert shown(tree.paths[fork], tree.entries) == then
+        assert shown(ancestry.inherited(tree.paths[fork]), tree.entries) == then
 
 
 @examples(600)
@@ -339,7 +338,7 @@ def test_bounds_only_tighten_and_segments_ascend_and_are_disjoint(
         assert all(segment.stop <= bounds[segment.conversation_id] for segment in path)
         assert len({segment.conversation_id for segment in path} | {fork}) == len(path) + 1
         start = FIRST
-        for segment in tree.view(fork):
+        for segment in tree.view(fork).segments:
             assert start < segment.stop
             own = [e for e in tree.own[segment.conversation_id] if e < segment.stop]
             assert all(start < entry_id for entry_id in own)

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.domain import ids, paging
-from forklore.domain.ancestry import Path, Segment, view_of
+from forklore.domain.ancestry import Segment, View, view_of
 from forklore.domain.ids import FIRST, LAST
+from forklore.domain.model import StoredEntry
 from forklore.domain.paging import PAGE_BYTES_MAX, RangeAnswer, RangeRead, Span, Window
-from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.views import READ_MAX, Filter, Page
@@ -37,7 +37,7 @@ CONTEXT = Filter((C,), "planner")
 
 def read(
     shelf: Shelf,
-    view: Path | None,
+    view: View | None,
     *,
     show: Filter = HISTORY,
     limit: int = 50,
@@ -63,7 +63,7 @@ def read(
 
 def walk(
     shelf: Shelf,
-    view: Path | None,
+    view: View | None,
     *,
     show: Filter,
     limit: int,
@@ -159,7 +159,7 @@ def test_spans_are_clipped_to_the_window_and_those_outside_are_left_out() -> Non
 
 
 def test_a_view_of_nothing_has_no_spans() -> None:
-    assert paging.spans_of((), Window(), backward=True, own_entries=3) == []
+    assert paging.spans_of(View(), Window(), backward=True, own_entries=3) == []
 
 
 def test_only_the_own_span_has_a_known_count() -> None:
@@ -260,7 +260,7 @@ def test_the_whole_tree_is_one_read_whatever_the_channels() -> None:
         ) == [RangeRead(Window(), 7)]
 
 
-def answer(*numbers: int, reached: int | None = None) -> RangeAnswer[StoredEntry]:
+def answer(*numbers: int, reached: int | None = None) -> RangeAnswer:
     return RangeAnswer([stored(at(n)) for n in numbers], None if reached is None else at(reached))
 
 
@@ -324,7 +324,7 @@ def test_a_round_that_stopped_early_leaves_the_rest_without_counts() -> None:
 # Pages of any view
 
 
-def chain_of(forks: int, *, crowd: int, each: int = 1) -> tuple[list[StoredEntry], Path, list[StoredEntry]]:
+def chain_of(forks: int, *, crowd: int, each: int = 1) -> tuple[list[StoredEntry], View, list[StoredEntry]]:
     """Return the entries of a chain of forks, the view of the last fork, and what it shows.
 
     each: the own entries of a fork. crowd: the entries of other conversations after each fork.
@@ -582,7 +582,7 @@ def test_only_context_of_the_requested_client_and_epoch_is_shown() -> None:
 # The cost of a page
 
 
-def family(siblings: int) -> tuple[Shelf, Path]:
+def family(siblings: int) -> tuple[Shelf, View]:
     """Return a fork of a root at its 30th entry. It and each of its siblings have 5 own entries."""
     entries = [stored(at(number), ROOT) for number in range(1, 31)]
     for number in range(siblings):

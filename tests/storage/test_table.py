@@ -7,7 +7,7 @@ import pytest
 from forklore.domain import ids, keys
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, SortRange
-from forklore.domain.model import Channel, Entry, JobKind
+from forklore.domain.model import Channel, Entry, JobKind, StoredEntry
 from forklore.domain.paging import RangeRead, Window
 from forklore.errors import GroupFullError, UnavailableError
 from forklore.storage import bodies, items, parts
@@ -355,7 +355,7 @@ def test_bodies_in_chunks_come_back_complete_and_in_the_requested_order(store: S
 
 def test_many_chunks_are_read_in_requests_whose_answers_fit(store: Store, table: Table) -> None:
     wire = Wire.of(table)
-    stored = items.StoredEntry(Entry(at(1), GROUP, "ann", Channel.HISTORY, "h", ""), b"", 50, 1, "n")
+    stored = StoredEntry(Entry(at(1), GROUP, "ann", Channel.HISTORY, "h", ""), b"", 50, 1, "n")
 
     with pytest.raises(UnavailableError):  # None of the chunks was written.
         table.with_bodies(GROUP, [stored])

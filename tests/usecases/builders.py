@@ -10,9 +10,10 @@ from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel, Entry, ForkPosition, TokenUsage
 from forklore.storage.table import Table
 from forklore.usecases import conversations, entries, forks
+from forklore.usecases.append import Append, Fork, append_entries
 from forklore.usecases.conversations import NewConversation
 from forklore.usecases.drafts import Draft
-from forklore.usecases.entries import Append, EntryPage, Fork, ListEntriesRequest, PageStart
+from forklore.usecases.entries import EntryPage, ListEntriesRequest, PageStart
 from forklore.usecases.forks import ForkRequest
 from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
 from forklore.usecases.loading import ConversationDetails
@@ -65,7 +66,7 @@ def append(
         if_match=if_match,
         idempotency_key=idempotency_key,
     )
-    return entries.append_entries(table, caller=by, request=request)
+    return append_entries(table, caller=by, request=request)
 
 
 def say(table: Table, conversation_id: str, *drafts: Draft | str, by: Caller = ANN) -> list[EntryId]:

@@ -24,8 +24,8 @@ from forklore.storage import items
 from forklore.storage.items import number
 from forklore.storage.table import Table
 from forklore.usecases import children, entries
+from forklore.usecases.append import Append, Start, append_entries
 from forklore.usecases.drafts import Draft
-from forklore.usecases.entries import Append, Start
 from forklore.usecases.idempotency import IdempotencyKey
 from forklore.usecases.lists import Ancestry, Mode
 from tests.support.tables import Store
@@ -92,7 +92,7 @@ def start(
         idempotency_key=idempotency_key,
         **more,
     )
-    return entries.append_entries(table, caller=by, request=request)
+    return append_entries(table, caller=by, request=request)
 
 
 def kids(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200) -> list[str]:

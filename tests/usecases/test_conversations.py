@@ -15,8 +15,9 @@ from forklore.storage.clock import Clock, system_ms
 from forklore.storage.connection import Item
 from forklore.storage.items import text
 from forklore.storage.table import Table
-from forklore.usecases.conversations import CHANGE_ATTEMPTS_MAX, Change, update_conversation
+from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.loading import ConversationDetails
+from forklore.usecases.optimistic import CHANGE
 from tests.support.tables import Store, WrongClock
 from tests.usecases.builders import (
     ANN,
@@ -443,7 +444,7 @@ def test_a_change_that_keeps_losing_to_others_is_503(store: Store, table: Table)
     with pytest.raises(UnavailableError):
         change(table, title="never")
 
-    assert wire.operations.count(WRITE) == CHANGE_ATTEMPTS_MAX
+    assert wire.operations.count(WRITE) == CHANGE.attempts_max
     assert items.conversation(store.item(keys.conversation(ROOT, ROOT))).title == "t"
 
 

@@ -20,10 +20,10 @@ from forklore.storage.cache import CachedConversation
 from forklore.storage.clock import system_ms
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
-from forklore.usecases import cascade, entries, sharing, transfers
+from forklore.usecases import cascade, sharing, transfers
+from forklore.usecases.append import Append, Start, append_entries
 from forklore.usecases.cascade import run_deletion
 from forklore.usecases.deletion import delete_conversation
-from forklore.usecases.entries import Append, Start
 from forklore.usecases.sweeper import sweep
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import DAY_S, Store, fresh_store
@@ -69,7 +69,7 @@ def job(kind: str, group_id: str, *, at: str = "2026-03-01T09:15:00.000Z") -> It
 
 def start(table: Table, parent: str, child: str, *, by: Caller = ANN) -> None:
     request = Append(child, [said("go")], start=Start(parent, None))
-    entries.append_entries(table, caller=by, request=request)
+    append_entries(table, caller=by, request=request)
 
 
 def plant(store: Store) -> None:

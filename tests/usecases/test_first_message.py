@@ -5,15 +5,9 @@ from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel
 from forklore.storage import items
 from forklore.storage.table import Table
+from forklore.usecases.append import Append, Fork, append_entries
 from forklore.usecases.drafts import Draft
-from forklore.usecases.entries import (
-    Append,
-    Fork,
-    ListEntriesRequest,
-    PageStart,
-    append_entries,
-    list_entries,
-)
+from forklore.usecases.entries import ListEntriesRequest, PageStart, list_entries
 
 ANN = Caller("ann")
 

@@ -23,9 +23,9 @@ from forklore.storage.connection import Item
 from forklore.storage.items import number
 from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.storage.table import Table
-from forklore.usecases import entries, sharing
+from forklore.usecases import sharing
+from forklore.usecases.append import Append, Start, append_entries
 from forklore.usecases.conversations import Change, update_conversation
-from forklore.usecases.entries import Append, Start
 from forklore.usecases.sharing import Membership
 from tests.support.tables import Store
 from tests.usecases.builders import (
@@ -411,7 +411,7 @@ def test_a_change_of_members_recognizes_its_own_first_attempt(
 
 def start(table: Table, by: Caller) -> object:
     request = Append(TWIG, [said("x")], start=Start(ROOT, None))
-    return entries.append_entries(table, caller=by, request=request)
+    return append_entries(table, caller=by, request=request)
 
 
 PLANS: dict[str, tuple[Callable[[Table, Caller, EntryId], object], AccessLevel]] = {

@@ -28,65 +28,85 @@ class Segment:
 
 
 Path = tuple[Segment, ...]
-"""Segments with ascending stops: path order is key order."""
+"""What a fork shows of other conversations: segments with ascending stops. A path is stored."""
 
 
-def view_of(conversation_id: str, path: Path) -> Path:
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a conversation shows: the segments of its path, then its own entries.
+
+    A view is never stored. It is made of a path, which is another type, so that neither can be
+    taken for the other.
+    """
+
+    segments: Path = ()
+
+
+NOTHING_SHOWN = View()
+
+
+def view_of(conversation_id: str, path: Path) -> View:
     """Return all that a conversation shows: its path, then its own entries without end."""
-    return (*path, Segment(conversation_id, LAST))
+    return View((*path, Segment(conversation_id, LAST)))
 
 
-def bounds_of(view: Path) -> dict[str, EntryId]:
+def inherited(path: Path) -> View:
+    """Return what a fork shows of other conversations, without its own entries."""
+    return View(path)
+
+
+def bounds_of(view: View) -> dict[str, EntryId]:
     """Return the stop of each conversation that `view` shows something of."""
-    return {segment.conversation_id: segment.stop for segment in view}
+    return {segment.conversation_id: segment.stop for segment in view.segments}
 
 
-def shows(view: Path, *, conversation_id: str, entry_id: EntryId) -> bool:
-    """Tell whether `view` shows the entry that `conversation_id` owns."""
+def shows(view: View, *, conversation_id: str, entry_id: EntryId) -> bool:
+    """Tell whether `view` shows the entry, which `conversation_id` owns."""
     stop = bounds_of(view).get(conversation_id)
     return stop is not None and entry_id < stop
 
 
-def cut(view: Path, *, conversation_id: str, stop: EntryId) -> Path:
+def cut(view: View, *, conversation_id: str, stop: EntryId) -> Path:
     """Return what `view` shows before `stop`, a position among the entries that `conversation_id` owns.
 
-    The segment that owns the anchor is the one that is cut, and everything newer goes, so a fork of a fork
-    at an inherited entry is no special case and bounds can only tighten.
+    The segment that owns the position is cut, and the segments after it are left out. So a fork of a
+    fork at an inherited entry is no special case, and stops never move later.
     Raises BrokenAncestryError if no segment is that conversation's: ask `shows` first.
     """
-    for at, segment in enumerate(view):
+    for at, segment in enumerate(view.segments):
         if segment.conversation_id == conversation_id:
-            return (*view[:at], Segment(conversation_id, min(stop, segment.stop)))
+            return (*view.segments[:at], Segment(conversation_id, min(stop, segment.stop)))
     raise BrokenAncestryError(f"the view holds nothing of {conversation_id!r}")
 
 
 def path_before(
-    view: Path, *, conversation_id: str, entry_id: EntryId, own_first: EntryId | None = None
+    view: View, *, conversation_id: str, entry_id: EntryId, own_first: EntryId | None = None
 ) -> Path:
     """Return the path of a fork that shows `view` up to the entry, without it.
 
-    own_first: the first entry of the view's own conversation, where known. A fork before it shows nothing of
-    that conversation and adds no segment: editing a first message again and again does not deepen the path.
+    own_first: the first entry of the view's own conversation, where known. A fork before it shows
+    nothing of that conversation and adds no segment, so editing a first message again and again
+    does not deepen the path.
     """
-    if entry_id == own_first and conversation_id == view[-1].conversation_id:
-        return view[:-1]
+    if entry_id == own_first and conversation_id == view.segments[-1].conversation_id:
+        return view.segments[:-1]
     return _bounded(cut(view, conversation_id=conversation_id, stop=entry_id))
 
 
-def path_after(view: Path, *, conversation_id: str, entry_id: EntryId) -> Path:
+def path_after(view: View, *, conversation_id: str, entry_id: EntryId) -> Path:
     """Return the path of a fork that shows `view` up to the entry, with it."""
     return _bounded(cut(view, conversation_id=conversation_id, stop=next_id(entry_id)))
 
 
-def path_at_head(view: Path, *, last: EntryId, own_entries: int) -> Path:
+def path_at_head(view: View, *, last: EntryId, own_entries: int) -> Path:
     """Return the path of a fork that shows all that `view` shows now.
 
-    last, own_entries: from the HEAD of the view's own conversation. One without entries of its own adds no
-    segment, so forking the head again and again does not deepen the path.
+    last, own_entries: from the HEAD of the view's own conversation. A conversation without own
+    entries adds no segment, so forking the head again and again does not deepen the path.
     """
     if own_entries == 0:
-        return view[:-1]
-    return path_after(view, conversation_id=view[-1].conversation_id, entry_id=last)
+        return view.segments[:-1]
+    return path_after(view, conversation_id=view.segments[-1].conversation_id, entry_id=last)
 
 
 def floor_of(path: Path) -> EntryId:
@@ -115,6 +135,6 @@ def unpack(packed: bytes) -> Path:
         raise BrokenAncestryError("a stop of a path is no position")
     if any(near.stop >= far.stop for near, far in itertools.pairwise(path)):
         raise BrokenAncestryError("the stops of a path do not ascend")
-    if len(bounds_of(path)) < len(path):
+    if len(bounds_of(inherited(path))) < len(path):
         raise BrokenAncestryError("a path meets a conversation twice")
     return path

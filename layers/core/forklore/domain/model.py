@@ -121,6 +121,26 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An entry as it is stored: its content is still packed in a body, and empty in `entry`.
+
+    chunks: how many BLOB items hold the body; 0: it is in `body`.
+    escaped_bytes: about how many bytes of an answer the entry takes.
+    nonce: of the request that has written it.
+    """
+
+    entry: Entry
+    body: bytes
+    chunks: int
+    escaped_bytes: int
+    nonce: str
+
+    @property
+    def entry_id(self) -> EntryId:
+        return self.entry.entry_id
+
+
+@dataclass(frozen=True, slots=True)
 class ForkPoint:
     """Where a fork was made, as its maker named it; entry_id is None for a blank fork or an empty view."""
 

@@ -8,12 +8,11 @@ merging of channels and the reading of many segments.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
 
 from forklore.domain import ids
-from forklore.domain.ancestry import Path
+from forklore.domain.ancestry import View
 from forklore.domain.ids import FIRST, LAST, EntryId
-from forklore.domain.model import Channel
+from forklore.domain.model import Channel, StoredEntry
 
 PAGE_ENTRIES_MAX = 1_000
 PAGE_BYTES_MAX = 5_000_000
@@ -71,35 +70,27 @@ class RangeRead:
     channel: Channel | None = None
 
 
-class Positioned(Protocol):
-    @property
-    def entry_id(self) -> EntryId: ...
-
-
-E = TypeVar("E", bound=Positioned)
-
-
 @dataclass(frozen=True, slots=True)
-class RangeAnswer(Generic[E]):
+class RangeAnswer:
     """What a RangeRead found, near end first. reached: how far it looked; None for the whole window."""
 
-    entries: Sequence[E]
+    entries: Sequence[StoredEntry]
     reached: EntryId | None
 
 
-def spans_of(view: Path, window: Window, *, backward: bool, own_entries: int | None = None) -> list[Span]:
+def spans_of(view: View, window: Window, *, backward: bool, own_entries: int | None = None) -> list[Span]:
     """Return the segments of `view` that reach into `window`, the near end first.
 
     own_entries: how many entries the view's own conversation has, where known. A segment's entries all
     come after the stop of the segment before it.
     """
     spans, start = [], FIRST
-    for segment in view:
+    for segment in view.segments:
         clipped = window.clipped(start, segment.stop)
         if not clipped.is_empty:
             spans.append(Span(segment.conversation_id, clipped))
         start = segment.stop
-    if own_entries is not None and spans and spans[-1].conversation_id == view[-1].conversation_id:
+    if own_entries is not None and spans and spans[-1].conversation_id == view.segments[-1].conversation_id:
         own = replace(spans.pop(), entries=own_entries)
         spans += [own] if own_entries else []
     return spans[::-1] if backward else spans
@@ -136,7 +127,7 @@ def plan_round(
     return reads
 
 
-def frontier(answers: Iterable[RangeAnswer[E]], *, backward: bool) -> EntryId | None:
+def frontier(answers: Iterable[RangeAnswer], *, backward: bool) -> EntryId | None:
     """Return the nearest position at which some read of a round stopped early; None if none did."""
     stops = [answer.reached for answer in answers if answer.reached is not None]
     if not stops:
@@ -144,7 +135,7 @@ def frontier(answers: Iterable[RangeAnswer[E]], *, backward: bool) -> EntryId | 
     return max(stops) if backward else min(stops)
 
 
-def merge(answers: Iterable[RangeAnswer[E]], *, backward: bool) -> list[E]:
+def merge(answers: Iterable[RangeAnswer], *, backward: bool) -> list[StoredEntry]:
     """Return the entries of a round up to its frontier, near end first."""
     answers = list(answers)
     limit = frontier(answers, backward=backward)

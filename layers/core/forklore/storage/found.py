@@ -7,11 +7,10 @@ from forklore.domain import keys
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
-from forklore.domain.model import Conversation, Head, Transfer
+from forklore.domain.model import Conversation, Head, StoredEntry, Transfer
 from forklore.domain.tree import ClientContext, Group, IdempotencyRecord, Job, Member, Pointer
 from forklore.storage import items
 from forklore.storage.connection import Item
-from forklore.storage.items import StoredEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from forklore.domain import ancestry, ids, keys
@@ -21,6 +20,7 @@ from forklore.domain.model import (
     Lasts,
     Metrics,
     StartedBy,
+    StoredEntry,
     TokenUsage,
     Transfer,
 )
@@ -367,21 +367,6 @@ def lasts(item: Item) -> Lasts:
     packed = bytes(item["prev"]["B"])
     history, context = (str(uuid.UUID(bytes=packed[at : at + 16])) for at in (0, 16))
     return Lasts(*(None if one == ids.FIRST else EntryId(one) for one in (history, context)))
-
-
-@dataclass(frozen=True, slots=True)
-class StoredEntry:
-    """An entry as it lies in its item. chunks: how many BLOB items hold the body; 0: it is in `body`."""
-
-    entry: Entry
-    body: bytes
-    chunks: int
-    escaped_bytes: int
-    nonce: str
-
-    @property
-    def entry_id(self) -> EntryId:
-        return self.entry.entry_id
 
 
 def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> tuple[Item, list[Item]]:

@@ -3,7 +3,7 @@
 import heapq
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from forklore.domain import ids, keys
 from forklore.domain.clock import OFFSET_MAX_MS
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
-from forklore.domain.model import Conversation, Entry
+from forklore.domain.model import Conversation, Entry, StoredEntry
 from forklore.domain.paging import RangeAnswer, RangeRead
 from forklore.errors import GroupFullError, UnavailableError
 from forklore.storage import bodies, items
@@ -27,7 +27,7 @@ from forklore.storage.connection import (
 )
 from forklore.storage.consumption import Consumption
 from forklore.storage.found import Found
-from forklore.storage.items import StoredEntry, key_of, text
+from forklore.storage.items import key_of, text
 from forklore.storage.parts import ConditionFailed, Part
 from forklore.storage.reads import Reads
 
@@ -144,20 +144,23 @@ class Table:
             if gigabytes >= GROUP_GIGABYTES_MAX:
                 self.cache.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
 
-    def commit_if_so(self, writes: Sequence[Part]) -> bool:
-        """Write all if every condition holds; tell whether it was written."""
+    def try_commit(self, parts: Sequence[Part]) -> ConditionFailed | None:
+        """Write all parts or none of them. Return what refused them; None when they are written.
+
+        Raises as Connection.call.
+        """
         try:
-            self.commit(writes)
-        except ConditionFailed:
-            return False
-        return True
+            self.commit(parts)
+        except ConditionFailed as refused:
+            return refused
+        return None
 
     def commit_each(self, transactions: Sequence[Sequence[Part]]) -> list[bool]:
-        """Commit several transactions, which overlap; tell of each whether it was written.
+        """Commit several transactions, which overlap. Return for each whether it was written.
 
         A transaction is not written when a condition of it does not hold.
         """
-        return list(self.side_by_side(self.commit_if_so, transactions))
+        return [refused is None for refused in self.side_by_side(self.try_commit, transactions)]
 
     def refuse_if_full(self, group_id: str) -> None:
         """Raise GroupFullError if the tree was near its bound after an earlier write of this process."""
@@ -300,9 +303,7 @@ class Table:
 
     # Reading entries
 
-    def read_ranges(
-        self, group_id: str, reads: Sequence[RangeRead], *, backward: bool
-    ) -> list[RangeAnswer[StoredEntry]]:
+    def read_ranges(self, group_id: str, reads: Sequence[RangeRead], *, backward: bool) -> list[RangeAnswer]:
         """Return the answers of one round of reads, made side by side."""
         if len(reads) == 1:
             return [self._read_range(group_id, reads[0], backward)]
@@ -315,16 +316,15 @@ class Table:
     def _head_ids(self, group_id: str) -> list[str]:
         return list(self.read.head_ids(group_id))
 
-    def both(self, one: Callable[[], A], other: Callable[[], B]) -> tuple[A, B]:
-        """Return what both calls return; they overlap."""
-        running = self._threads.submit(other)
-        return one(), running.result()
+    def start_range(self, group_id: str, read: RangeRead, *, backward: bool) -> Future[RangeAnswer]:
+        """Start a read in another thread, and return at once what will hold its answer."""
+        return self._threads.submit(self._read_range, group_id, read, backward)
 
     def side_by_side(self, call: Callable[[A], B], arguments: Iterable[A]) -> Iterator[B]:
         """Yield what `call` returns for each argument, in order; the calls overlap."""
         return self._threads.map(call, arguments)
 
-    def _read_range(self, group_id: str, read: RangeRead, backward: bool) -> RangeAnswer[StoredEntry]:
+    def _read_range(self, group_id: str, read: RangeRead, backward: bool) -> RangeAnswer:
         first, last = read.window.start, ids.previous_id(read.window.stop)
         if read.conversation_id is None or read.channel is None:
             sort_key, index = "SK", {}

@@ -53,7 +53,7 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
     if group is None:
         if job in found:
             gone = parts.group.check_absent(group_id)
-            table.commit_if_so([gone, parts.job.delete(JobKind.DELETION, group_id)])
+            table.try_commit([gone, parts.job.delete(JobKind.DELETION, group_id)])
         return None
     if group.state is not State.DELETING:
         return None
@@ -146,11 +146,11 @@ def _end(table: Table, group: Group) -> None:
         *(parts.job.delete(kind, group.group_id) for kind in JobKind),
     ]
     if group.child_key is None or group.never_live:  # a child is listed and counted when it becomes live
-        table.commit_if_so(last)
+        table.try_commit(last)
         return
     table.delete([group.child_key])
     try:
         table.commit([*last, parts.group.uncount_child(group.child_key.partition)])
     except ConditionFailed as refused:
         if not refused.has(PartKind.GROUP):
-            table.commit_if_so(last)  # the parent is deleted
+            table.try_commit(last)  # the parent is deleted

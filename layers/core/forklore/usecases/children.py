@@ -21,7 +21,7 @@ from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases import cursors
-from forklore.usecases.creating import PreparedCreation, TreeChanged, create
+from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
 from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.drafts import TRANSACTION_WRITES_MAX, Draft, require_match
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_entries
@@ -63,12 +63,10 @@ def start_child(
     Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it, ValidationError if
     the parent does not show the entry, ConflictError for an `if_match`: a new conversation shows nothing.
     """
-    return create(
-        table,
-        lambda nonce: _decide(table, caller, request, idempotency_key, nonce),
-        caller=caller,
-        idempotency_key=idempotency_key,
-    )
+    creation = Creation[list[Entry]](table, caller, idempotency_key)
+    for nonce in creation.attempts():
+        creation.write(_prepare(table, caller, request, idempotency_key, nonce))
+    return creation.answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +78,12 @@ class _Seen:
     begun: Group | None
 
 
-def _decide(
+def _prepare(
     table: Table, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None, nonce: str
-) -> PreparedCreation[list[Entry]] | None:
+) -> PreparedCreation[list[Entry]] | Obstacle:
     seen = _see(table, caller, request, idempotency_key)
-    if seen is None:
-        return None
+    if isinstance(seen, Obstacle):
+        return seen
     require_match(request.if_match, None)
     child_id, parent = request.child_id, seen.parent
     started_by = StartedBy(request.parent_id, EntryId(request.entry_id) if request.entry_id else None)
@@ -116,7 +114,8 @@ def _decide(
     )
     if seen.begun is None and len(around) + len(tree) + len(root.parts) <= TRANSACTION_WRITES_MAX:
         return PreparedCreation([*around, *tree, *root.parts], entries, child_id, root.cached)
-    _stage(table, seen, root, child_key, nonce)
+    if not _stage(table, seen, root, child_key, nonce):
+        return Obstacle.CHANGED
     return PreparedCreation(
         [
             *around,
@@ -135,8 +134,8 @@ def _still_writer(parent: LoadedConversation, caller: Caller) -> Part:
 
 def _see(
     table: Table, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None
-) -> _Seen | None:
-    """Return what the child is decided on; None when its id is in use."""
+) -> _Seen | Obstacle:
+    """Return what the child is decided on."""
     child_id, entry_id = request.child_id, request.entry_id
     pointer_key, group_key = keys.pointer(child_id), keys.group(child_id)
     is_id = entry_id is not None and ids.is_entry_id(entry_id)
@@ -152,7 +151,7 @@ def _see(
     if found.found.pointer(child_id, now_s=table.now_s()) is not None:
         begun = found.found.group(child_id)
         if begun is None or begun.state is not State.CREATING:
-            return None
+            return Obstacle.ID_IN_USE
     parent = found.require(request.parent_id, AccessLevel.WRITER)
     if entry_id is not None:
         stored = found.found.entry(parent.group.group_id, EntryId(entry_id)) if is_id else None
@@ -162,7 +161,7 @@ def _see(
     # as many as GROUP counts and its owner is the one owner among them. They say who may start a child.
     owners = [member.user_id for member in members if member.level is AccessLevel.OWNER]
     if owners != [parent.group.owner] or len(members) != parent.group.members:
-        raise TreeChanged
+        return Obstacle.CHANGED
     own = [member.level for member in members if member.user_id == caller.user_id]
     access.require(own[0] if own else None, AccessLevel.WRITER)
     return _Seen(parent, members, begun)
@@ -176,12 +175,12 @@ def _check_shown(parent: LoadedConversation, entry: Entry | None) -> None:
         raise ValidationError("the parent does not show the entry", field="startedByEntryId")
 
 
-def _stage(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) -> None:
+def _stage(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) -> bool:
     """Make the tree, which nobody can see yet, with a copy of the parent's members.
 
     Whoever comes to a tree that is being made takes it over: its nonce becomes theirs, and whatever the one
     before still writes is refused. So the same request, sent again after a crash, completes it.
-    Raises TreeChanged when somebody else has taken it over.
+    False: another request has taken it over.
     """
     conversation, group_id = root.conversation, root.conversation.group_id
     try:
@@ -199,8 +198,9 @@ def _stage(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) ->
         for at in range(0, len(changes), MEMBERS_AT_ONCE):
             making = parts.group.check_creating(group_id, nonce=nonce)
             table.commit([making, *chain.from_iterable(changes[at : at + MEMBERS_AT_ONCE])])
-    except ConditionFailed as refused:
-        raise TreeChanged from refused
+    except ConditionFailed:
+        return False
+    return True
 
 
 def _claim(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) -> None:

@@ -13,10 +13,10 @@ from forklore.domain.model import Caller, Entry
 from forklore.domain.tree import ClientContext
 from forklore.errors import ForbiddenError, UnavailableError
 from forklore.storage import parts
-from forklore.storage.parts import ConditionFailed, Part, PartKind
+from forklore.storage.parts import Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases import views
-from forklore.usecases.creating import PreparedCreation, TreeChanged, create
+from forklore.usecases.creating import Creation, PreparedCreation
 from forklore.usecases.drafts import (
     Draft,
     batch_parts,
@@ -37,10 +37,8 @@ from forklore.usecases.idempotency import (
     record_entries,
 )
 from forklore.usecases.loading import LoadedConversation, TreeExtras, look_up
+from forklore.usecases.optimistic import CHANGE, attempts
 from forklore.usecases.roots import plan_root, root_parts
-
-ATTEMPTS_MAX = 16
-"""Times that a sync is decided again on what others have written meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +81,19 @@ def _sync(
     table: Table, caller: Caller, conversation_id: str, draft: Draft, idempotency_key: IdempotencyKey | None
 ) -> Synced:
     nonce = table.nonce()
-    for attempt in range(ATTEMPTS_MAX):
-        table.pause(attempt)
+    for _ in attempts(table, CHANGE):
         try:
             seen = _see(table, caller, conversation_id, idempotency_key, draft.content.value)
-        except TreeChanged:
+        except _HalfWritten:
             continue
-        if seen is None:
-            if not draft.content.value:
-                return _do_nothing(table, caller, conversation_id, idempotency_key)
-            made = create(
-                table,
-                lambda nonce: _plan_root(table, caller, conversation_id, draft, idempotency_key, nonce),
-                caller=caller,
-                idempotency_key=idempotency_key,
-            )
-            if made is not None:
-                return made
-            continue
-        try:
-            return _write(table, caller, seen, draft, idempotency_key, nonce)
-        except ConditionFailed as refused:
-            _judge(table, caller, idempotency_key, refused)
+        if seen is not None:
+            synced = _write(table, caller, seen, draft, idempotency_key, nonce)
+        elif draft.content.value:
+            synced = _create(table, caller, conversation_id, draft, idempotency_key)
+        else:
+            synced = _do_nothing(table, caller, conversation_id, idempotency_key)
+        if synced is not None:
+            return synced
     raise UnavailableError("the context keeps changing; try again")
 
 
@@ -115,12 +104,14 @@ def _do_nothing(
     access.require_context(caller, bound_to=None)
     answer = Synced(None, None, epoch_incremented=False)
     record = _record(table, idempotency_key, answer, group_id=NO_GROUP, conversation_id=conversation_id)
-    try:
-        if record:
-            table.commit(record)
-    except ConditionFailed as refused:
-        _judge(table, caller, idempotency_key, refused)
+    refused = table.try_commit(record) if record else None
+    if refused is not None:
+        raise_if_recorded(table, idempotency_key, refused, caller=caller)
     return answer
+
+
+class _HalfWritten(Exception):
+    """Some items of another request's transaction could be read, and others not yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +137,7 @@ def _see(
 ) -> _Seen | None:
     """Return what the sync is decided on; None when there is no conversation.
 
-    Raises TreeChanged when a write was met half way.
+    Raises _HalfWritten when not all of the context could be read.
     """
     client = caller.client_id
     found = look_up(
@@ -167,15 +158,15 @@ def _see(
     if own is not None:
         latest = views.Latest(own.epoch, loaded.view, own.last)
     else:
-        latest = views.latest_epoch(table, group_id, loaded.path, client)
+        latest = views.latest_epoch(table, group_id, loaded.inherited, client)
     entries = _KnownEntries(conversation_id, views.entries_of_epoch(table, group_id, latest, client))
     try:
         decided = decide_sync(entries.elements(), sent, epoch=latest.epoch.number)
     except views.NotReadableYetError as error:
-        raise TreeChanged from error
+        raise _HalfWritten from error
     # What a sync decides on must be whole. A transaction becomes visible item by item.
     if entries.were_all_read and not entries.are_those_of(own):
-        raise TreeChanged
+        raise _HalfWritten
     return _Seen(loaded, client, latest.epoch, decided, own.last if own else None)
 
 
@@ -212,8 +203,11 @@ def _write(
     draft: Draft,
     idempotency_key: IdempotencyKey | None,
     nonce: str,
-) -> Synced:
-    """Decide on what was seen and write it. Raises ConditionFailed when that is out of date."""
+) -> Synced | None:
+    """Write what was decided on what was seen; None when that is out of date.
+
+    Raises IdempotentReplay for a replay, ForbiddenError if the caller is no writer any more.
+    """
     loaded = seen.loaded
     conversation_id, group_id = loaded.conversation.conversation_id, loaded.group.group_id
     where = {"group_id": group_id, "conversation_id": conversation_id}
@@ -222,9 +216,11 @@ def _write(
     if decided is None:
         answer = Synced(epoch.number or None, None, epoch_incremented=False)
         record = _record(table, idempotency_key, answer, **where)
-        if record:
-            table.commit(record)
-        return answer
+        refused = table.try_commit(record) if record else None
+        if refused is None:
+            return answer
+        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+        return None
     table.refuse_if_full(group_id)
     rest = replace(draft, epoch=decided.epoch, content=jsontext.elements_of(draft.content, decided.start))
     batch = mint_batch(
@@ -248,11 +244,12 @@ def _write(
         *([] if is_owner else [member]),
         parts.context.sync(context, decided_on=seen.last),
     ]
-    try:
-        table.commit(writes)
-    except ConditionFailed as refused:
-        if not is_own_first_attempt(refused, nonce):
-            raise
+    refused = table.try_commit(writes)
+    if refused is not None and not is_own_first_attempt(refused, nonce):
+        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+        if refused.has(PartKind.MEMBER):
+            raise ForbiddenError("this needs the access level 'writer'") from refused
+        return None
     cached = table.cache.get(conversation_id)
     if cached is not None:
         begun = Epoch(context.epoch, context.first)
@@ -275,16 +272,17 @@ def _record(
     )
 
 
-def _judge(
-    table: Table, caller: Caller, idempotency_key: IdempotencyKey | None, refused: ConditionFailed
-) -> None:
-    """Return when the sync is worth deciding again; raise what the caller is told otherwise."""
-    raise_if_recorded(table, idempotency_key, refused, caller=caller)
-    if refused.has(PartKind.MEMBER):
-        raise ForbiddenError("this needs the access level 'writer'") from refused
+def _create(
+    table: Table, caller: Caller, conversation_id: str, draft: Draft, idempotency_key: IdempotencyKey | None
+) -> Synced | None:
+    """Create the conversation with the context as its first entry; None if it exists by now."""
+    creation = Creation[Synced](table, caller, idempotency_key)
+    for nonce in creation.attempts():
+        creation.write(_prepare_root(table, caller, conversation_id, draft, idempotency_key, nonce))
+    return creation.answer
 
 
-def _plan_root(
+def _prepare_root(
     table: Table,
     caller: Caller,
     conversation_id: str,
@@ -292,7 +290,7 @@ def _plan_root(
     idempotency_key: IdempotencyKey | None,
     nonce: str,
 ) -> PreparedCreation[Synced]:
-    """Plan a new tree whose first conversation begins with the context."""
+    """Prepare a new tree whose first conversation begins with the context."""
     first = replace(draft, epoch=1)
     root = plan_root(table, caller, conversation_id=conversation_id, drafts=[first], nonce=nonce)
     answer = Synced(1, root.batch.entries[0], epoch_incremented=True)

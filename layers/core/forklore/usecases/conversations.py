@@ -9,14 +9,12 @@ from forklore.domain.epochs import NO_EPOCH
 from forklore.domain.model import Caller, Conversation, Head
 from forklore.errors import ConflictError, UnavailableError, brief
 from forklore.storage import parts
-from forklore.storage.parts import ConditionFailed
 from forklore.storage.table import Table
-from forklore.usecases.creating import PreparedCreation, create
+from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_answer
 from forklore.usecases.loading import ConversationDetails, load_conversation
+from forklore.usecases.optimistic import CHANGE, attempts
 from forklore.usecases.roots import new_root_facts
-
-CHANGE_ATTEMPTS_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +35,22 @@ def create_conversation(
 
     Raises ConflictError if the id is in use or was deleted lately, IdempotentReplay for a replay.
     """
-    made = create(
-        table,
-        lambda nonce: _plan_root(table, caller, request, idempotency_key, nonce),
-        caller=caller,
-        idempotency_key=idempotency_key,
-    )
-    if made is None:
+    creation = Creation[ConversationDetails](table, caller, idempotency_key)
+    for nonce in creation.attempts():
+        creation.write(_prepare_root(table, caller, request, idempotency_key, nonce))
+    if creation.answer is None:
         raise ConflictError(f"the id {brief(request.conversation_id)} is in use")
-    return made
+    return creation.answer
 
 
-def _plan_root(
+def _prepare_root(
     table: Table, caller: Caller, request: NewConversation, idempotency_key: IdempotencyKey | None, nonce: str
-) -> PreparedCreation[ConversationDetails] | None:
+) -> PreparedCreation[ConversationDetails] | Obstacle:
     pointer = [keys.pointer(request.conversation_id)] if request.conversation_id else []
     found = table.get([*pointer, *keys_of(idempotency_key)])
     raise_if_answered(table, idempotency_key, found, caller=caller)
     if request.conversation_id and found.pointer(request.conversation_id, now_s=table.now_s()):
-        return None
+        return Obstacle.ID_IN_USE
     conversation_id = request.conversation_id or table.mint_conversation()
     root = Conversation(
         conversation_id=conversation_id,
@@ -99,8 +94,7 @@ def update_conversation(
 
     Raises NotFoundError, ForbiddenError below writer.
     """
-    for attempt in range(CHANGE_ATTEMPTS_MAX):
-        table.pause(attempt)
+    for _ in attempts(table, CHANGE):
         loaded = load_conversation(table, conversation_id, caller=caller, minimum=AccessLevel.WRITER)
         group_id, head = loaded.group.group_id, loaded.head
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
@@ -121,13 +115,10 @@ def update_conversation(
             *([] if is_owner else [member]),
             *([parts.conversation.change(changed.conversation, names)] if names else []),
         ]
-        try:
-            table.commit(writes)
-        except ConditionFailed:
-            continue
-        if change.has_title:
-            table.cache.forget(conversation_id)
-        return changed
+        if table.try_commit(writes) is None:
+            if change.has_title:
+                table.cache.forget(conversation_id)
+            return changed
     raise UnavailableError("the conversation is busy; try again")
 
 

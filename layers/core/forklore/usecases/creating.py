@@ -1,6 +1,6 @@
-"""Creating a conversation of any kind: decide, write in one transaction, and judge what a refusal means."""
+"""Creating a conversation of any kind: write it in one transaction, and judge what a refusal means."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Generic, TypeVar
@@ -12,10 +12,7 @@ from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.parts.group import FORKS_MAX
 from forklore.storage.table import Table
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, raise_if_recorded
-
-ATTEMPTS_MAX = 8
-"""Times that a creation is decided again when what it stands on changes under it."""
-
+from forklore.usecases.optimistic import CREATION, attempts
 
 T = TypeVar("T")
 
@@ -24,7 +21,8 @@ T = TypeVar("T")
 class PreparedCreation(Generic[T]):
     """A creation that was decided: what to write, and what to answer when it is written.
 
-    conversation_id, facts: what this process then knows, so that the next request need not read it.
+    conversation_id, cached: what this process then knows, so that the next request need not read
+    it.
     """
 
     parts: Sequence[Part]
@@ -33,90 +31,103 @@ class PreparedCreation(Generic[T]):
     cached: CachedConversation
 
 
-class TreeChanged(Exception):
-    """What a creation stands on has changed while it was decided."""
+class Obstacle(Enum):
+    """Why a creation could not be prepared or written.
 
+    ID_IN_USE: a conversation of that id exists. CHANGED: what the creation stands on has changed
+    while it was decided, so it must be decided again.
+    """
 
-class _Verdict(Enum):
-    OURS = auto()
-    TAKEN = auto()
+    ID_IN_USE = auto()
     CHANGED = auto()
 
 
-def create(
-    table: Table,
-    decide: Callable[[str], PreparedCreation[T] | None],
-    *,
-    caller: Caller,
-    idempotency_key: IdempotencyKey | None,
-) -> T | None:
-    """Return the answer of the plan that was written; None when the id is somebody else's.
+class Creation(Generic[T]):
+    """One request that creates a conversation, in as many attempts as it takes.
 
-    decide: given the request's nonce, reads and decides; None when it finds the id in use. It is called again
-    when the tree changes between its reading and the write; it may raise TreeChanged itself.
-    Raises what `decide` raises, IdempotentReplay for a replay, ForbiddenError when a membership was taken
-    away meanwhile, NotFoundError when the tree was deleted, ForkLimitError when it has no room for a fork.
+        creation = Creation(table, caller, idempotency_key)
+        for nonce in creation.attempts():
+            creation.write(prepare(nonce))
+
+    answer: of the conversation that was created; None when another conversation has its id.
     """
-    nonce = table.nonce()
-    for attempt in range(ATTEMPTS_MAX):
-        table.pause(attempt)
-        try:
-            plan = decide(nonce)
-        except TreeChanged:
-            continue
-        if plan is None:
-            break
-        try:
-            table.commit(plan.parts)
-        except ConditionFailed as refused:
-            match _judge(table, refused, caller=caller, idempotency_key=idempotency_key, nonce=nonce):
-                case _Verdict.OURS:
-                    pass
-                case _Verdict.TAKEN:
-                    break
-                case _Verdict.CHANGED:
-                    continue
-        table.cache.put(plan.conversation_id, plan.cached)
-        return plan.answer
-    else:
+
+    def __init__(self, table: Table, caller: Caller, idempotency_key: IdempotencyKey | None) -> None:
+        self._table = table
+        self._caller = caller
+        self._idempotency_key = idempotency_key
+        self._nonce = table.nonce()
+        self._is_over = False
+        self.answer: T | None = None
+
+    def attempts(self) -> Iterator[str]:
+        """Yield the nonce of the request for each attempt, until one is written or the id is in use.
+
+        Raises UnavailableError when there are no attempts left.
+        """
+        for _ in attempts(self._table, CREATION):
+            yield self._nonce
+            if self._is_over:
+                return
         raise UnavailableError("the conversations keep changing; try again")
-    # The id may have been taken by this very request, sent before, after its record was looked for.
-    raise_if_answered(table, idempotency_key, table.get(keys_of(idempotency_key)), caller=caller)
-    return None
 
+    def write(self, prepared: PreparedCreation[T] | Obstacle) -> None:
+        """Write what was prepared, and note what has become of it.
 
-def _judge(
-    table: Table,
-    refused: ConditionFailed,
-    *,
-    caller: Caller,
-    idempotency_key: IdempotencyKey | None,
-    nonce: str,
-) -> _Verdict:
-    for kind in refused.kinds:
-        match kind:
-            case PartKind.IDEMPOTENCY:
-                raise_if_recorded(table, idempotency_key, refused, caller=caller)
-            case PartKind.POINTER:
-                return _Verdict.OURS if refused.has_nonce(kind, nonce) else _Verdict.TAKEN
-            case PartKind.MEMBER:
-                raise ForbiddenError("the membership was taken away") from refused
-            case PartKind.CREATING_GROUP:
-                group = refused.group(kind)
-                if group is not None and group.is_live:
-                    return _Verdict.OURS if refused.has_nonce(kind, nonce) else _Verdict.TAKEN
-            case PartKind.GROUP:
-                group = refused.group()
-                if group is not None and group.never_live:
-                    raise UnavailableError("what was begun under this id is still being cleared; try again")
-                if group is None or not group.is_live:
-                    raise NotFoundError("the conversation is deleted") from refused
-                if group.forks >= FORKS_MAX:
-                    raise ForkLimitError(
-                        f"a fork tree has at most {FORKS_MAX + 1} conversations"
-                    ) from refused
-            case PartKind.PARENT_GROUP:
-                parent = refused.group(kind)
-                if parent is None or not parent.is_live:
-                    raise NotFoundError("the conversation is deleted") from refused
-    return _Verdict.CHANGED
+        Raises IdempotentReplay for a replay, ForbiddenError when a membership was taken away
+        meanwhile, NotFoundError when the tree was deleted, ForkLimitError when it has no room for a
+        fork.
+        """
+        obstacle = prepared if isinstance(prepared, Obstacle) else self._commit(prepared)
+        if obstacle is Obstacle.CHANGED:
+            return
+        self._is_over = True
+        if obstacle is Obstacle.ID_IN_USE:
+            # This very request, sent before, may have taken the id after its record was looked for.
+            found = self._table.get(keys_of(self._idempotency_key))
+            raise_if_answered(self._table, self._idempotency_key, found, caller=self._caller)
+
+    def _commit(self, prepared: PreparedCreation[T]) -> Obstacle | None:
+        refused = self._table.try_commit(prepared.parts)
+        if refused is not None:
+            obstacle = self._judge(refused)
+            if obstacle is not None:
+                return obstacle
+        self._table.cache.put(prepared.conversation_id, prepared.cached)
+        self.answer = prepared.answer
+        return None
+
+    def _judge(self, refused: ConditionFailed) -> Obstacle | None:
+        """Return the obstacle that refused the creation; None if it is written already.
+
+        An earlier attempt of this request may have written it, unknown to us.
+        """
+        for kind in refused.kinds:
+            match kind:
+                case PartKind.IDEMPOTENCY:
+                    raise_if_recorded(self._table, self._idempotency_key, refused, caller=self._caller)
+                case PartKind.POINTER:
+                    return None if refused.has_nonce(kind, self._nonce) else Obstacle.ID_IN_USE
+                case PartKind.MEMBER:
+                    raise ForbiddenError("the membership was taken away") from refused
+                case PartKind.CREATING_GROUP:
+                    group = refused.group(kind)
+                    if group is not None and group.is_live:
+                        return None if refused.has_nonce(kind, self._nonce) else Obstacle.ID_IN_USE
+                case PartKind.GROUP:
+                    group = refused.group()
+                    if group is not None and group.never_live:
+                        raise UnavailableError(
+                            "what was begun under this id is still being cleared; try again"
+                        )
+                    if group is None or not group.is_live:
+                        raise NotFoundError("the conversation is deleted") from refused
+                    if group.forks >= FORKS_MAX:
+                        raise ForkLimitError(
+                            f"a fork tree has at most {FORKS_MAX + 1} conversations"
+                        ) from refused
+                case PartKind.PARENT_GROUP:
+                    parent = refused.group(kind)
+                    if parent is None or not parent.is_live:
+                        raise NotFoundError("the conversation is deleted") from refused
+        return Obstacle.CHANGED

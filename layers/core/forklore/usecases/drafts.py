@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from forklore.domain import access, content
-from forklore.domain.ancestry import Path
+from forklore.domain.ancestry import Path, inherited
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import JsonText, escaped_size
@@ -174,7 +174,7 @@ def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_
         return NO_EPOCH
     access.require_context(caller, bound_to=None)
     assert caller.client_id is not None
-    return views.latest_epoch(table, group_id, path, caller.client_id).epoch
+    return views.latest_epoch(table, group_id, inherited(path), caller.client_id).epoch
 
 
 def head_move(

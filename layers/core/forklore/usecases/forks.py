@@ -1,6 +1,7 @@
 """Make a fork, and list those of a tree. Nothing is copied but the path."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from forklore.domain import ancestry, content, ids, keys
@@ -19,15 +20,15 @@ from forklore.domain.model import (
     Head,
     Lasts,
     Metrics,
+    StoredEntry,
 )
-from forklore.domain.paging import RangeRead, Window
+from forklore.domain.paging import RangeAnswer, RangeRead, Window
 from forklore.errors import ConflictError, InvalidCursorError, NotFoundError, ValidationError, brief
 from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
-from forklore.storage.items import StoredEntry
 from forklore.storage.table import Table
 from forklore.usecases import cursors, views
-from forklore.usecases.creating import PreparedCreation, create
+from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
 from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.drafts import (
     Draft,
@@ -50,7 +51,6 @@ from forklore.usecases.idempotency import (
 from forklore.usecases.loading import (
     ConversationDetails,
     LoadedConversation,
-    LookUp,
     TreeExtras,
     load_conversation,
     look_up,
@@ -89,15 +89,10 @@ def fork_conversation(
     ValidationError if the anchor is no history entry that the source shows, ConflictError if the id is in
     use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
     """
-    made = create(
-        table,
-        lambda nonce: _decide(table, caller, request, idempotency_key, nonce),
-        caller=caller,
-        idempotency_key=idempotency_key,
-    )
+    made = _fork(table, caller, request, idempotency_key)
     if made is None:
         raise ConflictError(f"the id {brief(request.fork_id)} is in use")
-    return made[0]
+    return made.details
 
 
 def fork_with_entries(
@@ -107,13 +102,26 @@ def fork_with_entries(
 
     Raises as `fork_conversation`, and ConflictError if `if_match` is not the last history entry inherited.
     """
-    made = create(
-        table,
-        lambda nonce: _decide(table, caller, request, idempotency_key, nonce),
-        caller=caller,
-        idempotency_key=idempotency_key,
-    )
-    return None if made is None else made[1]
+    made = _fork(table, caller, request, idempotency_key)
+    return None if made is None else made.entries
+
+
+@dataclass(frozen=True, slots=True)
+class _Fork:
+    """A fork that was made, and its first entries."""
+
+    details: ConversationDetails
+    entries: list[Entry]
+
+
+def _fork(
+    table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
+) -> _Fork | None:
+    """Make a fork; None if its id is in use."""
+    creation = Creation[_Fork](table, caller, idempotency_key)
+    for nonce in creation.attempts():
+        creation.write(_prepare(table, caller, request, idempotency_key, nonce))
+    return creation.answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +144,12 @@ class _Inheritance:
     point: ForkPoint
 
 
-def _decide(
+def _prepare(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None, nonce: str
-) -> PreparedCreation[tuple[ConversationDetails, list[Entry]]] | None:
+) -> PreparedCreation[_Fork] | Obstacle:
     source = _read_source(table, caller, request, idempotency_key)
     if source is None:
-        return None
+        return Obstacle.ID_IN_USE
     loaded, group_id = source.loaded, source.loaded.group.group_id
     table.refuse_if_full(group_id)
     inherited = _inherit(source, request)
@@ -198,9 +206,8 @@ def _decide(
     ]
     client, is_known = caller.client_id, has_context(request.drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
-    return PreparedCreation(
-        writes, (shown, batch.entries), fork_id, CachedConversation.of(fork, head, epochs)
-    )
+    cached = CachedConversation.of(fork, head, epochs)
+    return PreparedCreation(writes, _Fork(shown, batch.entries), fork_id, cached)
 
 
 def _read_source(
@@ -209,21 +216,16 @@ def _read_source(
     """Return the source and the anchor; None when the fork's id is in use."""
     anchor = request.anchor
     is_id = anchor is not None and ids.is_entry_id(anchor)
+    before = _start_history_before(table, request) if anchor and is_id else None
     fork = keys.pointer(request.fork_id) if request.fork_id else None
-
-    def read_source() -> LookUp:
-        return look_up(
-            table,
-            request.source_id,
-            caller=caller,
-            extra_keys=[*([fork] if fork else []), *keys_of(idempotency_key)],
-            extras=TreeExtras(entries=(anchor,) if anchor and is_id else ()),
-        )
-
-    if is_id and request.position is ForkPosition.BEFORE and not _has_text(request):
-        found, before = table.both(read_source, lambda: _history_before(table, request))
-    else:
-        found, before = read_source(), None
+    found = look_up(
+        table,
+        request.source_id,
+        caller=caller,
+        extra_keys=[*([fork] if fork else []), *keys_of(idempotency_key)],
+        extras=TreeExtras(entries=(anchor,) if anchor and is_id else ()),
+    )
+    history_before = before.result().entries if before else ()
     raise_if_answered(table, idempotency_key, found.found, caller=caller)
     fork_id = request.fork_id
     is_taken = fork_id is not None and found.found.pointer(fork_id, now_s=table.now_s()) is not None
@@ -237,27 +239,27 @@ def _read_source(
     stored = found.found.entry(loaded.group.group_id, anchor) if is_id else None
     if stored is None:
         raise NotFoundError(f"no entry {brief(anchor)}")
-    return _Source(loaded, stored, before)
+    return _Source(loaded, stored, history_before[0] if history_before else None)
 
 
 def _has_text(request: ForkRequest) -> bool:
     return any(draft.text for draft in request.drafts)
 
 
-def _history_before(table: Table, request: ForkRequest) -> StoredEntry | None:
-    """Return the source's own history entry before the anchor, where its tree is known or guessed right.
+def _start_history_before(table: Table, request: ForkRequest) -> Future[RangeAnswer] | None:
+    """Start to read the source's own history entry before the anchor; None if nobody needs it.
 
-    It is read beside the source, to save a round, and only shown if the anchor names it.
+    It is read beside the source, which saves a round. The tree is cached, or guessed to be the
+    source's own. What is found counts only if the anchor names it.
     """
     assert request.anchor is not None
-    cached = table.cache.get(request.source_id)
     window = Window(stop=request.anchor)
-    read = RangeRead(window, 1, request.source_id, Channel.HISTORY)
-    group_id = cached.group_id if cached else request.source_id
-    if window.is_empty:
+    if request.position is not ForkPosition.BEFORE or _has_text(request) or window.is_empty:
         return None
-    found = table.read_ranges(group_id, [read], backward=True)[0].entries
-    return found[0] if found else None
+    cached = table.cache.get(request.source_id)
+    group_id = cached.group_id if cached else request.source_id
+    read = RangeRead(window, 1, request.source_id, Channel.HISTORY)
+    return table.start_range(group_id, read, backward=True)
 
 
 def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
@@ -311,7 +313,8 @@ def _preview(
         return head.preview
     near = [s for s in (source.anchor, source.history_before) if s and s.entry_id == lasts.history]
     group_id = source.loaded.group.group_id
-    text = views.last_text(table, group_id, inherited.path, nearest=near[0] if near else None)
+    view = ancestry.inherited(inherited.path)
+    text = views.last_text(table, group_id, view, nearest=near[0] if near else None)
     return text[: content.PREVIEW_CHARACTERS] if text else None
 
 

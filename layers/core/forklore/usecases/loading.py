@@ -28,8 +28,14 @@ class LoadedConversation:
     level: AccessLevel | None
 
     @property
-    def view(self) -> ancestry.Path:
+    def view(self) -> ancestry.View:
+        """What the conversation shows."""
         return ancestry.view_of(self.conversation.conversation_id, self.path)
+
+    @property
+    def inherited(self) -> ancestry.View:
+        """What the conversation shows of others."""
+        return ancestry.inherited(self.path)
 
     @property
     def details(self) -> "ConversationDetails":

@@ -1,8 +1,7 @@
 """Who may use a fork tree: share it, change and remove memberships, list them."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 from forklore.domain import access, ids
 from forklore.domain.access import AccessLevel
@@ -16,7 +15,7 @@ from forklore.errors import (
     ValidationError,
 )
 from forklore.storage import parts
-from forklore.storage.parts import ConditionFailed, Part, PartKind
+from forklore.storage.parts import Part, PartKind
 from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.storage.table import Table
 from forklore.usecases import cursors
@@ -29,12 +28,10 @@ from forklore.usecases.idempotency import (
     record_answer,
 )
 from forklore.usecases.loading import LoadedConversation, TreeExtras, load_conversation, look_up
+from forklore.usecases.optimistic import CHANGE, attempts
 from forklore.usecases.transfers import finish_rewriting
 
-ATTEMPTS_MAX = 16
-"""Times that a change is decided again when members change under it."""
-
-T = TypeVar("T")
+_BUSY = "the members keep changing; try again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +89,7 @@ def share_conversation(
     MemberLimitError, IdempotentReplay for a replay.
     """
     nonce = table.nonce()
-
-    def change(seen: _Seen) -> tuple[list[Part], Membership]:
+    for seen in _attempts(table, caller, conversation_id, user_id, idempotency_key):
         group = seen.loaded.group
         access.require_grant(seen.level, level)
         if seen.target is not None:
@@ -105,19 +101,17 @@ def share_conversation(
         record = record_answer(
             table, idempotency_key, group_id=group.group_id, conversation_id=conversation_id, answer=made
         )
-        writes = [
-            *record,
-            *_allowed(seen, caller, target=user_id, by=1),
-            *parts.member.add(group, member, nonce=nonce),
-        ]
-        return writes, made
-
-    def is_done(refused: ConditionFailed) -> bool:
-        return refused.has_nonce(PartKind.CHANGED_MEMBER, nonce)
-
-    return _change_members(
-        table, caller, conversation_id, user_id, change, idempotency_key=idempotency_key, is_done=is_done
-    )
+        refused = table.try_commit(
+            [
+                *record,
+                *_allowed(seen, caller, target=user_id, by=1),
+                *parts.member.add(group, member, nonce=nonce),
+            ]
+        )
+        if refused is None or refused.has_nonce(PartKind.CHANGED_MEMBER, nonce):
+            return made
+        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+    raise UnavailableError(_BUSY)
 
 
 def update_membership(
@@ -128,19 +122,20 @@ def update_membership(
     Raises NotFoundError if there is no such member, ForbiddenError unless the caller has a say in both the
     old and the new level, ValidationError for the owner's own membership.
     """
-
-    def change(seen: _Seen) -> tuple[list[Part], Membership]:
+    for seen in _attempts(table, caller, conversation_id, user_id):
         access.require(seen.level, AccessLevel.MANAGER)
         member = seen.require_target()
         access.require_grant(seen.level, member.level, level)
         group_id = seen.loaded.group.group_id
-        writes = [
-            *_allowed(seen, caller, target=user_id, by=0),
-            parts.member.change_level(group_id, user_id, was=member.level, level=level),
-        ]
-        return writes, Membership(conversation_id, Member(user_id, level, member.created_at))
-
-    return _change_members(table, caller, conversation_id, user_id, change)
+        refused = table.try_commit(
+            [
+                *_allowed(seen, caller, target=user_id, by=0),
+                parts.member.change_level(group_id, user_id, was=member.level, level=level),
+            ]
+        )
+        if refused is None:
+            return Membership(conversation_id, Member(user_id, level, member.created_at))
+    raise UnavailableError(_BUSY)
 
 
 def remove_membership(table: Table, *, caller: Caller, conversation_id: str, user_id: str) -> None:
@@ -149,25 +144,23 @@ def remove_membership(table: Table, *, caller: Caller, conversation_id: str, use
     Raises NotFoundError if there is no such member, ForbiddenError unless the caller has a say in the
     member's level, ValidationError for the owner's own membership.
     """
-
-    def change(seen: _Seen) -> tuple[list[Part], None]:
-        is_own = caller.user_id == user_id
+    is_own = caller.user_id == user_id
+    for seen in _attempts(table, caller, conversation_id, user_id):
         if not is_own:
             access.require(seen.level, AccessLevel.MANAGER)
         member, group = seen.require_target(), seen.loaded.group
         if not is_own:
             access.require_grant(seen.level, member.level)
-        writes = [
-            *_allowed(seen, caller, target=user_id, by=-1),
-            *parts.member.remove(group, user_id, was=member.level),
-            *_no_transfer_to(seen, user_id),
-        ]
-        return writes, None
-
-    def is_done(refused: ConditionFailed) -> bool:
-        return refused.is_absent(PartKind.CHANGED_MEMBER)
-
-    _change_members(table, caller, conversation_id, user_id, change, is_done=is_done)
+        refused = table.try_commit(
+            [
+                *_allowed(seen, caller, target=user_id, by=-1),
+                *parts.member.remove(group, user_id, was=member.level),
+                *_no_transfer_to(seen, user_id),
+            ]
+        )
+        if refused is None or refused.is_absent(PartKind.CHANGED_MEMBER):
+            return
+    raise UnavailableError(_BUSY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,42 +184,22 @@ class _Seen:
         return self.target
 
 
-def _never(_refused: ConditionFailed) -> bool:
-    return False
-
-
-def _change_members(
+def _attempts(
     table: Table,
     caller: Caller,
     conversation_id: str,
     user_id: str,
-    change: Callable[[_Seen], tuple[list[Part], T]],
-    *,
     idempotency_key: IdempotencyKey | None = None,
-    is_done: Callable[[ConditionFailed], bool] = _never,
-) -> T:
-    """Decide with `change` on what is seen, and write it; again when that changes. Return its answer.
-
-    is_done: tells from a refusal that the change is there already, perhaps by this request's first attempt.
-    """
-    for attempt in range(ATTEMPTS_MAX):
-        table.pause(attempt)
+) -> Iterator[_Seen]:
+    """Yield what a change of the member is decided on, read anew for each attempt."""
+    for _ in attempts(table, CHANGE):
         seen = _see(table, caller, conversation_id, user_id, idempotency_key)
-        group_id = seen.loaded.group.group_id
         if seen.loaded.group.rewriting == user_id:
-            # The owner before still owns some HEADs: what they may do must not outlive this change.
-            finish_rewriting(table, group_id)
+            # The user was the owner before, and some HEADs still say so. No change may come before they
+            # are rewritten: what the user may do by them must not outlive it.
+            finish_rewriting(table, seen.loaded.group.group_id)
             continue
-        writes, made = change(seen)
-        try:
-            table.commit(writes)
-        except ConditionFailed as refused:
-            if is_done(refused):
-                return made
-            raise_if_recorded(table, idempotency_key, refused, caller=caller)
-            continue
-        return made
-    raise UnavailableError("the members keep changing; try again")
+        yield seen
 
 
 def _see(

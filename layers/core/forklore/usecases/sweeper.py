@@ -116,16 +116,19 @@ def _give_up_creation(table: Table, group_id: str) -> bool:
     group = table.get([keys.group(group_id)]).group(group_id)
     if group is None or group.state is not State.CREATING:
         still = parts.group.check_not_creating(group_id)
-        table.commit_if_so([still, parts.job.delete(JobKind.CREATION, group_id)])
+        table.try_commit([still, parts.job.delete(JobKind.CREATION, group_id)])
         return False
     if table.now_ms() - ids.milliseconds(group.created_at) <= CREATION_SECONDS_MAX * 1000:
         return False
     at = time_now(table)
-    return table.commit_if_so(
-        [
-            parts.group.mark_never_live(group, at=at),
-            parts.conversation.free_id(group_id),
-            parts.job.delete(JobKind.CREATION, group_id),
-            parts.job.put(JobKind.DELETION, group_id, at=at),
-        ],
+    return (
+        table.try_commit(
+            [
+                parts.group.mark_never_live(group, at=at),
+                parts.conversation.free_id(group_id),
+                parts.job.delete(JobKind.CREATION, group_id),
+                parts.job.put(JobKind.DELETION, group_id, at=at),
+            ]
+        )
+        is None
     )

@@ -37,9 +37,8 @@ from forklore.usecases.idempotency import (
     record_answer,
 )
 from forklore.usecases.loading import TreeExtras, look_up
+from forklore.usecases.optimistic import CHANGE, attempts
 
-ATTEMPTS_MAX = 16
-"""Times that a step is decided again when the tree changes under it."""
 RETRY_SECONDS = 5
 """After which a rewriting that the store refused is gone on with."""
 ROWS_MAX = 1_000
@@ -82,8 +81,7 @@ def request_transfer(
     non-member, TransferPendingError, IdempotentReplay for a replay.
     """
     nonce = table.nonce()
-    for attempt in range(ATTEMPTS_MAX):
-        table.pause(attempt)
+    for _ in attempts(table, CHANGE):
         found = look_up(
             table,
             conversation_id,
@@ -113,15 +111,13 @@ def request_transfer(
             parts.group.check_owner(group_id, caller.user_id),
             parts.member.check(group_id, new_owner, AccessLevel.READER),
         ]
-        try:
-            table.commit(writes)
-        except ConditionFailed as refused:
-            mine = refused.transfer()
-            if mine is not None and refused.has_nonce(PartKind.TRANSFER, nonce):
-                return mine
-            raise_if_recorded(table, idempotency_key, refused, caller=caller)
-            continue
-        return transfer
+        refused = table.try_commit(writes)
+        if refused is None:
+            return transfer
+        mine = refused.transfer()
+        if mine is not None and refused.has_nonce(PartKind.TRANSFER, nonce):
+            return mine
+        raise_if_recorded(table, idempotency_key, refused, caller=caller)
     raise UnavailableError("the conversation is busy; try again")
 
 
@@ -204,8 +200,7 @@ def accept_transfer(
     Raises NotFoundError, ForbiddenError unless the caller is the recipient, IdempotentReplay for a replay.
     """
     nonce = table.nonce()
-    for attempt in range(ATTEMPTS_MAX):
-        table.pause(attempt)
+    for _ in attempts(table, CHANGE):
         try:
             transfer, group = _open(table, transfer_id)
         except NotFoundError:
@@ -224,13 +219,11 @@ def accept_transfer(
             conversation_id=transfer.conversation_id,
             answer=transfer,
         )
-        try:
-            at = ids.timestamp(table.now_s() * 1000)
-            table.commit([*record, *parts.transfer.accept(transfer, nonce=nonce, at=at)])
-        except ConditionFailed as refused:
-            if not _is_own_acceptance(table, transfer, nonce):
-                raise_if_recorded(table, idempotency_key, refused, caller=caller)
-                continue
+        at = ids.timestamp(table.now_s() * 1000)
+        refused = table.try_commit([*record, *parts.transfer.accept(transfer, nonce=nonce, at=at)])
+        if refused is not None and not _is_own_acceptance(table, transfer, nonce):
+            raise_if_recorded(table, idempotency_key, refused, caller=caller)
+            continue
         try:
             finish_rewriting(table, transfer.group_id)
         except UnavailableError:

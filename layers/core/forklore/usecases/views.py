@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forklore.domain import ancestry, content, jsontext, keys, paging
+from forklore.domain.ancestry import NOTHING_SHOWN, View
 from forklore.domain.chain import Chain
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import FIRST, EntryId
-from forklore.domain.model import Channel, Entry
+from forklore.domain.model import Channel, Entry, StoredEntry
 from forklore.domain.paging import Span, Window
 from forklore.domain.tree import ClientContext
 from forklore.errors import UnavailableError
-from forklore.storage.items import StoredEntry
 from forklore.storage.table import BATCH_KEYS_MAX, Table
 
 READ_MAX = 10_000
@@ -62,7 +62,7 @@ class Page:
 def read_view(
     table: Table,
     group_id: str,
-    view: ancestry.Path,
+    view: View,
     *,
     show: Filter,
     limit: int,
@@ -144,8 +144,8 @@ class _Reading:
             spans = paging.spans_left(spans, reads, frontier, backward=backward)
             seen = [s.entry for a in answers for s in a.entries if self._shows(s.entry)]
             chain.take(
-                read=(s.entry_id for s in in_view if s.entry.channel in channels),
-                named=(entry.after.of(channel) for entry in seen for channel in channels),
+                read=[s.entry_id for s in in_view if s.entry.channel in channels],
+                named=[entry.after.of(channel) for entry in seen for channel in channels],
             )
             missing = chain.missing(spans[0].window if spans else None, backward=backward)
             if missing is not None:
@@ -204,9 +204,7 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Wi
         window = window.beyond(page.resume, backward=False)
 
 
-def last_text(
-    table: Table, group_id: str, view: ancestry.Path, *, nearest: StoredEntry | None = None
-) -> str | None:
+def last_text(table: Table, group_id: str, view: View, *, nearest: StoredEntry | None = None) -> str | None:
     """Return the text of the last history entry of `view` that has one, among the last TEXTS_LOOKED_AT.
 
     nearest: the last history entry, where it was read already.
@@ -232,7 +230,7 @@ def _text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> str | N
 def latest_context(
     table: Table,
     group_id: str,
-    view: ancestry.Path,
+    view: View,
     client_id: str,
     window: Window = Window(),  # noqa: B008 (a value)
 ) -> list[StoredEntry]:
@@ -271,7 +269,7 @@ def entries_of_epoch(
     limit = EPOCH_FIRST_PAGE
     while epoch.number:
         page = read_view(
-            table, group_id, latest.shown, show=show, limit=limit, window=window, last=[latest.last]
+            table, group_id, latest.view, show=show, limit=limit, window=window, last=[latest.last]
         )
         yield from table.with_bodies(group_id, page.entries)
         if page.resume is None:
@@ -285,14 +283,14 @@ class Latest:
     """A client's latest epoch, and the part of the view up to it. last: its last entry, where known."""
 
     epoch: Epoch = NO_EPOCH
-    shown: ancestry.Path = ()
+    view: View = NOTHING_SHOWN
     last: EntryId | None = None
 
 
 def latest_epoch(
     table: Table,
     group_id: str,
-    view: ancestry.Path,
+    view: View,
     client_id: str,
     window: Window = Window(),  # noqa: B008 (a value)
 ) -> Latest:
@@ -304,11 +302,12 @@ def latest_epoch(
     epoch is all of this one read.
     """
     for end, context in _contexts(table, group_id, view, client_id):
-        shown = view[:end]
-        own = window.clipped(ancestry.floor_of(shown[:-1]), shown[-1].stop)
+        nearest, before = view.segments[end - 1], view.segments[: end - 1]
+        shown = View((*before, nearest))
+        own = window.clipped(ancestry.floor_of(before), nearest.stop)
         if context.last < own.stop:
             return Latest(context.epoch, shown, context.last)
-        last = _last(table, group_id, shown[-1:], Filter((Channel.CONTEXT,), client_id), own)
+        last = _last(table, group_id, View((nearest,)), Filter((Channel.CONTEXT,), client_id), own)
         if last is not None and last.entry.epoch == context.epoch.number:
             return Latest(context.epoch, shown, last.entry_id)
         if last is not None:
@@ -317,27 +316,24 @@ def latest_epoch(
     return Latest()
 
 
-def _contexts(
-    table: Table, group_id: str, view: ancestry.Path, client_id: str
-) -> Iterator[tuple[int, ClientContext]]:
+def _contexts(table: Table, group_id: str, view: View, client_id: str) -> Iterator[tuple[int, ClientContext]]:
     """Yield the client's contexts along the view, the nearest first, each with where its segment ends.
 
     More of them are looked for in each request, as those before were not enough.
     """
-    end, at_once = len(view), CONTEXTS_AT_FIRST
+    segments, at_once = view.segments, CONTEXTS_AT_FIRST
+    end = len(segments)
     while end:
         some = range(max(0, end - at_once), end)[::-1]
-        found = table.get(keys.context(group_id, view[at].conversation_id, client_id) for at in some)
+        found = table.get(keys.context(group_id, segments[at].conversation_id, client_id) for at in some)
         for at in some:
-            context = found.context(group_id, view[at].conversation_id, client_id)
+            context = found.context(group_id, segments[at].conversation_id, client_id)
             if context is not None:
                 yield at + 1, context
         end, at_once = some[-1], min(2 * at_once, BATCH_KEYS_MAX)
 
 
-def _last(
-    table: Table, group_id: str, view: ancestry.Path, show: Filter, window: Window
-) -> StoredEntry | None:
+def _last(table: Table, group_id: str, view: View, show: Filter, window: Window) -> StoredEntry | None:
     """Return the last entry shown, however many others come after it: a short page is no answer."""
     while True:
         page = read_view(table, group_id, view, show=show, limit=1, window=window, backward=True)

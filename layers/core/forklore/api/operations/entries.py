@@ -6,7 +6,7 @@ from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, ValidationError
-from forklore.usecases import context, entries
+from forklore.usecases import append, context, entries
 from forklore.usecases.drafts import Draft
 
 
@@ -22,15 +22,15 @@ def append_entry(request: CheckedRequest) -> Fields:
     fork = None
     if body.forked_at_conversation_id is not None:
         entry_id = body.forked_at_entry_id
-        fork = entries.Fork(body.forked_at_conversation_id, None if entry_id is None else EntryId(entry_id))
+        fork = append.Fork(body.forked_at_conversation_id, None if entry_id is None else EntryId(entry_id))
     start = None
     if body.started_by_conversation_id is not None:
-        start = entries.Start(body.started_by_conversation_id, body.started_by_entry_id)
+        start = append.Start(body.started_by_conversation_id, body.started_by_entry_id)
     is_batch = isinstance(body, requests.AppendEntries)
-    appended = entries.append_entries(
+    appended = append.append_entries(
         request.table,
         caller=request.caller,
-        request=entries.Append(
+        request=append.Append(
             conversation_id=conversation_id,
             drafts=[_draft(request, fields) for fields in body.drafts],
             fork=fork,

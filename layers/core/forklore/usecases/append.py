@@ -1,0 +1,370 @@
+"""Append entries to a conversation, which is created by that if it does not exist."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from forklore.domain import access, ids
+from forklore.domain.access import AccessLevel
+from forklore.domain.epochs import NO_EPOCH, Epoch
+from forklore.domain.ids import EntryId
+from forklore.domain.model import Caller, Conversation, Entry, ForkPoint, ForkPosition, StartedBy
+from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
+from forklore.storage import parts
+from forklore.storage.cache import CachedConversation
+from forklore.storage.parts import ConditionFailed, PartKind
+from forklore.storage.table import Table
+from forklore.usecases import views
+from forklore.usecases.children import ChildRequest, start_child
+from forklore.usecases.creating import Creation, PreparedCreation
+from forklore.usecases.drafts import (
+    Draft,
+    batch_parts,
+    check_fits,
+    context_parts,
+    epoch_after,
+    has_context,
+    head_move,
+    is_own_first_attempt,
+    mint_batch,
+    require_match,
+)
+from forklore.usecases.forks import ForkRequest, fork_with_entries
+from forklore.usecases.idempotency import (
+    IdempotencyKey,
+    IdempotentReplay,
+    entries_again,
+    keys_of,
+    raise_if_answered,
+    raise_if_recorded,
+    record_entries,
+)
+from forklore.usecases.loading import LoadedConversation, LookUp, TreeExtras, look_up
+from forklore.usecases.optimistic import APPEND, attempts
+from forklore.usecases.roots import plan_root, root_parts
+
+_IS_NOT = (
+    "the conversation exists and is not that {}: "
+    "append to a new id to make it, or leave out {} to append here"
+)
+"""The error of an append that would make a fork or child, and of its fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Where a new conversation forks from.
+
+    entry_id: the first entry that it does not inherit; None: it inherits nothing.
+    """
+
+    source_id: str
+    entry_id: EntryId | None
+
+    @property
+    def position(self) -> ForkPosition:
+        return ForkPosition.BEFORE if self.entry_id else ForkPosition.BLANK
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The parent that starts a new conversation as its child.
+
+    entry_id: the entry of the parent that started it.
+    """
+
+    parent_id: str
+    entry_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Entries for a conversation, all or none, in order.
+
+    fork, start: what the conversation is a fork or a child of. At most one of them is given. If the
+    conversation does not exist, it is created so.
+    if_match: the last history entry that the caller knows of.
+    """
+
+    conversation_id: str
+    drafts: Sequence[Draft]
+    fork: Fork | None = None
+    start: Start | None = None
+    if_match: EntryId | None = None
+    idempotency_key: IdempotencyKey | None = None
+
+
+def append_entries(table: Table, *, caller: Caller, request: Append) -> list[Entry]:
+    """Append the entries and return them. A conversation that does not exist is created.
+
+    Raises NotFoundError if the conversation is deleted, ForbiddenError below writer or for another
+    client's context, ConflictError if `if_match` is not the last history entry, an epoch is over or
+    the conversation is not the fork or child that the request names, PayloadTooLargeError,
+    GroupFullError.
+    """
+    check_fits(request.drafts)
+    try:
+        return _Appending(table, caller, request).run()
+    except IdempotentReplay as before:
+        return entries_again(table, before.record)
+
+
+class _Appending:
+    """One append.
+
+    The first attempt is made on what this process has cached. A refusal tells what the next one is
+    made on.
+    """
+
+    def __init__(self, table: Table, caller: Caller, request: Append) -> None:
+        self._table = table
+        self._caller = caller
+        self._request = request
+        self._id = request.conversation_id
+        self._nonce = table.nonce()
+        self._has_lineage = request.fork is None and request.start is None
+
+    def run(self) -> list[Entry]:
+        cached = self._cached()
+        for _ in attempts(self._table, APPEND):
+            if cached is None:
+                entries = self._create()
+                if entries is not None:
+                    return entries
+                cached = self._cached()
+                continue
+            try:
+                with self._table.turn(self._id):
+                    written = self._append(self._matching(self._newest(cached)))
+            except ConflictError:
+                self._load()
+                raise
+            if not isinstance(written, ConditionFailed):
+                return written
+            cached = self._learn(cached, written)
+        raise UnavailableError("the conversation is busy; try again")
+
+    def _cached(self) -> CachedConversation | None:
+        """Return what the append can be tried on without a read; None if a read is needed."""
+        cached = self._table.cache.get(self._id) if self._has_lineage else None
+        if cached is None or not has_context(self._request.drafts):
+            return cached
+        client = self._caller.client_id
+        return cached if client is not None and cached.epoch_of(client) is not None else None
+
+    # The conversation does not exist, or this process does not know it
+
+    def _create(self) -> list[Entry] | None:
+        """Return the entries of the conversation that they created; None if it exists.
+
+        It is cached then.
+        """
+        fork, start = self._request.fork, self._request.start
+        if fork is not None:
+            entries = self._fork(fork)
+        elif start is not None:
+            entries = self._start_child(start)
+        else:
+            entries = None
+        return entries if entries is not None else self._create_root_or_load()
+
+    def _fork(self, fork: Fork) -> list[Entry] | None:
+        """Return the entries of a new fork; None if its id is in use or the source's is no id."""
+        if not ids.is_uuid(fork.source_id):
+            return None
+        request = ForkRequest(
+            source_id=fork.source_id,
+            fork_id=self._id,
+            anchor=fork.entry_id,
+            position=fork.position,
+            agent_id=self._request.drafts[0].agent_id,
+            drafts=self._request.drafts,
+            if_match=self._request.if_match,
+        )
+        key = self._request.idempotency_key
+        return fork_with_entries(self._table, caller=self._caller, request=request, idempotency_key=key)
+
+    def _start_child(self, start: Start) -> list[Entry] | None:
+        """Return the entries of a new child; None if its id is in use or the parent's is no id."""
+        if not ids.is_uuid(start.parent_id):
+            return None
+        request = ChildRequest(
+            parent_id=start.parent_id,
+            child_id=self._id,
+            entry_id=start.entry_id,
+            drafts=self._request.drafts,
+            if_match=self._request.if_match,
+        )
+        key = self._request.idempotency_key
+        return start_child(self._table, caller=self._caller, request=request, idempotency_key=key)
+
+    def _create_root_or_load(self) -> list[Entry] | None:
+        """Return the entries of a new root; None if the conversation exists.
+
+        Raises NotFoundError if the request names a source or a parent: neither is there.
+        """
+        looked_up = self._look_up(TreeExtras(context_of=self._caller.client_id))
+        if looked_up.exists:
+            self._cache_existing(looked_up)
+            return None
+        if self._request.fork is not None:
+            raise NotFoundError("no such conversation to fork")
+        if self._request.start is not None:
+            raise NotFoundError("no such conversation to be started by")
+        return self._create_root()
+
+    def _create_root(self) -> list[Entry] | None:
+        """Return the entries of a new root; None if its id is in use."""
+        creation = Creation[list[Entry]](self._table, self._caller, self._request.idempotency_key)
+        for nonce in creation.attempts():
+            creation.write(self._prepare_root(nonce))
+        return creation.answer
+
+    def _prepare_root(self, nonce: str) -> PreparedCreation[list[Entry]]:
+        """Return a new tree whose first conversation begins with the entries."""
+        request = self._request
+        require_match(request.if_match, None)
+        root = plan_root(
+            self._table, self._caller, conversation_id=self._id, drafts=request.drafts, nonce=nonce
+        )
+        entries = root.batch.entries
+        record = record_entries(
+            self._table, request.idempotency_key, group_id=self._id, conversation_id=self._id, entries=entries
+        )
+        return PreparedCreation(
+            [*record, *root_parts(self._table, root, nonce=nonce)], entries, self._id, root.cached
+        )
+
+    def _cache_existing(self, looked_up: LookUp) -> None:
+        """Cache what an append to the conversation is tried on.
+
+        Raises NotFoundError if it is deleted, ForbiddenError, and ConflictError if it is not the fork or
+        child that the request names.
+        """
+        loaded = looked_up.require(self._id, AccessLevel.WRITER)
+        self._require_lineage(loaded.conversation)
+        if has_context(self._request.drafts):
+            access.require_context(self._caller, bound_to=loaded.conversation.client_id)
+            client = self._caller.client_id
+            assert client is not None
+            context = looked_up.found.context(loaded.group.group_id, self._id, client)
+            self._cache_epoch(loaded, client, context.epoch if context else None)
+
+    def _require_lineage(self, conversation: Conversation) -> None:
+        """Raise ConflictError unless the conversation is the fork or child that the request names."""
+        fork, start = self._request.fork, self._request.start
+        if fork is not None and conversation.fork_point != ForkPoint(
+            fork.source_id, fork.entry_id, fork.position
+        ):
+            raise ConflictError(_IS_NOT.format("fork", "forkedAt…"))
+        if start is not None and conversation.started_by != StartedBy(
+            start.parent_id, EntryId(start.entry_id) if start.entry_id else None
+        ):
+            raise ConflictError(_IS_NOT.format("child", "startedBy…"))
+        self._has_lineage = True
+
+    def _cache_epoch(self, loaded: LoadedConversation, client: str, epoch: Epoch | None) -> None:
+        """Cache the client's latest epoch in the view.
+
+        epoch: that of its CTX in the conversation; None: the latest one that is inherited.
+        """
+        group_id = loaded.group.group_id
+        latest = epoch or views.latest_epoch(self._table, group_id, loaded.inherited, client).epoch
+        cached = self._table.cache.get(self._id)
+        if cached is not None:
+            self._table.cache.put(self._id, cached.with_epoch(client, latest))
+
+    # The conversation exists
+
+    def _newest(self, cached: CachedConversation) -> CachedConversation:
+        """Return the same with what another thread of this process has appended meanwhile."""
+        now = self._table.cache.get(self._id)
+        if now is None or now.tip.last <= cached.tip.last:
+            return cached
+        return replace(cached, tip=now.tip, titled=now.titled)
+
+    def _matching(self, cached: CachedConversation) -> CachedConversation:
+        """Return the same with the caller's If-Match as the last history entry.
+
+        The write requires the last entry of what is returned, so nothing more is checked for
+        If-Match. Raises ConflictError if the last history entry is another.
+        """
+        if self._request.if_match in (None, cached.tip.shown.history):
+            return cached
+        head = self._load().head
+        require_match(self._request.if_match, head.last_history)
+        return replace(cached, tip=head.tip)
+
+    def _load(self) -> LoadedConversation:
+        """Return the conversation as it is now.
+
+        Raises IdempotentReplay, NotFoundError or ForbiddenError: they come before any 409.
+        """
+        return self._look_up(TreeExtras()).require(self._id, AccessLevel.WRITER)
+
+    def _look_up(self, extras: TreeExtras) -> LookUp:
+        """Return what was found of the conversation. Raises IdempotentReplay for a replay."""
+        table, caller, key = self._table, self._caller, self._request.idempotency_key
+        looked_up = look_up(table, self._id, caller=caller, extra_keys=keys_of(key), extras=extras)
+        raise_if_answered(table, key, looked_up.found, caller=caller)
+        return looked_up
+
+    def _append(self, cached: CachedConversation) -> list[Entry] | ConditionFailed:
+        """Append in one transaction. Return the entries, or the refusal if `cached` is out of date."""
+        table, caller, request = self._table, self._caller, self._request
+        table.refuse_if_full(cached.group_id)
+        client = caller.client_id
+        epoch = (cached.epoch_of(client) if client else None) or NO_EPOCH
+        batch = mint_batch(
+            table, request.drafts, conversation_id=self._id, caller=caller, after=cached.tip, epoch=epoch
+        )
+        where = {"group_id": cached.group_id, "conversation_id": self._id}
+        is_owner = caller.user_id == cached.owner
+        member = parts.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)
+        move = head_move(
+            batch,
+            owner=caller.user_id if is_owner else None,
+            titled=cached.titled,
+            **where,
+        )
+        title = batch.title if move.titles else None
+        writes = [
+            *record_entries(table, request.idempotency_key, entries=batch.entries, **where),
+            *batch_parts(batch, group_id=cached.group_id, nonce=self._nonce),
+            parts.conversation.move_head(move),
+            *([] if is_owner else [member]),
+            *context_parts(batch, caller=caller, epoch=epoch, **where),
+            *([parts.conversation.set_title(title=title, **where)] if title else []),
+        ]
+        refused = table.try_commit(writes)
+        if refused is not None and not is_own_first_attempt(refused, self._nonce):
+            return refused
+        now_cached = replace(cached, tip=batch.tip, titled=cached.titled or batch.title is not None)
+        if client and batch.context:
+            now_cached = now_cached.with_epoch(client, epoch_after(batch, epoch))
+        table.cache.put(self._id, now_cached)
+        return batch.entries
+
+    def _learn(self, cached: CachedConversation, refused: ConditionFailed) -> CachedConversation | None:
+        """Return what the next attempt is tried on; None if it must read the conversation.
+
+        Raises the error of the request where the refusal is final.
+        """
+        table, request = self._table, self._request
+        for kind in refused.kinds:
+            match kind:
+                case PartKind.IDEMPOTENCY:
+                    raise_if_recorded(table, request.idempotency_key, refused, caller=self._caller)
+                case PartKind.ENTRY:
+                    return cached
+                case PartKind.HEAD:
+                    head = refused.head()
+                    if head is None:
+                        table.cache.forget(self._id)
+                        return None
+                    return replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
+                case PartKind.MEMBER:
+                    raise ForbiddenError("this needs the access level 'writer'") from refused
+                case PartKind.CONTEXT:
+                    epoch = refused.epoch()
+                    if epoch is not None and self._caller.client_id:
+                        return cached.with_epoch(self._caller.client_id, epoch)
+        return cached

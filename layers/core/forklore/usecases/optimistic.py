@@ -1,0 +1,57 @@
+"""The optimistic loop: read, decide, commit; decide again when a condition is refused.
+
+    for _ in attempts(table, CHANGE):
+        writes = ...  # what was read decides them
+        refused = table.try_commit(writes)
+        if refused is None:
+            return ...
+    raise UnavailableError("...")
+
+How often and how soon a request decides again is said here and nowhere else. The deadline of the
+request ends each loop, too.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from forklore.storage.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often a request may decide again, and how long it pauses before that.
+
+    attempts_max: the first attempt included. at_once: attempts that are made without a pause.
+    pauses_max: pauses get longer up to this one; None: up to the last.
+    """
+
+    attempts_max: int
+    at_once: int = 1
+    pauses_max: int | None = None
+
+    def pause_before(self, attempt: int) -> int:
+        """Return the number of the pause before an attempt; 0: there is none."""
+        pause = max(0, attempt + 1 - self.at_once)
+        return pause if self.pauses_max is None else min(pause, self.pauses_max)
+
+
+CREATION = RetryPolicy(8)
+"""For a new conversation. Other writers seldom change what it is decided on."""
+CHANGE = RetryPolicy(16)
+"""For a change of what exists: a conversation, its context, its members, its owner."""
+APPEND = RetryPolicy(64, at_once=2, pauses_max=4)
+"""For an append. The first attempt may only have used an old cache, so the second follows at once.
+
+The pauses stay short, so that many writers take turns soon.
+"""
+
+
+def attempts(table: Table, policy: RetryPolicy) -> Iterator[int]:
+    """Yield the number of each attempt, from 0, after the pause before it.
+
+    Ends after the last attempt of the policy. Raises UnavailableError when there is no time left
+    for a pause.
+    """
+    for attempt in range(policy.attempts_max):
+        table.pause(policy.pause_before(attempt))
+        yield attempt
