@@ -9,18 +9,19 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller
 from forklore.domain.tree import State
 from forklore.errors import NotFoundError, UnavailableError, brief
-from forklore.storage.parts import ConditionFailed
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.closing import close_tree, time_now, tombstone
 from forklore.usecases.loading import LookUp, look_up
+from forklore.usecases.optimistic import RetryPolicy, attempts
 
 WAIT_SECONDS = 35
 """How long after the tombstone nothing is removed.
 
 No request that read the tree before the tombstone lives longer.
 """
-ATTEMPTS_MAX = 8
+TOMBSTONE = RetryPolicy(8)
+"""For the tombstone. Only a new owner or another deletion can refuse it."""
 
 
 def delete_conversation(
@@ -50,19 +51,16 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
     Return the tree's id, and whether the tombstone was set just now.
     Raises NotFoundError, ForbiddenError if the caller is not the owner.
     """
-    for attempt in range(ATTEMPTS_MAX):
-        table.pause(attempt)
+    for _ in attempts(table, TOMBSTONE):
         found = look_up(table, conversation_id, caller=caller)
         if found.loaded is None:
             return _deleting_group(table, found, caller, conversation_id), False
         group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
         owner = None if caller.bypasses_membership else caller.user_id
         at = time_now(table)
-        try:
-            table.commit(tombstone(group_id, at=at, owner=owner))
-        except ConditionFailed:  # it has another owner now, or its tombstone
-            continue
-        return group_id, True
+        if table.try_commit(tombstone(group_id, at=at, owner=owner)) is None:
+            return group_id, True
+        # It was refused: the tree has another owner now, or its tombstone. Decide again.
     raise UnavailableError("the conversation keeps changing; try again")
 
 
