@@ -52,7 +52,7 @@ def binary(value: bytes) -> dict[str, bytes]:
 
 
 def present(attributes: Mapping[str, Any]) -> Item:
-    """Return the attributes that are not None, typed: str as S, int as N, bytes as B, True as BOOL."""
+    """Return the attributes that are not None: str as S, int as N, bytes as B, True as BOOL."""
     return {name: _typed(value) for name, value in attributes.items() if value is not None}
 
 
@@ -283,7 +283,7 @@ def child_item(child_key: Key, started_by: StartedBy) -> Item:
 
 
 def transfer_items(transfer: Transfer, *, nonce: str) -> list[Item]:
-    """Return a pending transfer's items: as its tree's only one, by its id, and for both parties."""
+    """Return a pending transfer's items: for its tree, by its id, and for both parties."""
     held = present(
         {
             "id": transfer.transfer_id,
@@ -315,16 +315,19 @@ def retired_item(conversation_id: str, *, ttl_s: int) -> Item:
 
 
 FREE = ids.timestamp(0)
-"""Until when nobody holds a new JOB: long ago by every clock."""
+"""The end of the lease of a JOB that no worker holds: long ago by every clock."""
 
 
 def job_item(kind: str, group_id: str, *, created_at: str) -> Item:
-    """Return the mark of work in progress on a tree, which nobody holds. created_at: its beginning."""
+    """Return a JOB that no worker holds. created_at: when the work began."""
     return key_of(keys.job(kind, group_id)) | present({"createdAt": created_at, "leasedUntil": FREE})
 
 
 def job(item: Item) -> Job:
-    """Return the work in progress that a JOB item names. Raises KeyError or ValueError if it is malformed."""
+    """Return the work in progress that a JOB item names.
+
+    Raises KeyError or ValueError if it is malformed.
+    """
     a = plain(item)
     kind, group_id = keys.in_job(a["SK"])
     return Job(kind, group_id, created_at=a.get("createdAt"), leased_until=a.get("leasedUntil"))
@@ -397,7 +400,7 @@ def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) 
 
 
 def stored_entry(item: Item) -> StoredEntry:
-    """Return the entry in `item`; its content is read from the body when it is asked for."""
+    """Return the entry in `item`. Table.with_bodies reads its content."""
     a = plain(item)
     conversation_id, letter, _ = a["L1"].split("#", 2)
     return StoredEntry(

@@ -1,8 +1,8 @@
 """Start a conversation for a delegated task, and list those that a conversation has started.
 
-A child is a tree of its own with a copy of its parent's members, so it is created with all of them or not at
-all. Few fit into the one transaction; many are staged in a tree that does not exist for anybody yet, and the
-transaction that makes it live holds the parent's members to what was copied.
+A child is a tree of its own with a copy of its parent's members. It is created with all of them or
+not at all. A few members fit into one transaction. More are staged in a tree that nobody can see
+yet. The transaction that makes it live checks that the parent's members are those that were copied.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,16 +35,16 @@ from forklore.usecases.loading import (
 from forklore.usecases.roots import Root, plan_root
 
 ROWS_MAX = 250
-"""Children looked at for one page; at the bound it comes back short, with a cursor."""
+"""Children read for one page. At the bound the page is short, and has a cursor."""
 ROWS_AT_ONCE = 25
 """Children read in one request: four items each."""
 MEMBERS_AT_ONCE = (TRANSACTION_WRITES_MAX - 1) // 2
-"""Members copied in one transaction: a membership and its row in the member's list are never apart."""
+"""Members copied in one transaction, each with its row in the member's list."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChildRequest:
-    """A child to start with its first entries. entry_id: what of the parent it was started by."""
+    """A child to start with its first entries. entry_id: the parent's entry that started it."""
 
     parent_id: str
     child_id: str
@@ -58,8 +58,9 @@ def start_child(
 ) -> list[Entry] | None:
     """Create a child by its first entries; None if a conversation of that id exists already.
 
-    Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it, ValidationError if
-    the parent does not show the entry, ConflictError for an `if_match`: a new conversation shows nothing.
+    Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it,
+    ValidationError if the parent does not show the entry, ConflictError for an `if_match`: a new
+    conversation shows nothing.
     """
     creation = Creation[list[Entry]](table, caller, idempotency_key)
     for nonce in creation.attempts():
@@ -69,7 +70,7 @@ def start_child(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The parent with its members, and the child where it is being made already."""
+    """The parent with its members. begun: the child, if it is being made already."""
 
     parent: LoadedConversation
     members: list[Member]
@@ -155,8 +156,8 @@ def _see(
         stored = found.found.entry(parent.group.group_id, EntryId(entry_id)) if is_id else None
         _check_shown(parent, stored.entry if stored else None)
     members = list(table.read.members(parent.group.group_id))
-    # The look-ups are no snapshot: these are the members of the version that the write holds only if they are
-    # as many as GROUP counts and its owner is the one owner among them. They say who may start a child.
+    # The reads are no snapshot. The write checks the version of the members. These are the members
+    # of that version only if GROUP counts as many, and its owner is the only owner among them.
     owners = [member.user_id for member in members if member.level is AccessLevel.OWNER]
     if owners != [parent.group.owner] or len(members) != parent.group.members:
         return Obstacle.CHANGED
@@ -176,8 +177,9 @@ def _check_shown(parent: LoadedConversation, entry: Entry | None) -> None:
 def _stage(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) -> bool:
     """Make the tree, which nobody can see yet, with a copy of the parent's members.
 
-    Whoever comes to a tree that is being made takes it over: its nonce becomes theirs, and whatever the one
-    before still writes is refused. So the same request, sent again after a crash, completes it.
+    A request that finds a tree being made takes it over: it sets its own nonce, and all further
+    writes of the previous request are refused. So the same request, sent again after a crash,
+    completes the tree.
     False: another request has taken it over.
     """
     conversation, group_id = root.conversation, root.conversation.group_id
@@ -202,7 +204,7 @@ def _stage(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) ->
 
 
 def _claim(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) -> None:
-    """Begin the tree, or take it over. Raises ConditionFailed when somebody else was faster."""
+    """Begin the tree, or take it over. Raises ConditionFailed when another request was faster."""
     claim = parts.group.begin_tree(
         root.conversation,
         owner=root.head.owner,
@@ -215,13 +217,14 @@ def _claim(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) ->
     try:
         table.commit(claim)
     except ConditionFailed as refused:
-        if not refused.has_nonce(PartKind.CREATING_GROUP, nonce):  # else an attempt of this request
+        is_own_earlier_attempt = refused.has_nonce(PartKind.CREATING_GROUP, nonce)
+        if not is_own_earlier_attempt:
             raise
 
 
 @dataclass(frozen=True, slots=True)
 class ChildPage:
-    """Children, oldest first. resume: the place to go on after; None at the end."""
+    """Children, oldest first. resume: the place to continue after; None at the end."""
 
     children: list[ConversationDetails]
     resume: ListKey | None
@@ -237,9 +240,9 @@ def list_children(
 ) -> ChildPage:
     """Return a page of the conversation's direct children that the caller may see, oldest first.
 
-    after: reads the `resume` of the page before, or the id of such a child, once the caller is known to be a
-    member. Raises InvalidCursorError for the id of any other, NotFoundError, ForbiddenError if the caller is
-    not a member, and what `after` raises.
+    after: returns the `resume` of the page before, or the id of such a child. It is called once the
+    caller is known to be a member. Raises InvalidCursorError for any other id, NotFoundError,
+    ForbiddenError if the caller is not a member, and what `after` raises.
     """
     loaded = load_conversation(table, conversation_id, caller=caller)
     page: list[ConversationDetails] = []
@@ -269,7 +272,10 @@ def list_children(
 
 
 def _place_of(table: Table, parent: LoadedConversation, child_id: str, caller: Caller) -> ListKey:
-    """Return the place of a child that the caller may see. Raises InvalidCursorError for any other id."""
+    """Return the place of a child that the caller may see.
+
+    Raises InvalidCursorError for any other id.
+    """
     child = root_of(table.get(keys_of_root(child_id, caller)), child_id, caller)
     if child is None or child.level is None:
         raise InvalidCursorError

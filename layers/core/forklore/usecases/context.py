@@ -1,4 +1,4 @@
-"""Sync: bring an agent's stored context to its present one, with as little written as its change needs."""
+"""Sync: make an agent's stored context its present one, and write only what has changed."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +43,7 @@ from forklore.usecases.roots import plan_root, root_parts
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What a sync did. epoch: the latest one now; None when there is no context. entry: None for a no-op."""
+    """What a sync did. epoch: the latest now; None without context. entry: None for a no-op."""
 
     epoch: int | None
     entry: Entry | None
@@ -64,9 +64,9 @@ def sync_context(
 ) -> Synced:
     """Make `draft`, the agent's whole present context, the latest epoch of its client in the view.
 
-    A conversation that does not exist is created. Two syncs that race give one winner; the other is decided
-    again. Raises NotFoundError if the conversation is deleted, ForbiddenError below writer and for a caller
-    who has no context here, PayloadTooLargeError.
+    A conversation that does not exist is created. Of two syncs that race one wins, and the other is
+    decided again. Raises NotFoundError if the conversation is deleted, ForbiddenError below writer
+    and for a caller who has no context here, PayloadTooLargeError.
     """
     check_fits([draft])
     try:
@@ -100,7 +100,10 @@ def _sync(
 def _do_nothing(
     table: Table, caller: Caller, conversation_id: str, idempotency_key: IdempotencyKey | None
 ) -> Synced:
-    """Return what it is to send nothing where nothing is known: no conversation is made of it."""
+    """Return the answer to an empty context for a conversation that does not exist.
+
+    None is created.
+    """
     access.require_context(caller, bound_to=None)
     answer = Synced(None, None, epoch_incremented=False)
     record = _record(table, idempotency_key, answer, group_id=NO_GROUP, conversation_id=conversation_id)
@@ -164,14 +167,14 @@ def _see(
         decided = decide_sync(entries.elements(), sent, epoch=latest.epoch.number)
     except views.NotReadableYetError as error:
         raise _HalfWritten from error
-    # What a sync decides on must be whole. A transaction becomes visible item by item.
+    # A transaction becomes visible item by item. A sync must decide on the whole context.
     if entries.were_all_read and not entries.are_those_of(own):
         raise _HalfWritten
     return _Seen(loaded, client, latest.epoch, decided, own.last if own else None)
 
 
 class _KnownEntries:
-    """An epoch's entries as they are read: their elements are handed on and not kept."""
+    """An epoch's entries while they are read. Their elements are handed on and not kept."""
 
     def __init__(self, conversation_id: str, entries: Iterable[Entry]) -> None:
         self._conversation_id = conversation_id
@@ -181,7 +184,7 @@ class _KnownEntries:
         self.were_all_read = False
 
     def elements(self) -> Iterator[Any]:
-        """Yield the elements of all entries, of which one at a time is in memory."""
+        """Yield the elements of all entries. One entry at a time is in memory."""
         for entry in self._entries:
             if entry.conversation_id == self._conversation_id:
                 self._own += 1
@@ -190,7 +193,10 @@ class _KnownEntries:
         self.were_all_read = True
 
     def are_those_of(self, context: ClientContext | None) -> bool:
-        """Tell whether those read are all own entries that the client's CTX, perhaps absent, speaks of."""
+        """Tell whether all own entries were read that the client's CTX counts.
+
+        None: it counts none.
+        """
         if context is None:
             return self._own == 0
         return (self._own, self._last) == (context.entries, context.last)

@@ -73,7 +73,10 @@ def _prepare_root(
 
 
 def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> ConversationDetails:
-    """Return the conversation. Raises NotFoundError, ForbiddenError if the caller is not a member."""
+    """Return the conversation.
+
+    Raises NotFoundError, ForbiddenError if the caller is not a member.
+    """
     return load_conversation(table, conversation_id, caller=caller).details
 
 

@@ -1,4 +1,4 @@
-"""Creating a conversation of any kind: write it in one transaction, and judge what a refusal means."""
+"""Creating a conversation of any kind: write it in one transaction, and judge a refusal."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class Creation(Generic[T]):
         self.answer: T | None = None
 
     def attempts(self) -> Iterator[str]:
-        """Yield the nonce of the request for each attempt, until one is written or the id is in use.
+        """Yield the request's nonce for each attempt, until one is written or the id is in use.
 
         Raises UnavailableError when there are no attempts left.
         """

@@ -18,7 +18,10 @@ from forklore.usecases.views import Filter, Latest
 
 @dataclass(frozen=True, slots=True)
 class PageStart:
-    """Where a page begins: after or before an entry, or at the end of the view. At most one is given."""
+    """Where a page begins: after or before an entry, or at the end of the view.
+
+    At most one of them is given.
+    """
 
     after: EntryId | None = None
     before: EntryId | None = None
@@ -37,9 +40,9 @@ class PageStart:
 class ListEntriesRequest:
     """What to list.
 
-    channel None: all that the caller may see. up_to: the view as it ended with that entry.
+    channel None: all that the caller may see. up_to: the view as it was when that entry was last.
 
-    epoch: with Channel.CONTEXT only: one, every one, or the latest that is shown.
+    epoch: only with Channel.CONTEXT: one epoch, all of them, or the latest that is shown.
     """
 
     conversation_id: str
@@ -53,7 +56,7 @@ class ListEntriesRequest:
 
 @dataclass(frozen=True, slots=True)
 class EntryPage:
-    """Entries, oldest first, and the positions to go on from; None where the list ends."""
+    """Entries, oldest first, and the positions to continue from; None where the list ends."""
 
     entries: list[Entry]
     after: EntryId | None
@@ -63,8 +66,8 @@ class EntryPage:
 def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -> EntryPage:
     """Return a page of what the conversation shows, or with `all_forks` of its whole tree.
 
-    Raises NotFoundError, ForbiddenError if the caller is not a member or asks for context that is not theirs,
-    InvalidCursorError if a position is not of an entry of the unfiltered view.
+    Raises NotFoundError, ForbiddenError if the caller is not a member or asks for context that is
+    not theirs, InvalidCursorError if a position is not of an entry of the unfiltered view.
     """
     cut, client = request.cut, caller.client_id
     wants_context = request.channel is Channel.CONTEXT
@@ -78,8 +81,8 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     loaded = found.require(request.conversation_id, AccessLevel.READER)
     show = _filter(caller, request, loaded)
     group_id = loaded.group.group_id
-    # The view as it was when HEAD was read: what is appended while ranges are read side by side may be in one
-    # of them and not in another.
+    # The page ends where HEAD ended when it was read. A later append may be in one of the ranges
+    # that are read side by side, and not in another.
     end = request.up_to or (LAST if request.all_forks else loaded.head.last)
     window = Window(stop=LAST if end == LAST else ids.next_id(end))
     lasts = loaded.head.lasts
@@ -149,13 +152,13 @@ def _current(
     lasts: Lasts,
     own: ClientContext | None,
 ) -> tuple[Filter, Window, Latest]:
-    """Return the filter, the window, and the part of the view narrowed to what may hold what is asked for.
+    """Return the filter, the window and the part of the view that can hold what is wanted.
 
-    lasts: what is shown last. own: the client's CTX in the conversation, which says where the latest epoch
-    begins, so that older ones cost nothing. Without it the conversation itself has no context of the client,
-    so that the context of others costs nothing. For the view as it once was, what the CTX items along it say
-    is compared with it. A list of both channels goes by what is shown alone: a CTX that shows late would let
-    it pass an entry.
+    lasts: what is shown last. own: the client's CTX in the conversation. It says where the latest
+    epoch begins, so that older epochs are not read. Without a CTX the conversation itself has no
+    context of the client, so that the context of other clients is not read. For an earlier state of
+    the view, the CTX items along it are compared with that state. A list of both channels does not
+    use the CTX: a CTX that becomes visible late would hide an entry.
     """
     client, group_id, whole = show.client_id, loaded.group.group_id, Latest(view=loaded.view)
     if client is None:
@@ -187,7 +190,7 @@ def _own_entries(loaded: LoadedConversation, show: Filter) -> int:
 
 
 def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window, all_forks: bool) -> bool:
-    """Tell whether the entry is in the unfiltered view, or in the tree, and not after the window."""
+    """Tell whether the entry is in the unfiltered view, or tree, and not after the window."""
     entry = stored.entry
     if entry.entry_id >= window.stop:
         return False
@@ -199,7 +202,8 @@ def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window
 def _in_order(table: Table, group_id: str, page: views.Page, cut: PageStart) -> EntryPage:
     """Return the page oldest first, with the position on either side of it.
 
-    Raises UnavailableError where it is cut off before its first entry, and no cursor says where to go on.
+    Raises UnavailableError if it is cut off before its first entry, so that no cursor could
+    continue.
     """
     resume = page.resume
     if page.is_cut and resume is None:

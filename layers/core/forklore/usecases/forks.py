@@ -1,4 +1,4 @@
-"""Make a fork, and list those of a tree. Nothing is copied but the path."""
+"""Make a fork, and list those of a tree. A fork copies nothing but the path."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -60,10 +60,11 @@ from forklore.usecases.loading import (
 class ForkRequest:
     """What to fork and how.
 
-    anchor: the entry that the fork is before or after; None with BLANK, and with AFTER, which then means the
-    head: all that the source shows now. fork_id None: an id is made. agent_id None: the source's. drafts:
-    the fork's first entries. title None: that of the first own text, or the source's where there are no
-    drafts. if_match: what the caller takes for the last history entry that it inherits.
+    anchor: the entry that the fork is before or after. None with BLANK. None with AFTER: the fork
+    shows all that the source shows now.
+    fork_id None: an id is made. agent_id None: the source's. drafts: the fork's first entries.
+    title None: that of the first own text, or the source's if there are no drafts.
+    if_match: the last history entry that the caller expects to inherit.
     """
 
     source_id: str
@@ -85,8 +86,8 @@ def fork_conversation(
     """Make a fork without entries.
 
     Raises NotFoundError if the source or the anchor does not exist, ForbiddenError below writer,
-    ValidationError if the anchor is no history entry that the source shows, ConflictError if the id is in
-    use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
+    ValidationError if the anchor is no history entry that the source shows, ConflictError if the id
+    is in use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
     """
     made = _fork(table, caller, request, idempotency_key)
     if made is None:
@@ -99,7 +100,8 @@ def fork_with_entries(
 ) -> list[Entry] | None:
     """Make a fork by appending its first entries; None if a conversation of that id exists already.
 
-    Raises as `fork_conversation`, and ConflictError if `if_match` is not the last history entry inherited.
+    Raises as `fork_conversation`, and ConflictError if `if_match` is not the last history entry
+    inherited.
     """
     made = _fork(table, caller, request, idempotency_key)
     return None if made is None else made.entries
@@ -127,7 +129,7 @@ def _fork(
 class _Source:
     """The source as it was read. anchor: the entry that the request names.
 
-    history_before: the source's own history entry before it, if that was found.
+    history_before: the source's own history entry before the anchor, if it was found.
     """
 
     loaded: LoadedConversation
@@ -137,7 +139,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Inheritance:
-    """What the fork shows of others, and how it came to that."""
+    """What the fork shows of other conversations, and where it was made."""
 
     path: Path
     point: ForkPoint
@@ -290,7 +292,7 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
 
 
 def _lasts(source: _Source, point: ForkPoint) -> Lasts:
-    """Return what the fork shows last: the anchor says it, or the source's HEAD."""
+    """Return what the fork shows last. The anchor says it, or else the source's HEAD."""
     if point.position is ForkPosition.BLANK:
         return NOTHING
     if source.anchor is None:
@@ -304,7 +306,7 @@ def _lasts(source: _Source, point: ForkPoint) -> Lasts:
 def _preview(
     table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance, lasts: Lasts
 ) -> str | None:
-    """Return the preview of the last text that the fork inherits; a text of its own needs none."""
+    """Return the preview of the last text that the fork inherits; None if it has own text."""
     if lasts.history is None or _has_text(request):
         return None
     head = source.loaded.head
@@ -318,13 +320,13 @@ def _preview(
 
 
 def _not_before(source_created_at: str, now: str) -> str:
-    """Return the fork's `createdAt`: a fork is listed after its source, whatever the clocks say."""
+    """Return the fork's `createdAt`. It is later than the source's, whatever the clocks say."""
     return max(now, ids.timestamp(ids.milliseconds(source_created_at) + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class ForkPage:
-    """Conversations of a tree, oldest first. resume: the place to go on after; None at the end."""
+    """Conversations of a tree, oldest first. resume: to continue after; None at the end."""
 
     conversations: list[Conversation]
     resume: ListKey | None
@@ -338,11 +340,11 @@ def list_forks(
     after: Callable[[], ListKey | str | None],
     limit: int,
 ) -> ForkPage:
-    """Return a page of the conversations of the tree that `conversation_id` is in, the root included.
+    """Return a page of all conversations of the tree that `conversation_id` is in.
 
-    after: reads the `resume` of the page before, or the id of a conversation of the tree, once the caller is
-    known to be a member. Raises InvalidCursorError for the id of any other, NotFoundError, ForbiddenError if
-    the caller is none, and what `after` raises.
+    after: returns the `resume` of the page before, or the id of a conversation of the tree. It is
+    called once the caller is known to be a member. Raises InvalidCursorError for any other id,
+    NotFoundError, ForbiddenError if the caller is not a member, and what `after` raises.
     """
     loaded = load_conversation(table, conversation_id, caller=caller)
     group_id = loaded.group.group_id
@@ -355,7 +357,10 @@ def list_forks(
 
 
 def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:
-    """Return the place of a conversation in the tree's list. Raises InvalidCursorError if it has none."""
+    """Return the place of a conversation in the tree's list.
+
+    Raises InvalidCursorError if it has none.
+    """
     found = table.get([keys.conversation(group_id, conversation_id)])
     conversation = found.conversation(group_id, conversation_id)
     if conversation is None:

@@ -42,7 +42,10 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class MembershipPage:
-    """Memberships, oldest first. resume: the place to go on after, (createdAt, user id); None at the end."""
+    """Memberships, oldest first.
+
+    resume: the place to continue after, (createdAt, user id); None at the end.
+    """
 
     memberships: list[Membership]
     resume: tuple[str, str] | None
@@ -58,7 +61,8 @@ def list_memberships(
 ) -> MembershipPage:
     """Return a page of the members.
 
-    after: reads the `resume` of the page before, once the caller is known to be a member.
+    after: returns the `resume` of the page before. It is called once the caller is known to be a
+    member.
     Raises NotFoundError, ForbiddenError if the caller is not a member, and what `after` raises.
     """
     loaded = load_conversation(table, conversation_id, caller=caller)
@@ -82,8 +86,8 @@ def share_conversation(
 ) -> Membership:
     """Make a user a member of the conversation's tree.
 
-    Raises NotFoundError, ForbiddenError unless the caller may give that level, ConflictError for a member,
-    MemberLimitError, IdempotentReplay for a replay.
+    Raises NotFoundError, ForbiddenError unless the caller may give that level, ConflictError for a
+    member, MemberLimitError, IdempotentReplay for a replay.
     """
     nonce = table.nonce()
     for seen in _attempts(table, caller, conversation_id, user_id, idempotency_key):
@@ -116,8 +120,8 @@ def update_membership(
 ) -> Membership:
     """Change a member's level.
 
-    Raises NotFoundError if there is no such member, ForbiddenError unless the caller has a say in both the
-    old and the new level, ValidationError for the owner's own membership.
+    Raises NotFoundError if there is no such member, ForbiddenError unless the caller may take the
+    old level and give the new one, ValidationError for the owner's own membership.
     """
     for seen in _attempts(table, caller, conversation_id, user_id):
         access.require(seen.level, AccessLevel.MANAGER)
@@ -138,7 +142,7 @@ def update_membership(
 def remove_membership(table: Table, *, caller: Caller, conversation_id: str, user_id: str) -> None:
     """End a membership, and a pending transfer to that member. Every member may end their own.
 
-    Raises NotFoundError if there is no such member, ForbiddenError unless the caller has a say in the
+    Raises NotFoundError if there is no such member, ForbiddenError unless the caller may take the
     member's level, ValidationError for the owner's own membership.
     """
     is_own = caller.user_id == user_id
@@ -192,8 +196,8 @@ def _attempts(
     for _ in attempts(table, CHANGE):
         seen = _see(table, caller, conversation_id, user_id, idempotency_key)
         if seen.loaded.group.rewriting == user_id:
-            # The user was the owner before, and some HEADs still say so. No change may come before they
-            # are rewritten: what the user may do by them must not outlive it.
+            # The user was the previous owner, and some HEADs still name that user, who may append
+            # by them. Rewrite them first, so that this right ends with the change.
             finish_rewriting(table, seen.loaded.group.group_id)
             continue
         yield seen
@@ -218,10 +222,12 @@ def _see(
 
 
 def _allowed(seen: _Seen, caller: Caller, *, target: str, by: int) -> list[Part]:
-    """Return what holds the change to the level that it was allowed by, and counts the members."""
+    """Return the parts that check the caller's level again and count the members."""
     group_id, user_id = seen.loaded.group.group_id, caller.user_id
     is_owner = seen.level is AccessLevel.OWNER
-    checks_itself = is_owner or user_id == target  # by GROUP's owner, or the membership that is written
+    # The part that changes GROUP checks the owner. The part that changes the membership checks its
+    # level.
+    checks_itself = is_owner or user_id == target
     return [
         parts.group.change_members(group_id, by=by, owner=user_id if is_owner else None, target=target),
         *([] if checks_itself else [parts.member.check(group_id, user_id, AccessLevel.MANAGER)]),
@@ -229,7 +235,7 @@ def _allowed(seen: _Seen, caller: Caller, *, target: str, by: int) -> list[Part]
 
 
 def _no_transfer_to(seen: _Seen, user_id: str) -> list[Part]:
-    """Return what ends a pending transfer to the user, or holds that there is none."""
+    """Return the parts that end a pending transfer to the user, or check that there is none."""
     if seen.transfer is not None and seen.transfer.to_user_id == user_id:
         return parts.transfer.delete(seen.transfer)
     return [parts.transfer.check_none_to(seen.loaded.group.group_id, user_id)]
