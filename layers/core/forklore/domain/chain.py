@@ -1,4 +1,4 @@
-"""Whether a page holds all that is there: each entry names what was shown last before it.
+"""Whether a page misses an entry: each entry names the entries that were shown last before it.
 
 A transaction becomes visible item by item, so a read may show a later entry and not yet an earlier
 one. If the reader then continued after the later one, it would never see the earlier one. So a page

@@ -1,4 +1,4 @@
-"""How far a process's clock is from DynamoDB's, learnt from the `Date` of its answers."""
+"""How far a process's clock is from DynamoDB's, by the `Date` of its answers."""
 
 from dataclasses import dataclass
 

@@ -42,7 +42,7 @@ def _all(partition: str, prefix: str) -> SortRange:
 
 
 def escape(text: str) -> str:
-    """Return text of a user or client as it may stand in a key.
+    """Return text of a user or client in a form that a key may hold.
 
     >>> escape("a#b/ü")
     'a%23b%2F%C3%BC'
@@ -81,7 +81,7 @@ def entries_range(group_id: str) -> SortRange:
 
 
 def others_range(group_id: str) -> SortRange:
-    """Return the range of everything in a tree's partition that is no entry, whatever its kind."""
+    """Return the range of all items in a tree's partition that are not entries."""
     return SortRange(group_id, ":", "\U0010ffff")
 
 

@@ -74,7 +74,7 @@ class Metrics:
 
 
 @dataclass(frozen=True, slots=True)
-class Lasts:
+class LastEntries:
     """The last history entry and the last context entry that a conversation shows.
 
     The context entry may be of any client.
@@ -86,21 +86,24 @@ class Lasts:
     def of(self, channel: Channel) -> EntryId | None:
         return self.history if channel is Channel.HISTORY else self.context
 
-    def moved(self, channel: Channel, entry_id: EntryId) -> "Lasts":
+    def moved(self, channel: Channel, entry_id: EntryId) -> "LastEntries":
         """Return what is shown last once an entry was appended."""
         is_history = channel is Channel.HISTORY
-        return Lasts(entry_id, self.context) if is_history else Lasts(self.history, entry_id)
+        return LastEntries(entry_id, self.context) if is_history else LastEntries(self.history, entry_id)
 
 
-NOTHING = Lasts()
+NOTHING = LastEntries()
 
 
 @dataclass(frozen=True, slots=True)
 class Tip:
-    """Where the next entry of a conversation goes. last: the last own entry, or the floor."""
+    """Where the next entry of a conversation goes. last: the last own entry, or the floor.
+
+    lasts: the last entries shown before that next one.
+    """
 
     last: EntryId
-    shown: Lasts = NOTHING
+    lasts: LastEntries = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ class Entry:
     agent_id: str | None = None
     epoch: int | None = None
     usage_json: str | None = None
-    after: Lasts = NOTHING
+    after: LastEntries = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ class ForkPoint:
 
 @dataclass(frozen=True, slots=True)
 class StartedBy:
-    """The conversation, and perhaps the entry, that a child was started by."""
+    """What started a child: a conversation, and the entry of it, if one was named."""
 
     conversation_id: str
     entry_id: EntryId | None
@@ -207,7 +210,7 @@ class Head:
     floor: EntryId = FIRST
     first: EntryId | None = None
     last: EntryId = FIRST
-    lasts: Lasts = NOTHING
+    lasts: LastEntries = NOTHING
     history: int = 0
     context: int = 0
     metrics: Metrics = field(default_factory=Metrics)

@@ -52,7 +52,7 @@ class Window:
 class Span:
     """A segment's part of a window; conversation_id None: the whole tree's.
 
-    entries: how many it holds at the most, where that is known.
+    entries: how many it holds at the most, if known.
     """
 
     conversation_id: str | None

@@ -17,7 +17,7 @@ from forklore.domain.model import (
     ForkPoint,
     ForkPosition,
     Head,
-    Lasts,
+    LastEntries,
     Metrics,
     StartedBy,
     StoredEntry,
@@ -77,7 +77,7 @@ def key_of(key: Key) -> Item:
 
 
 def key(item: Item) -> Key:
-    """Return where an item lies."""
+    """Return an item's key."""
     return Key(item["PK"]["S"], item["SK"]["S"])
 
 
@@ -242,7 +242,7 @@ def head(item: Item) -> Head:
         floor=a["floor"],
         first=a.get("first"),
         last=a["last"],
-        lasts=Lasts(a.get("lastHistory"), a.get("lastContext")),
+        lasts=LastEntries(a.get("lastHistory"), a.get("lastContext")),
         history=a["history"],
         context=a["context"],
         metrics=Metrics(entries, TokenUsage(*usage)),
@@ -310,7 +310,7 @@ def pointer_item(conversation: Conversation, nonce: str) -> Item:
 
 
 def retired_item(conversation_id: str, *, ttl_s: int) -> Item:
-    """Return what stands in a pointer's place until its id may be used again."""
+    """Return the item that replaces a pointer until its id may be used again."""
     return key_of(keys.pointer(conversation_id)) | present({"retired": True, "ttl": ttl_s})
 
 
@@ -344,7 +344,7 @@ def nonce(item: Item) -> str | None:
 
 
 def pointer(item: Item, *, now_s: int) -> Pointer | None:
-    """Return the pointer; None where it stands for nothing any more."""
+    """Return the pointer; None if it has expired."""
     a = plain(item)
     if a.get("retired") and a["ttl"] < now_s:
         return None
@@ -356,20 +356,20 @@ def chunks(item: Item) -> int:
     return int(item["chunks"]["N"]) if "chunks" in item else 0
 
 
-def _packed(shown: Lasts) -> bytes | None:
+def _packed(shown: LastEntries) -> bytes | None:
     """Return in 32 bytes what was shown last, a history and a context entry; None for nothing."""
     if shown == NOTHING:
         return None
     return b"".join(uuid.UUID(one or ids.FIRST).bytes for one in (shown.history, shown.context))
 
 
-def lasts(item: Item) -> Lasts:
+def lasts(item: Item) -> LastEntries:
     """Return what an ENTRY item names as shown last before it."""
     if "prev" not in item:
         return NOTHING
     packed = bytes(item["prev"]["B"])
     history, context = (str(uuid.UUID(bytes=packed[at : at + 16])) for at in (0, 16))
-    return Lasts(*(None if one == ids.FIRST else EntryId(one) for one in (history, context)))
+    return LastEntries(*(None if one == ids.FIRST else EntryId(one) for one in (history, context)))
 
 
 def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> tuple[Item, list[Item]]:

@@ -167,7 +167,7 @@ class _Appending:
         return entries if entries is not None else self._create_root_or_load()
 
     def _fork(self, fork: Fork) -> list[Entry] | None:
-        """Return the entries of a new fork; None if its id is in use or the source's is no id."""
+        """Return the entries of a new fork; None if its id is in use or the source\'s id is invalid."""
         if not ids.is_uuid(fork.source_id):
             return None
         request = ForkRequest(
@@ -183,7 +183,7 @@ class _Appending:
         return fork_with_entries(self._table, caller=self._caller, request=request, idempotency_key=key)
 
     def _start_child(self, start: Start) -> list[Entry] | None:
-        """Return the entries of a new child; None if its id is in use or the parent's is no id."""
+        """Return the entries of a new child; None if its id is in use or the parent\'s id is invalid."""
         if not ids.is_uuid(start.parent_id):
             return None
         request = ChildRequest(
@@ -287,7 +287,7 @@ class _Appending:
         The write requires the last entry of what is returned, so nothing more is checked for
         If-Match. Raises ConflictError if the last history entry is another.
         """
-        if self._request.if_match in (None, cached.tip.shown.history):
+        if self._request.if_match in (None, cached.tip.lasts.history):
             return cached
         head = self._load().head
         require_match(self._request.if_match, head.last_history)

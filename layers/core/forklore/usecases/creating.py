@@ -34,8 +34,8 @@ class PreparedCreation(Generic[T]):
 class Obstacle(Enum):
     """Why a creation could not be prepared or written.
 
-    ID_IN_USE: a conversation of that id exists. CHANGED: what the creation stands on has changed
-    while it was decided, so it must be decided again.
+    ID_IN_USE: another conversation has the id. CHANGED: what was read has changed, so the creation
+    must be decided again.
     """
 
     ID_IN_USE = auto()
@@ -100,7 +100,7 @@ class Creation(Generic[T]):
     def _judge(self, refused: ConditionFailed) -> Obstacle | None:
         """Return the obstacle that refused the creation; None if it is written already.
 
-        An earlier attempt of this request may have written it, unknown to us.
+        An earlier attempt of this request, whose answer was lost, may have written it.
         """
         for kind in refused.kinds:
             match kind:

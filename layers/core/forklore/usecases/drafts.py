@@ -27,7 +27,7 @@ TRANSACTION_BYTES_MAX = 3_900_000
 """Less than the 4 MB of a transaction, so that the small items fit in, too."""
 TRANSACTION_WRITES_MAX = 100
 OTHER_WRITES_MAX = 12
-"""At most so many parts of a transaction are no entries. A fork has ten."""
+"""At most so many parts of a transaction do not put entries. A fork has ten of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +134,10 @@ def mint_batch(
                 content_type=draft.content_type,
                 content=draft.content.text,
                 usage_json=draft.usage_json,
-                after=tip.shown,
+                after=tip.lasts,
             )
         )
-        tip = Tip(entry_id, tip.shown.moved(draft.channel, entry_id))
+        tip = Tip(entry_id, tip.lasts.moved(draft.channel, entry_id))
     return Batch(drafts, entries, after, tip)
 
 
@@ -149,7 +149,7 @@ def head_over(head: Head, batch: Batch) -> Head:
         head,
         first=batch.first,
         last=batch.tip.last,
-        lasts=batch.tip.shown,
+        lasts=batch.tip.lasts,
         history=batch.history,
         context=batch.context,
         metrics=Metrics(

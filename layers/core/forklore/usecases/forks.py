@@ -18,7 +18,7 @@ from forklore.domain.model import (
     ForkPoint,
     ForkPosition,
     Head,
-    Lasts,
+    LastEntries,
     Metrics,
     StoredEntry,
 )
@@ -188,13 +188,13 @@ def _prepare(
         client_id=caller.client_id,
         fork_point=inherited.point,
     )
-    shown = replace(loaded.details, conversation=fork, head=head)
+    details = replace(loaded.details, conversation=fork, head=head)
     record = (
         record_entries(
             table, idempotency_key, group_id=group_id, conversation_id=fork_id, entries=batch.entries
         )
         if request.drafts
-        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=shown)
+        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=details)
     )
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
@@ -208,7 +208,7 @@ def _prepare(
     client, is_known = caller.client_id, has_context(request.drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
-    return PreparedCreation(writes, _Fork(shown, batch.entries), fork_id, cached)
+    return PreparedCreation(writes, _Fork(details, batch.entries), fork_id, cached)
 
 
 def _read_source(
@@ -219,7 +219,7 @@ def _read_source(
     is_id = anchor is not None and ids.is_entry_id(anchor)
     before = _start_history_before(table, request) if anchor and is_id else None
     fork = keys.pointer(request.fork_id) if request.fork_id else None
-    found = look_up(
+    looked_up = look_up(
         table,
         request.source_id,
         caller=caller,
@@ -227,17 +227,17 @@ def _read_source(
         extras=TreeExtras(entries=(anchor,) if anchor and is_id else ()),
     )
     history_before = before.result().entries if before else ()
-    raise_if_answered(table, idempotency_key, found.found, caller=caller)
+    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
     fork_id = request.fork_id
-    is_taken = fork_id is not None and found.found.pointer(fork_id, now_s=table.now_s()) is not None
+    is_taken = fork_id is not None and looked_up.found.pointer(fork_id, now_s=table.now_s()) is not None
     if is_taken and request.drafts:
         return None
-    loaded = found.require(request.source_id, AccessLevel.WRITER)
+    loaded = looked_up.require(request.source_id, AccessLevel.WRITER)
     if is_taken:
         return None
     if anchor is None:
         return _Source(loaded, None, None)
-    stored = found.found.entry(loaded.group.group_id, anchor) if is_id else None
+    stored = looked_up.found.entry(loaded.group.group_id, anchor) if is_id else None
     if stored is None:
         raise NotFoundError(f"no entry {brief(anchor)}")
     return _Source(loaded, stored, history_before[0] if history_before else None)
@@ -291,7 +291,7 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
     return _Inheritance(path, ForkPoint(request.source_id, head.last_history, position))
 
 
-def _lasts(source: _Source, point: ForkPoint) -> Lasts:
+def _lasts(source: _Source, point: ForkPoint) -> LastEntries:
     """Return what the fork shows last. The anchor says it, or else the source's HEAD."""
     if point.position is ForkPosition.BLANK:
         return NOTHING
@@ -304,7 +304,7 @@ def _lasts(source: _Source, point: ForkPoint) -> Lasts:
 
 
 def _preview(
-    table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance, lasts: Lasts
+    table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance, lasts: LastEntries
 ) -> str | None:
     """Return the preview of the last text that the fork inherits; None if it has own text."""
     if lasts.history is None or _has_text(request):
@@ -312,10 +312,10 @@ def _preview(
     head = source.loaded.head
     if source.anchor is None and head.preview is not None:
         return head.preview
-    near = [s for s in (source.anchor, source.history_before) if s and s.entry_id == lasts.history]
+    known = [s for s in (source.anchor, source.history_before) if s and s.entry_id == lasts.history]
     group_id = source.loaded.group.group_id
     view = ancestry.inherited(inherited.path)
-    text = views.last_text(table, group_id, view, nearest=near[0] if near else None)
+    text = views.last_text(table, group_id, view, nearest=known[0] if known else None)
     return text[: content.PREVIEW_CHARACTERS] if text else None
 
 

@@ -95,7 +95,7 @@ class ConversationPage:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """A live tree that the caller may see. place: where it stands in the list."""
+    """A live tree that the caller may see. place: its place in the list."""
 
     place: ListKey
     group: Group

@@ -83,20 +83,20 @@ def request_transfer(
     """
     nonce = table.nonce()
     for _ in attempts(table, CHANGE):
-        found = look_up(
+        looked_up = look_up(
             table,
             conversation_id,
             caller=caller,
             extra_keys=keys_of(idempotency_key),
             extras=TreeExtras(member=new_owner, transfer=True),
         )
-        raise_if_answered(table, idempotency_key, found.found, caller=caller)
-        group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
+        raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+        group_id = looked_up.require(conversation_id, AccessLevel.OWNER).group.group_id
         if new_owner == caller.user_id:
             raise BadRequestError("you are the owner", field="newOwnerUserId")
-        if found.found.member(group_id, new_owner) is None:
+        if looked_up.found.member(group_id, new_owner) is None:
             raise BadRequestError("the new owner must be a member", field="newOwnerUserId")
-        pending = found.found.transfer_of_group(group_id)
+        pending = looked_up.found.transfer_of_group(group_id)
         if pending is not None:
             raise _pending(pending)
         transfer_id = EntryId(table.mint_conversation())
@@ -277,7 +277,7 @@ def run_rewriting(table: Table, queue: Queue, group_id: str, *, lease: str | Non
 
 
 def announce_rewriting(queue: Queue, group_id: str, *, lease: str | None = None, delay_s: int = 0) -> None:
-    """Tell the worker to go on with a tree's rewriting."""
+    """Ask the worker to continue a tree's rewriting."""
     queue.announce([group_id], kind=JobKind.TRANSFER, lease=lease, delay_s=delay_s)
 
 

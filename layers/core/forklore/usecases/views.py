@@ -258,7 +258,7 @@ def latest_context(
 def entries_of_epoch(
     table: Table,
     group_id: str,
-    latest: "Latest",
+    latest: "LatestEpoch",
     client_id: str,
 ) -> Iterator[Entry]:
     """Yield the entries of the client's latest epoch, with their content, oldest first.
@@ -281,7 +281,7 @@ def entries_of_epoch(
 
 
 @dataclass(frozen=True, slots=True)
-class Latest:
+class LatestEpoch:
     """A client's latest epoch, and the view up to it. last: its last entry, if known."""
 
     epoch: Epoch = NO_EPOCH
@@ -295,7 +295,7 @@ def latest_epoch(
     view: View,
     client_id: str,
     window: Window = Window(),  # noqa: B008 (a value)
-) -> Latest:
+) -> LatestEpoch:
     """Return the client's latest epoch that `view` shows in `window`.
 
     A client has context where it has a CTX and nowhere else, so no other segment is read. The
@@ -308,14 +308,14 @@ def latest_epoch(
         shown = View((*before, nearest))
         own = window.clipped(ancestry.floor_of(before), nearest.stop)
         if context.last < own.stop:
-            return Latest(context.epoch, shown, context.last)
+            return LatestEpoch(context.epoch, shown, context.last)
         last = _last(table, group_id, View((nearest,)), Filter((Channel.CONTEXT,), client_id), own)
         if last is not None and last.entry.epoch == context.epoch.number:
-            return Latest(context.epoch, shown, last.entry_id)
+            return LatestEpoch(context.epoch, shown, last.entry_id)
         if last is not None:
             whole = latest_context(table, group_id, shown, client_id, window)
-            return Latest(Epoch(whole[0].entry.epoch or 0, whole[0].entry_id), shown, last.entry_id)
-    return Latest()
+            return LatestEpoch(Epoch(whole[0].entry.epoch or 0, whole[0].entry_id), shown, last.entry_id)
+    return LatestEpoch()
 
 
 def _contexts(table: Table, group_id: str, view: View, client_id: str) -> Iterator[tuple[int, ClientContext]]:

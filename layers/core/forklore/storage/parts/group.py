@@ -292,7 +292,7 @@ def check_rewriting(group: Group) -> Part:
 
 
 def end_rewriting(group: Group) -> Part:
-    """Note that no HEAD names the owner before any more, if that rewriting still goes on."""
+    """Note that no HEAD names the previous owner any more, if that rewriting still goes on."""
     return _while_rewriting("Update", group, UpdateExpression="REMOVE rewriting")
 
 
