@@ -167,7 +167,7 @@ class _Appending:
         return entries if entries is not None else self._create_root_or_load()
 
     def _fork(self, fork: Fork) -> list[Entry] | None:
-        """Return the entries of a new fork; None if its id is in use or the source\'s id is invalid."""
+        """Return the entries of a new fork; None if an id is in use or invalid."""
         if not ids.is_uuid(fork.source_id):
             return None
         request = ForkRequest(
@@ -183,7 +183,7 @@ class _Appending:
         return fork_with_entries(self._table, caller=self._caller, request=request, idempotency_key=key)
 
     def _start_child(self, start: Start) -> list[Entry] | None:
-        """Return the entries of a new child; None if its id is in use or the parent\'s id is invalid."""
+        """Return the entries of a new child; None if an id is in use or invalid."""
         if not ids.is_uuid(start.parent_id):
             return None
         request = ChildRequest(
