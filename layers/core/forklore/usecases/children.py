@@ -240,9 +240,9 @@ def list_children(
 ) -> ChildPage:
     """Return a page of the conversation's direct children that the caller may see, oldest first.
 
-    after: returns the `resume` of the page before, or the id of such a child. It is called once the
-    caller is known to be a member. Raises InvalidCursorError for any other id, NotFoundError,
-    ForbiddenError if the caller is not a member, and what `after` raises.
+    after: reads the `resume` of the page before, or the id of such a child, once the caller is known to be a
+    member. Raises InvalidCursorError for the id of any other, NotFoundError, ForbiddenError if the caller is
+    not a member, and what `after` raises.
     """
     loaded = load_conversation(table, conversation_id, caller=caller)
     page: list[ConversationDetails] = []

@@ -342,9 +342,9 @@ def list_forks(
 ) -> ForkPage:
     """Return a page of all conversations of the tree that `conversation_id` is in.
 
-    after: returns the `resume` of the page before, or the id of a conversation of the tree. It is
-    called once the caller is known to be a member. Raises InvalidCursorError for any other id,
-    NotFoundError, ForbiddenError if the caller is not a member, and what `after` raises.
+    after: reads the `resume` of the page before, or the id of a conversation of the tree, once the caller is
+    known to be a member. Raises InvalidCursorError for the id of any other, NotFoundError, ForbiddenError if
+    the caller is none, and what `after` raises.
     """
     loaded = load_conversation(table, conversation_id, caller=caller)
     group_id = loaded.group.group_id

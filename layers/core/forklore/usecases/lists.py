@@ -106,7 +106,7 @@ class _Tree:
 def list_conversations(table: Table, *, caller: Caller, request: ListRequest) -> ConversationPage:
     """Return a page of every conversation of every tree that the caller is a member of.
 
-    A caller who bypasses membership gets those of `of_user`, or of everybody.
+    One who sees all is shown those of `of_user`, or all there are.
     Raises InvalidCursorError if `after` is the id of nothing that the caller may see.
     """
     assert caller.bypasses_membership or request.of_user is None, "another's trees"

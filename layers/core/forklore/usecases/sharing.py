@@ -61,8 +61,7 @@ def list_memberships(
 ) -> MembershipPage:
     """Return a page of the members.
 
-    after: returns the `resume` of the page before. It is called once the caller is known to be a
-    member.
+    after: reads the `resume` of the page before, once the caller is known to be a member.
     Raises NotFoundError, ForbiddenError if the caller is not a member, and what `after` raises.
     """
     loaded = load_conversation(table, conversation_id, caller=caller)
