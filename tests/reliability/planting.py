@@ -9,7 +9,16 @@ from itertools import islice
 from forklore.domain import ancestry, ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Channel, Conversation, Entry, ForkPoint, ForkPosition, Head, Lasts, Metrics
+from forklore.domain.model import (
+    Channel,
+    Conversation,
+    Entry,
+    ForkPoint,
+    ForkPosition,
+    Head,
+    LastEntries,
+    Metrics,
+)
 from forklore.domain.tree import Member
 from forklore.storage import items
 from forklore.storage.connection import Item, make_client
@@ -93,7 +102,7 @@ class Planted:
             floor=floor,
             first=own[0] if own else None,
             last=own[-1] if own else floor,
-            lasts=Lasts(own[-1] if own else inherited),
+            lasts=LastEntries(own[-1] if own else inherited),
             history=len(own),
             metrics=Metrics(len(own)),
             untitled=True,
@@ -112,7 +121,7 @@ class Planted:
                 Channel.HISTORY,
                 "text/plain",
                 '["x"]',
-                after=Lasts(before),
+                after=LastEntries(before),
             )
             yield items.entry_items(self.group_id, entry, nonce=NONCE, escaped_bytes=500)[0]
 

@@ -20,7 +20,7 @@ from forklore.domain.model import (
     ForkPoint,
     ForkPosition,
     Head,
-    Lasts,
+    LastEntries,
     Metrics,
     StartedBy,
     TokenUsage,
@@ -91,7 +91,7 @@ conversations = st.builds(
     | st.builds(ForkPoint, conversation_ids, st.none() | entry_ids, st.sampled_from(ForkPosition)),
     started_by=st.none() | st.builds(StartedBy, conversation_ids, st.none() | entry_ids),
 )
-lasts = st.builds(Lasts, st.none() | entry_ids, st.none() | entry_ids)
+lasts = st.builds(LastEntries, st.none() | entry_ids, st.none() | entry_ids)
 heads = st.builds(
     Head,
     owner=hostile(),
@@ -321,7 +321,7 @@ def test_the_head_of_a_usual_conversation_is_under_a_kilobyte() -> None:
         changed_at=ids.timestamp(1_772_356_500_000),
         floor=ids.fresh_id(1, 1),
         last=ids.fresh_id(2, 1),
-        lasts=Lasts(ids.fresh_id(2, 1), ids.fresh_id(2, 1)),
+        lasts=LastEntries(ids.fresh_id(2, 1), ids.fresh_id(2, 1)),
         history=10_000,
         context=10_000,
         metrics=Metrics(20_000, TokenUsage(10**10, 10**10, 10**10, 10**13)),

@@ -22,7 +22,7 @@ _ORDER = tuple(AccessLevel)
 
 
 def levels_from(minimum: AccessLevel) -> tuple[AccessLevel, ...]:
-    """Return every level that implies `least`."""
+    """Return every level that implies `minimum`."""
     return tuple(level for level in _ORDER if level.implies(minimum))
 
 
@@ -45,7 +45,7 @@ def require_grant(level: AccessLevel, *levels: AccessLevel) -> None:
 
 
 def require(level: AccessLevel | None, minimum: AccessLevel) -> None:
-    """Raise ForbiddenError unless `level` (None: not a member) implies `least`."""
+    """Raise ForbiddenError unless `level` (None: not a member) implies `minimum`."""
     if level is None:
         raise ForbiddenError("not a member of this conversation")
     if not level.implies(minimum):
@@ -55,7 +55,8 @@ def require(level: AccessLevel | None, minimum: AccessLevel) -> None:
 def may_use_context(caller: Caller, *, bound_to: str | None) -> bool:
     """Tell whether the caller is an agent that has a context in a conversation bound to `bound_to`.
 
-    bound_to: the client that created the conversation; None: a plain user did, and each client has its own.
+    bound_to: the client that created the conversation. None: a plain user created it, and each
+    client has a context of its own.
     """
     return caller.client_id is not None and bound_to in (None, caller.client_id)
 

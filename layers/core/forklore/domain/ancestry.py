@@ -1,11 +1,12 @@
 """Paths and the walk: which entries a conversation sees.
 
-A path is what a fork sees of others: segments, oldest first, each one conversation's own entries up to a
-stop. A fork copies nothing but this list. Entries never change, forks never move, so a path is immutable,
-and every question about a view is answered by walking its segments.
+A path is what a fork sees of other conversations: a list of segments, oldest first. A segment is
+one conversation's own entries up to a stop. A fork copies nothing but this list. Entries never
+change and forks never move, so a path never changes. Every question about a view is answered by
+walking its segments.
 
-A stop is the first position not shown. "After an entry" is "before the next possible id", so one kind of
-bound serves both sides of an anchor.
+A stop is the first position that is not shown. "After an entry" means "before the next possible
+id", so one kind of bound serves both sides of an anchor.
 """
 
 import itertools
@@ -67,10 +68,10 @@ def shows(view: View, *, conversation_id: str, entry_id: EntryId) -> bool:
 
 
 def cut(view: View, *, conversation_id: str, stop: EntryId) -> Path:
-    """Return what `view` shows before `stop`, a position among the entries that `conversation_id` owns.
+    """Return what `view` shows before `stop`, a position in `conversation_id`.
 
-    The segment that owns the position is cut, and the segments after it are left out. So a fork of a
-    fork at an inherited entry is no special case, and stops never move later.
+    The segment that owns the position is cut, and the segments after it are left out. So a fork of
+    a fork at an inherited entry is no special case, and stops never move later.
     Raises BrokenAncestryError if no segment is that conversation's: ask `shows` first.
     """
     for at, segment in enumerate(view.segments):
@@ -126,7 +127,7 @@ def pack(path: Path) -> bytes:
 
 
 def unpack(packed: bytes) -> Path:
-    """Return the path that `pack` packed. Raises BrokenAncestryError if the bytes are none."""
+    """Return the path that `pack` packed. Raises BrokenAncestryError if the bytes are no path."""
     if len(packed) % SEGMENT_BYTES:
         raise BrokenAncestryError(f"a path of {len(packed)} bytes")
     parts = [str(uuid.UUID(bytes=packed[at : at + 16])) for at in range(0, len(packed), 16)]

@@ -1,8 +1,8 @@
-"""Whether a page holds all that is there: each entry names what was shown last before it.
+"""Whether a page misses an entry: each entry names the entries that were shown last before it.
 
-A transaction becomes visible item by item, so a read may show a later entry and not yet an earlier one. A
-reader who goes on behind the later one would miss the earlier one for ever. So the entries that a page's
-entries name, and those that HEAD names as the last ones, must be among the page's.
+A transaction becomes visible item by item, so a read may show a later entry and not yet an earlier
+one. If the reader then continued after the later one, it would never see the earlier one. So a page
+must hold the entries that its own entries name, and those that HEAD names as the last ones.
 """
 
 from collections.abc import Iterable
@@ -24,13 +24,16 @@ class Chain:
         self.take(read=(), named=last)
 
     def take(self, *, read: Iterable[EntryId], named: Iterable[EntryId | None]) -> None:
-        """Note a round: the entries it has read of the page's channels, and those that its entries name."""
+        """Take in a round.
+
+        read: its entries of the page's channels. named: the entries that these name.
+        """
         self._read.update(read)
         self._due.update(n for n in named if n is not None and self._window.start <= n < self._window.stop)
         self._due -= self._read
 
     def missing(self, left: Window | None, *, backward: bool) -> EntryId | None:
-        """Return the first entry, in the order of reading, that should have been read; None: none is missing.
+        """Return the first missing entry in the order of reading; None if none is missing.
 
         left: what is read next; None: nothing.
         """

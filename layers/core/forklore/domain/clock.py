@@ -1,4 +1,4 @@
-"""How far a process's clock is from DynamoDB's, learnt from the `Date` of its answers."""
+"""How far a process's clock is from DynamoDB's, by the `Date` of its answers."""
 
 from dataclasses import dataclass
 
@@ -22,9 +22,9 @@ class Offset:
 def observe(known: Offset | None, *, sent_ms: int, received_ms: int, date_s: int) -> Offset:
     """Return the bounds after an answer dated `date_s`, in whole seconds since 1970.
 
-    sent_ms, received_ms: the own clock around the request. The answer was dated somewhere between them, and
-    its date names a whole second, so each answer narrows the bounds. An answer that contradicts what is
-    known means that a clock was set: then only the answer counts.
+    sent_ms, received_ms: the own clock around the request. The answer was dated somewhere between
+    them, and its date names a whole second, so each answer narrows the bounds. An answer that
+    contradicts what is known means that a clock was set: then only the answer counts.
 
     >>> observe(None, sent_ms=5_000, received_ms=5_100, date_s=9)
     Offset(low_ms=3900, high_ms=4999)

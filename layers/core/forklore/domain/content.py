@@ -19,17 +19,19 @@ def check_elements(content: Any) -> None:
 
 
 def is_history_type(content_type: str) -> bool:
-    """Tell whether a content type is `history` or `history/<subtype>`, in any case, as media types are.
+    """Tell whether a content type is `history` or `history/<subtype>`, in any case.
 
-    >>> is_history_type("history/markdown"), is_history_type("history/"), is_history_type("historic")
-    (True, False, False)
+    >>> is_history_type("history/markdown"), is_history_type("history/")
+    (True, False)
+    >>> is_history_type("historic")
+    False
     """
     kind, slash, subtype = content_type.lower().partition("/")
     return kind == "history" and (not slash or subtype.strip("/") != "")
 
 
 def check_history(content_type: str, content: Any) -> None:
-    """Raise ValidationError unless the content is one message: what a request that names history may hold."""
+    """Raise ValidationError unless the content is one message, as history entries need."""
     if not is_history_type(content_type):
         raise ValidationError(
             f"contentType must be 'history' or 'history/<subtype>': {brief(content_type)}",

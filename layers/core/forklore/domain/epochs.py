@@ -16,7 +16,7 @@ NAMED_EPOCH_MAX = EPOCH_MAX - 1
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """A client's latest epoch in a view. first: where it begins, perhaps in a conversation inherited from."""
+    """A client's latest epoch in a view. first: its first entry, which may be an inherited one."""
 
     number: int
     first: EntryId | None
@@ -36,11 +36,11 @@ class Sync:
 
 
 def decide_sync(known: Iterable[Any], sent: Sequence[Any], *, epoch: int) -> Sync | None:
-    """Return what brings the known context to the one sent; None when it is there already.
+    """Return what turns the known context into the one sent; None if they are the same.
 
-    known: the content elements of the latest epoch, one after another; they are taken up to the first that
-    differs from what was sent, and not kept. epoch: that epoch; 0 when there is none.
-    Raises ConflictError when it wants a new epoch and none is left.
+    known: the content elements of the latest epoch, one after another. They are read up to the
+    first that differs from what was sent, and not kept. epoch: that epoch; 0 when there is none.
+    Raises ConflictError when a new epoch is needed and none is left.
 
     >>> decide_sync(["a"], ["a", "b"], epoch=3)
     Sync(epoch=3, start=1, increments=False)
@@ -64,7 +64,9 @@ def _next(epoch: int) -> Sync:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Tell whether two JSON values are equal: names in any order, numbers by value, `true` is not 1.
+    """Tell whether two JSON values are equal: numbers by value, names in any order.
+
+    `true` is not 1.
 
     >>> is_same({"a": 1, "b": [True]}, {"b": [True], "a": Decimal("1.0")}), is_same(True, 1)
     (True, False)

@@ -1,8 +1,9 @@
 """Entry ids and logical time: an entry id is a position.
 
-An entry id is a UUIDv7 (RFC 9562, section 5.7) whose 48-bit milliseconds are the entry's `createdAt`. Read
-as a number without its fixed version and variant bits it has 122 bits; string order, number order and
-time order are one order. Nothing here reads a clock or makes randomness: both are arguments.
+An entry id is a UUIDv7 (RFC 9562, section 5.7) whose 48-bit milliseconds are the entry's
+`createdAt`. Read as a number without its fixed version and variant bits it has 122 bits; string
+order, number order and time order are one order. Nothing here reads a clock or makes randomness:
+both are arguments.
 """
 
 import re
@@ -53,7 +54,7 @@ def is_entry_id(text: str) -> bool:
 
 
 def fresh_id(now_ms: int, random: int) -> EntryId:
-    """Return the id for the millisecond `now_ms` since 1970 and `random`, an integer of RANDOM_BITS bits.
+    """Return the id for `now_ms`, milliseconds since 1970. random: an integer of RANDOM_BITS bits.
 
     >>> fresh_id(1_772_356_500_000, 5)
     '019ca8ad-fa20-7000-8000-000000000005'
@@ -82,9 +83,10 @@ def previous_id(before: EntryId) -> EntryId:
 
 
 def mint_id(now_ms: int, *, last: EntryId, random: int, step: int) -> EntryId:
-    """Return the id of a new entry: now, or a step after the conversation's `last` id if that is later.
+    """Return the id of a new entry: now, or a step after `last`, whichever is later.
 
-    So the order of acknowledgement, of keys and of reading is the same, whatever the clocks say.
+    last: the conversation's last id. So entries are acknowledged, stored and read in one order,
+    whatever the clocks say.
     """
     return max(fresh_id(max(now_ms, 0), random), next_id(last, step))
 

@@ -1,7 +1,8 @@
 """JSON as callers sent it: read strictly, kept as text.
 
-Numbers lose their spelling when they are read, so the members that callers own (`content`, `metadata`,
-`usage`) are kept as the text that was sent. What cannot come back as sent is refused.
+Numbers lose their spelling when they are read, so the members that callers own (`content`,
+`metadata`, `usage`) are kept as the text that was sent. Text that could not be returned as it was
+sent is refused.
 """
 
 import json
@@ -30,7 +31,7 @@ _NOT_JSON = {
     "Invalid \\": "a backslash escapes what it cannot",
     "Extra data": "something follows the end",
 }
-"""How Python's messages of what is no JSON begin, and what is told instead."""
+"""How Python's messages about invalid JSON begin, and what the caller reads instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,13 @@ class JsonText:
 
 
 def read_object(text: str, *, kept: frozenset[str]) -> dict[str, Any]:
-    """Return the members of the JSON object `text`; those named in `kept`, and not null, as JsonText.
+    """Return the members of the JSON object `text`.
 
+    Those named in `kept`, and not null, are JsonText.
     The members of the objects in the array `entries` are read in the same way.
 
-    Raises ValidationError for anything but one JSON object: a nesting deeper than DEPTH_MAX, a name twice,
-    NaN and its kin, a lone surrogate, or text after the end.
+    Raises ValidationError for anything but one JSON object, for a nesting deeper than DEPTH_MAX, a
+    repeated name, NaN, an infinity, a lone surrogate, or text after the end.
     """
     _check_depth(text)
     try:
@@ -100,7 +102,7 @@ def text_of(value: Any) -> JsonText:
 
 
 def check_value(text: str) -> JsonText:
-    """Return JSON text, any value, with what it means; `read_object` checks the surrogates of the whole.
+    """Return JSON text of any value, with what it means. `read_object` has checked its surrogates.
 
     Raises ValidationError for anything that `read_object` would refuse as a member's value.
     """
@@ -185,7 +187,7 @@ def _names(value: dict[str, Any]) -> set[str]:
 
 
 def _with_texts(text: str, kept: frozenset[str]) -> dict[str, Any]:
-    """Read `text`, already known to be a valid object, once more and note where the kept members stand."""
+    """Read `text`, a valid object, once more, and keep the text of the members in `kept`."""
 
     def members(at: int) -> tuple[dict[str, Any], int]:
         found: dict[str, Any] = {}
@@ -218,7 +220,7 @@ def _with_texts(text: str, kept: frozenset[str]) -> dict[str, Any]:
 
 
 def _each(text: str, at: int, one: Callable[[int], int]) -> int:
-    """Call `one` with the start of each part of the object or array that begins at `at`; return its end."""
+    """Call `one` with the start of each part of the object or array at `at`. Return its end."""
     at = _skip(text, at + 1)
     while text[at] not in "]}":
         at = _skip(text, one(at))

@@ -1,7 +1,8 @@
 """How partition keys and sort keys are spelled (docs/architecture.md). Nothing else spells a key.
 
-Only entries have a sort key that begins with a digit; every other kind begins with a letter. Text of users
-and clients is percent-escaped, so that it holds no `#` and can enter no other kind's range.
+Only entries have a sort key that begins with a digit; every other kind begins with a letter. Text
+of users and clients is percent-escaped, so that it holds no `#` and can enter no other kind's
+range.
 """
 
 import hashlib
@@ -33,12 +34,15 @@ class SortRange(NamedTuple):
 
 
 def _all(partition: str, prefix: str) -> SortRange:
-    """Return the range of every sort key that begins with `prefix`, which ends with `#`: `$` comes next."""
+    """Return the range of all sort keys that begin with `prefix`.
+
+    It ends with `#`; `$` comes next.
+    """
     return SortRange(partition, prefix, f"{prefix.removesuffix('#')}$")
 
 
 def escape(text: str) -> str:
-    """Return text of a user or client as it may stand in a key.
+    """Return text of a user or client in a form that a key may hold.
 
     >>> escape("a#b/ü")
     'a%23b%2F%C3%BC'
@@ -63,7 +67,7 @@ def entry_id_of(sort_key: str) -> EntryId:
 
 
 def by_conversation(conversation_id: str, channel: Channel, entry_id: EntryId) -> str:
-    """Return an entry's key in the local index: conversation by conversation, channel by channel."""
+    """Return an entry's key in the local index, by conversation, then channel, then position."""
     return f"{conversation_id}#{CHANNEL_LETTERS[channel]}#{position(entry_id)}"
 
 
@@ -77,7 +81,7 @@ def entries_range(group_id: str) -> SortRange:
 
 
 def others_range(group_id: str) -> SortRange:
-    """Return the range of everything in a tree's partition that is no entry, whatever its kind."""
+    """Return the range of all items in a tree's partition that are not entries."""
     return SortRange(group_id, ":", "\U0010ffff")
 
 
@@ -132,7 +136,7 @@ def is_context_of(sort_key: str, client_id: str) -> bool:
 
 
 class ListKey(NamedTuple):
-    """A place in a list ordered by `createdAt`, then id: a tree's conversations, or a user's trees."""
+    """A place in a list that is ordered by `createdAt`, then by id."""
 
     created_at: str
     conversation_id: str
@@ -149,12 +153,12 @@ class ListKey(NamedTuple):
 
     @property
     def just_after(self) -> str:
-        """A bound below every later place of the list, and above this one: all places are equally long."""
+        """A bound above this place and below every later one. All places are equally long."""
         return f"{self.sort} "
 
 
 def list_key(sort_key: str) -> ListKey:
-    """Return the place that a sort key names: of a TREE, USER_TREE, CHILD, a user's XFER or a GROUP."""
+    """Return the place in the sort key of a TREE, USER_TREE, CHILD, a user's XFER or a GROUP."""
     created_at, conversation_id = sort_key.split("#")[-2:]
     return ListKey(created_at, conversation_id)
 
@@ -204,7 +208,10 @@ def transfer_of_user(user_id: str, list_key: ListKey) -> Key:
 
 
 def transfer_keys(transfer: Transfer) -> list[Key]:
-    """Return the keys of a pending transfer's items, the tree's first: it makes the transfer the only one."""
+    """Return the keys of a pending transfer's items.
+
+    The first makes it the only one of its tree.
+    """
     place = ListKey(transfer.created_at, transfer.transfer_id)
     return [
         transfer_of_group(transfer.group_id),
@@ -284,9 +291,9 @@ def user_tree(user_id: str, root_created_at: str, group_id: str, *, is_child: bo
 def user_trees_range(
     user_id: str, *, is_child: bool, before: ListKey | None = None, through: ListKey | None = None
 ) -> SortRange:
-    """Return the range of a user's trees, oldest first: those strictly before a place, or up to one.
+    """Return the range of a user's trees strictly before a place, or up to one, oldest first.
 
-    is_child: those that a conversation has started, or else those that none has.
+    is_child: the trees that a conversation has started; False: the others.
     """
     prefix = _of_user_trees(is_child)
     return SortRange(_user(user_id), f"{prefix}0", prefix + _last_of(before, through))
@@ -321,9 +328,9 @@ def all_trees(group_id: str, created_at: str) -> tuple[str, str]:
 
 
 def all_trees_ranges(*, before: ListKey | None = None, through: ListKey | None = None) -> list[SortRange]:
-    """Return the ranges of all trees in the index, one for each shard: strictly before a place, or up to one.
+    """Return a range of each shard of the index of all trees: before a place, or up to one.
 
-    Their sort keys name places: `listed` reads them.
+    `list_key` reads the places in their sort keys.
     """
     last = _last_of(before, through)
     return [SortRange(f"TREES#{shard}", "0", last) for shard in range(TREE_SHARDS)]

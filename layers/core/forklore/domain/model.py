@@ -35,10 +35,10 @@ class JobKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks.
+    """Who sends a request.
 
-    client_id: the app whose API key came along; None for a plain user. sees_all: asks as an auditor or admin,
-    without memberships and for all clients' context.
+    client_id: the app whose API key was sent; None for a plain user. bypasses_membership: acts as
+    an auditor or admin, without memberships and for the context of all clients.
     """
 
     user_id: str
@@ -74,8 +74,11 @@ class Metrics:
 
 
 @dataclass(frozen=True, slots=True)
-class Lasts:
-    """The last history entry and the last context entry, of whatever client, that a conversation shows."""
+class LastEntries:
+    """The last history entry and the last context entry that a conversation shows.
+
+    The context entry may be of any client.
+    """
 
     history: EntryId | None = None
     context: EntryId | None = None
@@ -83,21 +86,24 @@ class Lasts:
     def of(self, channel: Channel) -> EntryId | None:
         return self.history if channel is Channel.HISTORY else self.context
 
-    def moved(self, channel: Channel, entry_id: EntryId) -> "Lasts":
+    def moved(self, channel: Channel, entry_id: EntryId) -> "LastEntries":
         """Return what is shown last once an entry was appended."""
         is_history = channel is Channel.HISTORY
-        return Lasts(entry_id, self.context) if is_history else Lasts(self.history, entry_id)
+        return LastEntries(entry_id, self.context) if is_history else LastEntries(self.history, entry_id)
 
 
-NOTHING = Lasts()
+NOTHING = LastEntries()
 
 
 @dataclass(frozen=True, slots=True)
 class Tip:
-    """Where the next entry of a conversation goes. last: the last own entry, or the floor."""
+    """Where the next entry of a conversation goes. last: the last own entry, or the floor.
+
+    lasts: the last entries shown before that next one.
+    """
 
     last: EntryId
-    shown: Lasts = NOTHING
+    lasts: LastEntries = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,7 @@ class Entry:
     agent_id: str | None = None
     epoch: int | None = None
     usage_json: str | None = None
-    after: Lasts = NOTHING
+    after: LastEntries = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,7 @@ class StoredEntry:
 
 @dataclass(frozen=True, slots=True)
 class ForkPoint:
-    """Where a fork was made, as its maker named it; entry_id is None for a blank fork or an empty view."""
+    """Where a fork was made, as the request said. entry_id None: it inherits nothing."""
 
     conversation_id: str
     entry_id: EntryId | None
@@ -151,7 +157,7 @@ class ForkPoint:
 
 @dataclass(frozen=True, slots=True)
 class StartedBy:
-    """The conversation, and perhaps the entry, that a child was started by."""
+    """What started a child: a conversation, and the entry of it, if one was named."""
 
     conversation_id: str
     entry_id: EntryId | None
@@ -179,7 +185,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """An ownership that is offered. conversation_id: as its sender named it; any of the tree."""
+    """An offered ownership. conversation_id: the one that the sender named; any of the tree."""
 
     transfer_id: str
     group_id: str
@@ -193,9 +199,10 @@ class Transfer:
 class Head:
     """What every append moves.
 
-    changed_at: when the conversation was made, or changed by anything but an append. floor: own entries come
-    after it. first: the first own entry. last: the last own entry, or the floor. lasts: of the view. history,
-    context: counts of own entries. untitled: never had a title.
+    changed_at: when the conversation was made, or changed by anything but an append.
+    floor: all own entries come after it.
+    first: the first own entry. last: the last own entry, or the floor.
+    lasts: of the view. history, context: counts of own entries. untitled: it never had a title.
     """
 
     owner: str
@@ -203,7 +210,7 @@ class Head:
     floor: EntryId = FIRST
     first: EntryId | None = None
     last: EntryId = FIRST
-    lasts: Lasts = NOTHING
+    lasts: LastEntries = NOTHING
     history: int = 0
     context: int = 0
     metrics: Metrics = field(default_factory=Metrics)
@@ -224,5 +231,8 @@ class Head:
 
     @property
     def updated_at(self) -> str:
-        """When it was last appended to or changed. It never goes back, whoever's clock was ahead."""
+        """When it was last appended to or changed.
+
+        It never goes back, even if a clock was ahead.
+        """
         return max(self.changed_at, created_at(self.last)) if self.own_entries else self.changed_at

@@ -1,9 +1,9 @@
 """Which key ranges make up a page of a view, and what their answers add up to.
 
-A page is read from its near end in rounds. A round plans a few range reads that can run side by side, and
-its answers give all entries up to a frontier: the nearest position behind which some read has not looked
-yet. The next round goes on at the frontier. That one rule covers limits, DynamoDB's 1 MB pages, the
-merging of channels and the reading of many segments.
+A page is read in rounds, from its near end. A round is a few range reads that can run side by side.
+Together they give all entries up to a frontier: the nearest position where one of the reads stopped
+early. The next round continues at the frontier. This one rule covers limits, DynamoDB's 1 MB pages,
+the merging of channels and the reading of many segments.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,9 +20,9 @@ PAGE_BYTES_MAX = 5_000_000
 SEGMENTS_SIDE_BY_SIDE = 8
 """More segments than this are tried with one read of the tree first."""
 SEGMENTS_MANY = 32
-"""Segments in one round at the most, where the tree's other conversations crowd the window."""
+"""At most so many segments in one round, where other conversations crowd the window."""
 DENSITY_MIN = 4
-"""A read of the tree pays while at least one entry in this many belongs to the view."""
+"""A read of the whole tree is worth it while one entry in this many belongs to the view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Window:
         return self.start >= self.stop
 
     def beyond(self, reached: EntryId, *, backward: bool) -> "Window":
-        """Return what is left of the window once everything up to and including `reached` was read."""
+        """Return what is left of the window once it was read up to and including `reached`."""
         return (
             replace(self, stop=min(self.stop, reached))
             if backward
@@ -52,7 +52,7 @@ class Window:
 class Span:
     """A segment's part of a window; conversation_id None: the whole tree's.
 
-    entries: how many it holds at the most, where that is known.
+    entries: how many it holds at the most, if known.
     """
 
     conversation_id: str | None
@@ -62,7 +62,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class RangeRead:
-    """One Query. conversation_id None: every conversation of the tree, all channels, on the base table."""
+    """One Query. conversation_id None: all conversations and channels of the tree."""
 
     window: Window
     limit: int
@@ -72,7 +72,7 @@ class RangeRead:
 
 @dataclass(frozen=True, slots=True)
 class RangeAnswer:
-    """What a RangeRead found, near end first. reached: how far it looked; None for the whole window."""
+    """What a RangeRead found, near end first. reached: how far it read; None: the whole window."""
 
     entries: Sequence[StoredEntry]
     reached: EntryId | None
@@ -81,8 +81,8 @@ class RangeAnswer:
 def spans_of(view: View, window: Window, *, backward: bool, own_entries: int | None = None) -> list[Span]:
     """Return the segments of `view` that reach into `window`, the near end first.
 
-    own_entries: how many entries the view's own conversation has, where known. A segment's entries all
-    come after the stop of the segment before it.
+    own_entries: how many entries the view's own conversation has, where known. All entries of a
+    segment come after the stop of the segment before it.
     """
     spans, start = [], FIRST
     for segment in view.segments:
@@ -101,11 +101,11 @@ def plan_round(
 ) -> list[RangeRead]:
     """Return the reads of one round over the near end of `spans`, which is not empty.
 
-    wanted: entries still missing from the page. crowded_rounds: how many rounds ago a read of the tree found
-    little of this view; 0 if none did. A round of segment reads asks for at most twice the entries wanted,
-    so a page costs no more than a few pages, and it ends at the segment that is known to fill the page.
-    Many segments are one read of the tree, unless that is crowded: then segments are read side by side,
-    whatever stands between them, twice as many in each round, since those before did not fill the page.
+    wanted: entries still missing from the page. crowded_rounds: how many rounds ago a read of the
+    tree found little of this view; 0 if none did. A round of segment reads asks for at most twice
+    the entries wanted, so a page costs no more than a few pages. It ends at the segment that is
+    known to fill the page. Many segments are read with one read of the tree. If that is crowded,
+    segments are read side by side, twice as many in each round.
     """
     many = len(spans) > SEGMENTS_SIDE_BY_SIDE and not crowded_rounds
     reads: list[RangeRead] = []

@@ -1,4 +1,4 @@
-"""A fork tree as a whole, and what is kept beside its conversations: members, pointers, records, jobs."""
+"""A fork tree as a whole, with its members, pointers, idempotency records and jobs."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +10,7 @@ from forklore.domain.keys import Key
 
 
 class State(StrEnum):
-    """What a tree is in: being made, in use, or being deleted."""
+    """What state a tree is in: being made, in use, or being deleted."""
 
     CREATING = "creating"
     LIVE = "live"
@@ -23,7 +23,7 @@ class Group:
 
     children: how many trees, started by conversations of this one, are not deleted yet.
     members_version: moves with every change of members.
-    rewriting: the owner before, while HEADs may still name that user.
+    rewriting: the previous owner, while HEADs may still name that user.
     child_key: of a started child, its CHILD item in the parent's tree.
     nonce: of the request that made it. deleted_at: when it got its tombstone.
     never_live: it got its tombstone before it was ever live, so its id may be used again at once.
@@ -71,7 +71,10 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """What was answered to an Idempotency-Key. entry_ids: the entries to show again, in place of a body."""
+    """What was answered to an Idempotency-Key.
+
+    entry_ids: the entries to show again, instead of a body.
+    """
 
     request_hash: str
     group_id: str
@@ -84,7 +87,8 @@ class IdempotencyRecord:
 class ClientContext:
     """What a conversation's own entries say of one client's context.
 
-    epoch: the latest. last: its last entry. entries: how many of the conversation's own entries it has.
+    epoch: the latest. last: its last entry. entries: how many of the conversation's own entries it
+    has.
     """
 
     epoch: Epoch
@@ -94,7 +98,7 @@ class ClientContext:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work in progress on a tree. created_at: when it was asked for. leased_until: when its lease ends."""
+    """Work in progress on a tree. created_at: when it began. leased_until: when its lease ends."""
 
     kind: str
     group_id: str

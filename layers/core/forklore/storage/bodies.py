@@ -1,6 +1,7 @@
-"""Bodies: JSON text to bytes in an item and back, compressed when that is smaller, in chunks when large.
+"""JSON text as bytes in an item: compressed when that is smaller, in chunks when large.
 
-A body is a JSON array or object, so its first byte tells what it is: `[` and `{` are text, `x` is zlib.
+A body is a JSON array or object, so its first byte tells its encoding: `[` and `{` are text, `x` is
+zlib.
 """
 
 import zlib

@@ -1,6 +1,7 @@
-"""What a process has learnt of conversations: facts that never change, and hints that a write tests.
+"""What this process knows of conversations: facts that never change, and hints.
 
-Nothing here decides access or existence. A hint that is out of date costs one more request, never an answer.
+Nothing here decides access or existence. A write tests each hint. A hint that is out of date costs
+one more request, and never leads to a wrong answer.
 """
 
 import threading
@@ -16,12 +17,18 @@ CONVERSATIONS_MAX = 10_000
 TURNS = 256
 """Locks that the conversations share."""
 TURN_SECONDS = 1.0
-"""How long one waits for its turn; without it, it may be refused and have to try again."""
+"""How long a thread waits for its turn.
+
+Without a turn its write may be refused, and be tried again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedConversation:
-    """group_id and client_id never change. Hints: owner, tip, titled, and the epochs seen, by client."""
+    """What is known of a conversation. group_id and client_id never change.
+
+    The rest are hints. epochs: the latest seen, by client.
+    """
 
     group_id: str
     client_id: str | None
@@ -51,7 +58,7 @@ class CachedConversation:
 
 
 class ConversationCache:
-    """A bounded cache by conversation id; the least recently used leaves first. Safe under threads."""
+    """A bounded cache by conversation id. The least recently used leaves first. Thread-safe."""
 
     def __init__(self, conversations_max: int = CONVERSATIONS_MAX) -> None:
         self._max = conversations_max
@@ -64,8 +71,8 @@ class ConversationCache:
     def turn(self, conversation_id: str, *, seconds: float = TURN_SECONDS) -> Iterator[None]:
         """Let the threads of this process write to a conversation one after another.
 
-        Each then knows what the one before has written. Processes do not wait for one another; HEAD orders
-        them. seconds: how long a thread has to wait for its turn.
+        Each then knows what the one before has written. Processes do not wait for one another; HEAD
+        orders them. seconds: how long a thread may wait for its turn.
         """
         turn = self._turns[hash(conversation_id) % TURNS]
         is_ours = turn.acquire(timeout=max(0.0, min(seconds, TURN_SECONDS)))

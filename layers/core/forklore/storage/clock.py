@@ -33,7 +33,10 @@ class Clock:
         return 0 if offset is None else offset.best_ms
 
     def learn(self, date: str | None, *, sent_ms: int) -> None:
-        """Take in the `Date` header of an answer to a request sent at `sent_ms` of the own clock."""
+        """Learn from the `Date` header of an answer.
+
+        sent_ms: the own clock when the request was sent.
+        """
         self.was_compared = True
         if date is None:
             return
@@ -47,13 +50,14 @@ class Clock:
             )
 
     def corrected_ms(self) -> int:
-        """Return the time as DynamoDB has it, to about a second; the own time before its first answer."""
+        """Return DynamoDB's time, to about a second. Before its first answer: the own time."""
         return self.own_ms() + self.offset_ms
 
     def minting_ms(self) -> int:
         """Return the corrected time for a new id.
 
-        Raises UnavailableError if the own clock is more than 10 minutes off: it may step at any moment.
+        Raises UnavailableError if the own clock is more than 10 minutes off: it may be set at any
+        moment.
         """
         if abs(self.offset_ms) > clock.OFFSET_MAX_MS:
             raise UnavailableError("this server's clock is wrong")

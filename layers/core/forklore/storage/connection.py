@@ -1,7 +1,8 @@
 """Calls to DynamoDB: the one retry layer, its budget, and what a failed call means.
 
-botocore's errors end here. A call that may or may not have happened is repeated exactly as it was, with the
-same client token; a transaction whose conditions do not hold leaves as TransactionRefused.
+No error of botocore leaves this module. A call that may or may not have happened is repeated
+exactly as it was, with the same client token. A transaction whose conditions do not hold raises
+TransactionRefused.
 """
 
 import logging
@@ -26,7 +27,7 @@ from forklore.storage.consumption import Consumption
 
 ATTEMPTS_MAX = 8
 CONFLICTS_MAX = 64
-"""Times that a transaction meets others on its items: with the pauses, more than a request has time for."""
+"""Conflicts of one transaction with others. A request has no time for more, with the pauses."""
 BACKOFF_FIRST_S, BACKOFF_MAX_S = 0.05, 1.0
 BUDGET_MAX_S = 20.0
 CONNECTIONS_MAX = 64
@@ -75,7 +76,10 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float, *, most: float = BUDGET_MAX_S) -> "Deadline":
-        """Return the deadline of what has so many seconds left; `most` bounds what a request may take."""
+        """Return the deadline of a request that has so many seconds left.
+
+        most: the seconds that a request may take at the most.
+        """
         return cls(time.monotonic() + min(seconds, most))
 
     @property
@@ -87,8 +91,9 @@ class Deadline:
 
 
 def make_client(endpoint: str | None = None, *, region: str | None = None) -> Any:
-    """Return a DynamoDB client that never retries by itself; None is AWS's own endpoint, the usual region."""
-    logging.getLogger("botocore").setLevel(logging.WARNING)  # it would tell where it found credentials
+    """Return a DynamoDB client that never retries. None: AWS's own endpoint, the usual region."""
+    # At its lower levels botocore logs where it found credentials.
+    logging.getLogger("botocore").setLevel(logging.WARNING)
     config = Config(
         retries={"total_max_attempts": 1},
         connect_timeout=2,
@@ -104,7 +109,7 @@ def make_client(endpoint: str | None = None, *, region: str | None = None) -> An
 
 @cache
 def _descriptions() -> Loader:
-    """Return botocore's descriptions of services, which are read once in a process, for all its clients."""
+    """Return botocore's descriptions of services. They are read once in a process."""
     return create_loader()
 
 
@@ -139,8 +144,9 @@ class Connection:
         Raises UnavailableError when DynamoDB stays slow or silent, TransactionRefused when a
         transaction's conditions do not hold, GroupFullError and PayloadTooLargeError when an item
         collection or an item is full.
-        There are at most 8 attempts, with full jitter of at most 1 s, inside the deadline. A conflict with
-        another transaction does not count as one of them: it is tried again as long as the request has time.
+        There are at most 8 attempts, with full jitter of at most 1 s, inside the deadline. A
+        conflict with another transaction does not count as an attempt: it is tried again as long as
+        the request has time.
         """
         troubles = conflicts = 0
         while troubles < ATTEMPTS_MAX and conflicts < CONFLICTS_MAX:
@@ -202,7 +208,7 @@ def _is_conflict(error: ClientError) -> bool:
 
 
 def _raise_unless_retried(error: ClientError, parameters: Mapping[str, Any]) -> None:
-    """Raise what the caller is told, or return when the call is worth repeating."""
+    """Raise the error for the caller, or return if the call is worth repeating."""
     code = error.response["Error"]["Code"]
     if code == "TransactionCanceledException":
         reasons: list[Any] = error.response.get("CancellationReasons", [])

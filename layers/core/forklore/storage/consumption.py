@@ -1,4 +1,4 @@
-"""What one request has asked of DynamoDB: calls, what became of them, and capacity units."""
+"""What one request has used of DynamoDB: calls, what became of them, and capacity units."""
 
 import threading
 from collections.abc import Mapping
@@ -14,12 +14,13 @@ _GIGABYTE = 1 << 30
 class Consumption:
     """Counts of one request, whose calls may overlap: safe under threads.
 
-    calls: sent to DynamoDB, with `retries`: those that repeat one that failed; what a batch left undone is
-    sent in a new one. conflicts, throttles: calls that another
-    transaction or a rate stood against, at least in part. read_units, write_units: of the calls that
-    succeeded; DynamoDB does not say what a refused one took. heads_ahead: 1 when the request met a HEAD far
-    ahead of the clock. clock_offset_ms: what was added to the own clock; None before the first answer.
-    largest_tree_bytes: at least this large was the largest tree written to; None when nothing was learnt.
+    calls: sent to DynamoDB. retries: those of them that repeat a failed call. What a batch left
+    undone is sent in a new call, which is no retry.
+    conflicts, throttles: calls that another transaction or a rate refused, at least in part.
+    read_units, write_units: of the calls that succeeded. DynamoDB does not say what others took.
+    heads_ahead: 1 if the request met a HEAD far ahead of the clock.
+    clock_offset_ms: what was added to the own clock; None before the first answer.
+    largest_tree_bytes: the largest tree written to has at least this size; None if unknown.
     """
 
     def __init__(self) -> None:
@@ -53,7 +54,7 @@ class Consumption:
             self.throttles += code in _THROTTLED or bool(reasons & _THROTTLED_REASONS)
 
     def count_head_ahead(self) -> None:
-        """Note that a HEAD far ahead of the clock is written after: once, however many entries."""
+        """Note an append after a HEAD far ahead of the clock: once, however many entries."""
         self.heads_ahead = 1
 
     def note_offset(self, offset_ms: int) -> None:

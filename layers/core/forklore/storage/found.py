@@ -15,7 +15,10 @@ from forklore.storage.connection import Item
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The items that were there. Each method returns one item's value, None where it was not there."""
+    """The items that were there.
+
+    Each method returns one item's value, None where it was not there.
+    """
 
     _items: Mapping[Key, Item] = field(default_factory=dict)
 

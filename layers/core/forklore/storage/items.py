@@ -17,7 +17,7 @@ from forklore.domain.model import (
     ForkPoint,
     ForkPosition,
     Head,
-    Lasts,
+    LastEntries,
     Metrics,
     StartedBy,
     StoredEntry,
@@ -52,7 +52,7 @@ def binary(value: bytes) -> dict[str, bytes]:
 
 
 def present(attributes: Mapping[str, Any]) -> Item:
-    """Return the attributes that are not None, typed: str as S, int as N, bytes as B, True as BOOL."""
+    """Return the attributes that are not None: str as S, int as N, bytes as B, True as BOOL."""
     return {name: _typed(value) for name, value in attributes.items() if value is not None}
 
 
@@ -77,7 +77,7 @@ def key_of(key: Key) -> Item:
 
 
 def key(item: Item) -> Key:
-    """Return where an item lies."""
+    """Return an item's key."""
     return Key(item["PK"]["S"], item["SK"]["S"])
 
 
@@ -242,7 +242,7 @@ def head(item: Item) -> Head:
         floor=a["floor"],
         first=a.get("first"),
         last=a["last"],
-        lasts=Lasts(a.get("lastHistory"), a.get("lastContext")),
+        lasts=LastEntries(a.get("lastHistory"), a.get("lastContext")),
         history=a["history"],
         context=a["context"],
         metrics=Metrics(entries, TokenUsage(*usage)),
@@ -283,7 +283,7 @@ def child_item(child_key: Key, started_by: StartedBy) -> Item:
 
 
 def transfer_items(transfer: Transfer, *, nonce: str) -> list[Item]:
-    """Return a pending transfer's items: as its tree's only one, by its id, and for both parties."""
+    """Return a pending transfer's items: for its tree, by its id, and for both parties."""
     held = present(
         {
             "id": transfer.transfer_id,
@@ -310,21 +310,24 @@ def pointer_item(conversation: Conversation, nonce: str) -> Item:
 
 
 def retired_item(conversation_id: str, *, ttl_s: int) -> Item:
-    """Return what stands in a pointer's place until its id may be used again."""
+    """Return the item that replaces a pointer until its id may be used again."""
     return key_of(keys.pointer(conversation_id)) | present({"retired": True, "ttl": ttl_s})
 
 
 FREE = ids.timestamp(0)
-"""Until when nobody holds a new JOB: long ago by every clock."""
+"""The end of the lease of a JOB that no worker holds: long ago by every clock."""
 
 
 def job_item(kind: str, group_id: str, *, created_at: str) -> Item:
-    """Return the mark of work in progress on a tree, which nobody holds. created_at: its beginning."""
+    """Return a JOB that no worker holds. created_at: when the work began."""
     return key_of(keys.job(kind, group_id)) | present({"createdAt": created_at, "leasedUntil": FREE})
 
 
 def job(item: Item) -> Job:
-    """Return the work in progress that a JOB item names. Raises KeyError or ValueError if it is malformed."""
+    """Return the work in progress that a JOB item names.
+
+    Raises KeyError or ValueError if it is malformed.
+    """
     a = plain(item)
     kind, group_id = keys.in_job(a["SK"])
     return Job(kind, group_id, created_at=a.get("createdAt"), leased_until=a.get("leasedUntil"))
@@ -341,7 +344,7 @@ def nonce(item: Item) -> str | None:
 
 
 def pointer(item: Item, *, now_s: int) -> Pointer | None:
-    """Return the pointer; None where it stands for nothing any more."""
+    """Return the pointer; None if it has expired."""
     a = plain(item)
     if a.get("retired") and a["ttl"] < now_s:
         return None
@@ -353,20 +356,20 @@ def chunks(item: Item) -> int:
     return int(item["chunks"]["N"]) if "chunks" in item else 0
 
 
-def _packed(shown: Lasts) -> bytes | None:
+def _packed(shown: LastEntries) -> bytes | None:
     """Return in 32 bytes what was shown last, a history and a context entry; None for nothing."""
     if shown == NOTHING:
         return None
     return b"".join(uuid.UUID(one or ids.FIRST).bytes for one in (shown.history, shown.context))
 
 
-def lasts(item: Item) -> Lasts:
+def lasts(item: Item) -> LastEntries:
     """Return what an ENTRY item names as shown last before it."""
     if "prev" not in item:
         return NOTHING
     packed = bytes(item["prev"]["B"])
     history, context = (str(uuid.UUID(bytes=packed[at : at + 16])) for at in (0, 16))
-    return Lasts(*(None if one == ids.FIRST else EntryId(one) for one in (history, context)))
+    return LastEntries(*(None if one == ids.FIRST else EntryId(one) for one in (history, context)))
 
 
 def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> tuple[Item, list[Item]]:
@@ -397,7 +400,7 @@ def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) 
 
 
 def stored_entry(item: Item) -> StoredEntry:
-    """Return the entry in `item`; its content is read from the body when it is asked for."""
+    """Return the entry in `item`. Table.with_bodies reads its content."""
     a = plain(item)
     conversation_id, letter, _ = a["L1"].split("#", 2)
     return StoredEntry(

@@ -1,4 +1,4 @@
-"""The queue that tells the worker what to do: a help, no guarantee. The sweep finds what it loses."""
+"""The queue that tells the worker what to do. It is no guarantee: the sweep finds lost work."""
 
 import json
 import time
@@ -14,7 +14,7 @@ BATCH_MESSAGES_MAX = 10
 DELAY_SECONDS_MAX = 900
 """SQS's own limit for DelaySeconds."""
 ANNOUNCE_SECONDS = 1.5
-"""No batch is sent after that: a request must answer."""
+"""No batch is sent after so many seconds: a request must answer."""
 
 
 def make_queue_client() -> Any:
@@ -24,9 +24,9 @@ def make_queue_client() -> Any:
 
 
 class Queue:
-    """Where trees are announced on which there is work to do.
+    """Where trees with work to do are announced.
 
-    client None: one that is made when there is something to announce. url None: nowhere.
+    client None: it is made when there is something to announce. url None: nothing is sent.
     """
 
     def __init__(self, client: Any, url: str | None) -> None:
@@ -42,9 +42,9 @@ class Queue:
         delay_s: int = 0,
         within_s: float = ANNOUNCE_SECONDS,
     ) -> None:
-        """Send a message for each tree, to be seen in `delay_s` seconds. It may fail without a word.
+        """Send a message for each tree, visible after `delay_s` seconds. A failure is not reported.
 
-        kind: of the work; None: a deletion. lease: which the sender has held, and the next one goes on with.
+        kind: of the work; None: a deletion. lease: that the sender has held and hands on.
         within_s: how long new batches are sent.
         """
         more = {name: value for name, value in (("kind", kind), ("lease", lease)) if value is not None}

@@ -30,7 +30,7 @@ class Source(Protocol):
 
 
 class Reads:
-    """The ranges of a table. limit: how many at the most. page: how many DynamoDB reads at a time."""
+    """The ranges of a table. limit: at most so many. page: how many DynamoDB reads at a time."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -36,14 +36,14 @@ BATCH_KEYS_MAX = 100
 BATCH_DELETES_MAX = 25
 """DynamoDB's own limit for BatchWriteItem."""
 BLOBS_AT_ONCE = 40
-"""Chunks of at most 350 KB in one BatchGetItem answer of at most 16 MB."""
+"""Chunks of at most 350 KB, so that a BatchGetItem answer stays below 16 MB."""
 GROUP_GIGABYTES_MAX = 9.0
-"""Of the 10 GB of an item collection, so that a deletion always has room for its tombstone."""
+"""Less than the 10 GB of an item collection, so that a tombstone always fits."""
 READS_AT_ONCE = 16
 NO_ITEM = keys.pointer("date")
 """The key of an item that never exists: no conversation has such an id."""
 LOOKS_MAX = 5
-"""Times that something is looked for again that a transaction was seen to have written."""
+"""How often an item is read that a transaction is known to have written."""
 
 
 A = TypeVar("A")
@@ -53,8 +53,9 @@ B = TypeVar("B")
 class Table:
     """The table as one request sees it.
 
-    deadline: when the request must have its answer. known: what this process has learnt of conversations.
-    random: makes random bits, as many as asked for.
+    deadline: when the request must have its answer.
+    cache: what this process knows of conversations.
+    random: returns as many random bits as it is asked for.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Table:
     def within(
         self, seconds: float, *, most: float = BUDGET_MAX_S, usage: Consumption | None = None
     ) -> "Table":
-        """Return the same table for a request that has so many seconds left, and takes `most` of them.
+        """Return the same table for a request that has so many seconds left, and may take `most`.
 
         usage: where the request's calls are counted.
         """
@@ -91,8 +92,9 @@ class Table:
     # Time and fresh ids
 
     def now_ms(self) -> int:
-        """Return the time for something new; a process asks DynamoDB for the date first, once.
+        """Return the time for something new.
 
+        The first call in a process asks DynamoDB for the date.
         Raises UnavailableError if the own clock is far off.
         """
         if not self.connection.clock.was_compared:
@@ -108,7 +110,7 @@ class Table:
         return self.connection.clock.corrected_ms() // 1000
 
     def mint(self, last: EntryId) -> EntryId:
-        """Return the id of a new entry after `last`; one far ahead of the clock is counted and continued."""
+        """Return the id of a new entry after `last`. A `last` far ahead of the clock is counted."""
         now_ms = self.now_ms()
         if ids.milliseconds_of(last) - now_ms > OFFSET_MAX_MS:
             self.connection.usage.count_head_ahead()
@@ -124,7 +126,7 @@ class Table:
         return ids.fresh_id(self.now_ms(), self._random(ids.RANDOM_BITS))
 
     def nonce(self) -> str:
-        """Return a mark by which a request knows its own first attempt again."""
+        """Return a mark by which a request recognises its own earlier attempt."""
         return f"{self._random(64):016x}"
 
     # Writing
@@ -163,12 +165,15 @@ class Table:
         return [refused is None for refused in self.side_by_side(self.try_commit, transactions)]
 
     def refuse_if_full(self, group_id: str) -> None:
-        """Raise GroupFullError if the tree was near its bound after an earlier write of this process."""
+        """Raise GroupFullError if an earlier write of this process found the tree nearly full."""
         if self.cache.is_full(group_id):
             raise GroupFullError("this fork tree is full")
 
     def delete(self, unwanted: Iterable[Key]) -> None:
-        """Delete items, whether they are there or not; any number, in no order. Raises UnavailableError."""
+        """Delete any number of items, in any order, whether they exist or not.
+
+        Raises UnavailableError.
+        """
         left = list(dict.fromkeys(unwanted))
         batches = [left[at : at + BATCH_DELETES_MAX] for at in range(0, len(left), BATCH_DELETES_MAX)]
         for _ in self.side_by_side(self._delete_batch, batches):
@@ -190,7 +195,7 @@ class Table:
         return self._until().allows(0)
 
     def turn(self, conversation_id: str) -> AbstractContextManager[None]:
-        """Let this process's threads write to a conversation one after another, while there is time."""
+        """Let the threads of this process write to a conversation in turn, while there is time."""
         return self.cache.turn(conversation_id, seconds=self._until().seconds_left)
 
     def pause(self, attempt: int) -> None:
@@ -237,7 +242,8 @@ class Table:
     ) -> Iterator[Item]:
         """Yield the items of a range in key order, or backward.
 
-        limit: how many at the most. page: how many DynamoDB reads at a time, where fewer may be enough.
+        limit: how many at the most. page: how many DynamoDB reads at a time, where fewer may be
+        enough.
         only: the attributes wanted beside the key; None: all.
         """
         start: Item | None = None
@@ -271,8 +277,8 @@ class Table:
     def newest_trees(self, ranges: Sequence[SortRange], *, page: int) -> Iterator[ListKey]:
         """Yield the trees in the ranges of the index of all trees, newest first over all of them.
 
-        The only read that is eventually consistent, as a global index is: it may not know of a tree yet, or
-        still name one that is gone. page: how many DynamoDB reads of each range at a time.
+        This is the only eventually consistent read, as it reads a global index. It may miss a new
+        tree, or name one that is gone. page: how many DynamoDB reads of each range at a time.
         """
         firsts = self.side_by_side(lambda of: self._trees(of, page, None), ranges)
         shards = [self._newest_of(of, page, first) for of, first in zip(ranges, list(firsts), strict=True)]
@@ -352,15 +358,18 @@ class Table:
         return RangeAnswer(found, keys.entry_id_of(end["SK"]["S"]) if end else None)
 
     def conversations(self, group_id: str, conversation_ids: Sequence[str]) -> list[Conversation]:
-        """Return conversations that exist, in that order. Raises UnavailableError as `entries` does."""
+        """Return conversations that exist, in that order.
+
+        Raises UnavailableError as `entries` does.
+        """
         wanted = [keys.conversation(group_id, one) for one in conversation_ids]
         found = self._all_items_at(wanted)
         return [items.conversation(found[key]) for key in wanted]
 
     def _all_items_at(self, wanted: Sequence[Key]) -> dict[Key, Item]:
-        """Return items that are known to be there, and so are looked for again where a read came too early.
+        """Return items that are known to exist. Those that a read missed are read again.
 
-        A transaction becomes visible item by item. Raises UnavailableError when some stay away.
+        A transaction becomes visible item by item. Raises UnavailableError when some stay missing.
         """
         found: dict[Key, Item] = {}
         for attempt in range(LOOKS_MAX):

@@ -167,7 +167,7 @@ class _Appending:
         return entries if entries is not None else self._create_root_or_load()
 
     def _fork(self, fork: Fork) -> list[Entry] | None:
-        """Return the entries of a new fork; None if its id is in use or the source's is no id."""
+        """Return the entries of a new fork; None if an id is in use or invalid."""
         if not ids.is_uuid(fork.source_id):
             return None
         request = ForkRequest(
@@ -183,7 +183,7 @@ class _Appending:
         return fork_with_entries(self._table, caller=self._caller, request=request, idempotency_key=key)
 
     def _start_child(self, start: Start) -> list[Entry] | None:
-        """Return the entries of a new child; None if its id is in use or the parent's is no id."""
+        """Return the entries of a new child; None if an id is in use or invalid."""
         if not ids.is_uuid(start.parent_id):
             return None
         request = ChildRequest(
@@ -236,8 +236,8 @@ class _Appending:
     def _cache_existing(self, looked_up: LookUp) -> None:
         """Cache what an append to the conversation is tried on.
 
-        Raises NotFoundError if it is deleted, ForbiddenError, and ConflictError if it is not the fork or
-        child that the request names.
+        Raises NotFoundError if it is deleted, ForbiddenError, and ConflictError if it is not the
+        fork or child that the request names.
         """
         loaded = looked_up.require(self._id, AccessLevel.WRITER)
         self._require_lineage(loaded.conversation)
@@ -249,7 +249,7 @@ class _Appending:
             self._cache_epoch(loaded, client, context.epoch if context else None)
 
     def _require_lineage(self, conversation: Conversation) -> None:
-        """Raise ConflictError unless the conversation is the fork or child that the request names."""
+        """Raise ConflictError if the conversation is not what the request says."""
         fork, start = self._request.fork, self._request.start
         if fork is not None and conversation.fork_point != ForkPoint(
             fork.source_id, fork.entry_id, fork.position
@@ -287,7 +287,7 @@ class _Appending:
         The write requires the last entry of what is returned, so nothing more is checked for
         If-Match. Raises ConflictError if the last history entry is another.
         """
-        if self._request.if_match in (None, cached.tip.shown.history):
+        if self._request.if_match in (None, cached.tip.lasts.history):
             return cached
         head = self._load().head
         require_match(self._request.if_match, head.last_history)
@@ -308,7 +308,7 @@ class _Appending:
         return looked_up
 
     def _append(self, cached: CachedConversation) -> list[Entry] | ConditionFailed:
-        """Append in one transaction. Return the entries, or the refusal if `cached` is out of date."""
+        """Append in one transaction. Return the entries, or the refusal if `cached` is outdated."""
         table, caller, request = self._table, self._caller, self._request
         table.refuse_if_full(cached.group_id)
         client = caller.client_id

@@ -1,8 +1,8 @@
 """Start a conversation for a delegated task, and list those that a conversation has started.
 
-A child is a tree of its own with a copy of its parent's members, so it is created with all of them or not at
-all. Few fit into the one transaction; many are staged in a tree that does not exist for anybody yet, and the
-transaction that makes it live holds the parent's members to what was copied.
+A child is a tree of its own with a copy of its parent's members. It is created with all of them or
+not at all. A few members fit into one transaction. More are staged in a tree that nobody can see
+yet. The transaction that makes it live checks that the parent's members are those that were copied.
 """
 
 from collections.abc import Sequence
@@ -37,16 +37,16 @@ from forklore.usecases.loading import (
 from forklore.usecases.roots import Root, plan_root
 
 ROWS_MAX = 250
-"""Children looked at for one page; at the bound it comes back short, with a cursor."""
+"""Children read for one page. At the bound the page is short, and has a cursor."""
 ROWS_AT_ONCE = 25
 """Children read in one request: four items each."""
 MEMBERS_AT_ONCE = (TRANSACTION_WRITES_MAX - 1) // 2
-"""Members copied in one transaction: a membership and its row in the member's list are never apart."""
+"""Members copied in one transaction, each with its row in the member's list."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChildRequest:
-    """A child to start with its first entries. entry_id: what of the parent it was started by."""
+    """A child to start with its first entries. entry_id: the parent's entry that started it."""
 
     parent_id: str
     child_id: str
@@ -60,8 +60,9 @@ def start_child(
 ) -> list[Entry] | None:
     """Create a child by its first entries; None if a conversation of that id exists already.
 
-    Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it, ValidationError if
-    the parent does not show the entry, ConflictError for an `if_match`: a new conversation shows nothing.
+    Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it,
+    ValidationError if the parent does not show the entry, ConflictError for an `if_match`: a new
+    conversation shows nothing.
     """
     creation = Creation[list[Entry]](table, caller, idempotency_key)
     for nonce in creation.attempts():
@@ -70,10 +71,10 @@ def start_child(
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """The parent with its members, and the child where it is being made already."""
+class _Parent:
+    """The parent with its members. begun: the child, if it is being made already."""
 
-    parent: LoadedConversation
+    loaded: LoadedConversation
     members: list[Member]
     begun: Group | None
 
@@ -81,11 +82,11 @@ class _Seen:
 def _prepare(
     table: Table, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None, nonce: str
 ) -> PreparedCreation[list[Entry]] | Obstacle:
-    seen = _see(table, caller, request, idempotency_key)
-    if isinstance(seen, Obstacle):
-        return seen
+    parent = _read_parent(table, caller, request, idempotency_key)
+    if isinstance(parent, Obstacle):
+        return parent
     require_match(request.if_match, None)
-    child_id, parent = request.child_id, seen.parent
+    child_id, group = request.child_id, parent.loaded.group
     started_by = StartedBy(request.parent_id, EntryId(request.entry_id) if request.entry_id else None)
     root = plan_root(
         table,
@@ -93,33 +94,33 @@ def _prepare(
         conversation_id=child_id,
         drafts=request.drafts,
         nonce=nonce,
-        owner=parent.group.owner,
+        owner=group.owner,
         started_by=started_by,
-        created_at=seen.begun.created_at if seen.begun else None,
+        created_at=parent.begun.created_at if parent.begun else None,
     )
     place = ListKey(root.conversation.created_at, child_id)
-    child_key = keys.child(parent.group.group_id, request.parent_id, place)
+    child_key = keys.child(group.group_id, request.parent_id, place)
     entries = root.batch.entries
     record = record_entries(
         table, idempotency_key, group_id=child_id, conversation_id=child_id, entries=entries
     )
     around = [
         *record,
-        parts.group.count_child(parent.group),
-        *([] if caller.user_id == parent.group.owner else [_still_writer(parent, caller)]),
+        parts.group.count_child(group),
+        *([] if caller.user_id == group.owner else [_still_writer(group, caller)]),
         parts.group.put_child(child_key, started_by),
     ]
     tree = parts.group.put_tree(
-        root.conversation, root.head, seen.members, nonce=nonce, now_s=table.now_s(), child_key=child_key
+        root.conversation, root.head, parent.members, nonce=nonce, now_s=table.now_s(), child_key=child_key
     )
-    if seen.begun is None and len(around) + len(tree) + len(root.parts) <= TRANSACTION_WRITES_MAX:
+    if parent.begun is None and len(around) + len(tree) + len(root.parts) <= TRANSACTION_WRITES_MAX:
         return PreparedCreation([*around, *tree, *root.parts], entries, child_id, root.cached)
-    if not _stage(table, seen, root, child_key, nonce):
+    if not _stage(table, parent, root, child_key, nonce):
         return Obstacle.CHANGED
     return PreparedCreation(
         [
             *around,
-            *parts.group.open_tree(root.conversation, root.head, members=len(seen.members), nonce=nonce),
+            *parts.group.open_tree(root.conversation, root.head, members=len(parent.members), nonce=nonce),
             *root.parts,
         ],
         entries,
@@ -128,43 +129,43 @@ def _prepare(
     )
 
 
-def _still_writer(parent: LoadedConversation, caller: Caller) -> Part:
-    return parts.member.check(parent.group.group_id, caller.user_id, AccessLevel.WRITER)
+def _still_writer(parent: Group, caller: Caller) -> Part:
+    return parts.member.check(parent.group_id, caller.user_id, AccessLevel.WRITER)
 
 
-def _see(
+def _read_parent(
     table: Table, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None
-) -> _Seen | Obstacle:
-    """Return what the child is decided on."""
+) -> _Parent | Obstacle:
+    """Return the parent and what there is of the child."""
     child_id, entry_id = request.child_id, request.entry_id
     pointer_key, group_key = keys.pointer(child_id), keys.group(child_id)
     is_id = entry_id is not None and ids.is_entry_id(entry_id)
-    found = look_up(
+    looked_up = look_up(
         table,
         request.parent_id,
         caller=caller,
         extra_keys=[pointer_key, group_key, *keys_of(idempotency_key)],
         extras=TreeExtras(entries=(EntryId(entry_id),) if entry_id and is_id else ()),
     )
-    raise_if_answered(table, idempotency_key, found.found, caller=caller)
+    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
     begun: Group | None = None
-    if found.found.pointer(child_id, now_s=table.now_s()) is not None:
-        begun = found.found.group(child_id)
+    if looked_up.found.pointer(child_id, now_s=table.now_s()) is not None:
+        begun = looked_up.found.group(child_id)
         if begun is None or begun.state is not State.CREATING:
             return Obstacle.ID_IN_USE
-    parent = found.require(request.parent_id, AccessLevel.WRITER)
+    loaded = looked_up.require(request.parent_id, AccessLevel.WRITER)
     if entry_id is not None:
-        stored = found.found.entry(parent.group.group_id, EntryId(entry_id)) if is_id else None
-        _check_shown(parent, stored.entry if stored else None)
-    members = list(table.read.members(parent.group.group_id))
-    # The look-ups are no snapshot: these are the members of the version that the write holds only if they are
-    # as many as GROUP counts and its owner is the one owner among them. They say who may start a child.
+        stored = looked_up.found.entry(loaded.group.group_id, EntryId(entry_id)) if is_id else None
+        _check_shown(loaded, stored.entry if stored else None)
+    members = list(table.read.members(loaded.group.group_id))
+    # The reads are no snapshot. The write checks the version of the members. These are the members
+    # of that version only if GROUP counts as many, and its owner is the only owner among them.
     owners = [member.user_id for member in members if member.level is AccessLevel.OWNER]
-    if owners != [parent.group.owner] or len(members) != parent.group.members:
+    if owners != [loaded.group.owner] or len(members) != loaded.group.members:
         return Obstacle.CHANGED
     own = [member.level for member in members if member.user_id == caller.user_id]
     access.require(own[0] if own else None, AccessLevel.WRITER)
-    return _Seen(parent, members, begun)
+    return _Parent(loaded, members, begun)
 
 
 def _check_shown(parent: LoadedConversation, entry: Entry | None) -> None:
@@ -175,19 +176,20 @@ def _check_shown(parent: LoadedConversation, entry: Entry | None) -> None:
         raise ValidationError("the parent does not show the entry", field="startedByEntryId")
 
 
-def _stage(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) -> bool:
+def _stage(table: Table, parent: _Parent, root: Root, child_key: Key, nonce: str) -> bool:
     """Make the tree, which nobody can see yet, with a copy of the parent's members.
 
-    Whoever comes to a tree that is being made takes it over: its nonce becomes theirs, and whatever the one
-    before still writes is refused. So the same request, sent again after a crash, completes it.
+    A request that finds a tree being made takes it over: it sets its own nonce, and all further
+    writes of the previous request are refused. So the same request, sent again after a crash,
+    completes the tree.
     False: another request has taken it over.
     """
     conversation, group_id = root.conversation, root.conversation.group_id
     try:
-        if seen.begun is None or seen.begun.nonce != nonce:
-            _claim(table, seen, root, child_key, nonce)
+        if parent.begun is None or parent.begun.nonce != nonce:
+            _claim(table, parent, root, child_key, nonce)
         there = {member.user_id: member for member in table.read.members(group_id)}
-        wanted = {m.user_id: m for m in seen.members}
+        wanted = {m.user_id: m for m in parent.members}
         changes: list[list[Part]] = []
         for user_id, member in there.items():
             if user_id not in wanted:
@@ -203,27 +205,28 @@ def _stage(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) ->
     return True
 
 
-def _claim(table: Table, seen: _Seen, root: Root, child_key: Key, nonce: str) -> None:
-    """Begin the tree, or take it over. Raises ConditionFailed when somebody else was faster."""
+def _claim(table: Table, parent: _Parent, root: Root, child_key: Key, nonce: str) -> None:
+    """Begin the tree, or take it over. Raises ConditionFailed when another request was faster."""
     claim = parts.group.begin_tree(
         root.conversation,
         owner=root.head.owner,
-        members=len(seen.members),
+        members=len(parent.members),
         child_key=child_key,
         nonce=nonce,
-        taken_from=seen.begun,
+        taken_from=parent.begun,
         now_s=table.now_s(),
     )
     try:
         table.commit(claim)
     except ConditionFailed as refused:
-        if not refused.has_nonce(PartKind.CREATING_GROUP, nonce):  # else an attempt of this request
+        is_own_earlier_attempt = refused.has_nonce(PartKind.CREATING_GROUP, nonce)
+        if not is_own_earlier_attempt:
             raise
 
 
 @dataclass(frozen=True, slots=True)
 class ChildPage:
-    """Children, oldest first. resume: the place to go on after; None at the end."""
+    """Children, oldest first. resume: the place to continue after; None at the end."""
 
     children: list[ConversationDetails]
     resume: ListKey | None
@@ -271,7 +274,10 @@ def list_children(
 
 
 def _place_of(table: Table, parent: LoadedConversation, child_id: str, caller: Caller) -> ListKey:
-    """Return the place of a child that the caller may see. Raises InvalidCursorError for any other id."""
+    """Return the place of a child that the caller may see.
+
+    Raises InvalidCursorError for any other id.
+    """
     child = root_of(table.get(keys_of_root(child_id, caller)), child_id, caller)
     if child is None or child.level is None:
         raise InvalidCursorError

@@ -1,4 +1,4 @@
-"""Sync: bring an agent's stored context to its present one, with as little written as its change needs."""
+"""Sync: make an agent's stored context its present one, and write only what has changed."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +43,7 @@ from forklore.usecases.roots import plan_root, root_parts
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What a sync did. epoch: the latest one now; None when there is no context. entry: None for a no-op."""
+    """What a sync did. epoch: the latest now; None without context. entry: None for a no-op."""
 
     epoch: int | None
     entry: Entry | None
@@ -64,9 +64,9 @@ def sync_context(
 ) -> Synced:
     """Make `draft`, the agent's whole present context, the latest epoch of its client in the view.
 
-    A conversation that does not exist is created. Two syncs that race give one winner; the other is decided
-    again. Raises NotFoundError if the conversation is deleted, ForbiddenError below writer and for a caller
-    who has no context here, PayloadTooLargeError.
+    A conversation that does not exist is created. Of two syncs that race one wins, and the other is
+    decided again. Raises NotFoundError if the conversation is deleted, ForbiddenError below writer
+    and for a caller who has no context here, PayloadTooLargeError.
     """
     check_fits([draft])
     try:
@@ -83,11 +83,11 @@ def _sync(
     nonce = table.nonce()
     for _ in attempts(table, CHANGE):
         try:
-            seen = _see(table, caller, conversation_id, idempotency_key, draft.content.value)
+            decision = _decide(table, caller, conversation_id, idempotency_key, draft.content.value)
         except _HalfWritten:
             continue
-        if seen is not None:
-            synced = _write(table, caller, seen, draft, idempotency_key, nonce)
+        if decision is not None:
+            synced = _write(table, caller, decision, draft, idempotency_key, nonce)
         elif draft.content.value:
             synced = _create(table, caller, conversation_id, draft, idempotency_key)
         else:
@@ -100,7 +100,10 @@ def _sync(
 def _do_nothing(
     table: Table, caller: Caller, conversation_id: str, idempotency_key: IdempotencyKey | None
 ) -> Synced:
-    """Return what it is to send nothing where nothing is known: no conversation is made of it."""
+    """Return the answer to an empty context for a conversation that does not exist.
+
+    No conversation is created.
+    """
     access.require_context(caller, bound_to=None)
     answer = Synced(None, None, epoch_incremented=False)
     record = _record(table, idempotency_key, answer, group_id=NO_GROUP, conversation_id=conversation_id)
@@ -115,63 +118,63 @@ class _HalfWritten(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Decision:
     """The conversation, the client's latest epoch in it, and what was decided on its elements.
 
-    decided: None for a no-op. last: of the client's CTX; None when it has none.
+    sync: None for a no-op. last: of the client's CTX; None when it has none.
     """
 
     loaded: LoadedConversation
     client_id: str
     epoch: Epoch
-    decided: Sync | None
+    sync: Sync | None
     last: EntryId | None
 
 
-def _see(
+def _decide(
     table: Table,
     caller: Caller,
     conversation_id: str,
     idempotency_key: IdempotencyKey | None,
     sent: Sequence[Any],
-) -> _Seen | None:
-    """Return what the sync is decided on; None when there is no conversation.
+) -> _Decision | None:
+    """Read the context and decide what to write; None when there is no conversation.
 
     Raises _HalfWritten when not all of the context could be read.
     """
     client = caller.client_id
-    found = look_up(
+    looked_up = look_up(
         table,
         conversation_id,
         caller=caller,
         extra_keys=keys_of(idempotency_key),
         extras=TreeExtras(context_of=client),
     )
-    raise_if_answered(table, idempotency_key, found.found, caller=caller)
-    if not found.exists:
+    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+    if not looked_up.exists:
         return None
-    loaded = found.require(conversation_id, AccessLevel.WRITER)
+    loaded = looked_up.require(conversation_id, AccessLevel.WRITER)
     access.require_context(caller, bound_to=loaded.conversation.client_id)
     assert client is not None
     group_id = loaded.group.group_id
-    own = found.found.context(group_id, conversation_id, client)
-    if own is not None:
-        latest = views.Latest(own.epoch, loaded.view, own.last)
+    own_context = looked_up.found.context(group_id, conversation_id, client)
+    if own_context is not None:
+        latest = views.LatestEpoch(own_context.epoch, loaded.view, own_context.last)
     else:
         latest = views.latest_epoch(table, group_id, loaded.inherited, client)
     entries = _KnownEntries(conversation_id, views.entries_of_epoch(table, group_id, latest, client))
     try:
-        decided = decide_sync(entries.elements(), sent, epoch=latest.epoch.number)
+        sync = decide_sync(entries.elements(), sent, epoch=latest.epoch.number)
     except views.NotReadableYetError as error:
         raise _HalfWritten from error
-    # What a sync decides on must be whole. A transaction becomes visible item by item.
-    if entries.were_all_read and not entries.are_those_of(own):
+    # A transaction becomes visible item by item. A sync must decide on the whole context.
+    if entries.were_all_read and not entries.are_those_of(own_context):
         raise _HalfWritten
-    return _Seen(loaded, client, latest.epoch, decided, own.last if own else None)
+    return _Decision(loaded, client, latest.epoch, sync, own_context.last if own_context else None)
 
 
 class _KnownEntries:
-    """An epoch's entries as they are read: their elements are handed on and not kept."""
+    """An epoch's entries while they are read. Their elements are handed on and not kept."""
 
     def __init__(self, conversation_id: str, entries: Iterable[Entry]) -> None:
         self._conversation_id = conversation_id
@@ -181,7 +184,7 @@ class _KnownEntries:
         self.were_all_read = False
 
     def elements(self) -> Iterator[Any]:
-        """Yield the elements of all entries, of which one at a time is in memory."""
+        """Yield the elements of all entries. One entry at a time is in memory."""
         for entry in self._entries:
             if entry.conversation_id == self._conversation_id:
                 self._own += 1
@@ -190,7 +193,10 @@ class _KnownEntries:
         self.were_all_read = True
 
     def are_those_of(self, context: ClientContext | None) -> bool:
-        """Tell whether those read are all own entries that the client's CTX, perhaps absent, speaks of."""
+        """Tell whether all own entries were read that the client's CTX counts.
+
+        None: it counts none.
+        """
         if context is None:
             return self._own == 0
         return (self._own, self._last) == (context.entries, context.last)
@@ -199,21 +205,21 @@ class _KnownEntries:
 def _write(
     table: Table,
     caller: Caller,
-    seen: _Seen,
+    decision: _Decision,
     draft: Draft,
     idempotency_key: IdempotencyKey | None,
     nonce: str,
 ) -> Synced | None:
-    """Write what was decided on what was seen; None when that is out of date.
+    """Write what was decided; None when that is out of date.
 
-    Raises IdempotentReplay for a replay, ForbiddenError if the caller is no writer any more.
+    Raises IdempotentReplay for a replay, ForbiddenError if the caller is no longer a writer.
     """
-    loaded = seen.loaded
+    loaded = decision.loaded
     conversation_id, group_id = loaded.conversation.conversation_id, loaded.group.group_id
     where = {"group_id": group_id, "conversation_id": conversation_id}
-    epoch = seen.epoch
-    decided = seen.decided
-    if decided is None:
+    epoch = decision.epoch
+    sync = decision.sync
+    if sync is None:
         answer = Synced(epoch.number or None, None, epoch_incremented=False)
         record = _record(table, idempotency_key, answer, **where)
         refused = table.try_commit(record) if record else None
@@ -222,7 +228,7 @@ def _write(
         raise_if_recorded(table, idempotency_key, refused, caller=caller)
         return None
     table.refuse_if_full(group_id)
-    rest = replace(draft, epoch=decided.epoch, content=jsontext.elements_of(draft.content, decided.start))
+    rest = replace(draft, epoch=sync.epoch, content=jsontext.elements_of(draft.content, sync.start))
     batch = mint_batch(
         table,
         [rest],
@@ -231,7 +237,7 @@ def _write(
         after=loaded.head.tip,
         epoch=epoch,
     )
-    answer = Synced(decided.epoch, batch.entries[0], epoch_incremented=decided.increments)
+    answer = Synced(sync.epoch, batch.entries[0], epoch_incremented=sync.increments)
     is_owner = caller.user_id == loaded.head.owner
     move = head_move(batch, owner=caller.user_id if is_owner else None, titled=True, **where)
     context = context_move(batch, caller=caller, epoch=epoch, **where)
@@ -242,7 +248,7 @@ def _write(
         *batch_parts(batch, group_id=group_id, nonce=nonce),
         parts.conversation.move_head(move),
         *([] if is_owner else [member]),
-        parts.context.sync(context, decided_on=seen.last),
+        parts.context.sync(context, decided_on=decision.last),
     ]
     refused = table.try_commit(writes)
     if refused is not None and not is_own_first_attempt(refused, nonce):
@@ -253,7 +259,7 @@ def _write(
     cached = table.cache.get(conversation_id)
     if cached is not None:
         begun = Epoch(context.epoch, context.first)
-        table.cache.put(conversation_id, replace(cached, tip=batch.tip).with_epoch(seen.client_id, begun))
+        table.cache.put(conversation_id, replace(cached, tip=batch.tip).with_epoch(decision.client_id, begun))
     return answer
 
 

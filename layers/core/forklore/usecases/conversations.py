@@ -33,7 +33,7 @@ def create_conversation(
 ) -> ConversationDetails:
     """Create a conversation of the caller's, in a tree of its own.
 
-    Raises ConflictError if the id is in use or was deleted lately, IdempotentReplay for a replay.
+    Raises ConflictError if the id is in use or was deleted recently, IdempotentReplay for a replay.
     """
     creation = Creation[ConversationDetails](table, caller, idempotency_key)
     for nonce in creation.attempts():
@@ -63,17 +63,20 @@ def _prepare_root(
         client_id=caller.client_id,
     )
     head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.title is None)
-    shown = ConversationDetails(root, head, AccessLevel.OWNER, head.owner)
+    details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner)
     record = record_answer(
-        table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=shown
+        table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=details
     )
     tree = parts.group.put_root(root, head, nonce=nonce, now_s=table.now_s())
     cached = new_root_facts(caller, root, head, NO_EPOCH)
-    return PreparedCreation([*record, *tree], shown, conversation_id, cached)
+    return PreparedCreation([*record, *tree], details, conversation_id, cached)
 
 
 def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> ConversationDetails:
-    """Return the conversation. Raises NotFoundError, ForbiddenError if the caller is not a member."""
+    """Return the conversation.
+
+    Raises NotFoundError, ForbiddenError if the caller is not a member.
+    """
     return load_conversation(table, conversation_id, caller=caller).details
 
 
@@ -132,12 +135,12 @@ def _attributes(change: Change) -> list[str]:
     return [name for name, is_replaced in replaced.items() if is_replaced]
 
 
-def _changed(shown: ConversationDetails, change: Change, changed_at: str) -> ConversationDetails:
-    conversation, head = shown.conversation, replace(shown.head, changed_at=changed_at)
+def _changed(details: ConversationDetails, change: Change, changed_at: str) -> ConversationDetails:
+    conversation, head = details.conversation, replace(details.head, changed_at=changed_at)
     if change.has_title:
         conversation, head = replace(conversation, title=change.title), replace(head, untitled=False)
     if change.tags is not None:
         conversation = replace(conversation, tags=change.tags)
     if change.metadata is not None:
         conversation = replace(conversation, metadata=change.metadata)
-    return replace(shown, conversation=conversation, head=head)
+    return replace(details, conversation=conversation, head=head)

@@ -1,4 +1,4 @@
-"""Creating a conversation of any kind: write it in one transaction, and judge what a refusal means."""
+"""Creating a conversation of any kind: write it in one transaction, and judge a refusal."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,8 +34,8 @@ class PreparedCreation(Generic[T]):
 class Obstacle(Enum):
     """Why a creation could not be prepared or written.
 
-    ID_IN_USE: a conversation of that id exists. CHANGED: what the creation stands on has changed
-    while it was decided, so it must be decided again.
+    ID_IN_USE: another conversation has the id. CHANGED: what was read has changed, so the creation
+    must be decided again.
     """
 
     ID_IN_USE = auto()
@@ -61,7 +61,7 @@ class Creation(Generic[T]):
         self.answer: T | None = None
 
     def attempts(self) -> Iterator[str]:
-        """Yield the nonce of the request for each attempt, until one is written or the id is in use.
+        """Yield the request's nonce for each attempt, until one is written or the id is in use.
 
         Raises UnavailableError when there are no attempts left.
         """
@@ -100,7 +100,7 @@ class Creation(Generic[T]):
     def _judge(self, refused: ConditionFailed) -> Obstacle | None:
         """Return the obstacle that refused the creation; None if it is written already.
 
-        An earlier attempt of this request may have written it, unknown to us.
+        An earlier attempt of this request, whose answer was lost, may have written it.
         """
         for kind in refused.kinds:
             match kind:

@@ -1,4 +1,4 @@
-"""From what a caller wants to append to entries with ids, and what they add to HEAD and CTX."""
+"""Drafts become entries with ids, and the parts that add them to HEAD and CTX."""
 
 import json
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ from forklore.usecases import views
 ENTRY_BYTES_MAX = 2_500_000
 """One entry's content, as escaped inside Lambda's answer."""
 ENVELOPE_BYTES = 400
-"""About what an entry's other members take: ids, time, names."""
+"""About how many bytes an entry's other members take: ids, time, names."""
 TRANSACTION_BYTES_MAX = 3_900_000
-"""Of the 4 MB of a transaction, so that the small items fit in, too."""
+"""Less than the 4 MB of a transaction, so that the small items fit in, too."""
 TRANSACTION_WRITES_MAX = 100
 OTHER_WRITES_MAX = 12
-"""Parts of a transaction that are no entries: a fork with a record, path, membership and CTX has ten."""
+"""At most so many parts of a transaction do not put entries. A fork has ten of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def has_context(drafts: Sequence[Draft]) -> bool:
 
 
 def check_fits(drafts: Sequence[Draft]) -> None:
-    """Raise PayloadTooLargeError for an entry over ENTRY_BYTES_MAX, or a batch that no answer could hold."""
+    """Raise PayloadTooLargeError for an entry or a batch that no answer could hold."""
     sizes = [escaped_size(draft.content.text) for draft in drafts]
     if max(sizes) > ENTRY_BYTES_MAX:
         raise PayloadTooLargeError(f"an entry's content is at most {ENTRY_BYTES_MAX} bytes as escaped JSON")
@@ -62,9 +62,9 @@ def check_fits(drafts: Sequence[Draft]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Entries with ids, in order, and the drafts they were made of; perhaps none.
+    """Entries with ids, in order, and the drafts that they were made of. It may be empty.
 
-    after: where they were made to follow. tip: where the next entry goes after them.
+    after: the tip that they follow. tip: the tip after them.
     """
 
     drafts: Sequence[Draft]
@@ -78,7 +78,7 @@ class Batch:
 
     @property
     def title(self) -> str | None:
-        """What an untitled conversation is called after these entries; None when they hold no text."""
+        """The title that these entries give an untitled conversation; None if they hold no text."""
         return next((d.text[: content.TITLE_CHARACTERS] for d in self.drafts if d.text), None)
 
     @property
@@ -134,10 +134,10 @@ def mint_batch(
                 content_type=draft.content_type,
                 content=draft.content.text,
                 usage_json=draft.usage_json,
-                after=tip.shown,
+                after=tip.lasts,
             )
         )
-        tip = Tip(entry_id, tip.shown.moved(draft.channel, entry_id))
+        tip = Tip(entry_id, tip.lasts.moved(draft.channel, entry_id))
     return Batch(drafts, entries, after, tip)
 
 
@@ -149,7 +149,7 @@ def head_over(head: Head, batch: Batch) -> Head:
         head,
         first=batch.first,
         last=batch.tip.last,
-        lasts=batch.tip.shown,
+        lasts=batch.tip.lasts,
         history=batch.history,
         context=batch.context,
         metrics=Metrics(
@@ -160,7 +160,7 @@ def head_over(head: Head, batch: Batch) -> Head:
 
 
 def require_match(if_match: EntryId | None, last_history: EntryId | None) -> None:
-    """Raise ConflictError if the caller named a last history entry, and it is another."""
+    """Raise ConflictError if the caller named a last history entry that is not the last."""
     if if_match is not None and if_match != last_history:
         raise ConflictError("the conversation has moved on", lastEntryId=last_history)
 
@@ -267,5 +267,5 @@ def context_move(
 
 
 def is_own_first_attempt(refused: ConditionFailed, nonce: str) -> bool:
-    """Tell whether the entries are there because this very transaction was sent twice."""
+    """Tell whether the entries exist because this very transaction was sent twice."""
     return refused.has_nonce(PartKind.ENTRY, nonce)

@@ -6,19 +6,22 @@ from typing import Literal
 from forklore.domain import access, ancestry, ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import LAST, EntryId
-from forklore.domain.model import Caller, Channel, Entry, Lasts, StoredEntry
+from forklore.domain.model import Caller, Channel, Entry, LastEntries, StoredEntry
 from forklore.domain.paging import Window
 from forklore.domain.tree import ClientContext
 from forklore.errors import InvalidCursorError, UnavailableError
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.loading import LoadedConversation, TreeExtras, look_up
-from forklore.usecases.views import Filter, Latest
+from forklore.usecases.views import Filter, LatestEpoch
 
 
 @dataclass(frozen=True, slots=True)
 class PageStart:
-    """Where a page begins: after or before an entry, or at the end of the view. At most one is given."""
+    """Where a page begins: after or before an entry, or at the end of the view.
+
+    At most one of them is given.
+    """
 
     after: EntryId | None = None
     before: EntryId | None = None
@@ -37,13 +40,13 @@ class PageStart:
 class ListEntriesRequest:
     """What to list.
 
-    channel None: all that the caller may see. up_to: the view as it ended with that entry.
+    channel None: all that the caller may see. up_to: the view as it was when that entry was last.
 
-    epoch: with Channel.CONTEXT only: one, every one, or the latest that is shown.
+    epoch: only with Channel.CONTEXT: one epoch, all of them, or the latest that is shown.
     """
 
     conversation_id: str
-    cut: PageStart
+    start: PageStart
     limit: int
     channel: Channel | None = None
     epoch: int | Literal["latest", "all"] = "latest"
@@ -53,7 +56,7 @@ class ListEntriesRequest:
 
 @dataclass(frozen=True, slots=True)
 class EntryPage:
-    """Entries, oldest first, and the positions to go on from; None where the list ends."""
+    """Entries, oldest first, and the positions to continue from; None where the list ends."""
 
     entries: list[Entry]
     after: EntryId | None
@@ -63,42 +66,42 @@ class EntryPage:
 def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -> EntryPage:
     """Return a page of what the conversation shows, or with `all_forks` of its whole tree.
 
-    Raises NotFoundError, ForbiddenError if the caller is not a member or asks for context that is not theirs,
-    InvalidCursorError if a position is not of an entry of the unfiltered view.
+    Raises NotFoundError, ForbiddenError if the caller is not a member or asks for context that is
+    not theirs, InvalidCursorError if a position is not of an entry of the unfiltered view.
     """
-    cut, client = request.cut, caller.client_id
+    start, client = request.start, caller.client_id
     wants_context = request.channel is Channel.CONTEXT
-    named = [*cut.entry_ids, *([request.up_to] if request.up_to else [])]
-    found = look_up(
+    named = [*start.entry_ids, *([request.up_to] if request.up_to else [])]
+    looked_up = look_up(
         table,
         request.conversation_id,
         caller=caller,
         extras=TreeExtras(entries=tuple(named), context_of=client if wants_context else None),
     )
-    loaded = found.require(request.conversation_id, AccessLevel.READER)
+    loaded = looked_up.require(request.conversation_id, AccessLevel.READER)
     show = _filter(caller, request, loaded)
     group_id = loaded.group.group_id
-    # The view as it was when HEAD was read: what is appended while ranges are read side by side may be in one
-    # of them and not in another.
+    # The page ends where HEAD ended when it was read. A later append may be in one of the ranges
+    # that are read side by side, and not in another.
     end = request.up_to or (LAST if request.all_forks else loaded.head.last)
     window = Window(stop=LAST if end == LAST else ids.next_id(end))
     lasts = loaded.head.lasts
     for entry_id in named:
-        stored = found.found.entry(group_id, entry_id)
+        stored = looked_up.found.entry(group_id, entry_id)
         if stored is None or not _is_position(stored, loaded, window, request.all_forks):
             raise InvalidCursorError
         entry = stored.entry
-        if entry_id == cut.before:
+        if entry_id == start.before:
             lasts = entry.after
-        elif entry_id == request.up_to and not cut.before:
+        elif entry_id == request.up_to and not start.before:
             lasts = entry.after.moved(entry.channel, entry_id)
-    own = found.found.context(group_id, request.conversation_id, client) if client else None
-    show, window, latest = _current(table, request, loaded, show, window, lasts, own)
+    own_context = looked_up.found.context(group_id, request.conversation_id, client) if client else None
+    show, window, latest = _narrowed(table, request, loaded, show, window, lasts, own_context)
     last = [*(lasts.of(channel) for channel in show.channels), latest.last]
-    if cut.after:
-        window = window.clipped(ids.next_id(cut.after), ids.LAST)
-    if cut.before:
-        window = window.clipped(ids.FIRST, cut.before)
+    if start.after:
+        window = window.clipped(ids.next_id(start.after), ids.LAST)
+    if start.before:
+        window = window.clipped(ids.FIRST, start.before)
     if request.all_forks:
         page = views.read_tree(
             table,
@@ -106,7 +109,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
             show=show,
             limit=request.limit,
             window=window,
-            backward=cut.backward,
+            backward=start.backward,
             last=last,
             may_be_cut=True,
         )
@@ -119,12 +122,12 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
             show=show,
             limit=request.limit,
             window=window.clipped(ids.FIRST, ancestry.floor_of(view.segments)),
-            backward=cut.backward,
+            backward=start.backward,
             own_entries=_own_entries(loaded, show) if not named and view == loaded.view else None,
             last=last,
             may_be_cut=True,
         )
-    return _in_order(table, group_id, page, cut)
+    return _in_order(table, group_id, page, start)
 
 
 def _filter(caller: Caller, request: ListEntriesRequest, loaded: LoadedConversation) -> Filter:
@@ -140,24 +143,24 @@ def _filter(caller: Caller, request: ListEntriesRequest, loaded: LoadedConversat
     return Filter((Channel.HISTORY,))
 
 
-def _current(
+def _narrowed(
     table: Table,
     request: ListEntriesRequest,
     loaded: LoadedConversation,
     show: Filter,
     window: Window,
-    lasts: Lasts,
-    own: ClientContext | None,
-) -> tuple[Filter, Window, Latest]:
-    """Return the filter, the window, and the part of the view narrowed to what may hold what is asked for.
+    lasts: LastEntries,
+    own_context: ClientContext | None,
+) -> tuple[Filter, Window, LatestEpoch]:
+    """Return the filter, the window and the part of the view that can hold what is wanted.
 
-    lasts: what is shown last. own: the client's CTX in the conversation, which says where the latest epoch
-    begins, so that older ones cost nothing. Without it the conversation itself has no context of the client,
-    so that the context of others costs nothing. For the view as it once was, what the CTX items along it say
-    is compared with it. A list of both channels goes by what is shown alone: a CTX that shows late would let
-    it pass an entry.
+    lasts: what is shown last. own_context: the client's CTX in the conversation. It says where the
+    latest epoch begins, so that older epochs are not read. Without a CTX the conversation itself
+    has no context of the client, so that the context of other clients is not read. For an earlier
+    state of the view, the CTX items along it are compared with that state. A list of both channels
+    does not use the CTX: a CTX that becomes visible late would hide an entry.
     """
-    client, group_id, whole = show.client_id, loaded.group.group_id, Latest(view=loaded.view)
+    client, group_id, whole = show.client_id, loaded.group.group_id, LatestEpoch(view=loaded.view)
     if client is None:
         return show, window, whole
     if request.channel is not Channel.CONTEXT:
@@ -168,10 +171,10 @@ def _current(
             return replace(show, epoch=None if request.epoch == "all" else request.epoch), window, whole
         number = views.latest_epoch_of_tree(table, group_id, client, window)
         return replace(show, epoch=number), window if number else Window(stop=ids.FIRST), whole
-    if own is None:
+    if own_context is None:
         latest = views.latest_epoch(table, group_id, loaded.inherited, client, window)
-    elif request.epoch != "latest" or (request.up_to is None and own.last <= loaded.head.last):
-        latest = replace(whole, epoch=own.epoch)
+    elif request.epoch != "latest" or (request.up_to is None and own_context.last <= loaded.head.last):
+        latest = replace(whole, epoch=own_context.epoch)
     else:
         latest = views.latest_epoch(table, group_id, loaded.view, client, window)
     if request.epoch != "latest":
@@ -187,7 +190,7 @@ def _own_entries(loaded: LoadedConversation, show: Filter) -> int:
 
 
 def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window, all_forks: bool) -> bool:
-    """Tell whether the entry is in the unfiltered view, or in the tree, and not after the window."""
+    """Tell whether the entry is in the unfiltered view, or tree, and not after the window."""
     entry = stored.entry
     if entry.entry_id >= window.stop:
         return False
@@ -196,20 +199,21 @@ def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window
     )
 
 
-def _in_order(table: Table, group_id: str, page: views.Page, cut: PageStart) -> EntryPage:
+def _in_order(table: Table, group_id: str, page: views.Page, start: PageStart) -> EntryPage:
     """Return the page oldest first, with the position on either side of it.
 
-    Raises UnavailableError where it is cut off before its first entry, and no cursor says where to go on.
+    Raises UnavailableError if it is cut off before its first entry, so that no cursor could
+    continue.
     """
     resume = page.resume
     if page.is_cut and resume is None:
-        resume = cut.before or cut.after
+        resume = start.before or start.after
         if resume is None:
             raise UnavailableError("something that was written cannot be read yet; try again")
-    stored = page.entries[::-1] if cut.backward else page.entries
+    stored = page.entries[::-1] if start.backward else page.entries
     entries = table.with_bodies(group_id, stored)
-    if cut.backward:
-        newest = entries[-1].entry_id if entries else cut.before
-        return EntryPage(entries, after=newest if cut.before else None, before=resume)
-    oldest = entries[0].entry_id if entries else cut.after
-    return EntryPage(entries, after=resume, before=oldest if cut.after else None)
+    if start.backward:
+        newest = entries[-1].entry_id if entries else start.before
+        return EntryPage(entries, after=newest if start.before else None, before=resume)
+    oldest = entries[0].entry_id if entries else start.after
+    return EntryPage(entries, after=resume, before=oldest if start.after else None)

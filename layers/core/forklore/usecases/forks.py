@@ -1,4 +1,4 @@
-"""Make a fork, and list those of a tree. Nothing is copied but the path."""
+"""Make a fork, and list those of a tree. A fork copies nothing but the path."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -18,7 +18,7 @@ from forklore.domain.model import (
     ForkPoint,
     ForkPosition,
     Head,
-    Lasts,
+    LastEntries,
     Metrics,
     StoredEntry,
 )
@@ -61,10 +61,11 @@ from forklore.usecases.loading import (
 class ForkRequest:
     """What to fork and how.
 
-    anchor: the entry that the fork is before or after; None with BLANK, and with AFTER, which then means the
-    head: all that the source shows now. fork_id None: an id is made. agent_id None: the source's. drafts:
-    the fork's first entries. title None: that of the first own text, or the source's where there are no
-    drafts. if_match: what the caller takes for the last history entry that it inherits.
+    anchor: the entry that the fork is before or after. None with BLANK. None with AFTER: the fork
+    shows all that the source shows now.
+    fork_id None: an id is made. agent_id None: the source's. drafts: the fork's first entries.
+    title None: that of the first own text, or the source's if there are no drafts.
+    if_match: the last history entry that the caller expects to inherit.
     """
 
     source_id: str
@@ -86,8 +87,8 @@ def fork_conversation(
     """Make a fork without entries.
 
     Raises NotFoundError if the source or the anchor does not exist, ForbiddenError below writer,
-    ValidationError if the anchor is no history entry that the source shows, ConflictError if the id is in
-    use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
+    ValidationError if the anchor is no history entry that the source shows, ConflictError if the id
+    is in use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
     """
     made = _fork(table, caller, request, idempotency_key)
     if made is None:
@@ -100,7 +101,8 @@ def fork_with_entries(
 ) -> list[Entry] | None:
     """Make a fork by appending its first entries; None if a conversation of that id exists already.
 
-    Raises as `fork_conversation`, and ConflictError if `if_match` is not the last history entry inherited.
+    Raises as `fork_conversation`, and ConflictError if `if_match` is not the last history entry
+    inherited.
     """
     made = _fork(table, caller, request, idempotency_key)
     return None if made is None else made.entries
@@ -128,7 +130,7 @@ def _fork(
 class _Source:
     """The source as it was read. anchor: the entry that the request names.
 
-    history_before: the source's own history entry before it, if that was found.
+    history_before: the source's own history entry before the anchor, if it was found.
     """
 
     loaded: LoadedConversation
@@ -138,7 +140,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Inheritance:
-    """What the fork shows of others, and how it came to that."""
+    """What the fork shows of other conversations, and where it was made."""
 
     path: Path
     point: ForkPoint
@@ -187,13 +189,13 @@ def _prepare(
         client_id=caller.client_id,
         fork_point=inherited.point,
     )
-    shown = replace(loaded.details, conversation=fork, head=head)
+    details = replace(loaded.details, conversation=fork, head=head)
     record = (
         record_entries(
             table, idempotency_key, group_id=group_id, conversation_id=fork_id, entries=batch.entries
         )
         if request.drafts
-        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=shown)
+        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=details)
     )
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
@@ -207,7 +209,7 @@ def _prepare(
     client, is_known = caller.client_id, has_context(request.drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
-    return PreparedCreation(writes, _Fork(shown, batch.entries), fork_id, cached)
+    return PreparedCreation(writes, _Fork(details, batch.entries), fork_id, cached)
 
 
 def _read_source(
@@ -218,7 +220,7 @@ def _read_source(
     is_id = anchor is not None and ids.is_entry_id(anchor)
     before = _start_history_before(table, request) if anchor and is_id else None
     fork = keys.pointer(request.fork_id) if request.fork_id else None
-    found = look_up(
+    looked_up = look_up(
         table,
         request.source_id,
         caller=caller,
@@ -226,17 +228,17 @@ def _read_source(
         extras=TreeExtras(entries=(anchor,) if anchor and is_id else ()),
     )
     history_before = before.result().entries if before else ()
-    raise_if_answered(table, idempotency_key, found.found, caller=caller)
+    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
     fork_id = request.fork_id
-    is_taken = fork_id is not None and found.found.pointer(fork_id, now_s=table.now_s()) is not None
+    is_taken = fork_id is not None and looked_up.found.pointer(fork_id, now_s=table.now_s()) is not None
     if is_taken and request.drafts:
         return None
-    loaded = found.require(request.source_id, AccessLevel.WRITER)
+    loaded = looked_up.require(request.source_id, AccessLevel.WRITER)
     if is_taken:
         return None
     if anchor is None:
         return _Source(loaded, None, None)
-    stored = found.found.entry(loaded.group.group_id, anchor) if is_id else None
+    stored = looked_up.found.entry(loaded.group.group_id, anchor) if is_id else None
     if stored is None:
         raise NotFoundError(f"no entry {brief(anchor)}")
     return _Source(loaded, stored, history_before[0] if history_before else None)
@@ -290,8 +292,8 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
     return _Inheritance(path, ForkPoint(request.source_id, head.last_history, position))
 
 
-def _lasts(source: _Source, point: ForkPoint) -> Lasts:
-    """Return what the fork shows last: the anchor says it, or the source's HEAD."""
+def _lasts(source: _Source, point: ForkPoint) -> LastEntries:
+    """Return what the fork shows last. The anchor says it, or else the source's HEAD."""
     if point.position is ForkPosition.BLANK:
         return NOTHING
     if source.anchor is None:
@@ -303,29 +305,29 @@ def _lasts(source: _Source, point: ForkPoint) -> Lasts:
 
 
 def _preview(
-    table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance, lasts: Lasts
+    table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance, lasts: LastEntries
 ) -> str | None:
-    """Return the preview of the last text that the fork inherits; a text of its own needs none."""
+    """Return the preview of the last text that the fork inherits; None if it has own text."""
     if lasts.history is None or _has_text(request):
         return None
     head = source.loaded.head
     if source.anchor is None and head.preview is not None:
         return head.preview
-    near = [s for s in (source.anchor, source.history_before) if s and s.entry_id == lasts.history]
+    known = [s for s in (source.anchor, source.history_before) if s and s.entry_id == lasts.history]
     group_id = source.loaded.group.group_id
     view = ancestry.inherited(inherited.path)
-    text = views.last_text(table, group_id, view, nearest=near[0] if near else None)
+    text = views.last_text(table, group_id, view, nearest=known[0] if known else None)
     return text[: content.PREVIEW_CHARACTERS] if text else None
 
 
 def _not_before(source_created_at: str, now: str) -> str:
-    """Return the fork's `createdAt`: a fork is listed after its source, whatever the clocks say."""
+    """Return the fork's `createdAt`. It is later than the source's, whatever the clocks say."""
     return max(now, ids.timestamp(ids.milliseconds(source_created_at) + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class ForkPage:
-    """Conversations of a tree, oldest first. resume: the place to go on after; None at the end."""
+    """Conversations of a tree, oldest first. resume: to continue after; None at the end."""
 
     conversations: list[Conversation]
     resume: ListKey | None
@@ -339,7 +341,7 @@ def list_forks(
     after: ListKey | str | InvalidCursor | None,
     limit: int,
 ) -> ForkPage:
-    """Return a page of the conversations of the tree that `conversation_id` is in, the root included.
+    """Return a page of all conversations of the tree that `conversation_id` is in.
 
     after: the `resume` of the page before, or the id of a conversation of the tree.
     Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
@@ -356,7 +358,10 @@ def list_forks(
 
 
 def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:
-    """Return the place of a conversation in the tree's list. Raises InvalidCursorError if it has none."""
+    """Return the place of a conversation in the tree's list.
+
+    Raises InvalidCursorError if it has none.
+    """
     found = table.get([keys.conversation(group_id, conversation_id)])
     conversation = found.conversation(group_id, conversation_id)
     if conversation is None:

@@ -1,4 +1,4 @@
-"""An effect happens once: the record of an Idempotency-Key, written in the effect's own transaction."""
+"""The record of an Idempotency-Key. It is written in the same transaction as the effect."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from forklore.storage.table import Table
 from forklore.usecases.loading import look_up
 
 NO_GROUP = ""
-"""The tree in the record of a request that found no conversation and made none."""
+"""The group id in the record of a request that found no conversation and made none."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
     """A request that carries an Idempotency-Key.
 
-    key: where its record lies; it names caller, route, path ids and the key itself. request_hash: of the
-    body. render: makes the answer's text from what the use case returns.
+    key: of its record; it names the caller, the route, the path ids and the Idempotency-Key.
+    request_hash: of the body. render: returns the answer's text for what the use case returns.
     """
 
     key: Key
@@ -33,7 +33,7 @@ class IdempotencyKey:
 
 
 class IdempotentReplay(Exception):
-    """The request was answered under its Idempotency-Key; `replay` says what."""
+    """The request was answered before under its Idempotency-Key. `record` says what."""
 
     def __init__(self, record: IdempotencyRecord) -> None:
         super().__init__("answered before")
@@ -41,7 +41,7 @@ class IdempotentReplay(Exception):
 
 
 def keys_of(idempotency_key: IdempotencyKey | None) -> list[Key]:
-    """Return the key to read along, so that a replay is seen before anything else is decided."""
+    """Return the key to read with the rest, so that a replay is seen before anything is decided."""
     return [idempotency_key.key] if idempotency_key else []
 
 
@@ -80,10 +80,10 @@ def record_entries(
 def raise_if_answered(
     table: Table, idempotency_key: IdempotencyKey | None, found: Found, *, caller: Caller
 ) -> None:
-    """Raise IdempotentReplay if `found` holds this request's record and the caller may still see the answer.
+    """Raise IdempotentReplay if `found` holds this request's record.
 
-    Raises IdempotencyMismatchError for another request under the same key, NotFoundError when the
-    conversation is deleted, ForbiddenError when the caller is no longer a member.
+    Raises instead IdempotencyMismatchError if the record is of another request, NotFoundError if
+    the conversation is deleted, ForbiddenError if the caller is no longer a member.
     """
     if idempotency_key is None:
         return
@@ -109,7 +109,7 @@ def _answer_again(
 def raise_if_recorded(
     table: Table, idempotency_key: IdempotencyKey | None, refused: ConditionFailed, *, caller: Caller
 ) -> None:
-    """Raise as `raise_if_answered` does, if it is this request's record that refused a transaction."""
+    """Raise as `raise_if_answered` does, if this request's record refused a transaction."""
     record = refused.idempotency_record(now_s=table.now_s())
     if idempotency_key is not None and record is not None:
         _answer_again(table, idempotency_key, record, caller=caller)

@@ -26,7 +26,7 @@ from forklore.usecases.loading import ConversationDetails, keys_of_root, level_o
 TREES_AT_ONCE = 25
 """Trees read in one request: four items each."""
 TREES_MAX = 250
-"""Trees looked at for one page; at the bound the page comes back short, with a cursor."""
+"""Trees read for one page. At the bound the page is short, and has a cursor."""
 ROWS_AT_ONCE = 4 * TREES_AT_ONCE
 """Rows of a user's list read in one request."""
 
@@ -38,7 +38,7 @@ A list holds trees that others have made as wide as they like, so what it reads 
 FORKS_AT_ONCE = 50
 """Conversations of one tree read in one request, where few of them may match: two items each."""
 FORKS_MAX = 500
-"""Conversations of one tree looked at for one page; at the bound the page comes back short, with a cursor."""
+"""Conversations of one tree read for one page. At the bound the page is short, and has a cursor."""
 
 
 class Mode(StrEnum):
@@ -62,7 +62,10 @@ class Ancestry(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in the list: a tree, and with Mode.ALL a conversation in it; None: behind the whole tree."""
+    """A place in the list: a tree, and with Mode.ALL a conversation in it.
+
+    conversation None: the place after the whole tree.
+    """
 
     tree: ListKey
     conversation: ListKey | None = None
@@ -73,7 +76,7 @@ class ListRequest:
     """What to list. query: part of the title in any case.
 
     after: the `resume` of the page before, or the id of a conversation of the list.
-    of_user: for a caller who sees all, whose trees; None: every tree.
+    of_user: whose trees, for a caller who bypasses membership; None: every tree.
     """
 
     mode: Mode = Mode.LATEST_FORK
@@ -86,7 +89,7 @@ class ListRequest:
 
 @dataclass(frozen=True, slots=True)
 class ConversationPage:
-    """Conversations in the list's order. resume: the place to go on after; None at the end."""
+    """Conversations in the list's order. resume: the place to continue after; None at the end."""
 
     conversations: list[ConversationDetails]
     resume: Place | None
@@ -94,7 +97,7 @@ class ConversationPage:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """A live tree that the caller may see. place: where it stands in the list."""
+    """A live tree that the caller may see. place: its place in the list."""
 
     place: ListKey
     group: Group
@@ -139,7 +142,7 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
 def _pages_of(
     table: Table, trees: Sequence[_Tree], request: ListRequest, after: Place | None
 ) -> Iterator[tuple[_Tree, "_TreeListing"]]:
-    """Yield each tree with what is listed of it; what is read side by side is about what a page needs."""
+    """Yield each tree with its listing. About as much is read side by side as a page needs."""
     room = request.limit if request.mode is Mode.ALL and request.query is None else FORKS_MAX
     left = list(trees)
     while left:
@@ -154,12 +157,13 @@ def _pages_of(
 
 
 def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) -> Place:
-    """Return the place of a conversation that the caller may see. Raises InvalidCursorError for any other."""
+    """Return the place of a conversation that the caller sees. Raises InvalidCursorError."""
     loaded = look_up(table, conversation_id, caller=caller).loaded
     if loaded is None or loaded.level is None:
         raise InvalidCursorError
     tree = ListKey(loaded.group.created_at, loaded.group.group_id)
-    if mode is not Mode.ALL or conversation_id == tree.conversation_id:  # a root is the last of its tree
+    # A root is the last conversation of its tree.
+    if mode is not Mode.ALL or conversation_id == tree.conversation_id:
         return Place(tree)
     return Place(tree, ListKey(loaded.conversation.created_at, conversation_id))
 
@@ -218,10 +222,10 @@ def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list
 
 @dataclass(frozen=True, slots=True)
 class _TreeListing:
-    """What is listed of one tree, in order, each with its place; perhaps more than fits the page.
+    """What is listed of one tree, in order, each with its place. It may be more than a page.
 
-    looked: how many conversations were looked at. stopped: the place to go on after, where the tree was not
-    looked through.
+    looked: how many conversations were read. stopped: the place to continue after, if not all of
+    the tree was read.
     """
 
     listed: list[tuple[Place, ConversationDetails]]
@@ -260,7 +264,7 @@ def _latest_of(table: Table, tree: _Tree, request: ListRequest) -> _TreeListing:
 
 
 def _heads_to_choose_from(table: Table, tree: _Tree) -> dict[str, Head]:
-    """Return the tree's HEADs by conversation; of many forks those of the root and the newest forks."""
+    """Return the tree's HEADs by conversation. Of many forks, only the newest and the root."""
     group_id = tree.group.group_id
     if tree.group.forks <= NEWEST_FORKS:
         return dict(table.read.heads(group_id))

@@ -1,4 +1,4 @@
-"""Opening a conversation: all that says what it is, who may use it and what it shows, in one or two reads."""
+"""Looking a conversation up: what it is, who may use it and what it shows, in one or two reads."""
 
 import json
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from forklore.storage.table import LOOKS_MAX, Table
 
 @dataclass(frozen=True, slots=True)
 class LoadedConversation:
-    """A live conversation as it was read. level: the caller's; None for someone who is not a member."""
+    """A live conversation as it was read. level: the caller's; None if not a member."""
 
     conversation: Conversation
     head: Head
@@ -62,14 +62,17 @@ class ConversationDetails:
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """What a look-up has found. exists: whether the id is or was in use. found: all that was read."""
+    """What a look-up found. exists: whether the id is or was in use. found: all that it read."""
 
     exists: bool
     loaded: LoadedConversation | None
     found: Found
 
     def require(self, conversation_id: str, minimum: AccessLevel) -> LoadedConversation:
-        """Return the conversation. Raises NotFoundError without one, ForbiddenError below `minimum`."""
+        """Return the conversation.
+
+        Raises NotFoundError without one, ForbiddenError below `minimum`.
+        """
         if self.loaded is None:
             raise NotFoundError(f"no conversation {brief(conversation_id)}")
         access.require(self.loaded.level, minimum)
@@ -80,7 +83,8 @@ class LookUp:
 class TreeExtras:
     """What a look-up reads of the tree beside the conversation.
 
-    entries: by their ids. member: the membership of this user. transfer: the pending transfer of the tree.
+    entries: by their ids. member: the membership of this user. transfer: the pending transfer of
+    the tree.
     context_of: what the conversation says of this client's context.
     """
 
@@ -96,9 +100,10 @@ NO_EXTRAS = TreeExtras()
 def load_conversation(
     table: Table, conversation_id: str, *, caller: Caller, minimum: AccessLevel = AccessLevel.READER
 ) -> LoadedConversation:
-    """Return a conversation that the caller may use at level `least`.
+    """Return a conversation that the caller may use at level `minimum`.
 
-    Raises NotFoundError if there is none or it is deleted, ForbiddenError if the caller's level is too low.
+    Raises NotFoundError if there is none or it is deleted, ForbiddenError if the caller's level is
+    too low.
     """
     return look_up(table, conversation_id, caller=caller).require(conversation_id, minimum)
 
@@ -114,10 +119,10 @@ def look_up(
 ) -> LookUp:
     """Look a conversation up, and further items in the same request.
 
-    The tree is cached, or guessed to be the conversation's own (a root's). A wrong guess costs a second
-    request.
+    The tree is cached, or guessed to be the conversation's own, as a root's is. A wrong guess costs
+    a second request.
     extra_keys: keys that do not depend on the tree. extras: what else to read of the tree.
-    existed: whether it is known to have been created, so that a missing pointer was read too early.
+    existed: whether it is known to exist. Then a missing pointer was read too early.
     """
     extra_keys, pointer_key = list(extra_keys), keys.pointer(conversation_id)
     cached = table.cache.get(conversation_id)
@@ -169,10 +174,11 @@ def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeEx
 
 
 def _is_torn(found: Found, conversation_id: str, group_id: str, caller: Caller) -> bool:
-    """Tell whether a transaction was read half way: BatchGetItem is no snapshot.
+    """Tell whether only a part of a transaction was read: BatchGetItem is no snapshot.
 
     A creation puts its items together, so a live tree without one of them was read too early.
-    Source: read-committed isolation of BatchGetItem (DynamoDB developer guide, transaction isolation levels).
+    Source: read-committed isolation of BatchGetItem (DynamoDB developer guide, transaction
+    isolation levels).
     """
     group, head = found.group(group_id), found.head(group_id, conversation_id)
     if group is not None and not group.is_live:
@@ -196,7 +202,7 @@ def _loaded(found: Found, conversation_id: str, group_id: str, caller: Caller) -
 
 
 def keys_of_root(group_id: str, caller: Caller) -> list[Key]:
-    """Return the keys of what says what a tree's root is and whether the caller may see it."""
+    """Return the keys of a tree's root and of the caller's membership."""
     return [
         keys.group(group_id),
         keys.member(group_id, caller.user_id),
@@ -206,7 +212,7 @@ def keys_of_root(group_id: str, caller: Caller) -> list[Key]:
 
 
 def root_of(found: Found, group_id: str, caller: Caller) -> LoadedConversation | None:
-    """Return a tree's root from what was read; None where there is none that lives."""
+    """Return a tree's root from what was read; None if the tree is not live."""
     return _loaded(found, group_id, group_id, caller)
 
 

@@ -7,8 +7,8 @@
             return ...
     raise UnavailableError("...")
 
-How often and how soon a request decides again is said here and nowhere else. The deadline of the
-request ends each loop, too.
+Only this module says how often and how soon a request decides again. The deadline of the request
+ends each loop, too.
 """
 
 from collections.abc import Iterator

@@ -78,7 +78,7 @@ def plan_root(
 
 
 def new_root_facts(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> CachedConversation:
-    """Return what is known of a conversation without ancestry that was just made: all of its context, too."""
+    """Return what to cache of a new conversation without ancestry, its epoch included."""
     return CachedConversation.of(root, head, ((caller.client_id, epoch),) if caller.client_id else ())
 
 

@@ -44,7 +44,10 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class MembershipPage:
-    """Memberships, oldest first. resume: the place to go on after, (createdAt, user id); None at the end."""
+    """Memberships, oldest first.
+
+    resume: the place to continue after, (createdAt, user id); None at the end.
+    """
 
     memberships: list[Membership]
     resume: tuple[str, str] | None
@@ -85,14 +88,14 @@ def share_conversation(
 ) -> Membership:
     """Make a user a member of the conversation's tree.
 
-    Raises NotFoundError, ForbiddenError unless the caller may give that level, ConflictError for a member,
-    MemberLimitError, IdempotentReplay for a replay.
+    Raises NotFoundError, ForbiddenError unless the caller may give that level, ConflictError for a
+    member, MemberLimitError, IdempotentReplay for a replay.
     """
     nonce = table.nonce()
-    for seen in _attempts(table, caller, conversation_id, user_id, idempotency_key):
-        group = seen.loaded.group
-        access.require_grant(seen.level, level)
-        if seen.target is not None:
+    for tree in _attempts(table, caller, conversation_id, user_id, idempotency_key):
+        group = tree.loaded.group
+        access.require_grant(tree.level, level)
+        if tree.target is not None:
             raise ConflictError("already a member; PATCH changes the level")
         if group.members >= MEMBERS_MAX:
             raise MemberLimitError(f"a fork tree has at most {MEMBERS_MAX} members")
@@ -104,7 +107,7 @@ def share_conversation(
         refused = table.try_commit(
             [
                 *record,
-                *_allowed(seen, caller, target=user_id, by=1),
+                *_allowed(tree, caller, target=user_id, by=1),
                 *parts.member.add(group, member, nonce=nonce),
             ]
         )
@@ -119,17 +122,17 @@ def update_membership(
 ) -> Membership:
     """Change a member's level.
 
-    Raises NotFoundError if there is no such member, ForbiddenError unless the caller has a say in both the
-    old and the new level, ValidationError for the owner's own membership.
+    Raises NotFoundError if there is no such member, ForbiddenError unless the caller may take the
+    old level and give the new one, ValidationError for the owner's own membership.
     """
-    for seen in _attempts(table, caller, conversation_id, user_id):
-        access.require(seen.level, AccessLevel.MANAGER)
-        member = seen.require_target()
-        access.require_grant(seen.level, member.level, level)
-        group_id = seen.loaded.group.group_id
+    for tree in _attempts(table, caller, conversation_id, user_id):
+        access.require(tree.level, AccessLevel.MANAGER)
+        member = tree.require_target()
+        access.require_grant(tree.level, member.level, level)
+        group_id = tree.loaded.group.group_id
         refused = table.try_commit(
             [
-                *_allowed(seen, caller, target=user_id, by=0),
+                *_allowed(tree, caller, target=user_id, by=0),
                 parts.member.change_level(group_id, user_id, was=member.level, level=level),
             ]
         )
@@ -141,21 +144,21 @@ def update_membership(
 def remove_membership(table: Table, *, caller: Caller, conversation_id: str, user_id: str) -> None:
     """End a membership, and a pending transfer to that member. Every member may end their own.
 
-    Raises NotFoundError if there is no such member, ForbiddenError unless the caller has a say in the
+    Raises NotFoundError if there is no such member, ForbiddenError unless the caller may take the
     member's level, ValidationError for the owner's own membership.
     """
     is_own = caller.user_id == user_id
-    for seen in _attempts(table, caller, conversation_id, user_id):
+    for tree in _attempts(table, caller, conversation_id, user_id):
         if not is_own:
-            access.require(seen.level, AccessLevel.MANAGER)
-        member, group = seen.require_target(), seen.loaded.group
+            access.require(tree.level, AccessLevel.MANAGER)
+        member, group = tree.require_target(), tree.loaded.group
         if not is_own:
-            access.require_grant(seen.level, member.level)
+            access.require_grant(tree.level, member.level)
         refused = table.try_commit(
             [
-                *_allowed(seen, caller, target=user_id, by=-1),
+                *_allowed(tree, caller, target=user_id, by=-1),
                 *parts.member.remove(group, user_id, was=member.level),
-                *_no_transfer_to(seen, user_id),
+                *_no_transfer_to(tree, user_id),
             ]
         )
         if refused is None or refused.is_absent(PartKind.CHANGED_MEMBER):
@@ -164,7 +167,7 @@ def remove_membership(table: Table, *, caller: Caller, conversation_id: str, use
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Tree:
     """What a change of members is decided on.
 
     target: the member it is about. transfer: the tree's pending one.
@@ -190,49 +193,51 @@ def _attempts(
     conversation_id: str,
     user_id: str,
     idempotency_key: IdempotencyKey | None = None,
-) -> Iterator[_Seen]:
+) -> Iterator[_Tree]:
     """Yield what a change of the member is decided on, read anew for each attempt."""
     for _ in attempts(table, CHANGE):
-        seen = _see(table, caller, conversation_id, user_id, idempotency_key)
-        if seen.loaded.group.rewriting == user_id:
-            # The user was the owner before, and some HEADs still say so. No change may come before they
-            # are rewritten: what the user may do by them must not outlive it.
-            finish_rewriting(table, seen.loaded.group.group_id)
+        tree = _read_tree(table, caller, conversation_id, user_id, idempotency_key)
+        if tree.loaded.group.rewriting == user_id:
+            # The user was the previous owner, and some HEADs still name that user, who may append
+            # by them. Rewrite them first, so that this right ends with the change.
+            finish_rewriting(table, tree.loaded.group.group_id)
             continue
-        yield seen
+        yield tree
 
 
-def _see(
+def _read_tree(
     table: Table, caller: Caller, conversation_id: str, user_id: str, idempotency_key: IdempotencyKey | None
-) -> _Seen:
-    found = look_up(
+) -> _Tree:
+    looked_up = look_up(
         table,
         conversation_id,
         caller=caller,
         extra_keys=keys_of(idempotency_key),
         extras=TreeExtras(member=user_id, transfer=True),
     )
-    raise_if_answered(table, idempotency_key, found.found, caller=caller)
-    loaded = found.require(conversation_id, AccessLevel.READER)
+    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+    loaded = looked_up.require(conversation_id, AccessLevel.READER)
     assert loaded.level is not None, "a member"
     group_id = loaded.group.group_id
-    target = found.found.member(group_id, user_id)
-    return _Seen(loaded, loaded.level, target, found.found.transfer_of_group(group_id))
+    target = looked_up.found.member(group_id, user_id)
+    return _Tree(loaded, loaded.level, target, looked_up.found.transfer_of_group(group_id))
 
 
-def _allowed(seen: _Seen, caller: Caller, *, target: str, by: int) -> list[Part]:
-    """Return what holds the change to the level that it was allowed by, and counts the members."""
-    group_id, user_id = seen.loaded.group.group_id, caller.user_id
-    is_owner = seen.level is AccessLevel.OWNER
-    checks_itself = is_owner or user_id == target  # by GROUP's owner, or the membership that is written
+def _allowed(tree: _Tree, caller: Caller, *, target: str, by: int) -> list[Part]:
+    """Return the parts that check the caller's level again and count the members."""
+    group_id, user_id = tree.loaded.group.group_id, caller.user_id
+    is_owner = tree.level is AccessLevel.OWNER
+    # The part that changes GROUP checks the owner. The part that changes the membership checks its
+    # level.
+    checks_itself = is_owner or user_id == target
     return [
         parts.group.change_members(group_id, by=by, owner=user_id if is_owner else None, target=target),
         *([] if checks_itself else [parts.member.check(group_id, user_id, AccessLevel.MANAGER)]),
     ]
 
 
-def _no_transfer_to(seen: _Seen, user_id: str) -> list[Part]:
-    """Return what ends a pending transfer to the user, or holds that there is none."""
-    if seen.transfer is not None and seen.transfer.to_user_id == user_id:
-        return parts.transfer.delete(seen.transfer)
-    return [parts.transfer.check_none_to(seen.loaded.group.group_id, user_id)]
+def _no_transfer_to(tree: _Tree, user_id: str) -> list[Part]:
+    """Return the parts that end a pending transfer to the user, or check that there is none."""
+    if tree.transfer is not None and tree.transfer.to_user_id == user_id:
+        return parts.transfer.delete(tree.transfer)
+    return [parts.transfer.check_none_to(tree.loaded.group.group_id, user_id)]

@@ -1,8 +1,9 @@
 """Hand a fork tree over: offer its ownership, cancel, decline, accept.
 
-The tree has one owner at every instant: GROUP names them, and one transaction changes GROUP and both
-memberships. The HEADs, which name the owner for appends, follow; until then the owner before still appends
-as what they are now, a manager, and whoever takes that from them rewrites the HEADs first.
+The tree has one owner at every instant: the one that GROUP names. One transaction changes GROUP and
+both memberships. The HEADs name the owner for appends, and are rewritten afterwards. Until then the
+previous owner may append by them, as the manager that this user now is. A request that takes that
+level away rewrites the HEADs first.
 """
 
 import contextlib
@@ -40,11 +41,11 @@ from forklore.usecases.loading import TreeExtras, look_up
 from forklore.usecases.optimistic import CHANGE, attempts
 
 RETRY_SECONDS = 5
-"""After which a rewriting that the store refused is gone on with."""
+"""How long the worker waits before it continues a rewriting that the store refused."""
 ROWS_MAX = 1_000
-"""Transfers looked at for one page; at the bound it comes back short, with a cursor."""
+"""Transfers read for one page. At the bound the page is short, and has a cursor."""
 HEADS_AT_ONCE = 25
-"""HEADs rewritten in one transaction: one that is appended to just then holds up no more than these."""
+"""HEADs rewritten in one transaction. An append to one of them delays only these."""
 
 
 class Role(StrEnum):
@@ -61,7 +62,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransferPage:
-    """Pending transfers, oldest first. resume: the place to go on after; None at the end."""
+    """Pending transfers, oldest first. resume: the place to continue after; None at the end."""
 
     transfers: list[Transfer]
     resume: ListKey | None
@@ -77,25 +78,25 @@ def request_transfer(
 ) -> Transfer:
     """Offer the ownership of the conversation's tree to a member.
 
-    Raises NotFoundError, ForbiddenError unless the caller is the owner, BadRequestError to oneself or to a
-    non-member, TransferPendingError, IdempotentReplay for a replay.
+    Raises NotFoundError, ForbiddenError unless the caller is the owner, BadRequestError to oneself
+    or to a non-member, TransferPendingError, IdempotentReplay for a replay.
     """
     nonce = table.nonce()
     for _ in attempts(table, CHANGE):
-        found = look_up(
+        looked_up = look_up(
             table,
             conversation_id,
             caller=caller,
             extra_keys=keys_of(idempotency_key),
             extras=TreeExtras(member=new_owner, transfer=True),
         )
-        raise_if_answered(table, idempotency_key, found.found, caller=caller)
-        group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
+        raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+        group_id = looked_up.require(conversation_id, AccessLevel.OWNER).group.group_id
         if new_owner == caller.user_id:
             raise BadRequestError("you are the owner", field="newOwnerUserId")
-        if found.found.member(group_id, new_owner) is None:
+        if looked_up.found.member(group_id, new_owner) is None:
             raise BadRequestError("the new owner must be a member", field="newOwnerUserId")
-        pending = found.found.transfer_of_group(group_id)
+        pending = looked_up.found.transfer_of_group(group_id)
         if pending is not None:
             raise _pending(pending)
         transfer_id = EntryId(table.mint_conversation())
@@ -153,7 +154,7 @@ def _place(transfer: Transfer) -> ListKey:
 
 
 def get_transfer(table: Table, *, caller: Caller, transfer_id: str) -> Transfer:
-    """Return a pending transfer. Raises NotFoundError for those who are no party to it."""
+    """Return a pending transfer. Raises NotFoundError unless the caller is a party to it."""
     transfer, _ = _open(table, transfer_id)
     if caller.user_id not in (transfer.from_user_id, transfer.to_user_id):
         raise NotFoundError(f"no transfer {brief(transfer_id)}")
@@ -161,7 +162,7 @@ def get_transfer(table: Table, *, caller: Caller, transfer_id: str) -> Transfer:
 
 
 def _open(table: Table, transfer_id: str) -> tuple[Transfer, Group]:
-    """Return a pending transfer and its live tree, which is read after it. Raises NotFoundError."""
+    """Return a pending transfer and its live tree, which is read second. Raises NotFoundError."""
     transfer = table.get([keys.transfer_by_id(transfer_id)]).transfer(transfer_id)
     if transfer is not None:
         group = _group(table, transfer.group_id)
@@ -185,7 +186,8 @@ def delete_transfer(table: Table, *, caller: Caller, transfer_id: str) -> None:
     try:
         table.commit(parts.transfer.delete(transfer))
     except ConditionFailed as refused:
-        # It is gone: ended by this request's first attempt or by the other party, or accepted meanwhile.
+        # It is gone: this request's earlier attempt or the other party ended it, or it was
+        # accepted.
         group = _group(table, transfer.group_id)
         if group is None or group.owner != transfer.from_user_id:
             raise NotFoundError(f"no transfer {brief(transfer_id)}") from refused
@@ -196,15 +198,18 @@ def accept_transfer(
 ) -> str | None:
     """Become the owner of the tree; the sender becomes a manager.
 
-    Return the tree if its HEADs do not all name the new owner yet, so that the worker must go on; else None.
-    Raises NotFoundError, ForbiddenError unless the caller is the recipient, IdempotentReplay for a replay.
+    Return the tree's id if some HEADs do not name the new owner yet, so that the worker must go on;
+    else None.
+    Raises NotFoundError, ForbiddenError unless the caller is the recipient, IdempotentReplay for a
+    replay.
     """
     nonce = table.nonce()
     for _ in attempts(table, CHANGE):
         try:
             transfer, group = _open(table, transfer_id)
         except NotFoundError:
-            # The acceptance and its record come in one transaction, which may have been this very request's.
+            # The acceptance and its record are one transaction. An earlier attempt of this request
+            # may have written it.
             raise_if_answered(table, idempotency_key, table.get(keys_of(idempotency_key)), caller=caller)
             raise
         if caller.user_id != transfer.to_user_id:
@@ -233,33 +238,34 @@ def accept_transfer(
 
 
 def _is_own_acceptance(table: Table, transfer: Transfer, nonce: str) -> bool:
-    """Tell whether this very request has made the recipient the owner, by a first attempt."""
+    """Tell whether an earlier attempt of this request has made the recipient the owner."""
     group = _group(table, transfer.group_id)
     return group is not None and group.nonce == nonce
 
 
 def finish_rewriting(table: Table, group_id: str) -> None:
-    """Give every HEAD of the tree the owner that GROUP names; nothing to do is done.
+    """Give every HEAD of the tree the owner that GROUP names. A no-op if no rewrite is pending.
 
-    Raises UnavailableError when time runs out; what was done stays.
+    Raises UnavailableError when time runs out. What was rewritten stays so.
     """
     group = _group(table, group_id)
     if group is None or not group.is_live or group.rewriting is None:
-        with contextlib.suppress(ConditionFailed):  # a transfer was accepted just now, and has this job to do
+        # If a transfer was accepted just now, its job stays.
+        with contextlib.suppress(ConditionFailed):
             table.commit(parts.transfer.forget_rewriting(group_id))
         return
     heads = all_head_owners(table, group)
     behind = (conversation_id for conversation_id, owner in heads if owner == group.rewriting)
-    with contextlib.suppress(ConditionFailed):  # another one has finished first
+    with contextlib.suppress(ConditionFailed):  # another request has finished first
         while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):
             _rewrite(table, group, conversation_ids)
         table.commit(parts.transfer.end_rewriting(group))
 
 
 def run_rewriting(table: Table, queue: Queue, group_id: str, *, lease: str | None = None) -> bool:
-    """Go on with a tree's rewriting until it is done or time is up; then the tree is announced again.
+    """Continue a tree's rewriting until it is done, or announce the tree again.
 
-    lease: which the next one goes on with. True: there is nothing left to do.
+    lease: that the next worker continues with. True: there is nothing left to do.
     """
     try:
         finish_rewriting(table, group_id)
@@ -271,12 +277,15 @@ def run_rewriting(table: Table, queue: Queue, group_id: str, *, lease: str | Non
 
 
 def announce_rewriting(queue: Queue, group_id: str, *, lease: str | None = None, delay_s: int = 0) -> None:
-    """Tell the worker to go on with a tree's rewriting."""
+    """Ask the worker to continue a tree's rewriting."""
     queue.announce([group_id], kind=JobKind.TRANSFER, lease=lease, delay_s=delay_s)
 
 
 def _rewrite(table: Table, group: Group, conversation_ids: list[str]) -> None:
-    """Give the conversations' HEADs the tree's owner. Raises ConditionFailed when this rewriting is over."""
+    """Give the conversations' HEADs the tree's owner.
+
+    Raises ConditionFailed when this rewriting is over.
+    """
     left = conversation_ids
     while left:
         try:
@@ -284,7 +293,7 @@ def _rewrite(table: Table, group: Group, conversation_ids: list[str]) -> None:
         except ConditionFailed as refused:
             if refused.has(PartKind.GROUP):
                 raise
-            # These name the owner already, or are gone.
+            # The HEADs that refused name the owner already, or are gone.
             left = [one for one in left if not refused.has(PartKind.HEAD, one)]
         else:
             return

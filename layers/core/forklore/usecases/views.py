@@ -1,4 +1,4 @@
-"""Reading a page of a view, round by round; what to read is planned in domain.paging."""
+"""Read a page of a view, round by round. domain.paging plans what to read."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,16 +15,16 @@ from forklore.errors import UnavailableError
 from forklore.storage.table import BATCH_KEYS_MAX, Table
 
 READ_MAX = 10_000
-"""Entries of the view looked at for one page; at the bound it comes back short, with a cursor."""
+"""Entries of the view read for one page. At the bound the page is short, and has a cursor."""
 ROUND_MAX = 1_000
 EPOCH_FIRST_PAGE = 50
 TEXTS_LOOKED_AT = 100
 CONTEXTS_AT_FIRST = 8
-"""CTX items looked for in the first request, of a view of more conversations."""
+"""CTX items read in the first request, for a view of more conversations."""
 
 
 class NotReadableYetError(UnavailableError):
-    """An entry is there, but was not read, although it was looked for twice."""
+    """An entry exists, but two reads have missed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries in the order of reading. resume: the position to go on from; None when there is no more.
+    """Entries in the order of reading. resume: the position to continue from; None at the end.
 
-    is_cut: whether it ends before an entry that is there, but cannot be read yet. Then `resume` is None where
-    nothing comes before that entry.
+    is_cut: whether the page ends before an entry that exists but cannot be read yet. Then `resume`
+    is None if nothing comes before that entry.
     """
 
     entries: list[StoredEntry]
@@ -74,10 +74,11 @@ def read_view(
 ) -> Page:
     """Return a page of what `view` shows in `window`, near end first.
 
-    own_entries: how many entries of the channels in `show` the view's own conversation has, where known.
+    own_entries: how many entries of the channels in `show` the view's own conversation has, where
+    known.
     last: entries that the view shows for certain, such as its last ones.
-    may_be_cut: whether the page may end before an entry that cannot be read yet. Raises NotReadableYetError
-    otherwise.
+    may_be_cut: whether the page may end before an entry that cannot be read yet. Raises
+    NotReadableYetError otherwise.
     """
     spans = paging.spans_of(view, window, backward=backward, own_entries=own_entries)
     read = _Reading(table, group_id, ancestry.bounds_of(view), show, limit, window, backward, last)
@@ -105,7 +106,7 @@ def read_tree(
 
 
 def _whole(table: Table, reading: "_Reading", spans: list[Span], may_be_cut: bool) -> Page:
-    """Return the page; read once more where an entry was missing that is there."""
+    """Return the page. It is read once more if it misses an entry that exists."""
     page = reading.run(spans)
     if page.is_cut:
         table.pause(1)
@@ -187,7 +188,7 @@ def _is_within(bounds: Mapping[str, EntryId], entry: Entry) -> bool:
 def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Window) -> int | None:
     """Return the highest epoch of the client's context anywhere in the tree, in `window`.
 
-    One item for each conversation says it for the tree as it is; the tree as it once was is read through.
+    The CTX items say it for the tree as it is now. An earlier state of the tree is read through.
     """
     if window == Window():
         contexts = table.read.contexts(group_id, client_id)
@@ -205,7 +206,7 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Wi
 
 
 def last_text(table: Table, group_id: str, view: View, *, nearest: StoredEntry | None = None) -> str | None:
-    """Return the text of the last history entry of `view` that has one, among the last TEXTS_LOOKED_AT.
+    """Return the last text in the history of `view`, among the last TEXTS_LOOKED_AT entries.
 
     nearest: the last history entry, where it was read already.
     """
@@ -234,9 +235,10 @@ def latest_context(
     client_id: str,
     window: Window = Window(),  # noqa: B008 (a value)
 ) -> list[StoredEntry]:
-    """Return the client's context entries of the highest epoch that `view` shows in `window`, oldest first.
+    """Return the client's context entries of the highest epoch shown in `window`, oldest first.
 
-    Epochs never fall along a view, so it is read backward until a lower one comes: it costs the epoch.
+    Epochs never fall along a view, so it is read backward until a lower epoch comes. No more than
+    the epoch and one page are read.
     """
     show = Filter((Channel.CONTEXT,), client_id)
     found: list[StoredEntry] = []
@@ -256,7 +258,7 @@ def latest_context(
 def entries_of_epoch(
     table: Table,
     group_id: str,
-    latest: "Latest",
+    latest: "LatestEpoch",
     client_id: str,
 ) -> Iterator[Entry]:
     """Yield the entries of the client's latest epoch, with their content, oldest first.
@@ -279,8 +281,8 @@ def entries_of_epoch(
 
 
 @dataclass(frozen=True, slots=True)
-class Latest:
-    """A client's latest epoch, and the part of the view up to it. last: its last entry, where known."""
+class LatestEpoch:
+    """A client's latest epoch, and the view up to it. last: its last entry, if known."""
 
     epoch: Epoch = NO_EPOCH
     view: View = NOTHING_SHOWN
@@ -293,33 +295,33 @@ def latest_epoch(
     view: View,
     client_id: str,
     window: Window = Window(),  # noqa: B008 (a value)
-) -> Latest:
+) -> LatestEpoch:
     """Return the client's latest epoch that `view` shows in `window`.
 
-    A client has context where it has a CTX and nowhere else, so no other segment is read, whatever others
-    have written there. The nearest CTX whose context is shown says which epoch it is and where that begins,
-    for a view that shows an entry shows what came before it. Only if its conversation has gone on to a later
-    epoch is all of this one read.
+    A client has context where it has a CTX and nowhere else, so no other segment is read. The
+    nearest CTX whose context is shown names the epoch and its first entry: a view that shows an
+    entry shows what came before it. If the conversation went on to a later epoch, all of the shown
+    epoch is read.
     """
     for end, context in _contexts(table, group_id, view, client_id):
         nearest, before = view.segments[end - 1], view.segments[: end - 1]
         shown = View((*before, nearest))
         own = window.clipped(ancestry.floor_of(before), nearest.stop)
         if context.last < own.stop:
-            return Latest(context.epoch, shown, context.last)
+            return LatestEpoch(context.epoch, shown, context.last)
         last = _last(table, group_id, View((nearest,)), Filter((Channel.CONTEXT,), client_id), own)
         if last is not None and last.entry.epoch == context.epoch.number:
-            return Latest(context.epoch, shown, last.entry_id)
+            return LatestEpoch(context.epoch, shown, last.entry_id)
         if last is not None:
             whole = latest_context(table, group_id, shown, client_id, window)
-            return Latest(Epoch(whole[0].entry.epoch or 0, whole[0].entry_id), shown, last.entry_id)
-    return Latest()
+            return LatestEpoch(Epoch(whole[0].entry.epoch or 0, whole[0].entry_id), shown, last.entry_id)
+    return LatestEpoch()
 
 
 def _contexts(table: Table, group_id: str, view: View, client_id: str) -> Iterator[tuple[int, ClientContext]]:
-    """Yield the client's contexts along the view, the nearest first, each with where its segment ends.
+    """Yield the client's contexts along the view, the nearest first, each with its segment.
 
-    More of them are looked for in each request, as those before were not enough.
+    Each request reads more of them than the one before. A segment is given by its number, from 1.
     """
     segments, at_once = view.segments, CONTEXTS_AT_FIRST
     end = len(segments)
@@ -334,7 +336,7 @@ def _contexts(table: Table, group_id: str, view: View, client_id: str) -> Iterat
 
 
 def _last(table: Table, group_id: str, view: View, show: Filter, window: Window) -> StoredEntry | None:
-    """Return the last entry shown, however many others come after it: a short page is no answer."""
+    """Return the last entry shown, however many others come after it. A short page is continued."""
     while True:
         page = read_view(table, group_id, view, show=show, limit=1, window=window, backward=True)
         if page.entries or page.resume is None:

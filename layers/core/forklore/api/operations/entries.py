@@ -77,7 +77,9 @@ def list_entries(request: CheckedRequest) -> Fields:
         caller=request.caller,
         request=entries.ListEntriesRequest(
             conversation_id=request.conversation_id,
-            cut=entries.PageStart(_position(query.after_cursor), _position(query.before_cursor), query.tail),
+            start=entries.PageStart(
+                _position(query.after_cursor), _position(query.before_cursor), query.tail
+            ),
             limit=query.limit,
             channel=query.channel,
             epoch=query.epoch or "latest",

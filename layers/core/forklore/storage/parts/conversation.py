@@ -19,7 +19,7 @@ RETIRED_SECONDS = 30 * 24 * 3600
 
 
 def claim_id(conversation: Conversation, *, nonce: str, now_s: int) -> Part:
-    """Put the pointer of a new conversation, unless its id is in use or was deleted lately."""
+    """Put the pointer of a new conversation, unless its id is in use or was deleted recently."""
     item = items.pointer_item(conversation, nonce)
     return part.put_unless_current(PartKind.POINTER, item, now_s=now_s)
 
@@ -117,7 +117,7 @@ def move_head(move: HeadMove) -> Part:
     This one condition orders all appends to a conversation.
     """
     n = Names()
-    shown = move.tip.shown
+    shown = move.tip.lasts
     sets = {
         "last": text(move.tip.last),
         "lastHistory": text(shown.history) if move.history and shown.history else None,

@@ -17,7 +17,7 @@ from forklore.storage.parts.part import Names, Part, PartKind, conditional
 
 MEMBERS_MAX = 500
 FORKS_MAX = 9_999
-"""How many forks a tree has at the most, so that what reads all 10,000 conversations ends in time."""
+"""A tree has at most so many forks, so that reading all 10,000 conversations ends in time."""
 
 
 # Making a tree
@@ -292,7 +292,7 @@ def check_rewriting(group: Group) -> Part:
 
 
 def end_rewriting(group: Group) -> Part:
-    """Note that no HEAD names the owner before any more, if that rewriting still goes on."""
+    """Note that no HEAD names the previous owner any more, if that rewriting still goes on."""
     return _while_rewriting("Update", group, UpdateExpression="REMOVE rewriting")
 
 

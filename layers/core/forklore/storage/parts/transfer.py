@@ -68,7 +68,7 @@ def accept(transfer: Transfer, *, nonce: str, at: str) -> list[Part]:
 
 
 def rewrite_heads(of: Group, conversation_ids: Sequence[str]) -> list[Part]:
-    """Give HEADs the tree's owner, if they name the one before and this rewriting still goes on.
+    """Give HEADs the tree's owner, if they name the previous one and this rewriting still goes on.
 
     Without the second condition, a worker that was held up could write into a later transfer
     between the same two users.
