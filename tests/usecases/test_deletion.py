@@ -950,9 +950,7 @@ def test_a_sweep_returns_the_number_of_open_jobs_and_the_age_of_the_oldest(world
 
     assert swept() == (0, 0)
 
-    world.store.put(
-        items.key_of(keys.job("delete", conversation(90)))
-    )  # An older version wrote it like this.
+    world.store.put(items.key_of(keys.job("delete", conversation(90))))  # It names no time.
     assert swept() == (1, 0)
 
     world.store.put(job("transfer", OTHER, at=ago(900)), job("unheard", OTHER, at=ago(9000)))

@@ -155,20 +155,6 @@ def test_a_deletion_that_never_sees_a_child_is_not_204(store: Store, shared: Tab
 
 
 @pytest.mark.failure("half-visible-transaction")
-def test_a_deletion_closes_the_children_that_an_older_version_did_not_count(
-    store: Store, shared: Table
-) -> None:
-    start(shared, "a task")
-    parent = store.item(keys.group(ROOT))
-    del parent["children"]
-    store.put(parent)
-
-    assert deletion.delete_conversation(shared, Mailbox().queue, caller=ANN, conversation_id=ROOT)
-
-    assert items.group(store.item(keys.group(CHILD))).state is State.DELETING
-
-
-@pytest.mark.failure("half-visible-transaction")
 @pytest.mark.parametrize("is_there", [True, False], ids=["with its parent", "without"])
 def test_a_deleted_child_stops_counting_after_its_child_item_is_deleted(
     store: Store, shared: Table, is_there: bool

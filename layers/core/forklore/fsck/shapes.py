@@ -58,8 +58,8 @@ _KEY = {"PK": "S", "SK": "S"}
 
 SHAPES = {
     Kind.GROUP: _shape(
-        "owner:S createdAt:S state:S members:N membersVersion:N forks:N",
-        "children:N parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL rewriting:S",
+        "owner:S createdAt:S state:S members:N membersVersion:N forks:N children:N",
+        "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL rewriting:S",
     ),
     Kind.CONV: _shape(
         "createdAt:S",

@@ -25,6 +25,9 @@ class Found:
     def __contains__(self, key: Key) -> bool:
         return key in self._items
 
+    def __len__(self) -> int:
+        return len(self._items)
+
     def __or__(self, other: "Found") -> "Found":
         return Found({**self._items, **other._items})
 
