@@ -69,7 +69,7 @@ test-random: $(VENV)/ready ## run the tests that make up thousands of requests: 
 test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on DynamoDB Local, which needs Java, and Maven the first time
 	$(python) -m pytest --numprocesses=auto --dist=worksteal $(reliability)
 
-bench: $(if $(RUNTIME_PYTHON),build-here) $(VENV)/ready $(runtime) ## measure costs and times and write them into docs/performance.md: ten minutes, for which nothing else should run
+bench: $(if $(RUNTIME_PYTHON),build-here) $(VENV)/ready $(runtime) ## measure costs and times, and write docs/performance/tables.md: ten minutes, for which nothing else should run
 	$(in_runtime) $(python) -m tools.bench $(if $(RUNTIME_PYTHON),--build "$(here)") $(ARGUMENTS)
 
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
