@@ -96,7 +96,7 @@ def write_project(folder: Path) -> Path:
 
 
 def import_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Deployment:
-    """Write the project into `folder` and make it importable for this test. Return its Deployment."""
+    """Write the project into `folder`, make it importable for this test, return its Deployment."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "sample_functions"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(write_project(folder))

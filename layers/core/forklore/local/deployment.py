@@ -13,8 +13,8 @@ ANY = "ANY"
 class Route:
     """One route of the HTTP API: a method and a path.
 
-    The method is upper case, or `ANY`. The path may hold `{name}` and `{name+}`. The `$default` route
-    has an empty path.
+    The method is upper case, or `ANY`. The path may hold `{name}` and `{name+}`. The `$default`
+    route has an empty path.
     """
 
     method: str
