@@ -124,7 +124,7 @@ def _heads(table: Table, looking: Iterable[tuple[str, list[str]]], new: Mapping[
 
     looking: each tree with the conversations whose HEADs were read.
     new: the trees whose tombstones were set just now, read after that. All their conversations can
-    still be appended to, so the number of HEADs must match what GROUP counts.
+    still be appended to, so at least as many HEADs must be found as GROUP counts.
     """
     heads: list[_Head] = []
     for group_id, conversation_ids in looking:
