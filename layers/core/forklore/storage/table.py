@@ -102,7 +102,7 @@ class Table:
         return self.connection.clock.minting_ms()
 
     def compare_clock(self) -> None:
-        """Get DynamoDB's date, which every answer has. The item that is read does not exist."""
+        """Get the date from DynamoDB. Every answer has it, so the item need not exist."""
         self.items_at([NO_ITEM])
 
     def now_s(self) -> int:
@@ -110,7 +110,7 @@ class Table:
         return self.connection.clock.corrected_ms() // 1000
 
     def mint(self, last: EntryId) -> EntryId:
-        """Return the id of a new entry after `last`. Count a `last` that is far ahead of the clock."""
+        """Return the id of a new entry after `last`. Count a `last` far ahead of the clock."""
         now_ms = self.now_ms()
         if ids.milliseconds_of(last) - now_ms > OFFSET_MAX_MS:
             self.connection.usage.count_head_ahead()
@@ -390,7 +390,7 @@ class Table:
         return self.with_bodies(group_id, [items.stored_entry(found[key]) for key in wanted])
 
     def with_bodies(self, group_id: str, stored: Sequence[StoredEntry]) -> list[Entry]:
-        """Return the entries with their content, in order. Large bodies are read from BLOB items."""
+        """Return the entries with their content, in order. Large bodies come from BLOB items."""
         wanted = [keys.blob(group_id, s.entry_id, at) for s in stored for at in range(s.chunks)]
         blobs: dict[Key, Item] = {}
         for at in range(0, len(wanted), BLOBS_AT_ONCE):

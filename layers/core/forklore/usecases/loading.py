@@ -85,7 +85,7 @@ class TreeExtras:
 
     entries: the entries with these ids. member: the membership of this user.
     transfer: whether to read the tree's pending transfer.
-    context_of: the client whose CONTEXT item of the conversation is read.
+    context_of: the client whose CTX item of the conversation is read.
     """
 
     entries: tuple[EntryId, ...] = ()
