@@ -4,8 +4,8 @@
     cli, adapters → client → (in its in-process transport only) the core
     local → aws, api
 
-The core is what Lambda runs. It never imports the client, the adapters, the command line or the local
-server.
+The core is what Lambda runs. It never imports the client, the adapters, the command line or the
+local server.
 """
 
 import ast

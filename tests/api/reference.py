@@ -11,7 +11,7 @@ TABLE = "All operations"
 
 @cache
 def sections() -> dict[str, str]:
-    """Return the prose of each section of the second or third level, by its title; no blocks of code."""
+    """Return the prose of each section of the second or third level, without code, by its title."""
     prose = re.sub(r"^```.*?^```$", "", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     parts = re.split(r"^###? (.+)$", prose, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))

@@ -1,7 +1,7 @@
 """What the models of requests say of each field and parameter, and values for it.
 
 Tests that ask with every field read the names and the values here, so a new field needs no line in
-them. Where the schema leads to no good value, the value is written here, and a test fails without it.
+them. Where the schema leads to no good value, the value is written here. A test fails without it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ Json = Any
 PAGING = frozenset({"limit", "afterCursor", "beforeCursor"})
 """The parameters that choose a page, and not what the list holds."""
 AUDITED = frozenset({"justification"})
-"""The parameters that are logged and have no other effect; tests/aws/test_admin.py holds them to it."""
+"""The parameters that are logged and have no other effect. tests/aws/test_admin.py checks this."""
 
 TEXTS: Mapping[str, str] = {
     "query": "one of",
@@ -26,7 +26,7 @@ TEXTS: Mapping[str, str] = {
     "channel": "history",
     "upToEntryId": "<first>",
 }
-"""A value for each filter of a list whose schema is free text, in the world of test_parameters.py."""
+"""A value for each filter of a list that is free text, in the world of test_parameters.py."""
 
 
 def names_of(model: type[BaseModel]) -> list[str]:
@@ -52,7 +52,7 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 @cache
 def schemas_of(model: type[BaseModel]) -> dict[str, list[Json]]:
-    """Return for each field, by its name on the wire, the schemas that a value may fit; null is left out."""
+    """Return for each field the schemas that a value may fit, by its name on the wire; no null."""
     document = model.model_json_schema()
     definitions = document.get("$defs", {})
     return {
@@ -96,7 +96,7 @@ def edges_of(schemas: list[Json]) -> list[Json]:
 
 @cache
 def filters_of(operation: Operation) -> dict[str, list[Json]]:
-    """Return the parameters that choose what a list holds, each with its good values but the default."""
+    """Return the parameters that choose what a list holds, each with its values but the default."""
     schemas, document = schemas_of(operation.query), operation.query.model_json_schema()["properties"]
     return {
         name: [word for word in words_of(schemas[name]) if word != document[name].get("default")]

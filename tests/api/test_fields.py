@@ -1,7 +1,7 @@
 """A field that a body takes is stored and shown again, and is known wherever it has to be.
 
-A new field needs a line only if its schema leads to no good value (VALUES), if it is shown by another
-name (SHOWN_AS), or if it cannot stand beside others (CASES).
+A new field needs a line only if its schema leads to no good value (VALUES), if it is shown by
+another name (SHOWN_AS), or if it cannot stand beside others (CASES).
 """
 
 import re
@@ -148,7 +148,7 @@ def answers(world: World) -> list[Answer]:
 
 
 def send(world: World, case: Case, *, new: str) -> Answer:
-    """Send a case's request. new: the conversation that it makes, where the path names one to make."""
+    """Send a case's request. new: the conversation to make, where the path names one to make."""
     operation = BY_NAME[case.operation]
     makes = {*FORKED, *STARTED} & case.fields.keys()
     path = operation.path.replace("{conversationId}", new if makes else ROOT)

@@ -1,7 +1,7 @@
 """A parameter of a query that an operation takes is used and known wherever it has to be.
 
-A new parameter needs a line only if its schema leads to no good value (TEXTS in samples.py), or if it
-is left out on purpose; then the reason stands here.
+A new parameter needs a line only if its schema leads to no good value (TEXTS in samples.py), or if
+it is left out on purpose; then the reason stands here.
 """
 
 import re
@@ -33,7 +33,7 @@ from tools.harness.gateway import Answer, Gateway, table_on_moto
 
 BY_NAME = {operation.name: operation for operation in operations.ALL}
 OWN_CURSORS = [one for one in LISTS if "beforeCursor" not in one.query_names]
-"""The lists whose cursors are places of theirs; a cursor of entries is an entry, whatever the filters."""
+"""The lists whose cursors belong to that list. A cursor of entries is an entry, for any filter."""
 FILTERS = [(operation, name) for operation in LISTS for name in filters_of(operation)]
 
 BESIDE: Mapping[str, dict[str, str]] = {"epoch": {"channel": "context"}, "tail": {"limit": "1"}}
@@ -55,7 +55,10 @@ NOT_IN_EVENTS = {
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    """A world in which every filter leaves something out, and leaves two pages of each list with cursors."""
+    """A world in which every filter leaves something out.
+
+    Two pages are left of each list with cursors.
+    """
     with table_on_moto() as template:
         world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
         world.send(append({**NOTED, "epoch": 6}, agent="planner"))

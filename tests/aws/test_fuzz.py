@@ -137,7 +137,10 @@ def drawn(schemas: list[Any]) -> st.SearchStrategy[str]:
 
 
 def fields_of(model: type[BaseModel], *left_out: str, **instead: st.SearchStrategy[str]) -> Fields:
-    """Return all fields of a body but some, each with its good values. instead: values of single fields."""
+    """Return the fields of a body but `left_out`, each with its good values.
+
+    instead: values of single fields.
+    """
     known = {**DRAWN, **instead}
     return {
         name: known[name] if name in known else drawn(schema)
@@ -177,7 +180,7 @@ BODIES: dict[str, list[Fields]] = {
         }
     ],
 }
-"""The bodies in which fields depend on each other, or on what the world has; models make the others."""
+"""The bodies in which fields depend on each other or on the world. Models make the others."""
 NEEDED = {
     *("contentType", "content", "channel", "forkedAtConversationId", "startedByConversationId"),
     *("accessLevel", "conversationId", "newOwnerUserId"),
@@ -247,7 +250,10 @@ PARAMETERS = {
     "query": ["Ann", "", "\x00", "é"],
     "userId": ["ann", "bob", "nobody", "a#b", " "],
 }
-"""Values of the parameters whose schema leads to none that the world knows; edges_of() makes the others."""
+"""Values of the parameters whose schema leads to no value that the world knows.
+
+edges_of() makes the others.
+"""
 ODD_QUERIES = ["%ff", "&", "=", "a;b", "%zz", "+", "limit=1&limit=1"]
 
 

@@ -39,7 +39,7 @@ class Meeting:
 
 
 class RequestContext(dict[str, Any]):
-    """A part of an event that each request reads: there the requests meet when they have come in."""
+    """A part of an event that each request reads. The requests meet there after they came in."""
 
     def __init__(self, held: Mapping[str, Any], entrance: Meeting) -> None:
         super().__init__(held)
@@ -51,7 +51,7 @@ class RequestContext(dict[str, Any]):
 
 
 def ask_all(gateway: Gateway, pool: ThreadPoolExecutor) -> list[tuple[str, Any]]:
-    """Send one request of each of many users to one HttpApi at once; return each id with its answer.
+    """Send requests of many users to one HttpApi at once. Return each user id with its answer.
 
     The requests meet when they have come in, and again in the operation, which returns its caller.
     """

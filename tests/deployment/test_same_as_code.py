@@ -1,7 +1,7 @@
 """What the code defines once, compared with what template.yaml says about it.
 
-The table's definition is in `forklore.storage.schema`. The functions, the queue and the schedule that
-the local server runs are in `forklore.local.functions`.
+The table's definition is in `forklore.storage.schema`. The functions, the queue and the schedule
+that the local server runs are in `forklore.local.functions`.
 """
 
 from dataclasses import replace

@@ -138,7 +138,7 @@ class Service:
     def work_off(self) -> None:
         """Run the sweep and the worker until no job is left."""
         [record] = read_event("deleteGroup")["Records"]
-        # What the sweep finds of a creation that comes to its end meanwhile: no tree that is being made.
+        # A creation ends while the sweep runs: the sweep finds its job, but no tree in the making.
         ended = parts.job.put(JobKind.CREATION, str(uuid.uuid4()), at=ids.timestamp(0))
         open_table().commit([ended])
         for _ in range(ROUNDS):

@@ -1,8 +1,8 @@
 """Write the sample event of a route as the local server makes it, so that nobody has to spell it.
 
-`python -m tests.functions.write_event NAME METHOD PATH [USER] [BODY]` writes a new one; the path may
-have a query. `python -m tests.functions.write_event NAME` writes one anew after its query, path or
-body was changed by hand.
+`python -m tests.functions.write_event NAME METHOD PATH [USER] [BODY]` writes a new one. The
+path may have a query. `python -m tests.functions.write_event NAME` writes one anew after its query,
+path or body was changed by hand.
 """
 
 import json

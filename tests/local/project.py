@@ -1,4 +1,4 @@
-"""A project of two functions for these tests, so that they do not depend on forklore's own handlers."""
+"""A project of two functions, so that these tests do not depend on forklore's own handlers."""
 
 import sys
 from pathlib import Path
@@ -96,7 +96,7 @@ def write_project(folder: Path) -> Path:
 
 
 def import_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Deployment:
-    """Write the project into `folder`, make it importable for this test and return what it serves."""
+    """Write the project into `folder`, make it importable for this test, return its Deployment."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "sample_functions"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(write_project(folder))

@@ -95,7 +95,7 @@ class Choices:
         return " ".join(self.random.choices(WORDS, k=self.one_of(1, 2, 5, 30)))
 
     def description(self, operation: str, caller: Caller) -> dict[str, Json]:
-        """Return some of the fields that describe a conversation, of those that the operation takes."""
+        """Return some of the fields that describe a conversation and that the operation takes."""
         values = {
             "title": self.text(),
             "tags": self.tags(),
@@ -107,7 +107,7 @@ class Choices:
         return self.some_of(**{name: values[name] for name in names_of(body) if name in values})
 
     def filters(self, operation: str) -> dict[str, Json]:
-        """Return some filters of a list, each with one of its values; none of those that are free text."""
+        """Return some filters of a list, each with one of its values. None of them is free text."""
         words = {name: self.one_of(*some) for name, some in filters_of(OPERATIONS[operation]).items() if some}
         return {name: value for name, value in words.items() if self.chance(2 / 3)}
 

@@ -1,4 +1,7 @@
-"""A service that is nothing but the oracle: histories run on it in no time, and show what they ask."""
+"""A service that is nothing but the oracle.
+
+Histories run on it in no time, and show what they ask.
+"""
 
 from dataclasses import dataclass, replace
 from random import Random

@@ -18,7 +18,7 @@ ADMINS = (Caller("root", roles=frozenset({"admin", "auditor"})),)
 
 @pytest.fixture(scope="module")
 def asked() -> set[tuple[str, str]]:
-    """The names that were sent with each operation. The oracle agrees with itself on all answers."""
+    """The names that were sent with each operation. The oracle always agrees with itself."""
     found: set[tuple[str, str]] = set()
     for seed in range(HISTORIES):
         service, random = Imagined(Random(seed)), Random(seed)

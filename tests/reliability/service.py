@@ -31,8 +31,9 @@ class InOrder(ThreadPoolExecutor):
 class Process(service.Process):
     """A process of the service whose calls to DynamoDB can fail.
 
-    faults: what befalls its calls. in_order: whether reads that may overlap are made one after another.
-    rewrite: makes of a call's body what is sent in its place.
+    faults: what goes wrong with its calls.
+    in_order: whether reads that may overlap are made one after another.
+    rewrite: turns a call's body into the body that is sent.
     """
 
     def __init__(

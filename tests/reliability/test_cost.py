@@ -1,4 +1,7 @@
-"""What operations cost, in rounds and units: no more than their limits, and no growth that is not named."""
+"""What operations cost, in rounds and units.
+
+No operation costs more than its limit, and only the named ones may grow.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

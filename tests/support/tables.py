@@ -1,6 +1,6 @@
-"""The fixtures of tests on the real Table and a moto in this process; a Store that tests can plant items in.
+"""The fixtures of tests on the real Table and a moto in this process.
 
-A Store looks at the table from outside and plants what no use case can write yet.
+A Store looks at the table from outside. Tests plant items with it that no use case can write yet.
 """
 
 import time
@@ -154,7 +154,10 @@ def moto() -> Iterator[None]:
 
 @contextmanager
 def fresh_store(name: str = NAME, *, endpoint: str | None = None) -> Iterator[Store]:
-    """Yield an empty table; it is gone afterwards. endpoint: where; None: on the moto of this process."""
+    """Yield an empty table, which is deleted afterwards.
+
+    endpoint: where to make it. None: on the moto of this process.
+    """
     with tables.fresh_store(name, endpoint=endpoint) as opened:
         yield Store(opened.client, opened.name, opened.endpoint)
 

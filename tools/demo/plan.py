@@ -34,9 +34,10 @@ class PlannedConversation:
 class Plan:
     """The conversations of a tree.
 
-    conversations: the root first, each after the one that it forks. conversation_of: for each message of
-    the tree, the number of the conversation in which it is written. The messages can be appended in the
-    tree's order, because an anchor is before every fork at it.
+    conversations: the root first, each after the one that it forks.
+    conversation_of: for each message of the tree, the number of the conversation in which it is
+    written. The messages can be appended in the tree's order, because an anchor is before every
+    fork at it.
     """
 
     tree: Tree

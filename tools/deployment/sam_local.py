@@ -1,9 +1,11 @@
-"""`python -m tools.deployment.sam_local FILE`: write the settings of `sam local`, and make its table.
+"""Write the settings of `sam local` and make its table.
+
+Run it as `python -m tools.deployment.sam_local FILE`.
 
 The containers of `sam local` run the deployed authorizer, with the development issuer of
-`forklore.local.token`. They reach the DynamoDB at FORKLORE_DYNAMODB_ENDPOINT by another name than this
-machine does. API keys and roles are set as for the local server, by FORKLORE_API_KEYS, _ADMINS,
-_AUDITORS and _INDEXERS.
+`forklore.local.token`. They reach the DynamoDB at FORKLORE_DYNAMODB_ENDPOINT by another name than
+this machine does. API keys and roles are set as for the local server, by FORKLORE_API_KEYS,
+_ADMINS, _AUDITORS and _INDEXERS.
 """
 
 import json
@@ -24,7 +26,10 @@ DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 
 
 def main(file: str) -> int:
-    """Make the table and write the settings to `file`; return 1 without a DynamoDB or for a bad setting."""
+    """Make the table and write the settings to `file`. Return the exit code.
+
+    The exit code is 1 without a DynamoDB or for a bad setting.
+    """
     os.environ.setdefault(ENDPOINT, DEFAULT_ENDPOINT)
     try:
         open_database()

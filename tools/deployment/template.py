@@ -1,7 +1,7 @@
-"""What template.yaml says, as plain values: the functions with what calls them, the table and the queues.
+"""What template.yaml says, as plain values: functions, what calls them, the table and the queues.
 
-Tests compare it with the code's own definitions. `load` reads the file; another kind of resource gets
-a reader of its own in `read_template`.
+Tests compare it with the code's own definitions. `load` reads the file. Another kind of resource
+gets its own reader in `read_template`.
 """
 
 import re
@@ -35,8 +35,8 @@ def load(path: Path) -> dict[str, Any]:
 def read_template(path: Path) -> Deployment:
     """Return what the SAM template at `path` says.
 
-    Raises OSError if the file cannot be read; ValueError if it does not have exactly one table, or has a
-    route that leads to no function, or a schedule that is no rate.
+    Raises OSError if the file cannot be read. Raises ValueError if it does not have exactly one
+    table, or has a route that leads to no function, or a schedule that is not a rate.
     """
     document = load(path)
     resources = document["Resources"]
@@ -63,7 +63,10 @@ def _of_type(resources: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any
 
 
 def _function(name: str, properties: Mapping[str, Any], routes: Sequence[Route]) -> Function:
-    """Return a function. `functions/entries/` with `app.handler` is the module `functions.entries.app`."""
+    """Return a function.
+
+    `functions/entries/` with `app.handler` is the module `functions.entries.app`.
+    """
     file, _, attribute = properties["Handler"].rpartition(".")
     events: dict[str, list[dict[str, Any]]] = {}
     for event in properties["Events"].values():
@@ -109,7 +112,7 @@ def _seconds(schedule: str) -> int:
 
 
 def _routes(resources: Mapping[str, Any]) -> dict[str, list[Route]]:
-    """Return the routes of each function, by the function's logical id, in the order of the file."""
+    """Return the routes of each function in the file's order, by the function's logical id."""
     integrations = _of_type(resources, "AWS::ApiGatewayV2::Integration")
     functions = _of_type(resources, "AWS::Serverless::Function")
     routes: dict[str, list[Route]] = {}
@@ -132,10 +135,10 @@ def _route(key: str) -> Route:
 
 
 def _named_in(text: Any) -> str:
-    """Return the resource that `!Sub text` names, such as X in `integrations/${X}` or `…/${X.Arn}/…`.
+    """Return the resource that `!Sub` names, such as X in `integrations/${X}` or `…/${X.Arn}/…`.
 
-    Pseudo parameters such as `${AWS::Region}` are no resources. The result is empty if `!Sub` names none,
-    or if the value is no `!Sub`.
+    Pseudo parameters such as `${AWS::Region}` are not resources. The result is empty if `!Sub`
+    names no resource, or if the value is not a `!Sub`.
     """
     named = re.findall(r"\$\{(\w+)(?:\.\w+)?\}", text["Fn::Sub"] if isinstance(text, dict) else "")
     return named[-1] if named else ""

@@ -18,11 +18,11 @@ PHRASES: Mapping[int, str] = {
     500: "Internal Server Error",
     503: "Service Unavailable",
 }
-"""What each status is called. Source: RFC 9110, section 15; Python's names depend on its version."""
+"""The name of each status, as in RFC 9110, section 15. Python's names depend on its version."""
 
 
 def brief(value: str | None) -> str:
-    """Return text as a message may show it: a caller's own text comes back, but not at length."""
+    """Return a caller's text for a message: quoted, and cut if it is long."""
     text = json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()
     return text if len(text) <= SHOWN_CHARACTERS_MAX else f"{text[:SHOWN_CHARACTERS_MAX]}…"
 
@@ -163,7 +163,7 @@ class BrokenAncestryError(ForkloreError):
 class UnavailableError(ForkloreError):
     """DynamoDB asked to slow down, time is up, or the issuer's keys cannot be had.
 
-    Safe to retry with the same Idempotency-Key, after so many seconds.
+    The caller can safely retry with the same Idempotency-Key after `retry_after_s` seconds.
     """
 
     status = 503

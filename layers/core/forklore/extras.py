@@ -1,4 +1,4 @@
-"""What is said when a package is missing that one of forklore's extras installs."""
+"""The message for a missing package that one of forklore's extras installs."""
 
 import sys
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ EXIT_CODE = 2
 def from_extra(extra: str) -> Iterator[None]:
     """Import packages of an extra inside this context.
 
-    Raises SystemExit with EXIT_CODE, after a line on standard error that names the extra, if a package
-    of another project is missing.
+    If a package of another project is missing, write a line that names the extra to standard error
+    and raise SystemExit with EXIT_CODE.
     """
     try:
         yield

@@ -124,7 +124,7 @@ class Appended(RootModel[Entry | Entries]):
 
 
 class Synced(Result):
-    """What a sync did. `epoch` is null when there is no context, `entry` when nothing was written."""
+    """What a sync did. `epoch` is null when there is no context, `entry` when nothing was written."""  # noqa: W505 (the API shows it)
 
     epoch: int | None
     no_op: bool

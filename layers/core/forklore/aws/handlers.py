@@ -1,4 +1,6 @@
-"""The handlers of the functions: which operations each HTTP function serves, and what the others run.
+"""The handlers of the functions.
+
+This module says which operations each HTTP function serves, and what the other functions run.
 
 `functions/NAME/app.py` takes its handler from here, and so does the local server. A handler is made
 when its name is imported, so each function loads only the modules that it needs.

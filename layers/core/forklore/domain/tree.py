@@ -10,7 +10,7 @@ from forklore.domain.keys import Key
 
 
 class State(StrEnum):
-    """What state a tree is in: being made, in use, or being deleted."""
+    """The state of a tree: being made, in use, or being deleted."""
 
     CREATING = "creating"
     LIVE = "live"
@@ -21,12 +21,13 @@ class State(StrEnum):
 class Group:
     """A fork tree.
 
-    children: how many trees, started by conversations of this one, are not deleted yet.
-    members_version: moves with every change of members.
+    children: how many trees that conversations of this tree started are not deleted yet.
+    members_version: grows with every change of members.
     rewriting: the previous owner, while HEADs may still name that user.
-    child_key: of a started child, its CHILD item in the parent's tree.
-    nonce: of the request that made it. deleted_at: when it got its tombstone.
-    never_live: it got its tombstone before it was ever live, so its id may be used again at once.
+    child_key: the key of the tree's CHILD item in the parent's tree. None: no conversation started
+    this tree.
+    nonce: the mark of the request that made the tree. deleted_at: when the tree got its tombstone.
+    never_live: whether the tree got its tombstone before it was live. If so, its id is free again.
     """
 
     group_id: str
@@ -49,7 +50,7 @@ class Group:
 
     @property
     def is_child(self) -> bool:
-        """Tell whether another conversation started it."""
+        """Return whether a conversation started this tree."""
         return self.child_key is not None
 
 
@@ -64,16 +65,17 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Where a conversation lives. group_id: None while its id may not be used again."""
+    """The tree that holds a conversation. group_id: None while the id may not be used again."""
 
     group_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """What was answered to an Idempotency-Key.
+    """The recorded answer to a request with an Idempotency-Key.
 
-    entry_ids: the entries to show again, instead of a body.
+    entry_ids: the entries that were appended, in order. body: the answer's text, or the part of it
+    that is not in these entries.
     """
 
     request_hash: str
@@ -85,10 +87,10 @@ class IdempotencyRecord:
 
 @dataclass(frozen=True, slots=True)
 class ClientContext:
-    """What a conversation's own entries say of one client's context.
+    """One client's context in a conversation's own entries.
 
-    epoch: the latest. last: its last entry. entries: how many of the conversation's own entries it
-    has.
+    epoch: the latest epoch. last: the last entry of that epoch.
+    entries: how many of the conversation's own entries that epoch has.
     """
 
     epoch: Epoch
@@ -98,7 +100,10 @@ class ClientContext:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work in progress on a tree. created_at: when it began. leased_until: when its lease ends."""
+    """Work in progress on a tree.
+
+    created_at: when the work was requested. leased_until: when its lease ends.
+    """
 
     kind: str
     group_id: str

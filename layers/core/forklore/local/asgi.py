@@ -14,7 +14,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 @dataclass(frozen=True)
 class Response:
-    """One whole HTTP answer. Header names are in lower case; `send_response` adds Content-Length."""
+    """One whole HTTP answer. Header names are lower case. `send_response` adds Content-Length."""
 
     status: int
     headers: list[tuple[str, str]]

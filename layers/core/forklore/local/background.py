@@ -24,7 +24,8 @@ BATCH_SIZE_MAX = 10
 def open_queues(deployment: Deployment) -> dict[str, str]:
     """Make the queues and set the variables that hold their URLs; return the URLs by name.
 
-    Call `open_database` first: it starts moto, unless an endpoint is set. With one, this starts moto.
+    Call `open_database` first. It starts moto if no endpoint is set. If an endpoint is set, this
+    function starts moto.
     """
     if not deployment.queues:
         return {}

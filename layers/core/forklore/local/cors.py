@@ -1,7 +1,7 @@
 """CORS on a developer's machine: pages of this machine, at any port, may call the server.
 
-A deployment has settings of its own. A page of any other origin gets no CORS header, so it cannot read
-an answer.
+A deployment has its own settings. A page of any other origin gets no CORS header, so it cannot
+read an answer.
 """
 
 import re

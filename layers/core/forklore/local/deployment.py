@@ -1,4 +1,4 @@
-"""What the local server serves, as plain values: functions with what calls them, queues and a table."""
+"""What the local server serves, as plain values: functions, what calls them, queues and a table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,9 +11,10 @@ ANY = "ANY"
 
 @dataclass(frozen=True)
 class Route:
-    """One route of the HTTP API: an upper-case method or `ANY`, and a path with `{name}` and `{name+}`.
+    """One route of the HTTP API: a method and a path.
 
-    The `$default` route has an empty path.
+    The method is upper case, or `ANY`. The path may hold `{name}` and `{name+}`. The `$default`
+    route has an empty path.
     """
 
     method: str
@@ -44,7 +45,10 @@ class Queue:
 
 @dataclass(frozen=True)
 class Polled:
-    """A queue that a function takes messages from. queue: its name. batch_size: messages at once."""
+    """A queue that a function takes messages from.
+
+    queue: its name. batch_size: how many messages the function gets at once.
+    """
 
     queue: str
     batch_size: int = 10

@@ -1,8 +1,8 @@
 """moto's DynamoDB over HTTP, for tests that need one store and several processes.
 
-`python -m forklore.local.dynamodb --port N` prints `listening on http://127.0.0.1:N` when it is ready,
-and stops on SIGTERM or SIGINT. It stores nothing on disk. It needs flask and flask-cors beside the extra
-`local`.
+`python -m forklore.local.dynamodb --port N` prints `listening on http://127.0.0.1:N` when it is
+ready, and stops on SIGTERM or SIGINT. It stores nothing on disk. It needs flask and flask-cors
+beside the extra `local`.
 """
 
 import argparse

@@ -54,9 +54,10 @@ def command(folder: Path | None) -> list[str]:
 
 
 def fetch(cache: Path = CACHE) -> Path:
-    """Return the folder of DynamoDB Local's jars and native libraries. Maven fills it the first time.
+    """Return the folder of DynamoDB Local's jars and native libraries. Maven fills it once.
 
-    One of several processes runs Maven and the others wait, because Maven cannot run twice in its folder.
+    If several processes call this, one runs Maven and the others wait. Maven cannot run twice at
+    the same time in its folder.
     Raises EngineMissingError.
     """
     jars = cache / VERSION

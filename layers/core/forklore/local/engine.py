@@ -1,4 +1,7 @@
-"""A DynamoDB in a process of its own. It ends when the process that started it ends, even by a kill."""
+"""A DynamoDB in a process of its own.
+
+It ends when the process that started it ends, even if that process is killed.
+"""
 
 import re
 import subprocess  # nosec B404 # our own engines

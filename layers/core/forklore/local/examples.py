@@ -108,8 +108,8 @@ ANSWERS: dict[type[BaseModel], Json] = {
 IN_PATHS = {"conversationId": _ID, "userId": _MEMBER_ID, "transferId": _TRANSFER_ID}
 """A value for each parameter of a path.
 
-Only these and bodies have examples: an example of an optional parameter would narrow a list or make a
-good request fail.
+Only these parameters and the bodies have examples. An example of an optional parameter would narrow
+a list or make a good request fail.
 """
 
 

@@ -1,4 +1,4 @@
-"""Forklore's own functions, as the local server runs them. A test compares them with template.yaml."""
+"""Forklore's functions, as the local server runs them. A test compares them with template.yaml."""
 
 from forklore.aws import handlers
 from forklore.local.deployment import DEFAULT_ROUTE, Deployment, Function, Polled, Queue, Route
@@ -9,7 +9,7 @@ HTTP = {
     "sharing": "SharingFunction",
     "admin": "AdminFunction",
 }
-"""The names of the HTTP functions in `forklore.aws.handlers`, each with the name of its function."""
+"""The HTTP functions: the name in `forklore.aws.handlers`, and the name in template.yaml."""
 SERVES_OTHER_PATHS = "conversations"
 """The HTTP function that answers requests of no route."""
 MEMORY_MB = 1024
@@ -21,7 +21,10 @@ QUEUE_VARIABLE = "FORKLORE_QUEUE"
 
 
 def deployment() -> Deployment:
-    """Return the functions that requests, the queue and the schedule call, with the table and the queues."""
+    """Return the functions, the table and the queues.
+
+    Requests, the queue and the schedule call the functions.
+    """
     return Deployment(
         functions=(*(_http_function(name) for name in HTTP), _delete_group(), _sweep()),
         queues=(JOBS, DEAD_JOBS),

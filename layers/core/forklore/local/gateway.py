@@ -1,8 +1,8 @@
 """The ASGI application that stands in for API Gateway's HTTP API: route, event, handler, answer.
 
-The answers of API Gateway itself (404, 413, 500, 503) come from here, in API Gateway's words. Logs name
-functions and route keys and show stack frames. They never show a path, a header, a body or the text of
-an exception.
+The answers of API Gateway itself (404, 413, 500, 503) come from here, in API Gateway's words. Logs
+name functions and route keys and show stack frames. They never show a path, a header, a body or the
+text of an exception.
 """
 
 import asyncio
@@ -102,8 +102,8 @@ class Gateway:
 async def _read_body(receive: Receive) -> bytes | None:
     """Return the request's body, or None if the client has left.
 
-    Reading stops after REQUEST_BYTES_MAX. The part that was read is too large for Lambda, so the answer
-    is 413 in any case.
+    Reading stops after REQUEST_BYTES_MAX. The part that was read is too large for Lambda, so the
+    answer is 413 in any case.
     """
     body, more = bytearray(), True
     while more and len(body) <= REQUEST_BYTES_MAX:

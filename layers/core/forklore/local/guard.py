@@ -1,7 +1,7 @@
 """`python -m forklore.local.guard COMMAND…`: run a command until the standard input closes.
 
-The standard input is a pipe from the process that started this one. The pipe closes when that process
-ends, even by SIGKILL.
+The standard input is a pipe from the process that started this one. The pipe closes when that
+process ends, even by SIGKILL.
 """
 
 import subprocess  # nosec B404 # our own engines
@@ -13,7 +13,10 @@ STOP_SECONDS_MAX = 10.0
 
 
 def main(command: Sequence[str]) -> int:
-    """Run the command; return its exit code. It inherits this process's open files, such as a lock."""
+    """Run the command and return its exit code.
+
+    The command inherits this process's open files, such as a lock.
+    """
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, close_fds=False)  # nosec B603 # an engine
     threading.Thread(target=_end_with_input, args=[process], daemon=True).start()
     return process.wait()

@@ -1,4 +1,4 @@
-"""The introduction of the OpenAPI document with its first steps, and the texts of each operation."""
+"""The introduction of the OpenAPI document with its first steps, and the texts of operations."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ FIRST_STEPS: Mapping[str, str] = {
     "removeMembership": "Remove `bob`; the transfer goes, too.",
     "deleteConversation": "Delete the whole fork tree. Its ids cannot be used again for 30 days.",
 }
-"""What each step does, by its operation: in an order in which the examples work on an empty server."""
+"""What each step does, by its operation. In this order the examples work on an empty server."""
 
 _INTRODUCTION = """\
 A conversation store for AI agents that forks like git.

@@ -1,8 +1,8 @@
-"""Who is calling, on a developer's machine: the bearer token is the user id. This is never deployed.
+"""The local authorizer: the bearer token is the user id. This is never deployed.
 
-The result has the shape of the deployed authorizer's context. As there, nobody is refused here: the
-function answers 401. API keys and roles work as in the deployed authorizer, except that the keys are
-set in clear text.
+The result has the shape of the deployed authorizer's context. Neither authorizer refuses a request:
+the function answers 401. API keys and roles work as in the deployed authorizer, except that the
+keys are set in clear text.
 """
 
 import json
@@ -79,7 +79,8 @@ def read_authorizer(environ: Mapping[str, str]) -> LocalAuthorizer:
 def clients_by_hash(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the client ids that FORKLORE_API_KEYS names, by the hash of their key.
 
-    Raises ValueError, without the key, if it is not `client=key,client=key`, and for a key that comes twice.
+    Raises ValueError if the setting is not `client=key,client=key`, or if a key comes twice. The
+    message does not hold the key.
     """
     clients: dict[str, str] = {}
     for number, pair in enumerate(read_list(environ.get("FORKLORE_API_KEYS", DEFAULT_API_KEYS)), 1):

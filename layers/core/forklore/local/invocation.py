@@ -19,7 +19,7 @@ class EventTooLargeError(Exception):
 
 
 class HandlerError(Exception):
-    """The handler raised (see `__cause__`), or its answer is no JSON or is over the payload limit."""
+    """The handler raised an error (see `__cause__`), or its answer is not JSON or is too large."""
 
 
 class LambdaContext:

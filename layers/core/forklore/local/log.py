@@ -29,10 +29,10 @@ _OF_LINES = {
 class JsonLines(logging.Formatter):
     """Writes a record as a line of JSON with its `extra` fields at the top level.
 
-    This is what Lambda's runtime does. As there, a field that is None is left out, and no field replaces
-    one that every line has. without: more fields to leave out.
-    Source: awslambdaric, lambda_runtime_log_utils.JsonFormatter; Lambda developer guide, "Log and monitor
-    Python Lambda functions", "Using the logging module with JSON".
+    Lambda's runtime does the same: it leaves out a field that is None, and no field replaces one
+    that every line has. without: more fields to leave out.
+    Source: awslambdaric, lambda_runtime_log_utils.JsonFormatter; Lambda developer guide, "Log and
+    monitor Python Lambda functions", "Using the logging module with JSON".
     """
 
     def __init__(self, *, without: Collection[str] = ()) -> None:
@@ -65,7 +65,8 @@ def show_lines_of(logger: logging.Logger, *, verbose: bool) -> None:
 def frames(error: BaseException | None) -> str:
     """Return the stack frames and the types of an exception and its causes, without their texts.
 
-    The text of an exception may quote the request: a KeyError has the key, a parser error the input.
+    The text of an exception may quote the request. A KeyError quotes the key, and a parser error
+    quotes the input.
     """
     text = ""
     while error is not None:

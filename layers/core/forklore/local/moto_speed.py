@@ -1,11 +1,12 @@
 """Moto without its needless work: 36 times faster writes at 2,200 items.
 
-* Moto copies the whole table before each part of a transaction, so that it can undo the part. Here the
-  copy shares its items with the table.
+* Moto copies the whole table before each part of a transaction, so that it can undo the part. Here
+  the copy shares its items with the table.
 * Moto sorts the whole table for each Query of a local index. Here a Query sees one partition.
-* Moto looks for ten members under four names each in every attribute of an answer. Here a value that is
-  complete is written as it is.
-* Moto keeps every object that it has made, for its dashboard. Here an object goes when nothing uses it.
+* Moto looks for ten members under four names each in every attribute of an answer. Here a value
+  that is complete is written as it is.
+* Moto keeps every object that it has made, for its dashboard. Here an object is freed when nothing
+  uses it.
 
 This is only correct under the lock of `embedded`, which lets one call run at a time. It changes
 internals of moto, so `pyproject.toml` allows a narrow range of its versions.

@@ -230,7 +230,10 @@ def _responses(operation: Operation) -> Json:
 
 
 def _name(operation: Operation, status: int) -> str:
-    """Return the name of an error's response. Operations whose errors have the same codes share it."""
+    """Return the name of an error's response.
+
+    Operations whose errors have the same codes share one response.
+    """
     return "-".join([f"Error{status}", *refusals.codes_of(operation, status)])
 
 

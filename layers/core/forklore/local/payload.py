@@ -30,8 +30,8 @@ def build_event(
 ) -> dict[str, Any]:
     """Return the event that API Gateway makes of a request.
 
-    What is empty is absent, except the query string. `rawPath` is percent-decoded, as in API Gateway;
-    `rawQueryString` stays encoded.
+    An empty field is left out, except the query string. As in API Gateway, `rawPath` is
+    percent-decoded and `rawQueryString` stays encoded.
     authorizer: the context that the Lambda authorizer returned.
     """
     raw_query = scope["query_string"].decode("latin-1")

@@ -10,7 +10,7 @@ CHECKOUT = PACKAGES.parents[1]
 
 
 def cache() -> Path:
-    """Return the folder: `.cache` of the checkout, or the user's own where forklore is installed."""
+    """Return `.cache` of the checkout, or the user's cache folder where forklore is installed."""
     if (CHECKOUT / "pyproject.toml").is_file() and PACKAGES == CHECKOUT / "layers" / "core":
         return CHECKOUT / ".cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "forklore"

@@ -1,6 +1,7 @@
-"""The API reference in a browser: `/docs` is Swagger UI and shows `/openapi.json`; `/` redirects there.
+"""The API reference in a browser: `/docs` is Swagger UI and shows `/openapi.json`.
 
-Nothing comes from a CDN. Only the local server has these paths, so they are handled before the gateway.
+`/` redirects to `/docs`. Nothing comes from a CDN. Only the local server has these paths, so they
+are handled before the gateway.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """Which route of the HTTP API a request takes. Pure.
 
 Sources: API Gateway developer guide, "Create routes for HTTP APIs in API Gateway"; for encoded
-characters in paths, published captures of live HTTP APIs (github.com/hotsock/voker, pull request 8).
+characters in paths, published captures of live HTTP APIs (github.com/hotsock/voker, pull request
+8).
 """
 
 import re
@@ -25,13 +26,16 @@ class Match:
 
 
 class BadPathError(ValueError):
-    """API Gateway refuses this path before it looks for a route. The text does not quote the path."""
+    """API Gateway refuses this path before it looks for a route.
+
+    The error's text does not quote the path.
+    """
 
 
 def decoded(raw_path: str) -> str:
     """Return a path as API Gateway reads it: `%2F` and `%252F` are `/`, and `%3F` ends the path.
 
-    Raises BadPathError for a per cent sign, or an encoded one, without two hexadecimal digits after it.
+    Raises BadPathError if two hexadecimal digits do not follow a per cent sign, or an encoded one.
     """
     without_query = unquote(_checked(raw_path)).partition("?")[0]
     return unquote(_checked(without_query))
@@ -48,8 +52,9 @@ def find_route(functions: Iterable[Function], *, method: str, raw_path: str) -> 
 
     raw_path: as sent, still percent-encoded. Raises BadPathError as `decoded` does.
 
-    A full match wins over a greedy one, a literal segment over a parameter, a method over ANY, and every
-    route over `$default`. HEAD and OPTIONS are methods like any other. A final slash is a segment.
+    A full match wins over a greedy one, a literal segment over a parameter, a method over ANY, and
+    every route over `$default`. HEAD and OPTIONS are methods like any other. A final slash is a
+    segment.
     """
     path = decoded(raw_path)
     matches = [

@@ -88,9 +88,9 @@ def _stop_after(database_ended: threading.Event, server: uvicorn.Server) -> None
 
 
 def _store(data: Path | None, stack: contextlib.ExitStack, *, on_end: Callable[[], None]) -> str:
-    """Start the database that keeps `data`, if there is one; return what the banner says of the store.
+    """Start the database that keeps `data`, if there is one.
 
-    on_end: called if the database ends by itself.
+    Return what the banner says of the store. on_end: called if the database ends by itself.
     Raises DataError, and ValueError if two stores are named.
     """
     endpoint = os.environ.get(ENDPOINT)

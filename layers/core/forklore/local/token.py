@@ -72,7 +72,10 @@ def make_token(
 
 
 def main(arguments: Sequence[str] | None = None, *, file: Path = KEY_FILE) -> int:
-    """Print a token, or several as `user=token,…`, or the key set. Exits with 2 for bad arguments."""
+    """Print a token, or several as `user=token,…`, or the key set.
+
+    Exits with 2 for bad arguments.
+    """
     parser = _parser()
     chosen = parser.parse_args(arguments)
     if chosen.keys == bool(chosen.users) or not all(is_user_id(user) for user in chosen.users):

@@ -1,7 +1,7 @@
-"""What this process knows of conversations: facts that never change, and hints.
+"""What this process knows about conversations: facts that never change, and hints.
 
-Nothing here decides access or existence. A write tests each hint. A hint that is out of date costs
-one more request, and never leads to a wrong answer.
+The cache does not decide access or existence. A write checks each hint that it uses. A hint that is
+out of date costs one more request, but never causes a wrong answer.
 """
 
 import threading
@@ -15,19 +15,19 @@ from forklore.domain.model import Conversation, Head, Tip
 
 CONVERSATIONS_MAX = 10_000
 TURNS = 256
-"""Locks that the conversations share."""
+"""How many locks the conversations share."""
 TURN_SECONDS = 1.0
-"""How long a thread waits for its turn.
+"""How long a thread waits for its turn. Then it writes without one.
 
-Without a turn its write may be refused, and be tried again.
+A write without a turn may be refused. Then it is tried again.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class CachedConversation:
-    """What is known of a conversation. group_id and client_id never change.
+    """What is known about a conversation. group_id and client_id never change.
 
-    The rest are hints. epochs: the latest seen, by client.
+    All other fields are hints. epochs: the latest epoch seen of each client.
     """
 
     group_id: str
@@ -58,7 +58,7 @@ class CachedConversation:
 
 
 class ConversationCache:
-    """A bounded cache by conversation id. The least recently used leaves first. Thread-safe."""
+    """A bounded, thread-safe cache by conversation id. It drops the least recently used first."""
 
     def __init__(self, conversations_max: int = CONVERSATIONS_MAX) -> None:
         self._max = conversations_max
@@ -71,8 +71,8 @@ class ConversationCache:
     def turn(self, conversation_id: str, *, seconds: float = TURN_SECONDS) -> Iterator[None]:
         """Let the threads of this process write to a conversation one after another.
 
-        Each then knows what the one before has written. Processes do not wait for one another; HEAD
-        orders them. seconds: how long a thread may wait for its turn.
+        So each thread knows what the thread before it wrote. Processes do not wait for each other:
+        the condition on HEAD orders their writes. seconds: how long a thread may wait for its turn.
         """
         turn = self._turns[hash(conversation_id) % TURNS]
         is_ours = turn.acquire(timeout=max(0.0, min(seconds, TURN_SECONDS)))
@@ -101,7 +101,7 @@ class ConversationCache:
             self._cached.pop(conversation_id, None)
 
     def mark_full(self, group_id: str) -> None:
-        """Note that a tree is near the size that an item collection may have."""
+        """Remember that a tree is near the largest size of an item collection."""
         with self._lock:
             self._full.add(group_id)
 

@@ -1,4 +1,4 @@
-"""What one request has used of DynamoDB: calls, what became of them, and capacity units."""
+"""What one request has used of DynamoDB: calls, their results, and capacity units."""
 
 import threading
 from collections.abc import Mapping
@@ -12,15 +12,17 @@ _GIGABYTE = 1 << 30
 
 
 class Consumption:
-    """Counts of one request, whose calls may overlap: safe under threads.
+    """Counts of one request. Thread-safe, because the request's calls may overlap.
 
-    calls: sent to DynamoDB. retries: those of them that repeat a failed call. What a batch left
-    undone is sent in a new call, which is no retry.
-    conflicts, throttles: calls that another transaction or a rate refused, at least in part.
-    read_units, write_units: of the calls that succeeded. DynamoDB does not say what others took.
-    heads_ahead: 1 if the request met a HEAD far ahead of the clock.
-    clock_offset_ms: what was added to the own clock; None before the first answer.
-    largest_tree_bytes: the largest tree written to has at least this size; None if unknown.
+    calls: all calls sent to DynamoDB.
+    retries: the calls that repeat a failed call. A call that sends the rest of a batch is not one.
+    conflicts: the calls that were refused because of another transaction.
+    throttles: the calls that were refused, at least in part, because of a rate limit.
+    read_units, write_units: the units of the calls that succeeded. DynamoDB does not report the
+    units of the others.
+    heads_ahead: 1 if the request found a HEAD far ahead of the clock.
+    clock_offset_ms: what was added to this machine's clock. None: before the first answer.
+    largest_tree_bytes: the largest tree written to has at least this size. None: unknown.
     """
 
     def __init__(self) -> None:
@@ -31,13 +33,13 @@ class Consumption:
         self._lock = threading.Lock()
 
     def count_call(self, *, is_retry: bool) -> None:
-        """Count a call that is sent now."""
+        """Count a call that is about to be sent."""
         with self._lock:
             self.calls += 1
             self.retries += is_retry
 
     def count_answer(self, operation: str, answer: Mapping[str, Any]) -> None:
-        """Count what an answer says of capacity. operation: the client's method."""
+        """Count the capacity that an answer reports. operation: the client's method."""
         read, written = _units(operation, answer.get("ConsumedCapacity", []))
         is_short = any(answer.get(name) for name in _UNPROCESSED)
         with self._lock:
@@ -46,7 +48,7 @@ class Consumption:
             self.throttles += is_short
 
     def count_error(self, response: Mapping[str, Any]) -> None:
-        """Count what an error's response says of other writers and of rates."""
+        """Count the conflict or the throttling that an error's response reports."""
         code = response["Error"]["Code"]
         reasons = {reason["Code"] for reason in response.get("CancellationReasons", [])}
         with self._lock:
@@ -54,22 +56,24 @@ class Consumption:
             self.throttles += code in _THROTTLED or bool(reasons & _THROTTLED_REASONS)
 
     def count_head_ahead(self) -> None:
-        """Note an append after a HEAD far ahead of the clock: once, however many entries."""
+        """Note an append after a HEAD far ahead of the clock. Several entries count once."""
         self.heads_ahead = 1
 
     def note_offset(self, offset_ms: int) -> None:
         self.clock_offset_ms = offset_ms
 
     def note_tree(self, gigabytes: float) -> None:
-        """Take in the lower bound of a tree's size."""
+        """Note a lower bound of a tree's size in gigabytes."""
         with self._lock:
             self.largest_tree_bytes = max(self.largest_tree_bytes or 0, int(gigabytes * _GIGABYTE))
 
 
 def _units(operation: str, consumed: Any) -> tuple[float, float]:
-    """Return the units read and written. consumed: one table's, or a list of them for a batch.
+    """Return the units read and written.
 
-    Source: DynamoDB API reference, ConsumedCapacity; only a transaction's tells the two apart.
+    consumed: the ConsumedCapacity of one table, or a list of them for a batch.
+    Source: DynamoDB API reference, ConsumedCapacity. Only that of a transaction separates read and
+    write units.
     """
     read = written = 0.0
     for part in [consumed] if isinstance(consumed, Mapping) else consumed:

@@ -1,4 +1,4 @@
-"""What a read by key has found, as values of the domain. Only storage sees the items themselves."""
+"""The result of a read by key, as values of the domain. Only storage sees the items themselves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ from forklore.storage.connection import Item
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The items that were there.
+    """The items that a read found.
 
-    Each method returns one item's value, None where it was not there.
+    Each method returns the value of one item. None: the item was not found.
     """
 
     _items: Mapping[Key, Item] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Found:
         return items.head(item) if item else None
 
     def path(self, group_id: str, conversation_id: str) -> Path:
-        """Return the conversation's path; without a PATH item it is empty."""
+        """Return the conversation's path. It is empty without a PATH item."""
         return items.path(self._items.get(keys.path(group_id, conversation_id)))
 
     def member(self, group_id: str, user_id: str) -> Member | None:
@@ -52,7 +52,7 @@ class Found:
         return items.member(item) if item else None
 
     def pointer(self, conversation_id: str, *, now_s: int) -> Pointer | None:
-        """Return where the conversation lives; None where the id is free."""
+        """Return where the conversation is stored. None: the id is free."""
         item = self._items.get(keys.pointer(conversation_id))
         return items.pointer(item, now_s=now_s) if item else None
 
@@ -78,6 +78,6 @@ class Found:
         return items.job(item) if item else None
 
     def idempotency_record(self, key: Key, *, now_s: int) -> IdempotencyRecord | None:
-        """Return what was answered under an Idempotency-Key; None where 24 hours have passed."""
+        """Return the record of an Idempotency-Key. None: there is none, or it has expired."""
         item = self._items.get(key)
         return items.idempotency_record(item, now_s=now_s) if item else None

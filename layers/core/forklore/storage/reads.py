@@ -1,6 +1,7 @@
-"""What a use case reads by range: one method for each, in values of the domain.
+"""Reads by range: one method for each range that use cases read, with values of the domain.
 
-Every method yields in the order of the keys, and reads on only while its caller does.
+Every method yields in the order of the keys. It sends the next request only when the caller needs
+more.
 """
 
 from collections.abc import Iterator
@@ -30,7 +31,10 @@ class Source(Protocol):
 
 
 class Reads:
-    """The ranges of a table. limit: at most so many. page: how many DynamoDB reads at a time."""
+    """The ranges of a table.
+
+    limit: how many to yield at most. page: how many to read per request.
+    """
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -45,7 +49,7 @@ class Reads:
         limit: int | None = None,
         page: int | None = None,
     ) -> Iterator[ListKey]:
-        """Yield the places of a tree's conversations, strictly between two places."""
+        """Yield the places of a tree's conversations between two places, without these two."""
         of = keys.tree_range(group_id, after=after, before=before)
         return self._places(of, backward=newest_first, limit=limit, page=page)
 
@@ -64,7 +68,10 @@ class Reads:
         through: ListKey | None,
         page: int,
     ) -> Iterator[ListKey]:
-        """Yield the places of a user's trees, newest first: those before a place, or up to one."""
+        """Yield the places of a user's trees, newest first.
+
+        before: only the trees before this place. through: this place too, and those before it.
+        """
         of = keys.user_trees_range(user_id, is_child=is_child, before=before, through=through)
         return self._places(of, backward=True, page=page)
 
@@ -103,7 +110,7 @@ class Reads:
         return (items.context(row) for row in rows if keys.is_context_of(_sort(row), client_id))
 
     def transfers(self, user_id: str, *, after: ListKey | None, page: int) -> Iterator[Transfer]:
-        """Yield a user's pending transfers, sent or to be accepted, oldest first."""
+        """Yield the pending transfers that a user sent or may accept, oldest first."""
         return map(items.transfer, self._source.query(keys.transfers_range(user_id, after=after), page=page))
 
     def jobs(self, kind: str, *, limit: int) -> Iterator[Job]:
@@ -116,7 +123,7 @@ class Reads:
         return ((keys.entry_id_of(_sort(row)), items.chunks(row)) for row in rows)
 
     def all_child_keys(self, group_id: str) -> Iterator[Key]:
-        """Yield the CHILD items of a tree, whichever conversation they belong to."""
+        """Yield the keys of the CHILD items of all conversations of a tree."""
         return map(items.key, self._source.query(keys.all_children_range(group_id), only=()))
 
     def other_keys(self, group_id: str) -> Iterator[Key]:

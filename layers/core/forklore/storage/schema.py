@@ -1,6 +1,6 @@
-"""The table: its keys and its two indexes, as the arguments of `create_table` less the name.
+"""The table: its keys and its two indexes, as the arguments of `create_table` without the name.
 
-The deployment's table is in template.yaml; a test compares the two.
+template.yaml has the deployed table. A test compares the two.
 """
 
 from collections.abc import Mapping
@@ -38,4 +38,4 @@ TABLE: Mapping[str, Any] = {
         }
     ],
 }
-"""The arguments of `create_table`, less TableName."""
+"""The arguments of `create_table` without TableName."""

@@ -41,9 +41,9 @@ GROUP_GIGABYTES_MAX = 9.0
 """Less than the 10 GB of an item collection, so that a tombstone always fits."""
 READS_AT_ONCE = 16
 NO_ITEM = keys.pointer("date")
-"""The key of an item that never exists: no conversation has such an id."""
+"""The key of an item that never exists, because no conversation has this id."""
 LOOKS_MAX = 5
-"""How often an item is read that a transaction is known to have written."""
+"""How often a read is tried for an item that a transaction has written."""
 
 
 A = TypeVar("A")
@@ -54,8 +54,8 @@ class Table:
     """The table as one request sees it.
 
     deadline: when the request must have its answer.
-    cache: what this process knows of conversations.
-    random: returns as many random bits as it is asked for.
+    cache: what this process knows about conversations.
+    random: returns the given number of random bits.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class Table:
     def within(
         self, seconds: float, *, most: float = BUDGET_MAX_S, usage: Consumption | None = None
     ) -> "Table":
-        """Return the same table for a request that has so many seconds left, and may take `most`.
+        """Return the same table for a request that has `seconds` left and may take `most` seconds.
 
-        usage: where the request's calls are counted.
+        usage: counts the request's calls.
         """
         return Table(
             self.connection.counted_in(usage or Consumption()),
@@ -92,25 +92,25 @@ class Table:
     # Time and fresh ids
 
     def now_ms(self) -> int:
-        """Return the time for something new.
+        """Return the time for a new item or id.
 
         The first call in a process asks DynamoDB for the date.
-        Raises UnavailableError if the own clock is far off.
+        Raises UnavailableError if this machine's clock is far off.
         """
         if not self.connection.clock.was_compared:
             self.compare_clock()
         return self.connection.clock.minting_ms()
 
     def compare_clock(self) -> None:
-        """Ask DynamoDB for its date: every answer has one. The item that is asked for does not exist."""
+        """Get the date from DynamoDB. Every answer has it, so the item need not exist."""
         self.items_at([NO_ITEM])
 
     def now_s(self) -> int:
-        """Return the corrected time in whole seconds, as `ttl` counts."""
+        """Return the corrected time in whole seconds, the unit of `ttl`."""
         return self.connection.clock.corrected_ms() // 1000
 
     def mint(self, last: EntryId) -> EntryId:
-        """Return the id of a new entry after `last`. A `last` far ahead of the clock is counted."""
+        """Return the id of a new entry after `last`. Count a `last` far ahead of the clock."""
         now_ms = self.now_ms()
         if ids.milliseconds_of(last) - now_ms > OFFSET_MAX_MS:
             self.connection.usage.count_head_ahead()
@@ -132,7 +132,7 @@ class Table:
     # Writing
 
     def commit(self, parts: Sequence[Part]) -> None:
-        """Write all parts or none of them. Raises ConditionFailed, and as Connection.call."""
+        """Write all parts or none. Raises ConditionFailed, and what Connection.call raises."""
         assert len({part.id for part in parts}) == len(parts), "two parts of one id"
         name = self.connection.table_name
         try:
@@ -147,9 +147,9 @@ class Table:
                 self.cache.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
 
     def try_commit(self, parts: Sequence[Part]) -> ConditionFailed | None:
-        """Write all parts or none of them. Return what refused them; None when they are written.
+        """Write all parts or none. Return the refusal; None if the parts are written.
 
-        Raises as Connection.call.
+        Raises what Connection.call raises.
         """
         try:
             self.commit(parts)
@@ -158,9 +158,9 @@ class Table:
         return None
 
     def commit_each(self, transactions: Sequence[Sequence[Part]]) -> list[bool]:
-        """Commit several transactions, which overlap. Return for each whether it was written.
+        """Commit several transactions at the same time. Return for each whether it was written.
 
-        A transaction is not written when a condition of it does not hold.
+        A transaction is not written if one of its conditions does not hold.
         """
         return [refused is None for refused in self.side_by_side(self.try_commit, transactions)]
 
@@ -170,7 +170,7 @@ class Table:
             raise GroupFullError("this fork tree is full")
 
     def delete(self, unwanted: Iterable[Key]) -> None:
-        """Delete any number of items, in any order, whether they exist or not.
+        """Delete any number of items, in any order. Keys without an item are allowed.
 
         Raises UnavailableError.
         """
@@ -191,17 +191,17 @@ class Table:
             raise UnavailableError("the store is busy; try again")
 
     def has_time(self) -> bool:
-        """Tell whether the request may still start anything."""
+        """Return whether the request has time left to start another call."""
         return self._until().allows(0)
 
     def turn(self, conversation_id: str) -> AbstractContextManager[None]:
-        """Let the threads of this process write to a conversation in turn, while there is time."""
+        """Wait for this thread's turn to write to a conversation, while the request has time."""
         return self.cache.turn(conversation_id, seconds=self._until().seconds_left)
 
     def pause(self, attempt: int) -> None:
-        """Sleep a little before the attempt, the first of which is 0.
+        """Sleep a little before an attempt. The first attempt is 0.
 
-        Raises UnavailableError when there is no time for it.
+        Raises UnavailableError if there is no time left for the attempt.
         """
         if not self.connection.pause(attempt, self._until()):
             raise UnavailableError("there is no time left for this request")
@@ -209,11 +209,11 @@ class Table:
     # Reading items
 
     def get(self, wanted: Iterable[Key]) -> Found:
-        """Return what exists among `wanted`, which may be any number."""
+        """Return the items that exist among any number of wanted keys."""
         return Found(self.items_at(wanted))
 
     def items_at(self, wanted: Iterable[Key]) -> dict[Key, Item]:
-        """Return the items that exist among `wanted`, as DynamoDB has them."""
+        """Return the items that exist among `wanted`, as DynamoDB returns them."""
         found: dict[Key, Item] = {}
         left = [key_of(key) for key in dict.fromkeys(wanted)]
         name, until = self.connection.table_name, self._until()
@@ -242,9 +242,9 @@ class Table:
     ) -> Iterator[Item]:
         """Yield the items of a range in key order, or backward.
 
-        limit: how many at the most. page: how many DynamoDB reads at a time, where fewer may be
-        enough.
-        only: the attributes wanted beside the key; None: all.
+        limit: how many items to yield at most.
+        page: how many items to read per request, if the caller may need fewer than all.
+        only: the attributes to read beside the key. None: all.
         """
         start: Item | None = None
         wanted = {} if only is None else {f"#{at}": name for at, name in enumerate(["PK", "SK", *only])}
@@ -275,10 +275,10 @@ class Table:
                 return
 
     def newest_trees(self, ranges: Sequence[SortRange], *, page: int) -> Iterator[ListKey]:
-        """Yield the trees in the ranges of the index of all trees, newest first over all of them.
+        """Yield the trees in these ranges of the index of all trees, the newest of all first.
 
-        This is the only eventually consistent read, as it reads a global index. It may miss a new
-        tree, or name one that is gone. page: how many DynamoDB reads of each range at a time.
+        This is the only eventually consistent read, because the index is global. It may miss a new
+        tree, or yield a tree that is gone. page: how many items to read of each range per request.
         """
         firsts = self.side_by_side(lambda of: self._trees(of, page, None), ranges)
         shards = [self._newest_of(of, page, first) for of, first in zip(ranges, list(firsts), strict=True)]
@@ -310,24 +310,24 @@ class Table:
     # Reading entries
 
     def read_ranges(self, group_id: str, reads: Sequence[RangeRead], *, backward: bool) -> list[RangeAnswer]:
-        """Return the answers of one round of reads, made side by side."""
+        """Return the answers of several reads that are made at the same time."""
         if len(reads) == 1:
             return [self._read_range(group_id, reads[0], backward)]
         return list(self.side_by_side(lambda read: self._read_range(group_id, read, backward), reads))
 
     def head_ids_of(self, group_ids: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-        """Yield each tree with the conversations that have a HEAD; it begins to read at once."""
+        """Yield each tree with the conversations that have a HEAD. The reads start immediately."""
         return zip(group_ids, self.side_by_side(self._head_ids, group_ids), strict=True)
 
     def _head_ids(self, group_id: str) -> list[str]:
         return list(self.read.head_ids(group_id))
 
     def start_range(self, group_id: str, read: RangeRead, *, backward: bool) -> Future[RangeAnswer]:
-        """Start a read in another thread, and return at once what will hold its answer."""
+        """Start a read in another thread and return the future of its answer."""
         return self._threads.submit(self._read_range, group_id, read, backward)
 
     def side_by_side(self, call: Callable[[A], B], arguments: Iterable[A]) -> Iterator[B]:
-        """Yield what `call` returns for each argument, in order; the calls overlap."""
+        """Yield what `call` returns for each argument, in order. The calls overlap."""
         return self._threads.map(call, arguments)
 
     def _read_range(self, group_id: str, read: RangeRead, backward: bool) -> RangeAnswer:
@@ -358,18 +358,19 @@ class Table:
         return RangeAnswer(found, keys.entry_id_of(end["SK"]["S"]) if end else None)
 
     def conversations(self, group_id: str, conversation_ids: Sequence[str]) -> list[Conversation]:
-        """Return conversations that exist, in that order.
+        """Return the conversations with these ids, in this order. All must exist.
 
-        Raises UnavailableError as `entries` does.
+        Raises UnavailableError if one cannot be read yet.
         """
         wanted = [keys.conversation(group_id, one) for one in conversation_ids]
         found = self._all_items_at(wanted)
         return [items.conversation(found[key]) for key in wanted]
 
     def _all_items_at(self, wanted: Sequence[Key]) -> dict[Key, Item]:
-        """Return items that are known to exist. Those that a read missed are read again.
+        """Return items that are known to exist. Read an item again if a read missed it.
 
-        A transaction becomes visible item by item. Raises UnavailableError when some stay missing.
+        The items of a transaction become visible one by one. Raises UnavailableError if some items
+        are still missing after LOOKS_MAX reads.
         """
         found: dict[Key, Item] = {}
         for attempt in range(LOOKS_MAX):
@@ -380,13 +381,16 @@ class Table:
         raise UnavailableError("something that was written cannot be read yet; try again")
 
     def entries(self, group_id: str, entry_ids: Sequence[EntryId]) -> list[Entry]:
-        """Return the entries with these ids, which exist, in that order."""
+        """Return the entries with these ids, in this order. All must exist.
+
+        Raises UnavailableError if one cannot be read yet.
+        """
         wanted = [keys.entry(group_id, entry_id) for entry_id in entry_ids]
         found = self._all_items_at(wanted)
         return self.with_bodies(group_id, [items.stored_entry(found[key]) for key in wanted])
 
     def with_bodies(self, group_id: str, stored: Sequence[StoredEntry]) -> list[Entry]:
-        """Return the entries with their content; large bodies are fetched, in order."""
+        """Return the entries with their content, in order. Large bodies come from BLOB items."""
         wanted = [keys.blob(group_id, s.entry_id, at) for s in stored for at in range(s.chunks)]
         blobs: dict[Key, Item] = {}
         for at in range(0, len(wanted), BLOBS_AT_ONCE):

@@ -1,7 +1,7 @@
-"""The worker's part of a deletion: it removes the items of a tree that has its tombstone.
+"""The worker's part of a deletion: it removes the items of a tree that has a tombstone.
 
-Every step finds its work by a Query and can be done again, so a killed or doubled worker only
-repeats work.
+Every step finds its work by a Query and can be repeated. So a killed worker, or two workers at
+once, only repeat work.
 """
 
 import math
@@ -28,16 +28,18 @@ GUARDED_AT_ONCE = 50
 def run_deletion(
     table: Table, queue: Queue, group_id: str, *, wait_s: int = WAIT_SECONDS, lease: str | None = None
 ) -> bool:
-    """Go on with a tree's deletion until it is done or time is up; then the tree is announced again.
+    """Continue a tree's deletion until it is done or time is up.
 
-    wait_s: how long after the tombstone nothing is removed. lease: what the next worker goes on with.
-    Return True if nothing is left to do: the tree is deleted, or has no tombstone.
+    Return True if nothing is left to do: the tree is deleted, or has no tombstone. Otherwise
+    announce the tree again and return False.
+    wait_s: for how many seconds after the tombstone no item is removed.
+    lease: the lease that the next worker takes over.
     """
     try:
         left_s = _advance(table, queue, group_id, wait_s)
     except UnavailableError:
         left_s = RETRY_SECONDS if table.has_time() else 0
-    except ConditionFailed:  # a tree that never lived is gone; its id may be in use again
+    except ConditionFailed:  # a tree that was never live is gone; its id may be in use again
         left_s = None
     if left_s is None:
         return True
@@ -46,7 +48,7 @@ def run_deletion(
 
 
 def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | None:
-    """Do what can be done. Return in how many seconds to go on; None when nothing is left."""
+    """Do what can be done now. Return the seconds to wait before more; None if nothing is left."""
     job, pointer = keys.job(JobKind.DELETION, group_id), keys.pointer(group_id)
     found = table.get([keys.group(group_id), job, pointer])
     group = found.group(group_id)
@@ -73,7 +75,7 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
 
 
 def _seconds_left(group: Group, now_ms: int, wait_s: int) -> int:
-    """Return how long to wait before items of a deleted tree may be removed."""
+    """Return for how many seconds no item of a deleted tree may be removed yet."""
     if group.deleted_at is None:
         return 0
     return math.ceil((ids.milliseconds(group.deleted_at) - now_ms) / 1000 + wait_s)
@@ -106,7 +108,7 @@ def _erase_members(table: Table, group: Group) -> None:
 
 
 def _erase_transfer(table: Table, group: Group) -> None:
-    """Remove a pending transfer; last the item that names all others."""
+    """Remove a pending transfer. The item that names all others goes last."""
     found = table.get([keys.transfer_of_group(group.group_id)])
     transfer = found.transfer_of_group(group.group_id)
     if transfer is not None:
@@ -126,8 +128,8 @@ def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
     """Delete items of a tree with a tombstone.
 
     The ids of a tree that was live are retired for 30 days, so a delayed worker deletes only this
-    tree's items. The id of a tree that was never live may be in use again. There every
-    transaction checks that the tree is still this one, and raises ConditionFailed if it is not.
+    tree's items. The id of a tree that was never live may be in use again. So for such a tree every
+    transaction checks that the tree is still the same, and raises ConditionFailed if it is not.
     """
     if not group.never_live:
         table.delete(unwanted)
@@ -137,9 +139,11 @@ def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
 
 
 def _end(table: Table, group: Group) -> None:
-    """Delete GROUP with its jobs. Of a started tree, delete CHILD first and count it with GROUP.
+    """Delete GROUP and its jobs.
 
-    So the parent counts one child less exactly once, and never before CHILD is gone.
+    For a tree that a conversation started, delete CHILD first. Then delete GROUP and lower the
+    parent's count of children in one transaction. So the count falls exactly once, and only after
+    CHILD is gone.
     """
     last = [
         parts.group.delete(group),

@@ -1,4 +1,4 @@
-"""Close fork trees that have a tombstone: nothing can be written to them any more.
+"""Close fork trees that have a tombstone. Nothing can be written to a closed tree.
 
 A tree is closed when none of its conversations has a HEAD, and when the trees that its
 conversations have started have tombstones too.
@@ -19,7 +19,7 @@ from forklore.storage.table import READS_AT_ONCE, Table
 from forklore.usecases.heads import all_child_keys, all_head_ids, child_keys_now
 
 CLOSED_AT_ONCE = 20
-"""Conversations closed in one transaction: two writes for each, of DynamoDB's 100."""
+"""Conversations closed in one transaction. Each takes two writes; DynamoDB allows 100."""
 CHILDREN_AT_ONCE = 100
 
 T = TypeVar("T")
@@ -37,11 +37,12 @@ def close_tree(
 ) -> None:
     """Close a tree that has its tombstone, and its direct children.
 
-    last: the conversation to close last. delay_s: when the children's deletions are announced.
-    has_pointer: whether the tree's own id still points to it, even where it has no HEAD.
-    is_new: whether the tombstone was set just now. Then none of the tree's conversations is
-    closed yet, and none of its children is forgotten.
-    Raises UnavailableError, also when a fork or a child that the tree counts cannot be read yet.
+    last: the conversation to close last.
+    delay_s: the delay of the messages that announce the children's deletions.
+    has_pointer: whether the tree's id still points to the tree, even if the root has no HEAD.
+    is_new: whether the tombstone was set just now. If so, no conversation of the tree is closed
+    yet, and the CHILD items of all its children are still there.
+    Raises UnavailableError. One cause: a fork or a child that GROUP counts cannot be read yet.
     """
     looking = table.head_ids_of([group_id])
     group = _groups(table, [group_id]).get(group_id) if is_new else None
@@ -64,7 +65,10 @@ def close_tree(
 
 
 def tombstone(group_id: str, *, at: str, owner: str | None = None) -> list[Part]:
-    """Return the parts that mark a live tree as deleted and note the work. owner: only of this user's."""
+    """Return the parts that mark a live tree as deleted and add its deletion job.
+
+    owner: if it is not None, the transaction is refused unless this user owns the tree.
+    """
     return [
         parts.group.mark_deleted(group_id, at=at, owner=owner),
         parts.job.put(JobKind.DELETION, group_id, at=at),
@@ -77,7 +81,7 @@ def time_now(table: Table) -> str:
 
 
 def in_batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield lists of `size` values, the last one perhaps shorter."""
+    """Yield lists of `size` values. The last list may be shorter."""
     left = iter(values)
     while batch := list(islice(left, size)):
         yield batch
@@ -89,10 +93,10 @@ def _child_of(child_key: Key) -> str:
 
 
 def _mark_children_deleted(table: Table, child_keys: Sequence[Key]) -> dict[str, bool]:
-    """Set the tombstones of started trees, whoever owns them now.
+    """Set the tombstones of child trees, whoever owns them now.
 
-    Return for each tree whether its tombstone was set just now. If not, it had one, or is gone.
-    The CHILD items stay until the children are closed, so that a repetition finds them again.
+    Return for each tree whether its tombstone was set just now. If not, the tree already had one,
+    or is gone. The CHILD items stay until the children are closed, so a repetition finds them.
     """
     at = time_now(table)
     children = [_child_of(child_key) for child_key in child_keys]
@@ -101,14 +105,14 @@ def _mark_children_deleted(table: Table, child_keys: Sequence[Key]) -> dict[str,
 
 
 class _Head(NamedTuple):
-    """A conversation that can still be appended to, in a tree with a tombstone."""
+    """A conversation of a tree with a tombstone. It can still be appended to."""
 
     group_id: str
     conversation_id: str
 
 
 def _groups(table: Table, group_ids: Iterable[str]) -> dict[str, Group]:
-    """Return the trees that are there, by id."""
+    """Return the trees that exist, by id."""
     wanted = list(group_ids)
     found = table.get(map(keys.group, wanted))
     groups = ((group_id, found.group(group_id)) for group_id in wanted)
@@ -118,9 +122,9 @@ def _groups(table: Table, group_ids: Iterable[str]) -> dict[str, Group]:
 def _heads(table: Table, looking: Iterable[tuple[str, list[str]]], new: Mapping[str, Group]) -> list[_Head]:
     """Return the conversations of trees that can still be appended to.
 
-    looking: each tree with the HEADs that were read of it.
-    new: the trees whose tombstones were set just now, as they were read after that. All their
-    conversations can still be appended to, so as many HEADs must be found as GROUP counts.
+    looking: each tree with the conversations whose HEADs were read.
+    new: the trees whose tombstones were set just now, read after that. All their conversations can
+    still be appended to, so at least as many HEADs must be found as GROUP counts.
     """
     heads: list[_Head] = []
     for group_id, conversation_ids in looking:
@@ -132,7 +136,7 @@ def _heads(table: Table, looking: Iterable[tuple[str, list[str]]], new: Mapping[
 
 
 def _close_conversations(table: Table, heads: Sequence[_Head]) -> None:
-    """Delete HEADs and retire their ids, some in each transaction; the transactions overlap."""
+    """Delete HEADs and retire the conversations' ids, in several transactions that overlap."""
     for some in in_batches(heads, CLOSED_AT_ONCE * READS_AT_ONCE):
         now_s = table.now_s()
         table.commit_each([_closing(batch, now_s) for batch in in_batches(some, CLOSED_AT_ONCE)])

@@ -1,6 +1,7 @@
-"""The cursor of a list as the API has read it: a place in the list, or an invalid cursor.
+"""The cursor of a list after the API has read it: a place in the list, or an invalid cursor.
 
-A use case first checks access and then rejects an invalid cursor. So reading a cursor raises nothing.
+Reading a cursor raises nothing, because a use case must check access before it rejects an invalid
+cursor.
 """
 
 from dataclasses import dataclass

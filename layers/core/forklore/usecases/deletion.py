@@ -1,7 +1,7 @@
 """The request that deletes a fork tree: it sets the tombstone and closes the tree.
 
-The JOB item is written with the tombstone and deleted with the tree. It guarantees that the worker
-removes all items; the queue only makes that quick.
+The JOB item is written with the tombstone and deleted with the tree. JOB guarantees that a worker
+removes all items. The queue only makes this fast.
 """
 
 from forklore.domain import keys
@@ -16,12 +16,12 @@ from forklore.usecases.loading import LookUp, look_up
 from forklore.usecases.optimistic import RetryPolicy, attempts
 
 WAIT_SECONDS = 35
-"""How long after the tombstone nothing is removed.
+"""For how many seconds after the tombstone no item is removed.
 
-No request that read the tree before the tombstone lives longer.
+No request that read the tree before the tombstone runs longer.
 """
 TOMBSTONE = RetryPolicy(8)
-"""For the tombstone. Only a new owner or another deletion can refuse it."""
+"""How often setting the tombstone is tried. Only a new owner or another deletion can refuse it."""
 
 
 def delete_conversation(
@@ -29,10 +29,10 @@ def delete_conversation(
 ) -> bool:
     """Delete the conversation's whole fork tree, and every tree started from it.
 
-    Return True if nothing of the tree or of its direct children can be read or written any more.
-    Return False if it cannot be read any more, and the worker goes on with closing it.
-    The owner of a tree whose closing stopped half way goes on with it.
-    Raises NotFoundError, ForbiddenError if the caller is not the owner.
+    Return True if the tree and its direct children can no longer be read or written.
+    Return False if the tree can no longer be read, but is not closed yet. A worker then closes it.
+    If an earlier deletion stopped before the tree was closed, its owner can call this again.
+    Raises NotFoundError. Raises ForbiddenError if the caller is not the owner.
     """
     group_id, is_new = _set_tombstone(table, caller, conversation_id)
     table.cache.forget(conversation_id)
@@ -46,10 +46,10 @@ def delete_conversation(
 
 
 def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[str, bool]:
-    """Set the tombstone of the conversation's tree: no request can read the tree from here on.
+    """Set the tombstone of the conversation's tree. After that no request can read the tree.
 
     Return the tree's id, and whether the tombstone was set just now.
-    Raises NotFoundError, ForbiddenError if the caller is not the owner.
+    Raises NotFoundError. Raises ForbiddenError if the caller is not the owner.
     """
     for _ in attempts(table, TOMBSTONE):
         found = look_up(table, conversation_id, caller=caller)
@@ -60,15 +60,15 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
         at = time_now(table)
         if table.try_commit(tombstone(group_id, at=at, owner=owner)) is None:
             return group_id, True
-        # It was refused: the tree has another owner now, or its tombstone. Decide again.
+        # Refused: the tree now has another owner or a tombstone. Decide again.
     raise UnavailableError("the conversation keeps changing; try again")
 
 
 def _deleting_group(table: Table, found: LookUp, caller: Caller, conversation_id: str) -> str:
-    """Return the id of the tree if it has its tombstone and the caller may go on closing it.
+    """Return the tree's id if the tree has a tombstone and the caller may close it.
 
-    The named conversation is closed last. So while its HEAD is there, the tree is not closed.
-    Raises NotFoundError otherwise.
+    The deletion closes the named conversation last. So while its HEAD exists, the tree is not
+    closed. Raises NotFoundError otherwise.
     """
     pointer = found.found.pointer(conversation_id, now_s=table.now_s())
     group_id = pointer.group_id if pointer else None

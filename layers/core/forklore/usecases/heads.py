@@ -1,7 +1,8 @@
-"""Every HEAD and every CHILD of a tree, and none missed.
+"""Read all HEADs or all CHILD items of a tree.
 
-A fork or a child becomes visible item by item, so a Query may come before the HEAD or the CHILD of one that
-GROUP counts already: then it is made again. Whoever closes or rewrites all of them must not miss one.
+The items of a transaction become visible one by one. So a Query may miss the HEAD of a fork, or the
+CHILD of a child, that GROUP counts already. Then the Query is repeated. A caller that closes or
+rewrites all of them must not miss one.
 """
 
 from collections.abc import Iterator
@@ -16,9 +17,9 @@ from forklore.storage.table import LOOKS_MAX, Table
 def all_head_owners(table: Table, group: Group) -> Iterator[tuple[str, str]]:
     """Yield each conversation of a tree once, with the owner that its HEAD names.
 
-    group: as it was read after what stops further forks, or changes how they are made.
-    Only the ids of what was read are kept: a HEAD that is closed meanwhile has been seen.
-    Raises UnavailableError when some cannot be read yet.
+    group: GROUP, read after the write that stops new forks or changes how they are made.
+    A HEAD that was read counts as seen, even if it is closed before the next Query.
+    Raises UnavailableError if some HEADs cannot be read yet.
     """
     seen = set[str]()
     for attempt in range(LOOKS_MAX):
@@ -40,9 +41,9 @@ def all_head_ids(table: Table, group: Group) -> Iterator[str]:
 def all_child_keys(table: Table, group: Group) -> list[Key]:
     """Return the CHILD of each child of a tree that has just got its tombstone.
 
-    group: as it was read after the tombstone. It is read before the CHILD, each time: a child at the end of
-    its own deletion loses its CHILD first, and is counted for a moment longer.
-    Raises UnavailableError when some stay away.
+    group: GROUP, read after the tombstone. Each attempt reads GROUP before the CHILD items, because
+    a deleted child loses its CHILD first and is still counted for a moment.
+    Raises UnavailableError if some CHILD items cannot be read yet.
     """
     own = keys.group(group.group_id)
     for attempt in range(LOOKS_MAX):
@@ -50,7 +51,7 @@ def all_child_keys(table: Table, group: Group) -> list[Key]:
         if attempt:
             now = table.get([own]).group(group.group_id)
             if now is None:
-                return []  # another worker has deleted the tree to the end
+                return []  # another worker has finished the deletion
             group = now
         if group.children == 0:
             return []
@@ -61,5 +62,5 @@ def all_child_keys(table: Table, group: Group) -> list[Key]:
 
 
 def child_keys_now(table: Table, group_id: str) -> list[Key]:
-    """Return the CHILD that can be read now."""
+    """Return the keys of the CHILD items that can be read now."""
     return list(table.read.all_child_keys(group_id))

@@ -16,15 +16,16 @@ from forklore.storage.table import Table
 from forklore.usecases.loading import look_up
 
 NO_GROUP = ""
-"""The group id in the record of a request that found no conversation and made none."""
+"""The group id in the record of a request that neither found nor made a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
     """A request that carries an Idempotency-Key.
 
-    key: of its record; it names the caller, the route, the path ids and the Idempotency-Key.
-    request_hash: of the body. render: returns the answer's text for what the use case returns.
+    key: the key of the request's record. It names the caller, the route, the ids in the path and
+    the Idempotency-Key.
+    request_hash: the hash of the body. render: turns the use case's result into the answer's text.
     """
 
     key: Key
@@ -33,7 +34,7 @@ class IdempotencyKey:
 
 
 class IdempotentReplay(Exception):
-    """The request was answered before under its Idempotency-Key. `record` says what."""
+    """The request was answered before under its Idempotency-Key. `record` has the answer."""
 
     def __init__(self, record: IdempotencyRecord) -> None:
         super().__init__("answered before")
@@ -41,14 +42,14 @@ class IdempotentReplay(Exception):
 
 
 def keys_of(idempotency_key: IdempotencyKey | None) -> list[Key]:
-    """Return the key to read with the rest, so that a replay is seen before anything is decided."""
+    """Return the record's key, to read with the other items. So a replay is found early."""
     return [idempotency_key.key] if idempotency_key else []
 
 
 def record_answer(
     table: Table, idempotency_key: IdempotencyKey | None, *, group_id: str, conversation_id: str, answer: Any
 ) -> list[Part]:
-    """Return the part that remembers the answer; nothing without a key."""
+    """Return the part that records the answer. Without a key: no part."""
     if idempotency_key is None:
         return []
     record = IdempotencyRecord(
@@ -66,9 +67,9 @@ def record_entries(
     entries: Sequence[Entry],
     note: str = "",
 ) -> list[Part]:
-    """Return the part that remembers which entries were appended; nothing without a key.
+    """Return the part that records which entries were appended. Without a key: no part.
 
-    Entries never change, so no copy of them is kept. note: what else the answer says.
+    Entries never change, so the record holds only their ids. note: the rest of the answer.
     """
     if idempotency_key is None:
         return []
@@ -82,8 +83,9 @@ def raise_if_answered(
 ) -> None:
     """Raise IdempotentReplay if `found` holds this request's record.
 
-    Raises instead IdempotencyMismatchError if the record is of another request, NotFoundError if
-    the conversation is deleted, ForbiddenError if the caller is no longer a member.
+    If the record cannot be shown, raise another error instead: IdempotencyMismatchError if the
+    record is of another request, NotFoundError if the conversation is deleted, ForbiddenError if
+    the caller is no longer a member.
     """
     if idempotency_key is None:
         return
@@ -109,12 +111,12 @@ def _answer_again(
 def raise_if_recorded(
     table: Table, idempotency_key: IdempotencyKey | None, refused: ConditionFailed, *, caller: Caller
 ) -> None:
-    """Raise as `raise_if_answered` does, if this request's record refused a transaction."""
+    """Raise as `raise_if_answered` does, if this request's record caused the refusal."""
     record = refused.idempotency_record(now_s=table.now_s())
     if idempotency_key is not None and record is not None:
         _answer_again(table, idempotency_key, record, caller=caller)
 
 
 def entries_again(table: Table, record: IdempotencyRecord) -> list[Entry]:
-    """Return the entries that were appended then, in order."""
+    """Return the entries that the recorded request appended, in order."""
     return table.entries(record.group_id, record.entry_ids)

@@ -1,7 +1,7 @@
 """List a user's conversations, tree by tree, the newest root first.
 
-A user's USER_TREE items name the trees. What is shown of each tree is read from the tree itself,
-so an item that is out of date shows nothing. A page reads the trees it shows and no others.
+A user's USER_TREE items name the trees. The list reads each tree itself, so it shows nothing for an
+item that is out of date.
 """
 
 import heapq
@@ -24,21 +24,21 @@ from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.loading import ConversationDetails, keys_of_root, level_of, look_up
 
 TREES_AT_ONCE = 25
-"""Trees read in one request: four items each."""
+"""Trees read in one request. Each takes four items."""
 TREES_MAX = 250
-"""Trees read for one page. At the bound the page is short, and has a cursor."""
+"""The most trees read for one page. At this bound the page is short and has a cursor."""
 ROWS_AT_ONCE = 4 * TREES_AT_ONCE
 """Rows of a user's list read in one request."""
 
 NEWEST_FORKS = 25
-"""Forks of a tree that may stand for it in Mode.LATEST_FORK, beside its root: those created last.
+"""How many forks of a tree Mode.LATEST_FORK compares, beside the root: those created last.
 
-A list holds trees that others have made as wide as they like, so what it reads of each is bounded.
+Other users may add many forks to a tree, so the number that a list reads is bounded.
 """
 FORKS_AT_ONCE = 50
-"""Conversations of one tree read in one request, where few of them may match: two items each."""
+"""Conversations of one tree read in one request with a query. Each takes up to two items."""
 FORKS_MAX = 500
-"""Conversations of one tree read for one page. At the bound the page is short, and has a cursor."""
+"""A page ends when it has read so many conversations. It is then short and has a cursor."""
 
 
 class Mode(StrEnum):
@@ -64,7 +64,7 @@ class Ancestry(StrEnum):
 class Place:
     """A place in the list: a tree, and with Mode.ALL a conversation in it.
 
-    conversation None: the place after the whole tree.
+    conversation: None for the place after the whole tree.
     """
 
     tree: ListKey
@@ -73,10 +73,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """What to list. query: part of the title in any case.
+    """What to list.
 
+    query: a part of the title; upper and lower case are equal.
     after: the `resume` of the page before, or the id of a conversation of the list.
-    of_user: whose trees, for a caller who bypasses membership; None: every tree.
+    of_user: for a caller who bypasses membership, the user whose trees are listed. None: all trees.
     """
 
     mode: Mode = Mode.LATEST_FORK
@@ -89,7 +90,7 @@ class ListRequest:
 
 @dataclass(frozen=True, slots=True)
 class ConversationPage:
-    """Conversations in the list's order. resume: the place to continue after; None at the end."""
+    """Conversations in the list's order. resume: the place to continue after. None: at the end."""
 
     conversations: list[ConversationDetails]
     resume: Place | None
@@ -106,10 +107,11 @@ class _Tree:
 
 
 def list_conversations(table: Table, *, caller: Caller, request: ListRequest) -> ConversationPage:
-    """Return a page of every conversation of every tree that the caller is a member of.
+    """Return a page of the conversations in the trees of which the caller is a member.
 
-    One who sees all is shown those of `of_user`, or all there are.
-    Raises InvalidCursorError for an invalid `after` or the id of a conversation that the caller may not see.
+    A caller who bypasses membership gets the trees of `of_user`, or all trees.
+    Raises InvalidCursorError if `after` is invalid or names a conversation that the caller may not
+    see.
     """
     assert caller.bypasses_membership or request.of_user is None, "another's trees"
     after = cursors.valid(request.after)
@@ -142,7 +144,7 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
 def _pages_of(
     table: Table, trees: Sequence[_Tree], request: ListRequest, after: Place | None
 ) -> Iterator[tuple[_Tree, "_TreeListing"]]:
-    """Yield each tree with its listing. About as much is read side by side as a page needs."""
+    """Yield each tree with its listing. About as many trees as a page needs are read at once."""
     room = request.limit if request.mode is Mode.ALL and request.query is None else FORKS_MAX
     left = list(trees)
     while left:
@@ -169,7 +171,7 @@ def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) ->
 
 
 def _looked_at(tree: _Tree, request: ListRequest) -> int:
-    """Return about how many conversations of the tree are looked at for the list."""
+    """Return about how many conversations of the tree the list reads."""
     most = {Mode.ROOTS: 0, Mode.LATEST_FORK: NEWEST_FORKS, Mode.ALL: tree.group.forks}[request.mode]
     return 1 + min(tree.group.forks, most)
 
@@ -187,7 +189,7 @@ def _has(query: str, title: str | None) -> bool:
 
 
 def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | None) -> Iterator[ListKey]:
-    """Yield the trees to look at, newest first."""
+    """Yield the places of the trees to read, newest first."""
     before = after.tree if after is not None and after.conversation is None else None
     through = after.tree if after is not None and after.conversation is not None else None
     if caller.bypasses_membership and request.of_user is None:
@@ -205,7 +207,7 @@ def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | Non
 
 
 def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list[ListKey]) -> list[_Tree]:
-    """Return those trees that are live, listed and the user's, with their roots."""
+    """Return the trees that are live, belong in the list and are the user's, with their roots."""
     user = caller if request.of_user is None else replace(caller, user_id=request.of_user)
     found = table.get(key for place in places for key in keys_of_root(place.conversation_id, user))
     trees = []
@@ -222,10 +224,10 @@ def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list
 
 @dataclass(frozen=True, slots=True)
 class _TreeListing:
-    """What is listed of one tree, in order, each with its place. It may be more than a page.
+    """The listed conversations of one tree, in order, each with its place.
 
-    looked: how many conversations were read. stopped: the place to continue after, if not all of
-    the tree was read.
+    listed: may be longer than a page. looked: how many conversations were read.
+    stopped: the place to continue after, if the tree was not read to its end.
     """
 
     listed: list[tuple[Place, ConversationDetails]]
@@ -264,7 +266,7 @@ def _latest_of(table: Table, tree: _Tree, request: ListRequest) -> _TreeListing:
 
 
 def _heads_to_choose_from(table: Table, tree: _Tree) -> dict[str, Head]:
-    """Return the tree's HEADs by conversation. Of many forks, only the newest and the root."""
+    """Return the tree's HEADs by conversation. If there are many forks: the newest and the root."""
     group_id = tree.group.group_id
     if tree.group.forks <= NEWEST_FORKS:
         return dict(table.read.heads(group_id))
@@ -276,7 +278,7 @@ def _heads_to_choose_from(table: Table, tree: _Tree) -> dict[str, Head]:
 
 
 def _all_of(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _TreeListing:
-    """Return the tree's conversations that match, newest first, from a place on."""
+    """Return the tree's conversations that match, newest first, after the place `after`."""
     group_id = tree.group.group_id
     before = after.conversation if after is not None and after.tree == tree.place else None
     at_once = request.limit + 1 if request.query is None else FORKS_AT_ONCE
@@ -298,7 +300,7 @@ def _all_of(table: Table, tree: _Tree, request: ListRequest, after: Place | None
 
 
 def _read(table: Table, group_id: str, conversation_ids: Sequence[str], query: str | None) -> Found:
-    """Return the CONVs and HEADs; with a query only the HEADs of those whose title matches."""
+    """Return the CONVs and HEADs. With a query: only the HEADs of titles that match."""
     conversations = [keys.conversation(group_id, one) for one in conversation_ids]
     if query is None:
         return table.get([*conversations, *(keys.head(group_id, one) for one in conversation_ids)])

@@ -1,4 +1,4 @@
-"""Looking a conversation up: what it is, who may use it and what it shows, in one or two reads."""
+"""Look a conversation up: its items, the caller's access and its path, in one or two reads."""
 
 import json
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from forklore.storage.table import LOOKS_MAX, Table
 
 @dataclass(frozen=True, slots=True)
 class LoadedConversation:
-    """A live conversation as it was read. level: the caller's; None if not a member."""
+    """A live conversation as it was read. level: the caller's. None: the caller is not a member."""
 
     conversation: Conversation
     head: Head
@@ -34,19 +34,19 @@ class LoadedConversation:
 
     @property
     def inherited(self) -> ancestry.View:
-        """What the conversation shows of others."""
+        """What the conversation shows of its ancestors."""
         return ancestry.inherited(self.path)
 
     @property
     def details(self) -> "ConversationDetails":
-        """The conversation as its member sees it."""
+        """The conversation as the caller, a member, sees it."""
         assert self.level is not None, "shown to a member only"
         return ConversationDetails(self.conversation, self.head, self.level, self.group.owner)
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationDetails:
-    """A conversation as a member of level `level` sees it. owner: the tree's."""
+    """A conversation as a member of level `level` sees it. owner: the owner of the tree."""
 
     conversation: Conversation
     head: Head
@@ -55,14 +55,14 @@ class ConversationDetails:
 
     @property
     def escaped_bytes(self) -> int:
-        """About how many bytes of an answer the conversation's own text takes."""
+        """About how many bytes the title, tags and metadata take in an answer."""
         own = json.dumps([self.conversation.title, dict(self.conversation.tags)])
         return escaped_size(self.conversation.metadata) + escaped_size(own)
 
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """What a look-up found. exists: whether the id is or was in use. found: all that it read."""
+    """The result of a look-up. exists: whether the id is or was in use. found: all items read."""
 
     exists: bool
     loaded: LoadedConversation | None
@@ -71,7 +71,7 @@ class LookUp:
     def require(self, conversation_id: str, minimum: AccessLevel) -> LoadedConversation:
         """Return the conversation.
 
-        Raises NotFoundError without one, ForbiddenError below `minimum`.
+        Raises NotFoundError if there is none, ForbiddenError if the level is below `minimum`.
         """
         if self.loaded is None:
             raise NotFoundError(f"no conversation {brief(conversation_id)}")
@@ -81,11 +81,11 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class TreeExtras:
-    """What a look-up reads of the tree beside the conversation.
+    """What a look-up also reads of the conversation's tree.
 
-    entries: by their ids. member: the membership of this user. transfer: the pending transfer of
-    the tree.
-    context_of: what the conversation says of this client's context.
+    entries: the entries with these ids. member: the membership of this user.
+    transfer: whether to read the tree's pending transfer.
+    context_of: the client whose CTX item of the conversation is read.
     """
 
     entries: tuple[EntryId, ...] = ()
@@ -102,8 +102,8 @@ def load_conversation(
 ) -> LoadedConversation:
     """Return a conversation that the caller may use at level `minimum`.
 
-    Raises NotFoundError if there is none or it is deleted, ForbiddenError if the caller's level is
-    too low.
+    Raises NotFoundError if the conversation does not exist or is deleted. Raises ForbiddenError if
+    the caller's level is too low.
     """
     return look_up(table, conversation_id, caller=caller).require(conversation_id, minimum)
 
@@ -117,12 +117,12 @@ def look_up(
     extras: TreeExtras = NO_EXTRAS,
     existed: bool = False,
 ) -> LookUp:
-    """Look a conversation up, and further items in the same request.
+    """Look a conversation up, and read further items in the same request.
 
-    The tree is cached, or guessed to be the conversation's own, as a root's is. A wrong guess costs
-    a second request.
+    The tree's id comes from the cache. Without it, the first read assumes that the conversation is
+    a root, whose id is the tree's id. If that is wrong, a second request follows.
     extra_keys: keys that do not depend on the tree. extras: what else to read of the tree.
-    existed: whether it is known to exist. Then a missing pointer was read too early.
+    existed: whether the conversation is known to exist. If so, a missing pointer is read again.
     """
     extra_keys, pointer_key = list(extra_keys), keys.pointer(conversation_id)
     cached = table.cache.get(conversation_id)
@@ -158,7 +158,7 @@ def look_up(
 
 
 def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeExtras) -> list[Key]:
-    """Return the keys of a conversation in a tree. A root has no PATH."""
+    """Return the keys to read for a conversation of a tree. A root has no PATH."""
     client_id = extras.context_of
     return [
         keys.group(group_id),
@@ -174,9 +174,10 @@ def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeEx
 
 
 def _is_torn(found: Found, conversation_id: str, group_id: str, caller: Caller) -> bool:
-    """Tell whether only a part of a transaction was read: BatchGetItem is no snapshot.
+    """Return whether only a part of a transaction was read, as BatchGetItem is not a snapshot.
 
-    A creation puts its items together, so a live tree without one of them was read too early.
+    One transaction writes all items of a new conversation. If one of them is missing in a live
+    tree, the read came too early.
     Source: read-committed isolation of BatchGetItem (DynamoDB developer guide, transaction
     isolation levels).
     """
@@ -191,7 +192,7 @@ def _is_torn(found: Found, conversation_id: str, group_id: str, caller: Caller) 
 
 
 def _loaded(found: Found, conversation_id: str, group_id: str, caller: Caller) -> LoadedConversation | None:
-    """Return the conversation if it was read whole and its tree is live."""
+    """Return the conversation if all its items were read and its tree is live."""
     group = found.group(group_id)
     conversation = found.conversation(group_id, conversation_id)
     head = found.head(group_id, conversation_id)
@@ -212,14 +213,14 @@ def keys_of_root(group_id: str, caller: Caller) -> list[Key]:
 
 
 def root_of(found: Found, group_id: str, caller: Caller) -> LoadedConversation | None:
-    """Return a tree's root from what was read; None if the tree is not live."""
+    """Return a tree's root from the items that were read. None: the tree is not live."""
     return _loaded(found, group_id, group_id, caller)
 
 
 def level_of(found: Found, group_id: str, caller: Caller) -> AccessLevel | None:
-    """Return the caller's access level in a tree; None for someone who is not a member.
+    """Return the caller's access level in a tree. None: the caller is not a member.
 
-    A caller who bypasses membership has the owner's.
+    A caller who bypasses membership has the owner's level.
     """
     if caller.bypasses_membership:
         return AccessLevel.OWNER

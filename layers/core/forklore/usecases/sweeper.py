@@ -1,4 +1,4 @@
-"""Find work in progress that no worker is at work on: the schedule runs this."""
+"""Find work in progress that no worker does now. The schedule runs this."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -14,18 +14,19 @@ from forklore.storage.table import Table
 from forklore.usecases.closing import time_now
 
 CREATION_SECONDS_MAX = 300
-"""A tree that is still being made after that has been given up."""
+"""A tree that takes longer to make is given up."""
 SWEPT_MAX = 10_000
-"""Jobs looked at in one sweep."""
+"""The most jobs of a kind that one sweep looks at."""
 ANNOUNCE_ALL_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep found: how many jobs were open, and how long ago the oldest was asked for; 0 for none.
+    """What a sweep found.
 
-    Of each kind it looks at SWEPT_MAX at most, and counts those, too, that it has just finished.
-    failed: how many of them it could do nothing about, because something was wrong with them.
+    jobs: how many jobs it looked at, with those that it finished itself.
+    oldest_s: the age of the oldest job in seconds; 0 without jobs.
+    failed: how many of the jobs have an error, so that the sweep could not handle them.
     """
 
     jobs: int
@@ -36,10 +37,10 @@ class Swept:
 def sweep(
     table: Table, queue: Queue, *, report: Callable[[Exception], object] = lambda _error: None
 ) -> Swept:
-    """Find work in progress that nobody is at work on, and see that it goes on; return what was found.
+    """Announce the work in progress that no worker does now. Return what was found.
 
-    A job that is wrong in itself stops no other: `report` is called with its error, and it is counted. A kind
-    that nobody knows is left alone.
+    report: called with the error of each job that has one. The sweep counts such a job and goes on
+    with the others. A job of an unknown kind is left alone.
     """
     alone = _Alone(report)
     found: list[_Job] = []
@@ -60,7 +61,10 @@ def sweep(
 
 
 class _Alone:
-    """Keeps what is wrong with one job from all others, and counts it. unreadable: jobs that say nothing."""
+    """Handles each job alone: an error in one does not stop the others.
+
+    failed: how many jobs raised an error. unreadable: how many jobs could not be decoded.
+    """
 
     def __init__(self, report: Callable[[Exception], object]) -> None:
         self._report = report
@@ -71,18 +75,19 @@ class _Alone:
     def each(self) -> Iterator[None]:
         try:
             yield
-        except UnavailableError:  # the next sweep comes to it again
+        except UnavailableError:  # the next sweep tries again
             pass
-        except Exception as error:  # noqa: BLE001 (whatever it is: the others are no worse for it)
+        except Exception as error:  # noqa: BLE001 (no error may stop the other jobs)
             self.failed += 1
             self._report(error)
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Work in progress on a tree. since_ms: when it was asked for; None where it does not say.
+    """Work in progress on a tree.
 
-    leased_until_ms: until when a worker holds it; 0 where none does.
+    since_ms: when it was requested; None if the job does not say.
+    leased_until_ms: until when a worker holds it; 0 if no worker does.
     """
 
     group_id: str
@@ -91,7 +96,7 @@ class _Job:
 
 
 def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
-    """Return the work of a kind that is in progress."""
+    """Return the jobs of a kind."""
     found: list[_Job] = []
     for job in table.read.jobs(kind, limit=SWEPT_MAX):
         alone.unreadable += 1
@@ -109,9 +114,9 @@ def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:
-    """Turn a creation that nobody goes on with into a deletion; tell whether it was turned.
+    """Turn an abandoned creation into a deletion. Return whether this was done.
 
-    The id is freed, so that the same request can be sent again.
+    The tree's id becomes free, so the same request can be sent again.
     """
     group = table.get([keys.group(group_id)]).group(group_id)
     if group is None or group.state is not State.CREATING:

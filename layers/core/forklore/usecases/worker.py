@@ -1,9 +1,11 @@
-"""What a message of the queue asks for, and which of several messages does it.
+"""Do what a message of the queue asks for, one message at a time for each job.
 
-A message names a tree and a kind of work. Whoever begins on it takes the lease of its JOB. Another message
-for the same work is dropped meanwhile; only the one that the worker sends itself carries the lease on. So one
-message is at work on one job, however often it is announced. That two workers do one another no harm never
-depends on it, and the lease of one that was killed runs out.
+A message names a tree and a kind of work. The worker that gets the message takes the lease of the
+job. While the lease lasts, other messages for the same job are dropped. A worker that runs out of
+time sends a message with its own lease, and the next worker takes that lease over. So one message
+is at work on a job, however often the job is announced.
+
+The lease only saves work. Two workers on one job do no harm. The lease of a killed worker expires.
 """
 
 from dataclasses import dataclass
@@ -26,7 +28,10 @@ KINDS = (JobKind.DELETION, JobKind.TRANSFER)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A tree, what is to be done to it, and the lease that the worker before has held; None of a new one."""
+    """A tree and the work to do on it.
+
+    lease: the lease of the worker that sent the message; None if no worker sent it.
+    """
 
     group_id: str
     kind: JobKind = JobKind.DELETION
@@ -34,7 +39,7 @@ class Message:
 
 
 class Outcome(StrEnum):
-    """What has become of a message. LEFT: another one goes on. DROPPED: another one is at work."""
+    """What became of a message. LEFT: a new message continues. DROPPED: another is at work."""
 
     DONE = "done"
     LEFT = "left"
@@ -42,15 +47,16 @@ class Outcome(StrEnum):
 
 
 class _Held(Exception):
-    """Somebody else is at work."""
+    """Another worker holds the lease."""
 
 
 def work(
     table: Table, queue: Queue, message: Message, *, lease_s: int, wait_s: int = WAIT_SECONDS
 ) -> Outcome:
-    """Do what a message asks for until it is done or time is up; then it is announced again.
+    """Do what a message asks for until it is done or time is up. If time is up, announce it again.
 
-    lease_s: how long this worker can live. wait_s: how long after a tombstone nothing is removed.
+    lease_s: for how many seconds this worker can run.
+    wait_s: for how many seconds after a tombstone no item is removed.
     """
     group_id, kind = message.group_id, message.kind
     try:
@@ -69,9 +75,9 @@ def work(
 
 
 def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
-    """Return the lease of the message's job, taken from now on; None where there is no job to hold.
+    """Take the lease of the message's job and return it; None if there is no job to lease.
 
-    Raises _Held when another one has it.
+    Raises _Held if another worker has the lease.
     """
     key = keys.job(message.kind, message.group_id)
     job = table.get([key]).job(message.kind, message.group_id)
@@ -85,6 +91,6 @@ def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
     try:
         table.commit([parts.job.lease(key, was=held, until=until)])
     except ConditionFailed as refused:
-        if refused.leased_until() != until:  # else this request's own first attempt has taken it
+        if refused.leased_until() != until:  # if equal, an earlier attempt of this call took it
             raise _Held from refused
     return until
