@@ -7,7 +7,8 @@ import pytest
 
 from tests.deployment.document import PROJECT
 
-DOCUMENTS = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+DOCUMENTS = [*(PROJECT / page for page in PAGES), *sorted((PROJECT / "docs").rglob("*.md"))]
 
 
 def links(document: Path) -> list[str]:
@@ -29,3 +30,16 @@ def test_every_link_has_a_target(document: Path) -> None:
         target = (document.parent / path).resolve() if path else document
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(PROJECT).as_posix())
+def test_every_module_that_is_named_exists(document: Path) -> None:
+    """A path is relative to the project or to the package."""
+    text = document.read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)+\.py)`", text))
+
+    assert [
+        path
+        for path in sorted(named)
+        if not any((root / path).is_file() for root in (PROJECT, PROJECT / "layers/core/forklore"))
+    ] == []

@@ -907,6 +907,7 @@ def test_jobs_of_an_unknown_kind_are_left_alone(world: World) -> None:
 
 BAD_JOBS = {
     "its time is none": [items.key_of(keys.job("delete", conversation(1))) | {"createdAt": items.text("x")}],
+    "its time is no text": [items.key_of(keys.job("delete", conversation(1))) | {"createdAt": {"N": "1.5"}}],
     "its lease is none": [job("delete", conversation(1)) | {"leasedUntil": items.text("tomorrow")}],
     "its tree says nothing": [job("create", UNBORN), items.key_of(keys.group(UNBORN))],
     "its tree is of no known state": [

@@ -20,11 +20,11 @@ from forklore.api.wording import describe
 from forklore.domain import ids, keys
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Caller
+from forklore.domain.tree import WAIT_SECONDS
 from forklore.domain.users import ADMIN
 from forklore.errors import ForbiddenError, ForkloreError, NotFoundError, ValidationError, brief
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.usecases.deletion import WAIT_SECONDS
 from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX = 255

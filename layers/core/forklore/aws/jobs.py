@@ -8,7 +8,7 @@ from forklore.aws.telemetry import Stopwatch, log_failure, log_job, log_sweep
 from forklore.aws.wiring import Consumption, ServiceSettings, Table, open_queue, open_table
 from forklore.domain import ids
 from forklore.domain.model import JobKind
-from forklore.usecases import sweeper, worker
+from forklore.usecases import worker
 
 SPARE_SECONDS = 10.0
 """The part of the function's time that is kept to end the last request and to announce the rest."""
@@ -47,6 +47,8 @@ def sweep(context: Any) -> None:
     An error in one job is logged, and the sweep goes on with the others. Raises SweepFailed, and
     RuntimeError for a wrong setting.
     """
+    from forklore.usecases import sweeper  # the worker does not need it
+
     ServiceSettings.from_environment()
     watch, usage = Stopwatch(), Consumption()
     try:
@@ -70,7 +72,7 @@ def _message(body: str) -> worker.Message:
     except RecursionError as error:
         raise ValueError("a message nests too deep") from error
     if not isinstance(given, dict) or not given.keys() <= {"groupId", "kind", "lease"}:
-        raise ValueError("a message is none of ours")
+        raise ValueError("a message has unknown fields")
     group_id, kind, lease = given.get("groupId"), given.get("kind", JobKind.DELETION), given.get("lease")
     if not isinstance(group_id, str) or not ids.is_uuid(group_id):
         raise ValueError("a message names no tree")

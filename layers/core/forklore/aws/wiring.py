@@ -4,12 +4,12 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
+from forklore.domain.tree import WAIT_SECONDS
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection, make_client
 from forklore.storage.consumption import Consumption
 from forklore.storage.queue import DELAY_SECONDS_MAX, Queue
 from forklore.storage.table import Table
-from forklore.usecases.deletion import WAIT_SECONDS
 
 __all__ = [
     "Consumption",

@@ -8,6 +8,12 @@ from forklore.domain.epochs import Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 
+WAIT_SECONDS = 35
+"""For how many seconds after the tombstone no item is removed.
+
+No request that read the tree before the tombstone runs longer.
+"""
+
 
 class State(StrEnum):
     """The state of a tree: being made, in use, or being deleted."""

@@ -27,7 +27,7 @@ from forklore.domain.users import is_user_id
 from forklore.local import places
 
 KEY_FILE = places.cache() / "development-issuer.pem"
-ISSUER, AUDIENCE, CHILD, ALGORITHM = "https://development.invalid", "forklore", "development", "ES256"
+ISSUER, AUDIENCE, KEY_ID, ALGORITHM = "https://development.invalid", "forklore", "development", "ES256"
 """No issuer on the internet can have a name that ends in `.invalid` (RFC 2606)."""
 HOURS = 12.0
 
@@ -53,7 +53,7 @@ def key_set(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
     numbers = key.public_key().public_numbers()
     x, y = (base64.urlsafe_b64encode(n.to_bytes(32)).decode().rstrip("=") for n in (numbers.x, numbers.y))
     return {
-        "keys": [{"kty": "EC", "crv": "P-256", "kid": CHILD, "use": "sig", "alg": ALGORITHM, "x": x, "y": y}]
+        "keys": [{"kty": "EC", "crv": "P-256", "kid": KEY_ID, "use": "sig", "alg": ALGORITHM, "x": x, "y": y}]
     }
 
 
@@ -68,7 +68,7 @@ def make_token(
         "iat": int(now),
         "exp": int(now + hours * 3600),
     }
-    return jwt.encode(dict(claims), key, algorithm=ALGORITHM, headers={"kid": CHILD})
+    return jwt.encode(dict(claims), key, algorithm=ALGORITHM, headers={"kid": KEY_ID})
 
 
 def main(arguments: Sequence[str] | None = None, *, file: Path = KEY_FILE) -> int:

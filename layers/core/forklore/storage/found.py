@@ -1,7 +1,8 @@
 """The result of a read by key, as values of the domain. Only storage sees the items themselves."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from forklore.domain import keys
 from forklore.domain.ancestry import Path
@@ -12,6 +13,8 @@ from forklore.domain.tree import ClientContext, Group, IdempotencyRecord, Job, M
 from forklore.storage import items
 from forklore.storage.connection import Item
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -21,6 +24,7 @@ class Found:
     """
 
     _items: Mapping[Key, Item] = field(default_factory=dict)
+    _values: dict[Key, Any] = field(default_factory=dict)
 
     def __contains__(self, key: Key) -> bool:
         return key in self._items
@@ -31,25 +35,27 @@ class Found:
     def __or__(self, other: "Found") -> "Found":
         return Found({**self._items, **other._items})
 
+    def _value(self, key: Key, decode: Callable[[Item], T]) -> T | None:
+        """Return the value of an item, which is decoded once; None where there is no item."""
+        if key not in self._values and key in self._items:
+            self._values[key] = decode(self._items[key])
+        return self._values.get(key)
+
     def group(self, group_id: str) -> Group | None:
-        item = self._items.get(keys.group(group_id))
-        return items.group(item) if item else None
+        return self._value(keys.group(group_id), items.group)
 
     def conversation(self, group_id: str, conversation_id: str) -> Conversation | None:
-        item = self._items.get(keys.conversation(group_id, conversation_id))
-        return items.conversation(item) if item else None
+        return self._value(keys.conversation(group_id, conversation_id), items.conversation)
 
     def head(self, group_id: str, conversation_id: str) -> Head | None:
-        item = self._items.get(keys.head(group_id, conversation_id))
-        return items.head(item) if item else None
+        return self._value(keys.head(group_id, conversation_id), items.head)
 
     def path(self, group_id: str, conversation_id: str) -> Path:
         """Return the conversation's path. It is empty without a PATH item."""
         return items.path(self._items.get(keys.path(group_id, conversation_id)))
 
     def member(self, group_id: str, user_id: str) -> Member | None:
-        item = self._items.get(keys.member(group_id, user_id))
-        return items.member(item) if item else None
+        return self._value(keys.member(group_id, user_id), items.member)
 
     def pointer(self, conversation_id: str, *, now_s: int) -> Pointer | None:
         """Return where the conversation is stored. None: the id is free."""
@@ -57,25 +63,20 @@ class Found:
         return items.pointer(item, now_s=now_s) if item else None
 
     def entry(self, group_id: str, entry_id: EntryId) -> StoredEntry | None:
-        item = self._items.get(keys.entry(group_id, entry_id))
-        return items.stored_entry(item) if item else None
+        return self._value(keys.entry(group_id, entry_id), items.stored_entry)
 
     def context(self, group_id: str, conversation_id: str, client_id: str) -> ClientContext | None:
-        item = self._items.get(keys.context(group_id, conversation_id, client_id))
-        return items.context(item) if item else None
+        return self._value(keys.context(group_id, conversation_id, client_id), items.context)
 
     def transfer(self, transfer_id: str) -> Transfer | None:
-        item = self._items.get(keys.transfer_by_id(transfer_id))
-        return items.transfer(item) if item else None
+        return self._value(keys.transfer_by_id(transfer_id), items.transfer)
 
     def transfer_of_group(self, group_id: str) -> Transfer | None:
         """Return the tree's pending transfer."""
-        item = self._items.get(keys.transfer_of_group(group_id))
-        return items.transfer(item) if item else None
+        return self._value(keys.transfer_of_group(group_id), items.transfer)
 
     def job(self, kind: str, group_id: str) -> Job | None:
-        item = self._items.get(keys.job(kind, group_id))
-        return items.job(item) if item else None
+        return self._value(keys.job(kind, group_id), items.job)
 
     def idempotency_record(self, key: Key, *, now_s: int) -> IdempotencyRecord | None:
         """Return the record of an Idempotency-Key. None: there is none, or it has expired."""

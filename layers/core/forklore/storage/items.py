@@ -33,7 +33,7 @@ from forklore.domain.tree import (
     Pointer,
     State,
 )
-from forklore.storage import bodies
+from forklore.storage import bodies, schema
 from forklore.storage.connection import Item
 
 _CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()}
@@ -121,8 +121,8 @@ def group_item(
             "parent": child_key.partition if child_key else None,
             "childKey": child_key.sort if child_key else None,
             "nonce": nonce,
-            "G1": partition,
-            "G1S": sort,
+            schema.TREE_PARTITION_KEY: partition,
+            schema.TREE_SORT_KEY: sort,
         }
     )
 
@@ -378,7 +378,7 @@ def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) 
     cut = bodies.chunks(body)
     item = key_of(keys.entry(group_id, entry.entry_id)) | present(
         {
-            "L1": keys.by_conversation(entry.conversation_id, entry.channel, entry.entry_id),
+            schema.ENTRY_SORT_KEY: keys.by_conversation(entry.conversation_id, entry.channel, entry.entry_id),
             "userId": entry.user_id,
             "clientId": entry.client_id,
             "agentId": entry.agent_id,
@@ -402,7 +402,7 @@ def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) 
 def stored_entry(item: Item) -> StoredEntry:
     """Return the entry in `item`. Table.with_bodies reads its content."""
     a = plain(item)
-    conversation_id, letter, _ = a["L1"].split("#", 2)
+    conversation_id, letter, _ = a[schema.ENTRY_SORT_KEY].split("#", 2)
     return StoredEntry(
         entry=Entry(
             entry_id=keys.entry_id_of(a["SK"]),

@@ -5,6 +5,7 @@ more.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from forklore.domain import keys
@@ -28,6 +29,13 @@ class Source(Protocol):
         page: int | None = None,
         only: tuple[str, ...] | None = None,
     ) -> Iterator[Item]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """What is yielded for an item that cannot be decoded."""
+
+    error: Exception
 
 
 class Reads:
@@ -113,9 +121,14 @@ class Reads:
         """Yield the pending transfers that a user sent or may accept, oldest first."""
         return map(items.transfer, self._source.query(keys.transfers_range(user_id, after=after), page=page))
 
-    def jobs(self, kind: str, *, limit: int) -> Iterator[Job]:
+    def jobs(self, kind: str, *, limit: int) -> Iterator[Job | Malformed]:
+        """Yield the jobs of a kind. One that cannot be decoded does not hide those after it."""
         rows = self._source.query(keys.jobs_range(kind), limit=limit, only=("createdAt", "leasedUntil"))
-        return map(items.job, rows)
+        for row in rows:
+            try:
+                yield items.job(row)
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                yield Malformed(error)
 
     def entry_chunks(self, group_id: str) -> Iterator[tuple[EntryId, int]]:
         """Yield each entry of a tree with the number of BLOB items that its body takes."""

@@ -8,6 +8,10 @@ from typing import Any
 
 PARTITION_KEY, SORT_KEY = "PK", "SK"
 BY_CONVERSATION, ALL_TREES = "byConversation", "allTrees"
+"""The index of each conversation's entries, and the index of all trees."""
+ENTRY_SORT_KEY = "L1"
+TREE_PARTITION_KEY, TREE_SORT_KEY = "G1", "G1S"
+KEY_ATTRIBUTES = (PARTITION_KEY, SORT_KEY, ENTRY_SORT_KEY, TREE_PARTITION_KEY, TREE_SORT_KEY)
 
 
 def _key(partition_key: str, sort_key: str) -> list[dict[str, str]]:
@@ -19,21 +23,19 @@ def _key(partition_key: str, sort_key: str) -> list[dict[str, str]]:
 
 TABLE: Mapping[str, Any] = {
     "BillingMode": "PAY_PER_REQUEST",
-    "AttributeDefinitions": [
-        {"AttributeName": name, "AttributeType": "S"} for name in (PARTITION_KEY, SORT_KEY, "L1", "G1", "G1S")
-    ],
+    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in KEY_ATTRIBUTES],
     "KeySchema": _key(PARTITION_KEY, SORT_KEY),
     "LocalSecondaryIndexes": [
         {
             "IndexName": BY_CONVERSATION,
-            "KeySchema": _key(PARTITION_KEY, "L1"),
+            "KeySchema": _key(PARTITION_KEY, ENTRY_SORT_KEY),
             "Projection": {"ProjectionType": "ALL"},
         }
     ],
     "GlobalSecondaryIndexes": [
         {
             "IndexName": ALL_TREES,
-            "KeySchema": _key("G1", "G1S"),
+            "KeySchema": _key(TREE_PARTITION_KEY, TREE_SORT_KEY),
             "Projection": {"ProjectionType": "KEYS_ONLY"},
         }
     ],

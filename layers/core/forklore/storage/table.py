@@ -15,7 +15,7 @@ from forklore.domain.keys import Key, ListKey, SortRange
 from forklore.domain.model import Conversation, Entry, StoredEntry
 from forklore.domain.paging import RangeAnswer, RangeRead
 from forklore.errors import GroupFullError, UnavailableError
-from forklore.storage import bodies, items
+from forklore.storage import bodies, items, schema
 from forklore.storage.cache import ConversationCache
 from forklore.storage.connection import (
     ATTEMPTS_MAX,
@@ -287,7 +287,7 @@ class Table:
     def _newest_of(self, of: SortRange, page: int, answer: dict[str, Any]) -> Iterator[ListKey]:
         while True:
             for item in answer["Items"]:
-                yield keys.list_key(item["G1S"]["S"])
+                yield keys.list_key(item[schema.TREE_SORT_KEY]["S"])
             start = answer.get("LastEvaluatedKey")
             if start is None:
                 return
@@ -295,8 +295,9 @@ class Table:
 
     def _trees(self, of: SortRange, page: int, start: Item | None) -> dict[str, Any]:
         return self._query(
-            IndexName="allTrees",
-            KeyConditionExpression="G1 = :p AND G1S BETWEEN :first AND :last",
+            IndexName=schema.ALL_TREES,
+            KeyConditionExpression=f"{schema.TREE_PARTITION_KEY} = :p AND "
+            f"{schema.TREE_SORT_KEY} BETWEEN :first AND :last",
             ExpressionAttributeValues={
                 ":p": text(of.partition),
                 ":first": text(of.first),
@@ -333,10 +334,10 @@ class Table:
     def _read_range(self, group_id: str, read: RangeRead, backward: bool) -> RangeAnswer:
         first, last = read.window.start, ids.previous_id(read.window.stop)
         if read.conversation_id is None or read.channel is None:
-            sort_key, index = "SK", {}
+            sort_key, index = schema.SORT_KEY, {}
             bounds = keys.position(first), keys.position(last)
         else:
-            sort_key, index = "L1", {"IndexName": "byConversation"}
+            sort_key, index = schema.ENTRY_SORT_KEY, {"IndexName": schema.BY_CONVERSATION}
             bounds = (
                 keys.by_conversation(read.conversation_id, read.channel, first),
                 keys.by_conversation(read.conversation_id, read.channel, last),

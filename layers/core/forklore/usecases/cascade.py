@@ -11,14 +11,13 @@ from forklore.domain import ids, keys
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import JobKind
-from forklore.domain.tree import Group, State
+from forklore.domain.tree import WAIT_SECONDS, Group, State
 from forklore.errors import UnavailableError
 from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed, PartKind
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.closing import close_tree, in_batches
-from forklore.usecases.deletion import WAIT_SECONDS
 
 RETRY_SECONDS = 5
 ERASED_AT_ONCE = 500

@@ -14,7 +14,7 @@ from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_answer
 from forklore.usecases.loading import ConversationDetails, load_conversation
 from forklore.usecases.optimistic import CHANGE, attempts
-from forklore.usecases.roots import new_root_facts
+from forklore.usecases.roots import cache_entry_of_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _prepare_root(
         table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=details
     )
     tree = parts.group.put_root(root, head, nonce=nonce, now_s=table.now_s())
-    cached = new_root_facts(caller, root, head, NO_EPOCH)
+    cached = cache_entry_of_root(caller, root, head, NO_EPOCH)
     return PreparedCreation([*record, *tree], details, conversation_id, cached)
 
 

@@ -7,7 +7,7 @@ removes all items. The queue only makes this fast.
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller
-from forklore.domain.tree import State
+from forklore.domain.tree import WAIT_SECONDS, State
 from forklore.errors import NotFoundError, UnavailableError, brief
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
@@ -15,11 +15,6 @@ from forklore.usecases.closing import close_tree, time_now, tombstone
 from forklore.usecases.loading import LookUp, look_up
 from forklore.usecases.optimistic import RetryPolicy, attempts
 
-WAIT_SECONDS = 35
-"""For how many seconds after the tombstone no item is removed.
-
-No request that read the tree before the tombstone runs longer.
-"""
 TOMBSTONE = RetryPolicy(8)
 """How often setting the tombstone is tried. Only a new owner or another deletion can refuse it."""
 

@@ -315,6 +315,9 @@ def _preview(
         return head.preview
     known = [s for s in (source.anchor, source.history_before) if s and s.entry_id == lasts.history]
     group_id = source.loaded.group.group_id
+    if not known:  # the anchor names the entry, so it needs no search
+        stored = table.get([keys.entry(group_id, lasts.history)]).entry(group_id, lasts.history)
+        known = [stored] if stored else []
     view = ancestry.inherited(inherited.path)
     text = views.last_text(table, group_id, view, nearest=known[0] if known else None)
     return text[: content.PREVIEW_CHARACTERS] if text else None

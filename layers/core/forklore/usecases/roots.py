@@ -73,11 +73,11 @@ def plan_root(
         *context_parts(batch, caller=caller, epoch=NO_EPOCH, **where),
     ]
     head = head_over(head, batch)
-    cached = new_root_facts(caller, root, head, epoch_after(batch, NO_EPOCH))
+    cached = cache_entry_of_root(caller, root, head, epoch_after(batch, NO_EPOCH))
     return Root(root, head, batch, entry_parts, cached)
 
 
-def new_root_facts(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> CachedConversation:
+def cache_entry_of_root(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> CachedConversation:
     """Return what to cache of a new conversation without ancestry, its epoch included."""
     return CachedConversation.of(root, head, ((caller.client_id, epoch),) if caller.client_id else ())
 

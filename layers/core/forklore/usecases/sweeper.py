@@ -10,6 +10,7 @@ from forklore.domain.tree import State
 from forklore.errors import UnavailableError
 from forklore.storage import parts
 from forklore.storage.queue import Queue
+from forklore.storage.reads import Malformed
 from forklore.storage.table import Table
 from forklore.usecases.closing import time_now
 
@@ -101,6 +102,8 @@ def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
     for job in table.read.jobs(kind, limit=SWEPT_MAX):
         alone.unreadable += 1
         with alone.each():
+            if isinstance(job, Malformed):
+                raise job.error
             since, until = job.created_at, job.leased_until
             found.append(
                 _Job(

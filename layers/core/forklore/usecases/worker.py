@@ -13,13 +13,13 @@ from enum import StrEnum
 
 from forklore.domain import ids, keys
 from forklore.domain.model import JobKind
+from forklore.domain.tree import WAIT_SECONDS
 from forklore.errors import UnavailableError
 from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.cascade import RETRY_SECONDS, run_deletion
-from forklore.usecases.deletion import WAIT_SECONDS
 from forklore.usecases.transfers import run_rewriting
 
 KINDS = (JobKind.DELETION, JobKind.TRANSFER)

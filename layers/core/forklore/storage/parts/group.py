@@ -8,7 +8,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head, JobKind, StartedBy
 from forklore.domain.tree import Group, Member, State
-from forklore.storage import items
+from forklore.storage import items, schema
 from forklore.storage.items import key_of, number, text
 from forklore.storage.parts import conversation as conversation_parts
 from forklore.storage.parts import job, part
@@ -360,15 +360,16 @@ def erase(unwanted: Sequence[Key]) -> list[Part]:
 
 def _tombstone(group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -> Part:
     sets = [
-        f"{n.name('state')} = {n.value('dying', text(State.DELETING))}",
+        f"{n.name('state')} = {n.value('deleting', text(State.DELETING))}",
         f"{n.name('deletedAt')} = {n.value('at', text(at))}",
         *([f"{n.name('neverLive')} = :neverLive"] if ":neverLive" in n.values else []),
     ]
+    unlisted = [n.name(schema.TREE_PARTITION_KEY), n.name(schema.TREE_SORT_KEY)]
     return conditional(
         PartKind.GROUP,
         "Update",
         Key=key_of(keys.group(group_id)),
-        UpdateExpression=f"SET {', '.join(sets)} REMOVE {n.name('G1')}, {n.name('G1S')}",
+        UpdateExpression=f"SET {', '.join(sets)} REMOVE {', '.join(unlisted)}",
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
     )
@@ -376,7 +377,7 @@ def _tombstone(group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -
 
 def _while_deleting(verb: str, group: Group) -> Part:
     n = Names()
-    is_deleting = f"{n.name('state')} = {n.value('dying', text(State.DELETING))}"
+    is_deleting = f"{n.name('state')} = {n.value('deleting', text(State.DELETING))}"
     condition = f"{is_deleting} AND {_same_nonce(n, group)}"
     return conditional(
         PartKind.GROUP,

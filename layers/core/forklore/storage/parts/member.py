@@ -27,13 +27,13 @@ def check(group_id: str, user_id: str, minimum: AccessLevel) -> Part:
 
 def add(group: Group, member: Member, *, nonce: str) -> list[Part]:
     """Put a new member of a live tree, and the tree's row in their list."""
-    mine = items.user_tree_item(
+    row = items.user_tree_item(
         group.group_id, member.user_id, created_at=group.created_at, is_child=group.is_child
     )
     item = items.member_item(group.group_id, member, nonce=nonce)
     return [
         part.put_new(PartKind.CHANGED_MEMBER, item, of=member.user_id),
-        part.put(PartKind.USER_TREE, mine, of=member.user_id),
+        part.put(PartKind.USER_TREE, row, of=member.user_id),
     ]
 
 
@@ -65,7 +65,7 @@ def set_level(group_id: str, user_id: str, level: AccessLevel) -> Part:
 
 def remove(group: Group, user_id: str, *, was: AccessLevel) -> list[Part]:
     """Remove a member of the level that was read, and the tree's row in their list."""
-    mine = keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
+    row = keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
     return [
         conditional(
             PartKind.CHANGED_MEMBER,
@@ -76,14 +76,14 @@ def remove(group: Group, user_id: str, *, was: AccessLevel) -> list[Part]:
             ExpressionAttributeNames={"#level": "level"},
             ExpressionAttributeValues={":was": text(was)},
         ),
-        part.delete(PartKind.USER_TREE, mine, of=user_id),
+        part.delete(PartKind.USER_TREE, row, of=user_id),
     ]
 
 
 def copy(root: Conversation, member: Member) -> list[Part]:
     """Put a member into a tree that is being made, and the tree's row in their list."""
     copied = replace(member, created_at=root.created_at)
-    mine = items.user_tree_item(
+    row = items.user_tree_item(
         root.group_id,
         member.user_id,
         created_at=root.created_at,
@@ -92,15 +92,15 @@ def copy(root: Conversation, member: Member) -> list[Part]:
     item = items.member_item(root.group_id, copied)
     return [
         part.put(PartKind.CHANGED_MEMBER, item, of=member.user_id),
-        part.put(PartKind.USER_TREE, mine, of=member.user_id),
+        part.put(PartKind.USER_TREE, row, of=member.user_id),
     ]
 
 
 def drop(root: Conversation, member: Member) -> list[Part]:
     """Remove a member from a tree that is being made, and the tree's row from their list."""
     user_id, is_child = member.user_id, root.started_by is not None
-    mine = keys.user_tree(user_id, root.created_at, root.group_id, is_child=is_child)
+    row = keys.user_tree(user_id, root.created_at, root.group_id, is_child=is_child)
     return [
         part.delete(PartKind.CHANGED_MEMBER, keys.member(root.group_id, user_id), of=user_id),
-        part.delete(PartKind.USER_TREE, mine, of=user_id),
+        part.delete(PartKind.USER_TREE, row, of=user_id),
     ]
