@@ -38,7 +38,7 @@ def test_the_agents_function_loads_all_operations_at_the_start() -> None:
 def test_the_worker_and_the_sweep_load_no_models_of_requests(function: str) -> None:
     modules = loaded(function)
 
-    assert "forklore.usecases.deletion" in modules
+    assert "forklore.aws.jobs" in modules
     assert not modules & {"forklore.api.requests", "forklore.api.operation"}
 
 
