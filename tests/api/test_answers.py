@@ -196,6 +196,9 @@ def test_an_entry_shows_every_value_that_it_can_have() -> None:
     )
 
     results.Entry.model_validate_json(text, strict=True)
+    assert set(json.loads(text)) == {
+        field.alias or name for name, field in results.Entry.model_fields.items()
+    }
     assert '"usage":{"costUsd":1.50}' in text
     assert json.loads(text) == {
         "id": ENTRY,

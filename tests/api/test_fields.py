@@ -189,6 +189,9 @@ def test_every_field_is_stored_and_shown_again(world: World, answers: list[Answe
     answer = answers[CASES.index(case)]
     assert answer.status == BY_NAME[case.operation].status, answer.text
 
+    result = BY_NAME[case.operation].result
+    assert result is not None
+    result.model_validate_json(answer.text)  # no field is missing in the model
     with opened_anew():  # nothing is remembered
         shown = read_again(world, case, answer)
 

@@ -18,6 +18,8 @@ ROWS_OF_ONE = [
 """The lists of what a conversation has, but its entries."""
 LIMITS = (1, 2, 3, 7, 50)
 READ_BACK_LIMITS = (3, 50, 50, 50)
+NOT_FILTERS = {"limit", "userId", "justification"}
+"""The parameters of a list that leave out no conversation."""
 GONE_MAX = 5
 """How many deleted conversations are looked for at the end."""
 
@@ -139,8 +141,8 @@ class Reading:
     def _list_after_all(self, request: Request) -> None:
         """Read the list. Read everything first if the oracle does not know all times yet."""
         if any(not c.said.get("updatedAt") for c in self._choose.conversations):
-            everything = {**request.given, "mode": "all", "ancestry": "all"}
-            everything.pop("query", None)
+            kept = {name: held for name, held in request.given.items() if name in NOT_FILTERS}
+            everything = {**kept, "mode": "all", "ancestry": "all"}
             self._both.ask_list(Request(request.name, request.caller, everything))
         self._list(request)
 

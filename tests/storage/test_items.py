@@ -91,7 +91,8 @@ conversations = st.builds(
     | st.builds(ForkPoint, conversation_ids, st.none() | entry_ids, st.sampled_from(ForkPosition)),
     started_by=st.none() | st.builds(StartedBy, conversation_ids, st.none() | entry_ids),
 )
-lasts = st.builds(LastEntries, st.none() | entry_ids, st.none() | entry_ids)
+last_ids = st.none() | entry_ids.filter(lambda entry_id: entry_id != ids.FIRST)
+lasts = st.builds(LastEntries, last_ids, last_ids)
 heads = st.builds(
     Head,
     owner=hostile(),

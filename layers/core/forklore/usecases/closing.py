@@ -56,7 +56,7 @@ def close_tree(
     for some in in_batches(child_keys, CHILDREN_AT_ONCE):
         marked = _mark_children_deleted(table, some)
         looking = table.head_ids_of(list(marked))
-        new = _groups(table, (child for child, is_new in marked.items() if is_new))
+        new = _groups(table, (child for child, was_live in marked.items() if was_live))
         _close_conversations(table, _heads(table, looking, new))
         queue.announce([_child_of(child_key) for child_key in some], delay_s=delay_s)
         table.delete(some)
