@@ -38,9 +38,7 @@ GROWS: Mapping[str, Mapping[str, Missed]] = {
     },
     "chain": {
         "append, to a new fork": Missed(_PATH, Limit(3, 20, 44)),
-        "fork, before an entry": Missed(
-            f"{_PATH}; the history entry before the anchor is searched for", Limit(5, 66, 40)
-        ),
+        "fork, before an entry": Missed(_PATH, Limit(4, 21, 40)),
         "fork, at the head": Missed(_PATH, Limit(3, 17, 74)),
         "newest page": Missed(_SEGMENTS, Limit(4, 42, 0)),
         "newest page, warm": Missed(_SEGMENTS, Limit(3, 37, 0)),
