@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.failure_model import by_failure, checks, failures, proofs, table
+from tests.failure_model import Proof, by_failure, checks, failures, proofs, table
 from tools.gate.checks import CHECKS
 
 PROJECT = Path(__file__).parents[1]
@@ -19,13 +19,21 @@ def in_code(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-def test_the_tests_name_exactly_the_failures_of_the_page() -> None:
-    assert sorted(by_failure(proofs())) == sorted(failures())
+@pytest.fixture(scope="module")
+def proven() -> Mapping[str, list[Proof]]:
+    """Return the tests of each failure. All test files are read for it, once."""
+    return by_failure(proofs())
+
+
+def test_the_tests_name_exactly_the_failures_of_the_page(proven: Mapping[str, list[Proof]]) -> None:
+    assert sorted(proven) == sorted(failures())
 
 
 @pytest.mark.parametrize("failure", failures())
-def test_each_place_that_the_page_names_for_a_failure_has_a_test_with_its_marker(failure: str) -> None:
-    files = [f"tests/{proof.file}" for proof in by_failure(proofs())[failure]]
+def test_each_place_that_the_page_names_for_a_failure_has_a_test_with_its_marker(
+    proven: Mapping[str, list[Proof]], failure: str
+) -> None:
+    files = [f"tests/{proof.file}" for proof in proven[failure]]
     places = in_code(failures()[failure][2])
 
     assert places
