@@ -1,6 +1,5 @@
 """Values to DynamoDB items and back. Only here are attributes named."""
 
-import json
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -449,8 +448,3 @@ def idempotency_record(item: Item, *, now_s: int) -> IdempotencyRecord | None:
         entry_ids=tuple(map(EntryId, a["entries"].split(","))) if "entries" in a else (),
         body=bodies.decode(a["body"]),
     )
-
-
-def compact(value: object) -> str:
-    """Return JSON text in its shortest spelling, members in order of name."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)

@@ -13,10 +13,7 @@ from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.closing import close_tree, time_now, tombstone
 from forklore.usecases.loading import LookUp, look_up
-from forklore.usecases.optimistic import RetryPolicy, attempts
-
-TOMBSTONE = RetryPolicy(8)
-"""How often setting the tombstone is tried. Only a new owner or another deletion can refuse it."""
+from forklore.usecases.optimistic import TOMBSTONE, attempts
 
 
 def delete_conversation(

@@ -39,6 +39,8 @@ CREATION = RetryPolicy(8)
 """For a new conversation. Other writers seldom change what it is decided on."""
 CHANGE = RetryPolicy(16)
 """For a change of what exists: a conversation, its context, its members, its owner."""
+TOMBSTONE = RetryPolicy(8)
+"""For the tombstone of a tree. Only a new owner or another deletion can refuse it."""
 APPEND = RetryPolicy(64, at_once=2, pauses_max=4)
 """For an append. The first attempt may only have used an old cache, so the second follows at once.
 
