@@ -9,8 +9,8 @@ from uuid import UUID
 from forklore.api import operations
 from tests.api.samples import bodies_of, filters_of, names_of
 from tests.model.asking import Caller, Json
-from tests.model.lists import latest_epoch
 from tests.model.oracle import LEVELS, Conversation, Oracle
+from tests.model.oracle.lists import latest_epoch
 
 OPERATIONS = {operation.name: operation for operation in operations.ALL}
 CLIENTS = (None, "planner", "coder")

@@ -1,0 +1,80 @@
+"""What docs/api.md promises, as plainly as possible: lists, dictionaries and recursive views.
+
+There is one method for each operation. The model shares no code with forklore. It takes what the
+service may choose (ids, times) from the service's answer, `chosen`. It returns whole lists, so it
+refuses every `afterCursor` of a list. It also fixes these rules: equal times are ordered by id; a
+whole tree's latest epoch is its highest; every member may replay; other trees are unknown.
+"""
+
+import re
+from dataclasses import replace
+
+from tests.model.asking import Json, Outcome, Refusal, Request, is_history, require
+from tests.model.oracle.conversations import Conversations
+from tests.model.oracle.entries import Entries
+from tests.model.oracle.refusals import FORBIDDEN, INVALID
+from tests.model.oracle.sharing import Sharing
+from tests.model.oracle.trees import Conversation
+from tests.model.oracle.world import LEVELS
+
+__all__ = ["LEVELS", "Conversation", "Oracle"]
+
+OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "adminListConversations"}
+
+
+class Oracle(Conversations, Entries, Sharing):
+    """The service, in memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answers: dict[Json, tuple[Json, str, Outcome]] = {}
+
+    def answer(self, r: Request, chosen: Json) -> Outcome:
+        """Return status and body; of an error its code. chosen: the service's answer, if good."""
+        for row in chosen if isinstance(chosen, list) else [chosen]:  # Learn the times that are shown.
+            known = self.conversations.get(row.get("id", row.get("conversationId")))
+            if known and "title" in row:
+                known.said |= {t: known.said.get(t) or row.get(t) for t in ("createdAt", "updatedAt")}
+            elif known and "accessLevel" in row:
+                known.tree.since.setdefault(row["userId"], row["createdAt"])
+        try:
+            check_form(r)
+            if r.name.startswith("admin"):
+                may = {"admin"} if r.name == "adminDeleteConversation" else {"admin", "auditor"}
+                require(may & r.caller.roles, *FORBIDDEN)
+                caller = replace(r.caller, bypasses_membership=True)
+                r = replace(r, name=r.name.removeprefix("admin"), caller=caller)
+            return self._once(r, chosen)
+        except Refusal as refusal:
+            return refusal.args[0], refusal.args[1]
+
+    def _once(self, r: Request, chosen: Json) -> Outcome:
+        """Return the outcome: of the effect, or the recorded one if the caller may still see it."""
+        effect = getattr(self, re.sub("(?<!^)([A-Z])", r"_\1", r.name).lower())
+        scope = (r.caller, r.name, r.place, r.key)
+        if scope in self._answers:
+            asked, about, before = self._answers[scope]
+            if self._is_used(about):
+                self._opened(r, about)
+            require(asked == (r.given, r.if_match), 422, "idempotency_mismatch")
+            return before
+        of = self._offered(r).transfer if r.name == "acceptTransfer" else r.given
+        outcome: Outcome = effect(r, chosen)
+        require("afterCursor" not in r.given or effect == self.list_entries, 400, "invalid_cursor")
+        if r.key is not None:
+            about = of.get("conversationId") or outcome[1]["id"]
+            self._answers[scope] = ((r.given, r.if_match), about, outcome)
+        return outcome
+
+    def check_health(self, _r: Request, _chosen: Json) -> Outcome:
+        return 200, {"status": "ok"}
+
+
+def check_form(r: Request) -> None:
+    given, drafts = r.given, r.given.get("entries", [r.given])
+    users = {r.caller.user} if r.name in OF_OTHERS else {d.get("userId", r.caller.user) for d in drafts}
+    require(users == {r.caller.user} and given.get("accessLevel") != "owner", *INVALID)
+    require(not any("epoch" in draft and is_history(draft) for draft in drafts), *INVALID)
+    require(len({"afterCursor", "beforeCursor", "tail"} & given.keys()) < 2, *INVALID)
+    require("position" not in given or "atEntryId" in given, *INVALID)
+    require(not {"forkedAtConversationId", "startedByConversationId"} <= given.keys(), *INVALID)
