@@ -10,9 +10,11 @@ import re
 from dataclasses import replace
 
 from tests.model.asking import Json, Outcome, Refusal, Request, is_history, require
+from tests.model.oracle.branches import Branches
 from tests.model.oracle.conversations import Conversations
-from tests.model.oracle.entries import Entries
+from tests.model.oracle.names import Names
 from tests.model.oracle.refusals import FORBIDDEN, INVALID
+from tests.model.oracle.search import Search
 from tests.model.oracle.sharing import Sharing
 from tests.model.oracle.trees import Conversation
 from tests.model.oracle.world import LEVELS
@@ -22,7 +24,7 @@ __all__ = ["LEVELS", "Conversation", "Oracle"]
 OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "adminListConversations"}
 
 
-class Oracle(Conversations, Entries, Sharing):
+class Oracle(Conversations, Names, Branches, Search, Sharing):
     """The service, in memory."""
 
     def __init__(self) -> None:

@@ -2,10 +2,10 @@
 
 import re
 
-from tests.model.asking import Json, Outcome, Request
+from tests.model.asking import Json, Outcome, Request, require
 from tests.model.oracle.making import Making
-from tests.model.oracle.refusals import NOT_CHOSEN
-from tests.model.oracle.trees import Conversation, newest_first
+from tests.model.oracle.refusals import CONFLICT, NOT_CHOSEN
+from tests.model.oracle.trees import Conversation, Tree, oldest_first
 
 
 class Conversations(Making):
@@ -19,42 +19,73 @@ class Conversations(Making):
 
     def update_conversation(self, r: Request, chosen: Json) -> Outcome:
         changed = self._opened(r, minimum="writer")
+        before = changed.said.get("updatedAt") or ""
+        require(r.if_match in (None, before), *CONFLICT, reason="stale")
         changed.said |= {name: r.given[name] for name in ("title", "tags", "metadata") if name in r.given}
-        times = (changed.said.get("updatedAt") or "", chosen.get("updatedAt", NOT_CHOSEN))
-        changed.said["updatedAt"] = max(times)
+        changed.said["updatedAt"] = max(before, chosen.get("updatedAt", NOT_CHOSEN))
         return 200, self._shown(r, changed)
 
     def list_conversations(self, r: Request, _chosen: Json) -> Outcome:
         mode, ancestry = r.given.get("mode", "latest-fork"), r.given.get("ancestry", "roots")
-        user, wanted = r.given.get("userId", r.caller.user), r.given.get("query", "").casefold()
+        user = r.given.get("userId", r.caller.user)
         everyone = r.caller.bypasses_membership and "userId" not in r.given
-        mine = newest_first(c for c in self.conversations.values() if everyone or user in c.tree.levels)
-        listed: list[Conversation] = []
-        for root in mine:
-            if not root.source and ancestry in ("all", "children" if root.tree.started_by else "roots"):
-                tree = [c for c in mine if c.tree is root.tree]
-                latest = max([root, *tree[:25]], key=lambda c: (c.said.get("updatedAt") or "", c.id))
-                listed += {"roots": [root], "all": tree, "latest-fork": [latest]}[mode]
-        return 200, [self._shown(r, c) for c in listed if wanted in (c.said.get("title") or "").casefold()]
+        mine = [tree for tree in self.trees[::-1] if everyone or user in tree.levels]
+        of = [t for t in mine if ancestry in ("all", "children" if t.started_by else "roots")]
+        listed = [c for tree in of for c in _of_tree(tree, mode) if _passes(r.given, c)]
+        return 200, [self._shown(r, c) for c in listed]
 
     def delete_conversation(self, r: Request, _chosen: Json) -> Outcome:
-        self.delete_with_children(self._opened(r, minimum="owner").tree)
+        scope = r.given.get("scope", "tree")
+        opened = self._opened(r, minimum="manager" if scope == "branch" else "owner")
+        if scope == "branch" and opened.tree.live() != [opened]:
+            self._remove(opened)
+        else:
+            self._opened(r, minimum="owner")
+            self.delete_with_children(opened.tree)
         return 204, None
 
     def fork_conversation(self, r: Request, chosen: Json) -> Outcome:
+        count = r.given.get("count", 1)
+        answers = [*chosen.get("data", []), *({} for _ in range(count))] if count > 1 else [chosen]
         at = {"forkedAtEntryId": r.given["atEntryId"]} if "atEntryId" in r.given else {"position": "head"}
-        made = self._made(r, {"forkedAtConversationId": r.id, **r.given, **at})
-        made.require_last(r)
-        made.totals = made.totals if r.given.get("resetMetrics", True) else self._opened(r).totals
-        return self._begin(r, made, chosen)
+        made = [self._made(r, {"forkedAtConversationId": r.id, **r.given, **at}) for _ in range(count)]
+        made[0].require_last(r)
+        for fork in made:
+            fork.totals = fork.totals if r.given.get("resetMetrics", True) else self._opened(r).totals
+        begun = [self._begin(r, *each) for each in zip(made, answers, strict=False)]
+        return (201, {"data": [shown for _, shown in begun]}) if "count" in r.given else begun[0]
+
+    def promote_conversation(self, r: Request, _chosen: Json) -> Outcome:
+        opened = self._opened(r, minimum="writer")
+        opened.tree.current = opened
+        return 204, None
 
     def list_forks(self, r: Request, _chosen: Json) -> Outcome:
-        opened = self._opened(r)
-        tree = newest_first(c for c in self.conversations.values() if c.tree is opened.tree)[::-1]
+        tree = self._opened(r).tree.live()
         rows = [{n: v for n, v in c.said.items() if re.match("title|createdAt|forked", n)} for c in tree]
         return 200, [{"conversationId": c.id, "title": None} | row for c, row in zip(tree, rows, strict=True)]
 
     def list_children(self, r: Request, _chosen: Json) -> Outcome:
-        opened = self._opened(r)
-        roots = [c for c in self.conversations.values() if not c.source and c.tree.started_by is opened]
-        return 200, [self._shown(r, c) for c in newest_first(roots)[::-1] if c.tree.level_of(r.caller)]
+        opened, at = self._opened(r), r.given.get("startedByEntryId")
+        started = [c for c in self._all() if not c.source and c.tree.started_by is opened]
+        wanted = [c for c in started if at in (None, c.said.get("startedByEntryId"))]
+        return 200, [self._shown(r, c) for c in oldest_first(wanted) if c.tree.level_of(r.caller)]
+
+
+def _of_tree(tree: Tree, mode: str) -> list[Conversation]:
+    """Return the conversations that a list shows of a tree."""
+    newest = tree.live()[::-1]
+    assert tree.current is not None
+    roots = [tree.current if tree.all[0].is_removed else tree.all[0]]
+    latest = max([*roots, tree.current, *newest[:25]], key=lambda c: (c.said.get("updatedAt") or "", c.id))
+    return {"roots": roots, "all": newest, "current": [tree.current], "latest-fork": [latest]}[mode]
+
+
+def _passes(given: Json, c: Conversation) -> bool:
+    name, has_value, value = given.get("tag", "").partition(":")
+    tags = c.said.get("tags") or {}
+    return (
+        given.get("query", "").casefold() in (c.said.get("title") or "").casefold()
+        and given.get("agentId") in (None, c.said.get("agentId"))
+        and (not name or (tags.get(name) == value if has_value else name in tags))
+    )

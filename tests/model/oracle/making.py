@@ -5,8 +5,11 @@ from decimal import Decimal
 
 from tests.model.asking import Json, Outcome, Request, is_history, require, text_of
 from tests.model.oracle.refusals import CONFLICT, INVALID, NOT_CHOSEN, NOT_FOUND
-from tests.model.oracle.trees import Conversation, Tree
+from tests.model.oracle.trees import Conversation, Entry, Tree
 from tests.model.oracle.world import World
+
+SAID = ("title", "tags", "metadata")
+KEPT = ("agentId", "contentType", "content", "usage", "key", "mergedFromConversationId", "mergedUpToEntryId")
 
 
 class Making(World):
@@ -18,15 +21,16 @@ class Making(World):
         opened, ids = self._opened(r, minimum="writer"), re.compile("(forkedAt|startedBy).*Id")
         asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, opened.said))
         is_that = asked == said and opened.said.get("forkedAtPosition") != "after"
-        require(is_that or not asked, *CONFLICT)
+        require(is_that or not asked, *CONFLICT, reason="other_lineage")
         return opened
 
     def _begin(self, r: Request, made: Conversation, chosen: Json) -> Outcome:
         made.id = r.given.get("id") or chosen.get("id", NOT_CHOSEN)
-        require(not self._is_used(made.id), *CONFLICT)
-        made.said |= {name: r.given[name] for name in ("title", "tags", "metadata") if name in r.given}
+        self._require_free(made.id)
         made.said |= {name: chosen.get(name) for name in ("createdAt", "updatedAt")}
-        self.conversations[made.id] = made
+        self._register(made)
+        if r.given.get("promote"):
+            made.tree.current = made
         return 201, self._shown(r, made)
 
     def _made(self, r: Request, by: Json) -> Conversation:
@@ -34,16 +38,18 @@ class Making(World):
         made = Conversation(r.place or "", Tree({r.caller.user: "owner"}), r.caller.client)
         if "forkedAtConversationId" in by:
             source = self._opened(r, by["forkedAtConversationId"], minimum="writer")
-            require(not self._is_used(r.given.get("id", "")), *CONFLICT)
+            self._require_free(r.given.get("id", ""))
             view, anchor = source.view(), by.get("forkedAtEntryId")
-            position = by.get("position", "before") if anchor else "blank"
+            position = by.get("position", by.get("forkedAtPosition", "before" if anchor else "blank"))
             if anchor:
-                require(anchor in [entry["id"] for entry in self._entries_of(source.tree)], *NOT_FOUND)
-                places = [place for place, e in enumerate(view) if e["id"] == anchor and is_history(e)]
-                require(places, *INVALID)
-                made.inherits = places[0] + (position == "after")
-            elif by.get("position") == "head" and view:
-                made.inherits, position, anchor = len(view), "after", source.last_history()
+                require(anchor in [entry["id"] for entry in source.tree.entries()], *NOT_FOUND)
+                anchors = [e for e in view if e["id"] == anchor and source.may_see(r.caller, e)]
+                require(anchors, *INVALID)
+                turn = [place for place, e in enumerate(view) if e in anchors[0].turn]
+                made.inherits = turn[-1] + 1 if position == "after" else turn[0]
+            elif position == "head":
+                made.inherits, anchor = len(view), source.last_history()
+                position = "after" if view else "blank"
             made.source, made.tree = source, source.tree
             made.said |= {"forkedAtConversationId": source.id, "forkedAtPosition": position}
             made.said |= {"forkedAtEntryId": anchor} if anchor else {}
@@ -56,15 +62,17 @@ class Making(World):
             require(by.get("startedByEntryId") in [None, *(e["id"] for e in parent.view())], *INVALID)
             made.tree = Tree(dict(parent.tree.levels), parent)
         made.said |= {n: value for n, value in by.items() if n == "agentId" or n.startswith("startedBy")}
+        made.said |= {name: by[name] for name in SAID if name in by}
         return made
 
-    def _take_in(self, r: Request, into: Conversation, draft: Json, epoch: int | None, answer: Json) -> Json:
-        entry: Json = {"conversationId": into.id, "userId": r.caller.user, "clientId": r.caller.client}
-        entry |= {name: draft.get(name) for name in ("agentId", "contentType", "content", "usage")}
+    def _take_in(self, r: Request, into: Conversation, draft: Json, epoch: int | None, answer: Json) -> Entry:
+        entry = Entry({"conversationId": into.id, "userId": r.caller.user, "clientId": r.caller.client})
+        entry |= {name: draft.get(name) for name in KEPT}
         entry |= {name: answer.get(name, NOT_CHOSEN) for name in ("id", "createdAt")}
         entry |= {"channel": "history" if is_history(draft) else "context", "epoch": epoch}
-        entry = {name: value for name, value in entry.items() if value is not None}
-        self.conversations[into.id] = into
+        entry = Entry({name: value for name, value in entry.items() if value is not None})
+        entry.turn, entry.indexed = [entry], draft.get("indexedContent") or ""
+        self._register(into)
         into.own.append(entry)
         used = {"entries": 1, **entry.get("usage", {})}
         into.totals = {name: total + Decimal(used.get(name, 0)) for name, total in into.totals.items()}

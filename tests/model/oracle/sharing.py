@@ -46,7 +46,7 @@ class Sharing(World):
     def list_transfers(self, r: Request, _chosen: Json) -> Outcome:
         other = {"sender": "toUserId", "recipient": "fromUserId"}.get(r.given.get("role", "all"))
         sides = {"fromUserId", "toUserId"} - {other}
-        offers = [c.tree.transfer for c in self.conversations.values() if not c.source]
+        offers = [tree.transfer for tree in self.trees]
         mine = [offer for offer in offers if r.caller.user in [offer.get(side) for side in sides]]
         return 200, sorted(mine, key=lambda offer: (offer["createdAt"], offer["id"]))
 

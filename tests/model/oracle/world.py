@@ -1,8 +1,8 @@
-"""All conversations, who may open them, and how they are shown."""
+"""All conversations, who may open them, how they are shown, and how they end."""
 
 from tests.model.asking import Json, Refusal, Request, require
-from tests.model.oracle.refusals import FORBIDDEN
-from tests.model.oracle.trees import Conversation, Tree
+from tests.model.oracle.refusals import CONFLICT, FORBIDDEN
+from tests.model.oracle.trees import Conversation, Entry, Tree, oldest_first
 
 LEVELS = (None, "reader", "writer", "manager", "owner")
 
@@ -14,11 +14,36 @@ class World:
         self.conversations: dict[str, Conversation] = {}
         self.gone: dict[str, Tree] = {}
 
+    @property
+    def trees(self) -> list[Tree]:
+        """The live trees, the one with the oldest root first."""
+        return list(dict.fromkeys(c.tree for c in oldest_first(c.tree.all[0] for c in self._all())))
+
+    def _all(self) -> list[Conversation]:
+        return list(self.conversations.values())
+
+    def _register(self, made: Conversation) -> None:
+        """Let a conversation exist, if it does not yet. The root is the current one at first."""
+        if made.id not in self.conversations:
+            self.conversations[made.id] = made
+            made.tree.all.append(made)
+            made.tree.current = made.tree.current or made
+
     def delete_with_children(self, tree: Tree) -> None:
         """Delete a tree and its children. The children of these are deleted later, tree by tree."""
-        for c in [*self.conversations.values()]:
+        for c in self._all():
             if tree in (c.tree, c.tree.started_by and c.tree.started_by.tree):
-                self.gone[c.id] = self.conversations.pop(c.id).tree
+                self._close(c)
+
+    def _remove(self, removed: Conversation) -> None:
+        """Delete one branch with the trees that it started. All others stay as they are."""
+        for c in self._all():
+            if c is removed or c.tree.started_by is removed:
+                self._close(c)
+
+    def _close(self, c: Conversation) -> None:
+        self.gone[c.id] = self.conversations.pop(c.id).tree
+        c.tree.remove(c)
 
     def _opened(self, r: Request, conversation_id: str = "", *, minimum: str = "reader") -> Conversation:
         found = self.conversations.get(conversation_id or r.id)
@@ -30,12 +55,17 @@ class World:
     def _is_used(self, conversation_id: str) -> bool:
         return conversation_id in self.conversations or conversation_id in self.gone
 
-    def _entries_of(self, tree: Tree) -> list[Json]:
-        entries = [entry for c in self.conversations.values() if c.tree is tree for entry in c.own]
-        return sorted(entries, key=lambda entry: (entry["createdAt"], entry["id"]))
+    def _require_free(self, conversation_id: str) -> None:
+        reason = "deleted_recently" if conversation_id in self.gone else "id_in_use"
+        require(not self._is_used(conversation_id), *CONFLICT, reason=reason)
+
+    def _shown_to(self, r: Request, c: Conversation) -> list[Entry]:
+        """Return the entries of a view that the caller may see."""
+        return [entry for entry in c.view() if c.may_see(r.caller, entry)]
 
     def _shown(self, r: Request, c: Conversation) -> Json:
         owner = {level: user for user, level in c.tree.levels.items()}["owner"]
         shown = {"id": c.id, "ownerUserId": owner, "accessLevel": c.tree.level_of(r.caller)}
+        shown |= {"isCurrent": c.tree.current in (c, None), "metrics": c.totals}
         client = {"clientId": c.client} if r.caller.bypasses_membership and c.client else {}
-        return {"title": None, "tags": {}, "metadata": {}, **c.said, **shown, "metrics": c.totals, **client}
+        return {"title": None, "tags": {}, "metadata": {}, **c.said, **shown, **client}
