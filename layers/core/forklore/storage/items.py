@@ -398,7 +398,8 @@ def turn(item: Item) -> Turn | None:
     if "turn" not in item:
         return None
     first, last, *shown = _unpacked_ids(bytes(item["turn"]["B"]))
-    assert first is not None and last is not None, "a turn begins and ends with an entry"
+    assert first is not None, "a turn begins with an entry"
+    assert last is not None, "a turn ends with an entry"
     return Turn(first, last, LastEntries(*shown[:2]), LastEntries(*shown[2:]))
 
 

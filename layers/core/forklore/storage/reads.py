@@ -72,7 +72,7 @@ class Reads:
         limit: int | None = None,
         page: int | None = None,
     ) -> Iterator[ForkRecord]:
-        """Yield the forks that leave a conversation at a stop from `first` to `last`, both included.
+        """Yield the forks that leave a conversation at a stop between two, both included.
 
         They come by their stops, and those of one stop by their age. Removed forks are among them
         as long as others show their entries.

@@ -190,9 +190,9 @@ def check_deleting(group: Group) -> Part:
 def change_members(group_id: str, *, by: int, owner: str | None, target: str) -> Part:
     """Count members of a live tree, and move its version.
 
-    The creation of a fork or a child checks that version. by: 1, 0 or -1. owner: if not None, the user who
-    must still be the owner. target: the member who is changed. They are not changed while HEADs
-    may still name them as their owner.
+    The creation of a fork or a child checks that version. by: 1, 0 or -1. owner: if not None, the
+    user who must still be the owner. target: the member who is changed. They are not changed while
+    HEADs may still name them as their owner.
     """
     n = Names()
     rewriting = n.name("rewriting")
@@ -217,7 +217,7 @@ def change_members(group_id: str, *, by: int, owner: str | None, target: str) ->
 
 
 def count_fork(tree: Group) -> Part:
-    """Count a fork in a tree that is live, unchanged in what forks must see, and has room for it."""
+    """Count a fork in a tree that is live, has the version that was read, and has room."""
     n = Names()
     conversations = n.name("conversations")
     return conditional(
