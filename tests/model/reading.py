@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tests.api.samples import LISTS
 from tests.model.asking import Caller, Json, Request
-from tests.model.choices import CLIENTS, Choices
+from tests.model.choices import CLIENTS, WORDS, Choices
 from tests.model.comparing import Comparison
 from tests.model.oracle import Conversation
 
@@ -88,7 +88,32 @@ class Reading:
                 query["userId"] = self._choose.user()
             self._list_after_all(Request("adminListConversations", caller, query))
 
+    def search(self) -> None:
+        """Search all conversations of a user. First the oracle learns in which order they are."""
+        words = self._choose.random.sample([*QUERIES, *WORDS], self._choose.one_of(1, 1, 2))
+        query: dict[str, Json] = {"query": " ".join(words).strip() or "tea"}
+        query |= self._choose.some_of(includeEntry=self._choose.chance(0.5))
+        query |= self._choose.some_of(searchType=self._choose.one_of("auto", "fulltext", ["fulltext"]))
+        if self._choose.chance(0.05):
+            query["searchType"] = self._choose.one_of("semantic", ["semantic"])
+        self.learn_times(self._choose.conversations)
+        if self._admins and self._choose.chance(0.3):
+            query |= {"userId": self._choose.user()} if self._choose.chance(0.5) else {}
+            if "userId" in query or self._both.is_alone:
+                caller = self._choose.one_of(*self._admins)
+                self._list(Request("adminSearchConversations", caller, query | self._choose.justification()))
+                return
+        query.pop("userId", None)
+        self._list(Request("searchConversations", self._choose.caller(), query))
+
     # Everything
+
+    def learn_times(self, conversations: Sequence[Conversation]) -> None:
+        """Let the oracle learn when conversations were made, which decides what is oldest."""
+        for c in conversations:
+            if not c.said.get("createdAt"):
+                member = Caller(self._choose.one_of(*c.tree.levels))
+                self._both.ask(Request("getConversation", member, {"conversationId": c.id}))
 
     def read_back(self) -> None:
         """Read all conversations and lists, in one or another way."""
@@ -100,7 +125,7 @@ class Reading:
             self._read_views(conversation, members)
             if conversation in starters or self._choose.chance(0.1):
                 self._list(Request("listChildren", self._choose.one_of(*members), given))
-            if conversation.source is None:
+            if conversation.tree.live()[0] is conversation:
                 self._list(Request("listForks", self._choose.one_of(*members), given))
                 self._list(Request("listMemberships", self._choose.one_of(*members), given))
         for conversation_id in list(self._both.oracle.gone)[:GONE_MAX]:
@@ -126,7 +151,7 @@ class Reading:
             query = {"channel": "context"} | ({"epoch": epoch} if epoch else {})
             caller = Caller(self._choose.one_of(*members).user, client)
             walk(caller, query, forward=self._choose.chance(0.5))
-        if conversation.source is None and self._choose.chance(0.5):
+        if conversation.tree.live()[0] is conversation and self._choose.chance(0.5):
             walk(self._choose.one_of(*members), {"allForks": True}, forward=self._choose.chance(0.5))
 
     # Lists and walks

@@ -13,13 +13,13 @@ from tests.model.asking import Json, Outcome, Refusal, Request, is_history, requ
 from tests.model.oracle.branches import Branches
 from tests.model.oracle.conversations import Conversations
 from tests.model.oracle.names import Names
-from tests.model.oracle.refusals import FORBIDDEN, INVALID
+from tests.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN
 from tests.model.oracle.search import Search
 from tests.model.oracle.sharing import Sharing
 from tests.model.oracle.trees import Conversation
 from tests.model.oracle.world import LEVELS
 
-__all__ = ["LEVELS", "Conversation", "Oracle"]
+__all__ = ["LEVELS", "NOT_CHOSEN", "Conversation", "Oracle"]
 
 OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "adminListConversations"}
 
@@ -37,6 +37,8 @@ class Oracle(Conversations, Names, Branches, Search, Sharing):
             known = self.conversations.get(row.get("id", row.get("conversationId")))
             if known and "title" in row:
                 known.said |= {t: known.said.get(t) or row.get(t) for t in ("createdAt", "updatedAt")}
+            elif "revision" in row:
+                self._learn_name(r, row)
             elif known and "accessLevel" in row:
                 known.tree.since.setdefault(row["userId"], row["createdAt"])
         try:
@@ -62,14 +64,22 @@ class Oracle(Conversations, Names, Branches, Search, Sharing):
             return before
         of = self._offered(r).transfer if r.name == "acceptTransfer" else r.given
         outcome: Outcome = effect(r, chosen)
-        require("afterCursor" not in r.given or effect == self.list_entries, 400, "invalid_cursor")
+        pages = (self.list_entries, self.list_entries_by_name)
+        require("afterCursor" not in r.given or effect in pages, 400, "invalid_cursor")
         if r.key is not None:
-            about = of.get("conversationId") or outcome[1]["id"]
+            about = of.get("conversationId") or made_by(outcome)
             self._answers[scope] = ((r.given, r.if_match), about, outcome)
         return outcome
 
     def check_health(self, _r: Request, _chosen: Json) -> Outcome:
         return 200, {"status": "ok"}
+
+
+def made_by(outcome: Outcome) -> str:
+    """Return the conversation that a request without any in its path has made or written to."""
+    body = outcome[1].get("data", [outcome[1]])[0]
+    made: str = body.get("conversationId") or body["id"]
+    return made
 
 
 def check_form(r: Request) -> None:
@@ -80,3 +90,12 @@ def check_form(r: Request) -> None:
     require(len({"afterCursor", "beforeCursor", "tail"} & given.keys()) < 2, *INVALID)
     require("position" not in given or "atEntryId" in given, *INVALID)
     require(not {"forkedAtConversationId", "startedByConversationId"} <= given.keys(), *INVALID)
+    require("count" not in given or not given.keys() & {"id", "promote"}, *INVALID)
+    is_head = given.get("forkedAtPosition") == "head"
+    is_placed = "forkedAtConversationId" in given and is_head != ("forkedAtEntryId" in given)
+    require("forkedAtPosition" not in given or is_placed, *INVALID)
+    require(
+        "promote" not in given or "forkedAtConversationId" in given or r.name == "forkConversation", *INVALID
+    )
+    require(not given.keys() & {"allForks", "forks"} or not given.keys() & {"own", "alternatives"}, *INVALID)
+    require("context" not in given or all(map(is_history, drafts)), *INVALID)

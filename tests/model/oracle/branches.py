@@ -14,7 +14,7 @@ class Branches(Making):
         other = self._beside(r, one, r.given["with"])
         base = common(one, other)
         sides = [(c.id, c.history()[len(base) :]) for c in (one, other)]
-        branches = [{"conversationId": of, "data": rest[:limit]} for of, rest in sides]
+        branches: list[Json] = [{"conversationId": of, "data": rest[:limit]} for of, rest in sides]
         cursors = [rest[limit - 1]["id"] if len(rest) > limit else None for _, rest in sides]
         branches = [side | {"afterCursor": at} for side, at in zip(branches, cursors, strict=True)]
         return 200, {"base": {"entryId": base[-1]["id"] if base else None}, "branches": branches}
@@ -25,8 +25,8 @@ class Branches(Making):
         into.require_last(r)
         view, base = other.view(), common(into, other)
         after = r.given.get("afterEntryId", base[-1]["id"] if base else None)
-        start = 0 if after is None else place_in(view, after) + 1
-        end = place_in(view, r.given["upToEntryId"]) + 1 if "upToEntryId" in r.given else len(view)
+        start = 0 if after is None else end_of_turn(view, after)
+        end = end_of_turn(view, r.given["upToEntryId"]) if "upToEntryId" in r.given else len(view)
         copied = [entry for entry in view[start:end] if is_history(entry)]
         require(len(copied) <= 50, 413, "payload_too_large")
         answers = [*chosen.get("data", []), *({} for _ in copied)]
@@ -37,20 +37,30 @@ class Branches(Making):
         """Copy into a new tree. The ids of its entries are learned when they are first listed."""
         source = self._opened(r)
         view = source.view()
-        end = place_in(view, r.given["upToEntryId"]) + 1 if "upToEntryId" in r.given else len(view)
-        made = self._made(r, {})
+        end = end_of_turn(view, r.given["upToEntryId"]) if "upToEntryId" in r.given else len(view)
+        made = self._made(r, {"title": source.said.get("title")} if source.said.get("title") else {})
         status, _ = self._begin(r, made, chosen)
         for entry in view[:end]:
             if is_history(entry):
                 self._copy(r, made, entry, {})
+        made.is_copy = True
         return status, self._shown(r, made)
+
+    def learn_ids(self, conversation_id: str, rows: list[Json]) -> None:
+        """Learn the ids and times of the entries of a copy, from its whole list."""
+        made = self.conversations[conversation_id]
+        if not made.are_ids_known:
+            for entry, row in zip(made.own, rows, strict=False):
+                entry |= {"id": row["id"], "createdAt": row["createdAt"]}
 
     def _copy(self, r: Request, into: Conversation, of: Entry, answer: Json) -> Entry:
         names = ("channel", "contentType", "content", "agentId")
         draft = {name: of[name] for name in names if name in of}
         made = self._take_in(r, into, draft, None, answer)
-        made |= {"userId": of["userId"], "copiedFromEntryId": of["id"]}
-        made |= {"copiedFromConversationId": of["conversationId"]}
+        made |= {"copiedFromConversationId": of["conversationId"], "copiedFromEntryId": of["id"]}
+        made |= {"userId": of["userId"]} | ({"clientId": of["clientId"]} if "clientId" in of else {})
+        if "clientId" not in of:
+            made.pop("clientId", None)
         made.indexed = of.indexed
         return made
 
@@ -58,11 +68,12 @@ class Branches(Making):
         opened = self._opened(r)
         rows = []
         for c in [*opened.path(), opened]:
-            inherited = [e["id"] for e in opened.inherited() if e["conversationId"] == c.id][-1:]
+            shown = [e for e in opened.inherited() if e["conversationId"] == c.id and is_history(e)]
+            inherited = [entry["id"] for entry in shown[-1:]]
             row = {"conversationId": c.id, "title": None if c.is_removed else c.said.get("title")}
             row |= {"removed": c.is_removed or None, "inheritedUpToEntryId": next(iter(inherited), None)}
             rows.append({name: held for name, held in row.items() if held is not None})
-        return 200, rows
+        return 200, {"data": rows}
 
     def _beside(self, r: Request, one: Conversation, other_id: str) -> Conversation:
         """Return another conversation of the same tree."""
@@ -78,10 +89,11 @@ def common(one: Conversation, other: Conversation) -> list[Entry]:
     return [entry for entry in one.history() if entry["id"] in shown]
 
 
-def place_in(view: list[Entry], entry_id: str) -> int:
-    ids = [entry["id"] for entry in view]
-    require(entry_id in ids, *INVALID)
-    return ids.index(entry_id)
+def end_of_turn(view: list[Entry], entry_id: str) -> int:
+    """Return the place after an entry of the view and what belongs to it."""
+    turns = [entry.turn for entry in view if entry["id"] == entry_id]
+    require(turns, *INVALID)
+    return 1 + max(place for place, entry in enumerate(view) if entry in turns[0])
 
 
 def alternatives(view_of: Conversation, before: list[Entry]) -> list[str]:

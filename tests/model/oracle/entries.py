@@ -28,6 +28,7 @@ class Entries(Making):
             latest = max(latest, epochs[-1] or 0)
             require(epochs[-1] in (None, latest), *CONFLICT, reason="epoch_over")
         self._require_free_keys(into, drafts)
+        self._require_revision(r, r.given.get("name") if is_new else None)
         answers = [*(chosen.get("data", []) if "entries" in r.given else [chosen]), *({} for _ in drafts)]
         made = [self._take_in(r, into, *each) for each in zip(drafts, epochs, answers, strict=False)]
         answer: Json = {"data": made} if "entries" in r.given else made[0]
@@ -37,8 +38,8 @@ class Entries(Making):
             answer = answer | {"context": synced}
             made += [synced["entry"]] if synced["entry"] else []
         group_turns(made)
-        if r.given.get("promote"):
-            into.tree.current = into
+        if is_new:
+            self._point_at(r, into)
         return 201, answer
 
     def sync_context(self, r: Request, chosen: Json) -> Outcome:

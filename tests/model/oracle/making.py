@@ -4,15 +4,15 @@ import re
 from decimal import Decimal
 
 from tests.model.asking import Json, Outcome, Request, is_history, require, text_of
+from tests.model.oracle.pointers import Pointers
 from tests.model.oracle.refusals import CONFLICT, INVALID, NOT_CHOSEN, NOT_FOUND
 from tests.model.oracle.trees import Conversation, Entry, Tree
-from tests.model.oracle.world import World
 
 SAID = ("title", "tags", "metadata")
 KEPT = ("agentId", "contentType", "content", "usage", "key", "mergedFromConversationId", "mergedUpToEntryId")
 
 
-class Making(World):
+class Making(Pointers):
     """The rules of new conversations and of new entries."""
 
     def _to_write(self, r: Request, first: Json) -> Conversation:
@@ -27,11 +27,17 @@ class Making(World):
     def _begin(self, r: Request, made: Conversation, chosen: Json) -> Outcome:
         made.id = r.given.get("id") or chosen.get("id", NOT_CHOSEN)
         self._require_free(made.id)
+        self._require_revision(r, r.given.get("name"))
         made.said |= {name: chosen.get(name) for name in ("createdAt", "updatedAt")}
         self._register(made)
+        self._point_at(r, made)
+        return 201, self._shown(r, made)
+
+    def _point_at(self, r: Request, made: Conversation) -> None:
+        """Do what a fork does with pointers: it may become the current branch, and take a name."""
         if r.given.get("promote"):
             made.tree.current = made
-        return 201, self._shown(r, made)
+        self._move_name(r, made)
 
     def _made(self, r: Request, by: Json) -> Conversation:
         """Return a new root, fork or child, by the fields `by`. Position `head` inherits all."""

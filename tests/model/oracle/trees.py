@@ -61,6 +61,12 @@ class Conversation:
     said: Json = field(default_factory=dict)
     totals: Json = field(default_factory=lambda: dict.fromkeys(("entries", *COUNTED), Decimal()))
     is_removed: bool = False
+    is_copy: bool = False
+
+    @property
+    def are_ids_known(self) -> bool:
+        """Tell whether the service has told the ids of its entries. Those of a copy come later."""
+        return all(entry["id"] != NOT_CHOSEN for entry in self.own)
 
     def inherited(self) -> list[Entry]:
         return self.source.view()[: self.inherits] if self.source else []

@@ -65,7 +65,7 @@ class World:
 
     def _shown(self, r: Request, c: Conversation) -> Json:
         owner = {level: user for user, level in c.tree.levels.items()}["owner"]
-        shown = {"id": c.id, "ownerUserId": owner, "accessLevel": c.tree.level_of(r.caller)}
+        shown: Json = {"id": c.id, "ownerUserId": owner, "accessLevel": c.tree.level_of(r.caller)}
         shown |= {"isCurrent": c.tree.current in (c, None), "metrics": c.totals}
         client = {"clientId": c.client} if r.caller.bypasses_membership and c.client else {}
         return {"title": None, "tags": {}, "metadata": {}, **c.said, **shown, **client}
