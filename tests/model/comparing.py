@@ -136,10 +136,23 @@ class Comparison:
         status, wanted = expected
         if answer.status == status and comparable(body) == comparable(wanted):
             return
-        if answer.status == status and isinstance(body, dict) and isinstance(wanted, dict):
-            names = [name for name in {**wanted, **body} if wanted.get(name) != body.get(name)]
-            wanted, body = ({name: held.get(name) for name in names} for held in (wanted, body))
+        wanted, body = differing(wanted, body) if answer.status == status else (wanted, body)
         self.hold(False, f"expected {status} {wanted}\n but got {answer.status} {body}")
+
+
+def differing(wanted: Json, told: Json) -> tuple[Json, Json]:
+    """Return the parts of two values that differ.
+
+    >>> differing({"a": 1, "b": [1, {"c": 2}]}, {"a": 1, "b": [1, {"c": 3}]})
+    ({'b': {1: {'c': 2}}}, {'b': {1: {'c': 3}}})
+    """
+    if isinstance(wanted, list) and isinstance(told, list) and len(wanted) == len(told):
+        wanted, told = dict(enumerate(wanted)), dict(enumerate(told))
+    if not isinstance(wanted, dict) or not isinstance(told, dict):
+        return wanted, told
+    pairs = {name: (wanted.get(name), told.get(name)) for name in {**wanted, **told}}
+    found = {n: differing(*pair) for n, pair in pairs.items() if comparable(pair[0]) != comparable(pair[1])}
+    return {name: one for name, (one, _) in found.items()}, {name: one for name, (_, one) in found.items()}
 
 
 def _ids_of_last(request: Request, page: Sequence[Json]) -> list[str]:

@@ -22,6 +22,7 @@ from tests.model.oracle.world import LEVELS
 __all__ = ["LEVELS", "NOT_CHOSEN", "Conversation", "Oracle"]
 
 OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "adminListConversations"}
+OF_OTHERS |= {"adminListNames", "adminLookUpName", "adminDeleteName", "adminSearchConversations"}
 
 
 class Oracle(Conversations, Names, Branches, Search, Sharing):
@@ -44,7 +45,7 @@ class Oracle(Conversations, Names, Branches, Search, Sharing):
         try:
             check_form(r)
             if r.name.startswith("admin"):
-                may = {"admin"} if r.name == "adminDeleteConversation" else {"admin", "auditor"}
+                may = {"admin"} if r.name.startswith("adminDelete") else {"admin", "auditor"}
                 require(may & r.caller.roles, *FORBIDDEN)
                 caller = replace(r.caller, bypasses_membership=True)
                 r = replace(r, name=r.name.removeprefix("admin"), caller=caller)
@@ -98,4 +99,6 @@ def check_form(r: Request) -> None:
         "promote" not in given or "forkedAtConversationId" in given or r.name == "forkConversation", *INVALID
     )
     require(not given.keys() & {"allForks", "forks"} or not given.keys() & {"own", "alternatives"}, *INVALID)
+    keys = [draft["key"] for draft in drafts if "key" in draft]
+    require(len(keys) == len(set(keys)) or "entries" not in given, *INVALID)
     require("context" not in given or all(map(is_history, drafts)), *INVALID)

@@ -36,7 +36,7 @@ class Entries(Making):
             told = (chosen.get("context") or {}).get("entry") or {}
             synced = self._sync(r, into, r.given["context"], told, is_new=is_new)
             answer = answer | {"context": synced}
-            made += [synced["entry"]] if synced["entry"] else []
+            made = made + ([synced["entry"]] if synced["entry"] else [])
         group_turns(made)
         if is_new:
             self._point_at(r, into)
