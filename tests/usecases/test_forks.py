@@ -413,10 +413,11 @@ def test_a_forks_first_context_may_not_be_below_the_inherited_epoch(
     store: Store, table: Table, is_append: bool
 ) -> None:
     create(table)
-    anchors = append(table, ROOT, thought("inherited", epoch=3), "a", by=PLANNER)
+    append(table, ROOT, thought("inherited", epoch=3), by=PLANNER)
+    (anchor,) = say(table, ROOT, "a")
     if not is_append:
         fork(table)
-    of = (ROOT, anchors[1].entry_id) if is_append else None
+    of = (ROOT, anchor) if is_append else None
 
     with store.refuses(ConflictError):
         append(table, FORK, thought("own", epoch=2), fork=of, by=PLANNER)
