@@ -462,11 +462,15 @@ class TestRefused:
             return append(table, to, "x", fork=(source, anchor), by=by)
         return fork(table, source, to, anchor, by=by)
 
-    def test_a_context_entry_is_no_anchor(self, store: Store, table: Table, is_append: bool) -> None:
+    @pytest.mark.parametrize("by", [ANN, CODER], ids=["a plain user", "another client"])
+    def test_a_context_entry_is_no_anchor_for_others(
+        self, store: Store, table: Table, is_append: bool, by: Caller
+    ) -> None:
+        create(table)
         _, anchor = append(table, ROOT, "a", thought("c"), by=PLANNER)
 
         with store.refuses(ValidationError):
-            self.fork(table, is_append, ROOT, anchor.entry_id, by=PLANNER)
+            self.fork(table, is_append, ROOT, anchor.entry_id, by=by)
 
     def test_an_entry_that_the_source_does_not_show_is_no_anchor(
         self, store: Store, table: Table, is_append: bool
