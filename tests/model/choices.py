@@ -119,6 +119,11 @@ class Choices:
         words = {name: self.one_of(*some) for name, some in filters_of(OPERATIONS[operation]).items() if some}
         return {name: value for name, value in words.items() if self.chance(2 / 3)}
 
+    def description_filters(self) -> dict[str, Json]:
+        """Return some filters of lists of conversations by what their callers said of them."""
+        tag = self.one_of("a", "b.c_-", "N9", "a:tea", "N9:Zürich", "b.c_-:#1", "none")
+        return self.some_of(agentId=self.one_of("ag-1", "ag-2", "ag-3"), tag=tag) if self.chance(0.4) else {}
+
     def justification(self) -> dict[str, Json]:
         """Return the reason of an auditor's request, or nothing."""
         return {"justification": "a complaint"} if self.chance(0.5) else {}

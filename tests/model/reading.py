@@ -51,11 +51,22 @@ class Reading:
     def list_rows(self) -> None:
         conversation_id, found = self._choose.target()
         name = self._choose.one_of(*ROWS_OF_ONE)
-        self._list(Request(name, self._choose.caller(found), {"conversationId": conversation_id}))
+        given = {"conversationId": conversation_id, **self._children_filter(name)}
+        self._list(Request(name, self._choose.caller(found), given))
+
+    def _children_filter(self, name: str) -> Json:
+        """Return an entry that the listed children were started by, perhaps, and mostly a right one."""
+        if not name.endswith("Children") or self._choose.chance(0.5):
+            return {}
+        started = [
+            c.said["startedByEntryId"] for c in self._choose.conversations if "startedByEntryId" in c.said
+        ]
+        return {"startedByEntryId": self._choose.one_of(*started) if started else self._choose.new_id()}
 
     def list_conversations(self) -> None:
         query = self._choose.filters("listConversations")
         query |= {"query": self._choose.one_of(*QUERIES)} if self._choose.chance(0.3) else {}
+        query |= self._choose.description_filters()
         self._list_after_all(Request("listConversations", self._choose.caller(), query))
 
     def list_transfers(self) -> None:
@@ -81,9 +92,10 @@ class Reading:
             self._walk(caller, found, query, forward=forward, limits=LIMITS, admin=True)
         elif which == 2:
             name = self._choose.one_of(*ROWS_OF_ONE).removeprefix("list")
-            self._list(Request(f"adminList{name}", caller, given))
+            self._list(Request(f"adminList{name}", caller, given | self._children_filter(name)))
         else:
             query = self._choose.filters("adminListConversations") | why
+            query |= self._choose.description_filters()
             if self._choose.chance(0.6) or not self._both.is_alone:
                 query["userId"] = self._choose.user()
             self._list_after_all(Request("adminListConversations", caller, query))

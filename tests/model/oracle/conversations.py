@@ -20,7 +20,7 @@ class Conversations(Making):
     def update_conversation(self, r: Request, chosen: Json) -> Outcome:
         changed = self._opened(r, minimum="writer")
         before = changed.said.get("updatedAt") or ""
-        require(r.if_match in (None, before), *CONFLICT, reason="stale")
+        require(r.if_match in (None, before), *CONFLICT, reason="stale", updatedAt=before)
         changed.said |= {name: r.given[name] for name in ("title", "tags", "metadata") if name in r.given}
         changed.said["updatedAt"] = max(before, chosen.get("updatedAt", NOT_CHOSEN))
         return 200, self._shown(r, changed)
@@ -62,8 +62,9 @@ class Conversations(Making):
 
     def list_forks(self, r: Request, _chosen: Json) -> Outcome:
         tree = self._opened(r).tree.live()
-        rows = [{n: v for n, v in c.said.items() if re.match("title|createdAt|forked", n)} for c in tree]
-        return 200, [{"conversationId": c.id, "title": None} | row for c, row in zip(tree, rows, strict=True)]
+        said = [{n: v for n, v in c.said.items() if re.match("title|createdAt|forked", n)} for c in tree]
+        rows = [{"conversationId": c.id, "isCurrent": c is c.tree.current, "title": None} for c in tree]
+        return 200, [row | more for row, more in zip(rows, said, strict=True)]
 
     def list_children(self, r: Request, _chosen: Json) -> Outcome:
         opened, at = self._opened(r), r.given.get("startedByEntryId")

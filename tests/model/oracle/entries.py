@@ -26,7 +26,7 @@ class Entries(Making):
         for draft in drafts:
             epochs.append(None if is_history(draft) else draft.get("epoch", max(latest, 1)))
             latest = max(latest, epochs[-1] or 0)
-            require(epochs[-1] in (None, latest), *CONFLICT, reason="epoch_over")
+            require(epochs[-1] in (None, latest), *CONFLICT, reason="epoch_over", latestEpoch=latest)
         self._require_free_keys(into, drafts)
         self._require_revision(r, r.given.get("name") if is_new else None)
         answers = [*(chosen.get("data", []) if "entries" in r.given else [chosen]), *({} for _ in drafts)]

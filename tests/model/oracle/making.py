@@ -21,7 +21,8 @@ class Making(Pointers):
         opened, ids = self._opened(r, minimum="writer"), re.compile("(forkedAt|startedBy).*Id")
         asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, opened.said))
         is_that = asked == said and opened.said.get("forkedAtPosition") != "after"
-        require(is_that or not asked, *CONFLICT, reason="other_lineage")
+        kind = "fork" if "forkedAtConversationId" in asked else "child"
+        require(is_that or not asked, *CONFLICT, reason=f"not_the_{kind}")
         return opened
 
     def _begin(self, r: Request, made: Conversation, chosen: Json) -> Outcome:

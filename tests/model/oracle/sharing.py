@@ -19,7 +19,7 @@ class Sharing(World):
     def share_conversation(self, r: Request, chosen: Json) -> Outcome:
         opened, user, level = self._opened(r), r.given["userId"], r.given["accessLevel"]
         require(level in GRANTS.get(opened.tree.levels[r.caller.user], ()), *FORBIDDEN)
-        require(user not in opened.tree.levels, *CONFLICT)
+        require(user not in opened.tree.levels, *CONFLICT, reason="already_member")
         opened.tree.levels[user], opened.tree.since[user] = level, chosen.get("createdAt", NOT_CHOSEN)
         return 201, opened.member(user)
 
@@ -38,7 +38,8 @@ class Sharing(World):
         tree, to = self._opened(r, minimum="owner").tree, r.given["newOwnerUserId"]
         require(to != r.caller.user and to in tree.levels, 400, "bad_request")
         pending = tree.transfer.get("id")
-        require(not pending, 409, "TRANSFER_ALREADY_PENDING", existingTransferId=pending)
+        told = {"reason": "transfer_already_pending", "existingTransferId": pending}
+        require(not pending, 409, "TRANSFER_ALREADY_PENDING", **told)
         tree.transfer = {"conversationId": r.id, "fromUserId": r.caller.user, "toUserId": to}
         tree.transfer |= {name: chosen.get(name, NOT_CHOSEN) for name in ("id", "createdAt")}
         return 201, tree.transfer
