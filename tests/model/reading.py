@@ -55,7 +55,7 @@ class Reading:
         self._list(Request(name, self._choose.caller(found), given))
 
     def _children_filter(self, name: str) -> Json:
-        """Return an entry that the listed children were started by, perhaps, and mostly a right one."""
+        """Return the entry that started the listed children, mostly a right one, or nothing."""
         if not name.endswith("Children") or self._choose.chance(0.5):
             return {}
         started = [
