@@ -63,7 +63,7 @@ def _prepare_root(
         client_id=caller.client_id,
     )
     head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.title is None)
-    details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner)
+    details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner, is_current=True)
     record = record_answer(
         table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=details
     )
@@ -82,12 +82,16 @@ def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> C
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What to replace. has_title tells a title that is cleared (None) from one that stays."""
+    """What to replace. has_title tells a title that is cleared (None) from one that stays.
+
+    if_match: the `updatedAt` that the caller knows of.
+    """
 
     has_title: bool = False
     title: str | None = None
     tags: Mapping[str, str] | None = None
     metadata: str | None = None
+    if_match: str | None = None
 
 
 def update_conversation(
@@ -95,11 +99,16 @@ def update_conversation(
 ) -> ConversationDetails:
     """Replace title, tags or metadata, and move `updatedAt`.
 
-    Raises NotFoundError, ForbiddenError below writer.
+    Raises NotFoundError, ForbiddenError below writer, ConflictError if the conversation was changed
+    since the `if_match` of the change.
     """
     for _ in attempts(table, CHANGE):
         loaded = load_conversation(table, conversation_id, caller=caller, minimum=AccessLevel.WRITER)
         group_id, head = loaded.group.group_id, loaded.head
+        if change.if_match not in (None, head.updated_at):
+            raise ConflictError(
+                "the conversation was changed since then", reason="stale", updatedAt=head.updated_at
+            )
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
         changed_at = max(ids.timestamp(table.now_ms()), later)
         is_owner = caller.user_id == head.owner
@@ -112,6 +121,7 @@ def update_conversation(
                 conversation_id,
                 changed_at=changed_at,
                 was=head.changed_at,
+                last=None if change.if_match is None else head.last,
                 owner=caller.user_id if is_owner else None,
                 titled=change.has_title,
             ),

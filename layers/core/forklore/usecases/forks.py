@@ -1,4 +1,4 @@
-"""Make a fork, and list those of a tree. A fork copies nothing but the path."""
+"""Make a fork. A fork copies nothing but the path."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -8,7 +8,6 @@ from forklore.domain import ancestry, content, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import ListKey
 from forklore.domain.model import (
     NOTHING,
     Caller,
@@ -23,13 +22,12 @@ from forklore.domain.model import (
     StoredEntry,
 )
 from forklore.domain.paging import RangeAnswer, RangeRead, Window
-from forklore.errors import ConflictError, InvalidCursorError, NotFoundError, ValidationError, brief
+from forklore.errors import ConflictError, NotFoundError, ValidationError, brief
 from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
 from forklore.storage.table import Table
-from forklore.usecases import cursors, views
+from forklore.usecases import views
 from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
-from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.drafts import (
     Draft,
     batch_parts,
@@ -52,7 +50,6 @@ from forklore.usecases.loading import (
     ConversationDetails,
     LoadedConversation,
     TreeExtras,
-    load_conversation,
     look_up,
 )
 
@@ -326,47 +323,3 @@ def _preview(
 def _not_before(source_created_at: str, now: str) -> str:
     """Return the fork's `createdAt`. It is later than the source's, whatever the clocks say."""
     return max(now, ids.timestamp(ids.milliseconds(source_created_at) + 1))
-
-
-@dataclass(frozen=True, slots=True)
-class ForkPage:
-    """Conversations of a tree, oldest first. resume: to continue after; None at the end."""
-
-    conversations: list[Conversation]
-    resume: ListKey | None
-
-
-def list_forks(
-    table: Table,
-    *,
-    caller: Caller,
-    conversation_id: str,
-    after: ListKey | str | InvalidCursor | None,
-    limit: int,
-) -> ForkPage:
-    """Return a page of all conversations of the tree that `conversation_id` is in.
-
-    after: the `resume` of the page before, or the id of a conversation of the tree.
-    Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
-    for an invalid `after` or the id of another conversation.
-    """
-    loaded = load_conversation(table, conversation_id, caller=caller)
-    group_id = loaded.group.group_id
-    place = cursors.valid(after)
-    if isinstance(place, str):
-        place = _place_of(table, group_id, place)
-    places = list(table.read.conversations(group_id, after=place, limit=limit + 1))
-    page = table.conversations(group_id, [place.conversation_id for place in places[:limit]])
-    return ForkPage(page, places[limit - 1] if len(places) > limit else None)
-
-
-def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:
-    """Return the place of a conversation in the tree's list.
-
-    Raises InvalidCursorError if it has none.
-    """
-    found = table.get([keys.conversation(group_id, conversation_id)])
-    conversation = found.conversation(group_id, conversation_id)
-    if conversation is None:
-        raise InvalidCursorError
-    return ListKey(conversation.created_at, conversation_id)

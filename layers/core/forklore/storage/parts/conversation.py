@@ -154,21 +154,36 @@ def move_head(move: HeadMove) -> Part:
     )
 
 
+def check_live(group_id: str, conversation_id: str) -> Part:
+    """Check that a conversation is there and that nobody has begun to close it."""
+    return conditional(
+        PartKind.HEAD,
+        "ConditionCheck",
+        of=conversation_id,
+        Key=key_of(keys.head(group_id, conversation_id)),
+        ConditionExpression="attribute_exists(PK)",
+    )
+
+
 def touch_head(
     group_id: str,
     conversation_id: str,
     *,
     changed_at: str,
     was: str,
+    last: EntryId | None,
     owner: str | None,
     titled: bool,
 ) -> Part:
     """Move `changedAt` of HEAD on from what was read. titled: the title is changed, too.
 
+    last: if not None, what must still be the last own entry, or the floor.
     owner: if not None, the user who must still be the owner.
     """
     n = Names()
     conditions = [f"{n.name('changedAt')} = {n.value('was', text(was))}"]
+    if last is not None:
+        conditions.append(f"{n.name('last')} = {n.value('last', text(last))}")
     if owner is not None:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
     return conditional(

@@ -267,6 +267,30 @@ def uncount_child(parent_group_id: str) -> Part:
     )
 
 
+# The current branch
+
+
+def promote(group_id: str, conversation_id: str, *, owner: str | None) -> Part:
+    """Make a conversation the tree's current branch.
+
+    Another part of the transaction checks that it is live, and so that the tree is there.
+    owner: if not None, the user who must still be the owner.
+    """
+    n = Names()
+    key = keys.group(group_id)
+    update = f"SET {n.name('current')} = {n.value('current', text(conversation_id))}"
+    if owner is None:
+        return part.update(PartKind.GROUP, key, UpdateExpression=update, **n.attributes())
+    return conditional(
+        PartKind.GROUP,
+        "Update",
+        Key=key_of(key),
+        UpdateExpression=update,
+        ConditionExpression=f"{n.name('owner')} = {n.value('owner', text(owner))}",
+        **n.attributes(),
+    )
+
+
 # Ownership
 
 
