@@ -8,6 +8,7 @@ import pytest
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key, ListKey
+from forklore.domain.listing import Ancestry, Mode
 from forklore.domain.model import Caller, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.tree import Member, State
@@ -27,7 +28,6 @@ from forklore.usecases import children, entries
 from forklore.usecases.append import Append, Start, append_entries
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
-from forklore.usecases.lists import Ancestry, Mode
 from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,

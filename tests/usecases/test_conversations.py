@@ -85,6 +85,7 @@ def test_a_new_conversation_has_the_requested_fields(table: Table) -> None:
         Head("ann", created_at),
         AccessLevel.OWNER,
         "ann",
+        is_current=True,
     )
     assert show(table) == made
     assert abs(ids.milliseconds(created_at) - system_ms()) < 5_000
@@ -132,7 +133,8 @@ def test_an_id_in_use_is_409_without_details_of_the_conversation(
     for conversation_id in (ROOT, FORK):
         with store.refuses(ConflictError) as raised:
             create(store.process(), conversation_id, by=by)
-        assert set(raised.value.details) == {"message"}
+        assert set(raised.value.details) == {"message", "reason"}
+        assert raised.value.details["reason"] == "id_in_use"
         assert "secret" not in raised.value.message
         assert "ann" not in raised.value.message
 

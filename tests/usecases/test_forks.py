@@ -33,7 +33,7 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import number, text
 from forklore.storage.table import Table
-from forklore.usecases import forks
+from forklore.usecases import fork_list
 from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.drafts import Draft
 from tests.support.tables import Store, WrongClock
@@ -651,7 +651,8 @@ def test_an_id_in_use_is_409_and_says_nothing_of_what_it_holds(
     with store.refuses(ConflictError) as raised:
         fork(table, ROOT, theirs)
 
-    assert set(raised.value.details) == {"message"}
+    assert set(raised.value.details) == {"message", "reason"}
+    assert raised.value.details["reason"] == "id_in_use"
     assert "secret" not in raised.value.message
 
 

@@ -14,7 +14,7 @@ from forklore.domain.model import Caller, Channel
 from forklore.errors import UnavailableError
 from forklore.storage import items
 from forklore.storage.table import Table
-from forklore.usecases import forks
+from forklore.usecases import fork_list
 from forklore.usecases.entries import EntryPage
 from tests.support.tables import Store
 from tests.usecases.builders import (

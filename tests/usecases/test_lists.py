@@ -8,6 +8,7 @@ import pytest
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
+from forklore.domain.listing import Ancestry, Filter, Mode, Place
 from forklore.domain.model import Caller, Conversation, Head, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.tree import Member
@@ -16,22 +17,14 @@ from forklore.storage.connection import Item
 from forklore.storage.table import Table
 from forklore.usecases import lists
 from forklore.usecases.conversations import Change, update_conversation
-from forklore.usecases.lists import (
-    FORKS_MAX,
-    NEWEST_FORKS,
-    TREES_AT_ONCE,
-    TREES_MAX,
-    Ancestry,
-    ConversationPage,
-    ListRequest,
-    Mode,
-    Place,
-)
+from forklore.usecases.choosing import CONVERSATIONS_MAX, NEWEST
+from forklore.usecases.lists import TREES_AT_ONCE, TREES_MAX, ConversationPage, ListRequest
 from forklore.usecases.loading import ConversationDetails
 from tests.support.tables import Store, fresh_store, mine_of
-from tests.usecases.builders import ANN, BOB, EVE, conversation, create, fork, say, show
+from tests.usecases.builders import ANN, BOB, EVE, conversation, create, fork, promote, say, show
 from tools.harness.wire import Request, Wire
 
+FILTERS = ("query", "agent_id", "tag")
 HOUR_MS = 3_600_000
 START_MS = ids.milliseconds("2026-01-01T00:00:00.000Z")
 
@@ -68,7 +61,9 @@ def plant_tree(
 
 
 def one_page(table: Table, *, by: Caller = ANN, **what: Any) -> ConversationPage:
-    found = lists.list_conversations(table, caller=by, request=ListRequest(**what))
+    """Return a page. what: fields of the request, and those of its filter."""
+    wanted = {name: what.pop(name) for name in list(what) if name in FILTERS}
+    found = lists.list_conversations(table, caller=by, request=ListRequest(wanted=Filter(**wanted), **what))
     assert len(found.conversations) <= what.get("limit", 20)
     return found
 
@@ -98,7 +93,10 @@ def touch(table: Table, number: int) -> None:
 
 
 def grow(store: Store) -> Table:
-    """Plant trees 1 to 5; 4 is a child. 2 has forks 20 to 22, 4 has 40. Last updated: 21 and 4."""
+    """Plant trees 1 to 5; 4 is a child. 2 has forks 20 to 22, 4 has 40.
+
+    Last updated: 21 and 4. Promoted: 20.
+    """
     table = store.process()
     for number in range(1, 6):
         plant_tree(store, number, child=number == 4)
@@ -107,6 +105,7 @@ def grow(store: Store) -> Table:
     fork(table, conversation(4), conversation(40), title="Fork 40")
     touch(table, 21)
     touch(table, 4)
+    promote(table, conversation(20))
     return table
 
 
@@ -126,6 +125,9 @@ LISTS = {
     (Mode.LATEST_FORK, Ancestry.ROOTS): [5, 3, 21, 1],
     (Mode.LATEST_FORK, Ancestry.CHILDREN): [4],
     (Mode.LATEST_FORK, Ancestry.ALL): [5, 4, 3, 21, 1],
+    (Mode.CURRENT, Ancestry.ROOTS): [5, 3, 20, 1],
+    (Mode.CURRENT, Ancestry.CHILDREN): [4],
+    (Mode.CURRENT, Ancestry.ALL): [5, 4, 3, 20, 1],
     (Mode.ROOTS, Ancestry.ROOTS): [5, 3, 2, 1],
     (Mode.ROOTS, Ancestry.CHILDREN): [4],
     (Mode.ROOTS, Ancestry.ALL): [5, 4, 3, 2, 1],
@@ -421,7 +423,7 @@ def test_the_reads_of_a_list_do_not_grow_with_the_tree(store: Store, by: Caller,
 
     for number in range(1, 5):
         plant_tree(store, number)
-        widen(store, number, NEWEST_FORKS + 1)
+        widen(store, number, NEWEST + 1)
     of_26_forks = cost()
     for number in range(1, 5):
         widen(store, number, 100, counted=9_999)
@@ -429,12 +431,12 @@ def test_the_reads_of_a_list_do_not_grow_with_the_tree(store: Store, by: Caller,
     assert cost() == of_26_forks
     _, rounds, read = of_26_forks
     assert rounds <= 5
-    assert read <= 4 + 4 * (4 + 2 * NEWEST_FORKS + 1) + 8
+    assert read <= 4 + 4 * (4 + 2 * NEWEST + 1) + 8
 
 
 @pytest.mark.parametrize(
     ("forks", "latest"),
-    [(NEWEST_FORKS - 1, 1), (NEWEST_FORKS, 1), (NEWEST_FORKS + 1, 2), (NEWEST_FORKS + 40, 41)],
+    [(NEWEST - 1, 1), (NEWEST, 1), (NEWEST + 1, 2), (NEWEST + 40, 41)],
 )
 def test_a_wide_tree_s_latest_is_one_of_its_newest_forks_or_its_root(
     store: Store, table: Table, forks: int, latest: int
@@ -490,7 +492,7 @@ def test_a_query_without_a_match_in_a_wide_tree_makes_a_bounded_number_of_reques
     assert (page.conversations, page.resume is None) == ([], False)
     assert len(wire.requests) <= 25
     asked = [len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if r.operation != "Query"]
-    assert sum(asked) <= FORKS_MAX + 8  # It reads the titles, and no HEAD without a match.
+    assert sum(asked) <= CONVERSATIONS_MAX + 8  # It reads the titles, and no HEAD without a match.
     assert [s.conversation.title for s in walk(table, mode=Mode.ALL, query=titled(1))] == [titled(1)]
 
 

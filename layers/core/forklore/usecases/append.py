@@ -54,10 +54,12 @@ class Fork:
     """Where a new conversation forks from.
 
     entry_id: the first entry that it does not inherit; None: it inherits nothing.
+    promotes: whether it becomes the tree's current branch when it is made.
     """
 
     source_id: str
     entry_id: EntryId | None
+    promotes: bool = False
 
     @property
     def position(self) -> ForkPosition:
@@ -178,6 +180,7 @@ class _Appending:
             agent_id=self._request.drafts[0].agent_id,
             drafts=self._request.drafts,
             if_match=self._request.if_match,
+            promotes=fork.promotes,
         )
         key = self._request.idempotency_key
         return fork_with_entries(self._table, caller=self._caller, request=request, idempotency_key=key)
@@ -254,11 +257,11 @@ class _Appending:
         if fork is not None and conversation.fork_point != ForkPoint(
             fork.source_id, fork.entry_id, fork.position
         ):
-            raise ConflictError(_IS_NOT.format("fork", "forkedAt…"))
+            raise ConflictError(_IS_NOT.format("fork", "forkedAt…"), reason="not_the_fork")
         if start is not None and conversation.started_by != StartedBy(
             start.parent_id, EntryId(start.entry_id) if start.entry_id else None
         ):
-            raise ConflictError(_IS_NOT.format("child", "startedBy…"))
+            raise ConflictError(_IS_NOT.format("child", "startedBy…"), reason="not_the_child")
         self._has_lineage = True
 
     def _cache_epoch(self, loaded: LoadedConversation, client: str, epoch: Epoch | None) -> None:

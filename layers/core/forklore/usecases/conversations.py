@@ -7,7 +7,7 @@ from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH
 from forklore.domain.model import Caller, Conversation, Head
-from forklore.errors import ConflictError, UnavailableError, brief
+from forklore.errors import ConflictError, UnavailableError
 from forklore.storage import parts
 from forklore.storage.table import Table
 from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
@@ -39,7 +39,7 @@ def create_conversation(
     for nonce in creation.attempts():
         creation.write(_prepare_root(table, caller, request, idempotency_key, nonce))
     if creation.answer is None:
-        raise ConflictError(f"the id {brief(request.conversation_id)} is in use")
+        raise creation.id_conflict(request.conversation_id)
     return creation.answer
 
 
@@ -49,8 +49,9 @@ def _prepare_root(
     pointer = [keys.pointer(request.conversation_id)] if request.conversation_id else []
     found = table.get([*pointer, *keys_of(idempotency_key)])
     raise_if_answered(table, idempotency_key, found, caller=caller)
-    if request.conversation_id and found.pointer(request.conversation_id, now_s=table.now_s()):
-        return Obstacle.ID_IN_USE
+    taken = found.pointer(request.conversation_id, now_s=table.now_s()) if request.conversation_id else None
+    if taken is not None:
+        return Obstacle.of(taken)
     conversation_id = request.conversation_id or table.mint_conversation()
     root = Conversation(
         conversation_id=conversation_id,

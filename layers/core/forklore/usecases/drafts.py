@@ -127,7 +127,11 @@ def mint_batch(
         if draft.channel is Channel.CONTEXT:
             own_epoch = max(latest, 1) if draft.epoch is None else draft.epoch
             if own_epoch < latest:
-                raise ConflictError(f"epoch {own_epoch} is over; the latest is {latest}", latestEpoch=latest)
+                raise ConflictError(
+                    f"epoch {own_epoch} is over; the latest is {latest}",
+                    reason="epoch_over",
+                    latestEpoch=latest,
+                )
             latest = own_epoch
         entries.append(
             Entry(
@@ -173,7 +177,7 @@ def head_over(head: Head, batch: Batch) -> Head:
 def require_match(if_match: EntryId | None, last_history: EntryId | None) -> None:
     """Raise ConflictError if the caller named a last history entry that is not the last."""
     if if_match is not None and if_match != last_history:
-        raise ConflictError("the conversation has moved on", lastEntryId=last_history)
+        raise ConflictError("the conversation has moved on", reason="stale", lastEntryId=last_history)
 
 
 def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_id: str, path: Path) -> Epoch:

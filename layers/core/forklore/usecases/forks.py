@@ -22,9 +22,10 @@ from forklore.domain.model import (
     StoredEntry,
 )
 from forklore.domain.paging import RangeAnswer, RangeRead, Window
-from forklore.errors import ConflictError, NotFoundError, ValidationError, brief
+from forklore.errors import ForkLimitError, NotFoundError, ValidationError, brief
 from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
+from forklore.storage.parts.group import CONVERSATIONS_MAX
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
@@ -63,6 +64,8 @@ class ForkRequest:
     fork_id None: an id is made. agent_id None: the source's. drafts: the fork's first entries.
     title None: that of the first own text, or the source's if there are no drafts.
     if_match: the last history entry that the caller expects to inherit.
+    promotes: whether the fork becomes the tree's current branch. count: how many equal forks to
+    make; more than one have generated ids and no entries.
     """
 
     source_id: str
@@ -76,21 +79,24 @@ class ForkRequest:
     reset_metrics: bool = True
     drafts: Sequence[Draft] = ()
     if_match: EntryId | None = None
+    promotes: bool = False
+    count: int = 1
 
 
 def fork_conversation(
     table: Table, *, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None = None
-) -> ConversationDetails:
-    """Make a fork without entries.
+) -> list[ConversationDetails]:
+    """Make `count` forks without entries, all or none.
 
     Raises NotFoundError if the source or the anchor does not exist, ForbiddenError below writer,
     ValidationError if the anchor is no history entry that the source shows, ConflictError if the id
-    is in use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
+    is not free, ForkTooDeepError if the path would be too long, ForkLimitError if the tree has no
+    room, IdempotentReplay for a replay.
     """
-    made = _fork(table, caller, request, idempotency_key)
-    if made is None:
-        raise ConflictError(f"the id {brief(request.fork_id)} is in use")
-    return made.details
+    creation = _fork(table, caller, request, idempotency_key)
+    if creation.answer is None:
+        raise creation.id_conflict(request.fork_id)
+    return creation.answer.made
 
 
 def fork_with_entries(
@@ -101,26 +107,26 @@ def fork_with_entries(
     Raises as `fork_conversation`, and ConflictError if `if_match` is not the last history entry
     inherited.
     """
-    made = _fork(table, caller, request, idempotency_key)
+    made = _fork(table, caller, request, idempotency_key).answer
     return None if made is None else made.entries
 
 
 @dataclass(frozen=True, slots=True)
-class _Fork:
-    """A fork that was made, and its first entries."""
+class _Forked:
+    """The forks that were made, and the first entries of a single one."""
 
-    details: ConversationDetails
+    made: list[ConversationDetails]
     entries: list[Entry]
 
 
 def _fork(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
-) -> _Fork | None:
-    """Make a fork; None if its id is in use."""
-    creation = Creation[_Fork](table, caller, idempotency_key)
+) -> Creation[_Forked]:
+    """Make the forks. There is no answer if the id is not free."""
+    creation = Creation[_Forked](table, caller, idempotency_key)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, idempotency_key, nonce))
-    return creation.answer
+    return creation
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +151,10 @@ class _Inheritance:
 
 def _prepare(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None, nonce: str
-) -> PreparedCreation[_Fork] | Obstacle:
+) -> PreparedCreation[_Forked] | Obstacle:
     source = _read_source(table, caller, request, idempotency_key)
-    if source is None:
-        return Obstacle.ID_IN_USE
+    if isinstance(source, Obstacle):
+        return source
     loaded, group_id = source.loaded, source.loaded.group.group_id
     table.refuse_if_full(group_id)
     inherited = _inherit(source, request)
@@ -158,6 +164,8 @@ def _prepare(
     floor = ancestry.floor_of(path)
     lasts = _lasts(source, inherited.point)
     require_match(request.if_match, lasts.history)
+    if loaded.group.conversations + request.count > CONVERSATIONS_MAX:
+        raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
     preview = _preview(table, source, request, inherited, lasts)
     created_at = _not_before(loaded.conversation.created_at, ids.timestamp(table.now_ms()))
     head = Head(
@@ -186,19 +194,29 @@ def _prepare(
         client_id=caller.client_id,
         fork_point=inherited.point,
     )
-    details = replace(loaded.details, conversation=fork, head=head)
+    forks = [fork, *(replace(fork, conversation_id=table.mint_conversation()) for _ in range(1, request.count))]
+    details = replace(loaded.details, head=head, is_current=request.promotes)
+    made = [replace(details, conversation=one) for one in forks]
     record = (
         record_entries(
             table, idempotency_key, group_id=group_id, conversation_id=fork_id, entries=batch.entries
         )
         if request.drafts
-        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=details)
+        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=made)
     )
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
     writes = [
         *record,
-        *parts.group.put_fork(loaded.group, fork, head, path, nonce=nonce, now_s=table.now_s()),
+        *parts.group.put_forks(
+            loaded.group,
+            forks,
+            head,
+            path,
+            promoted=fork_id if request.promotes else None,
+            nonce=nonce,
+            now_s=table.now_s(),
+        ),
         *member,
         *batch_parts(batch, group_id=group_id, nonce=nonce),
         *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
@@ -206,13 +224,14 @@ def _prepare(
     client, is_known = caller.client_id, has_context(request.drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
-    return PreparedCreation(writes, _Fork(details, batch.entries), fork_id, cached)
+    equal_ids = [one.conversation_id for one in forks[1:]]
+    return PreparedCreation(writes, _Forked(made, batch.entries), fork_id, cached, equal_ids)
 
 
 def _read_source(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
-) -> _Source | None:
-    """Return the source and the anchor; None when the fork's id is in use."""
+) -> _Source | Obstacle:
+    """Return the source and the anchor."""
     anchor = request.anchor
     is_id = anchor is not None and ids.is_entry_id(anchor)
     before = _start_history_before(table, request) if anchor and is_id else None
@@ -227,12 +246,12 @@ def _read_source(
     history_before = before.result().entries if before else ()
     raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
     fork_id = request.fork_id
-    is_taken = fork_id is not None and looked_up.found.pointer(fork_id, now_s=table.now_s()) is not None
-    if is_taken and request.drafts:
-        return None
+    taken = looked_up.found.pointer(fork_id, now_s=table.now_s()) if fork_id is not None else None
+    if taken is not None and request.drafts:
+        return Obstacle.of(taken)
     loaded = looked_up.require(request.source_id, AccessLevel.WRITER)
-    if is_taken:
-        return None
+    if taken is not None:
+        return Obstacle.of(taken)
     if anchor is None:
         return _Source(loaded, None, None)
     stored = looked_up.found.entry(loaded.group.group_id, anchor) if is_id else None

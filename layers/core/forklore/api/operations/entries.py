@@ -22,7 +22,11 @@ def append_entry(request: CheckedRequest) -> Fields:
     fork = None
     if body.forked_at_conversation_id is not None:
         entry_id = body.forked_at_entry_id
-        fork = append.Fork(body.forked_at_conversation_id, None if entry_id is None else EntryId(entry_id))
+        fork = append.Fork(
+            body.forked_at_conversation_id,
+            None if entry_id is None else EntryId(entry_id),
+            promotes=body.promote is True,
+        )
     start = None
     if body.started_by_conversation_id is not None:
         start = append.Start(body.started_by_conversation_id, body.started_by_entry_id)

@@ -21,7 +21,7 @@ RETIRED_SECONDS = 30 * 24 * 3600
 def claim_id(conversation: Conversation, *, nonce: str, now_s: int) -> Part:
     """Put the pointer of a new conversation, unless its id is in use or was deleted recently."""
     item = items.pointer_item(conversation, nonce)
-    return part.put_unless_current(PartKind.POINTER, item, now_s=now_s)
+    return part.put_unless_current(PartKind.POINTER, item, now_s=now_s, of=conversation.conversation_id)
 
 
 def free_id(conversation_id: str) -> Part:
@@ -43,11 +43,12 @@ def put(conversation: Conversation, head: Head, path: ancestry.Path = ()) -> lis
 
     An empty path has no item.
     """
+    of = conversation.conversation_id
     return [
-        part.put(PartKind.CONVERSATION, items.conversation_item(conversation)),
-        part.put(PartKind.HEAD, items.head_item(conversation, head), of=conversation.conversation_id),
-        part.put(PartKind.TREE, items.tree_item(conversation, path)),
-        *([part.put(PartKind.PATH, items.path_item(conversation, path))] if path else []),
+        part.put(PartKind.CONVERSATION, items.conversation_item(conversation), of=of),
+        part.put(PartKind.HEAD, items.head_item(conversation, head), of=of),
+        part.put(PartKind.TREE, items.tree_item(conversation, path), of=of),
+        *([part.put(PartKind.PATH, items.path_item(conversation, path), of=of)] if path else []),
     ]
 
 
