@@ -6,7 +6,7 @@ from enum import StrEnum
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import Epoch
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key
+from forklore.domain.keys import Key, JobName
 
 WAIT_SECONDS = 35
 """For how many seconds after the tombstone no item is removed.
@@ -71,9 +71,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The tree that holds a conversation. group_id: None while the id may not be used again."""
+    """The tree that holds a conversation. group_id: None while the id may not be used again.
+
+    is_endless: whether that has no end yet: the conversation was removed from a tree that lives.
+    """
 
     group_id: str | None
+    is_endless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +110,13 @@ class ClientContext:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work in progress on a tree.
+    """Work in progress on a tree, or on one conversation of a tree.
 
     created_at: when the work was requested. leased_until: when its lease ends.
+    nonce: changes whenever the pruning of a branch is requested again.
     """
 
-    kind: str
-    group_id: str
+    name: JobName
     created_at: str | None
     leased_until: str | None
+    nonce: str | None = None

@@ -308,8 +308,11 @@ def pointer_item(conversation: Conversation, nonce: str) -> Item:
     )
 
 
-def retired_item(conversation_id: str, *, ttl_s: int) -> Item:
-    """Return the item that replaces a pointer until its id may be used again."""
+def retired_item(conversation_id: str, *, ttl_s: int | None) -> Item:
+    """Return the item that replaces a pointer until its id may be used again.
+
+    ttl_s: None as long as the tree needs the id, or the conversation is a remnant of it.
+    """
     return key_of(keys.pointer(conversation_id)) | present({"retired": True, "ttl": ttl_s})
 
 
@@ -317,9 +320,18 @@ FREE = ids.timestamp(0)
 """The end of the lease of a JOB that no worker holds: long ago by every clock."""
 
 
-def job_item(kind: str, group_id: str, *, created_at: str) -> Item:
+def job_item(
+    kind: str,
+    group_id: str,
+    conversation_id: str | None = None,
+    *,
+    created_at: str,
+    nonce: str | None = None,
+) -> Item:
     """Return a JOB that no worker holds. created_at: when the work began."""
-    return key_of(keys.job(kind, group_id)) | present({"createdAt": created_at, "leasedUntil": FREE})
+    return key_of(keys.job(kind, group_id, conversation_id)) | present(
+        {"createdAt": created_at, "leasedUntil": FREE, "nonce": nonce}
+    )
 
 
 def job(item: Item) -> Job:
@@ -328,8 +340,12 @@ def job(item: Item) -> Job:
     Raises KeyError or ValueError if it is malformed.
     """
     a = plain(item)
-    kind, group_id = keys.in_job(a["SK"])
-    return Job(kind, group_id, created_at=a.get("createdAt"), leased_until=a.get("leasedUntil"))
+    return Job(
+        keys.in_job(a["SK"]),
+        created_at=a.get("createdAt"),
+        leased_until=a.get("leasedUntil"),
+        nonce=a.get("nonce"),
+    )
 
 
 def context(item: Item) -> ClientContext:
@@ -343,11 +359,11 @@ def nonce(item: Item) -> str | None:
 
 
 def pointer(item: Item, *, now_s: int) -> Pointer | None:
-    """Return the pointer; None if it has expired."""
+    """Return the pointer; None if it has expired. Only that of a deleted conversation has a `ttl`."""
     a = plain(item)
-    if a.get("retired") and a["ttl"] < now_s:
+    if "ttl" in a and a["ttl"] < now_s:
         return None
-    return Pointer(a.get("group"))
+    return Pointer(a.get("group"), is_endless="group" not in a and "ttl" not in a)
 
 
 def chunks(item: Item) -> int:

@@ -325,15 +325,18 @@ def _while_rewriting(verb: str, group: Group, **request: Any) -> Part:
 # Deleting
 
 
-def mark_deleted(group_id: str, *, at: str, owner: str | None = None) -> Part:
+def mark_deleted(group_id: str, *, at: str, owner: str | None = None, is_last: bool = False) -> Part:
     """Set the tombstone of a live tree and take it off the list of all trees.
 
-    owner: if not None, the user who must still be the owner.
+    owner: if not None, the user who must still be the owner. is_last: whether the tree must have
+    only one live conversation.
     """
     n = Names()
     conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
     if owner is not None:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+    if is_last:
+        conditions.append(f"{n.name('conversations')} = {n.value('one', number(1))}")
     return _tombstone(group_id, n, at=at, conditions=conditions)
 
 
