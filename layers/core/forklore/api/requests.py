@@ -25,6 +25,7 @@ from forklore.api import fields, wording
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Channel, TokenUsage
 from forklore.usecases.lists import Ancestry, Mode
+from forklore.usecases.removal import Scope
 from forklore.usecases.transfers import Role
 
 KEPT_AS_TEXT = frozenset({"content", "metadata", "usage"})
@@ -158,6 +159,12 @@ class ListConversations(Request):
     query: Annotated[str, Field(max_length=500)] | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
+
+
+class DeleteConversation(Request):
+    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
+
+    scope: Annotated[Scope, fields.one_of(Scope)] = Scope.TREE
 
 
 class ForkConversation(Request):
@@ -362,6 +369,10 @@ class AdminListConversations(Justified):
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
+
+
+class AdminDeleteConversation(DeleteConversation, Justified):
+    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
 
 
 class AdminListPage(ListPage, Justified):

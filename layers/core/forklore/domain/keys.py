@@ -96,6 +96,12 @@ def fork_records_range(group_id: str, owner: str, *, first: EntryId, last: Entry
     return SortRange(group_id, of + position(first), f"{of}{position(last)}$", by_conversation=True)
 
 
+def own_entries_range(group_id: str, conversation_id: str, channel: Channel, *, first: EntryId) -> SortRange:
+    """Return the range of a conversation's own entries in a channel, from a position on."""
+    last = f"{conversation_id}#{CHANNEL_LETTERS[channel]}#:"
+    return SortRange(group_id, by_conversation(conversation_id, channel, first), last, by_conversation=True)
+
+
 def entry(group_id: str, entry_id: EntryId) -> Key:
     return Key(group_id, position(entry_id))
 

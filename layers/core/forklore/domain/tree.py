@@ -6,7 +6,7 @@ from enum import StrEnum
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import Epoch
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key, JobName
+from forklore.domain.keys import JobName, Key
 
 WAIT_SECONDS = 35
 """For how many seconds after the tombstone no item is removed.
@@ -79,10 +79,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class ForkRecord:
-    """Where a fork leaves its tree: the end of its path, as the fork's TREE item holds it.
+    """Where a fork leaves its tree: the end of its path, as the fork's TREE or GONE item holds it.
 
     owner, stop: the last segment of the path. For an empty path: the root and FIRST.
-    is_removed: whether the fork was deleted, and its item stays for others that show its entries.
+    is_removed: whether the fork was removed, and its GONE item stays for what others show of it.
     """
 
     owner: str

@@ -16,7 +16,7 @@ from forklore.domain.tree import State
 from forklore.fsck.facts import Tree
 from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import Kind, kind_of
-from forklore.fsck.survey import RETIRED, Survey
+from forklore.fsck.survey import ENDLESS, RETIRED, Survey
 from forklore.storage.parts.conversation import RETIRED_SECONDS
 
 ANY: Final = object()
@@ -72,7 +72,7 @@ def _tree_of(key: Key, said: object) -> str | None:
         case Kind.PTR, str():
             return said
         case Kind.JOB, _:
-            return keys.in_job(key.sort)[1]
+            return keys.in_job(key.sort).group_id
         case ((Kind.USER_TREE | Kind.CHILD), _):
             return keys.list_key(key.sort).conversation_id
         case Kind.XFER, Transfer():
@@ -100,6 +100,10 @@ def _pointers(tree: Tree, now_s: int) -> Iterator[Implied]:
             yield Implied(key, RETIRED if rests else ANY, rests)
         else:
             yield Implied(key, tree.group_id, group is not None)
+    removed = {*tree.remnants, *({tree.group_id} & tree.gone)}
+    for conversation_id in removed - tree.conversations.keys():
+        key = keys.pointer(conversation_id)
+        yield Implied(key, ANY, rests) if tree.is_deleting else Implied(key, ENDLESS)
 
 
 def _rests(deleted_at: str, now_s: int) -> bool:
@@ -134,6 +138,8 @@ def _jobs(tree: Tree) -> Iterator[Implied]:
             yield Implied(keys.job(JobKind.DELETION, tree.group_id))
     if group.rewriting is not None:
         yield Implied(keys.job(JobKind.TRANSFER, tree.group_id), needed=tree.is_live)
+    for conversation_id in tree.remnants:
+        yield Implied(keys.job(JobKind.PRUNE, tree.group_id, conversation_id), needed=False)
 
 
 def _child(tree: Tree, survey: Survey) -> Iterator[Implied]:
@@ -157,7 +163,7 @@ def _chunks(survey: Survey) -> Iterator[Finding]:
             found = left.pop(key.partition, 0)
             if found > expected:
                 yield _finding("orphan", key, f"{found} chunks; expected: {expected}", tree.group_id)
-            elif found < expected and tree.keeps_entries:
+            elif found < expected and tree.keeps_entries and not tree.is_doomed(entry_id):
                 yield _finding("missing", key, f"{found} chunks; expected: {expected}", tree.group_id)
             elif found == expected and key.partition in survey.chunks.broken:
                 yield Finding(key, "unreadable_body", "no JSON array", 13, tree.group_id)

@@ -25,6 +25,7 @@ from forklore.domain.model import (
     Transfer,
     Turn,
 )
+from forklore.domain.remnants import Remnant
 from forklore.domain.tree import (
     ClientContext,
     ForkRecord,
@@ -209,10 +210,33 @@ def tree_item(conversation: Conversation, path: ancestry.Path = ()) -> Item:
 
 
 def fork_record(item: Item) -> ForkRecord:
-    """Return where a fork leaves, from its TREE item."""
+    """Return where a fork leaves, from its TREE item, or from GONE if it was removed."""
     a = plain(item)
     owner, stop, place = keys.in_fork_record(a[schema.ENTRY_SORT_KEY])
-    return ForkRecord(owner, stop, *place, is_removed=a.get("removed", False))
+    return ForkRecord(owner, stop, *place, is_removed=keys.in_remnant(a["SK"]) is not None)
+
+
+def remnant_item(remnant: Remnant) -> Item:
+    """Return what stays of a removed branch. It keeps the record of where the branch left."""
+    record = remnant.record
+    return key_of(keys.remnant(remnant.group_id, remnant.conversation_id)) | present(
+        {
+            schema.ENTRY_SORT_KEY: keys.fork_record(
+                record.owner, record.stop, ListKey(record.created_at, record.conversation_id)
+            )
+            if record
+            else None,
+            "removedAt": remnant.removed_at,
+            "nonce": remnant.nonce,
+        }
+    )
+
+
+def remnant(item: Item) -> Remnant:
+    a = plain(item)
+    record = fork_record(item) if schema.ENTRY_SORT_KEY in a else None
+    conversation_id = a["SK"].partition("#")[2]
+    return Remnant(a["PK"], conversation_id, a["removedAt"], a["nonce"], record)
 
 
 COUNTERS = ("entries", "inputTokens", "outputTokens", "cachedInputTokens", "costNanoUsd")
@@ -377,7 +401,7 @@ def nonce(item: Item) -> str | None:
 
 
 def pointer(item: Item, *, now_s: int) -> Pointer | None:
-    """Return the pointer; None if it has expired. Only that of a deleted conversation has a `ttl`."""
+    """Return the pointer; None if it has expired, as only that of a deleted conversation does."""
     a = plain(item)
     if "ttl" in a and a["ttl"] < now_s:
         return None

@@ -5,6 +5,8 @@ which the same transaction puts, guarantees that a worker removes what nobody sh
 (usecases/pruning.py). The queue only makes this fast.
 """
 
+from enum import StrEnum
+
 from forklore.domain import access, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller
@@ -19,6 +21,13 @@ from forklore.usecases.closing import close_children, time_now, tombstone
 from forklore.usecases.deletion import delete_conversation, finish_deletion
 from forklore.usecases.loading import LoadedConversation, look_up
 from forklore.usecases.optimistic import CHANGE, attempts
+
+
+class Scope(StrEnum):
+    """What a deletion deletes: the fork tree of a conversation, or the conversation alone."""
+
+    TREE = "tree"
+    BRANCH = "branch"
 
 
 def remove_branch(
@@ -53,9 +62,7 @@ def remove_branch(
                 return finish_deletion(table, queue, group_id, last=conversation_id, wait_s=wait_s)
         elif table.try_commit(_parts(table, caller, loaded, nonce)) is None:
             has_children = group.children > 0
-            return _finish(
-                table, queue, group_id, conversation_id, has_children=has_children, wait_s=wait_s
-            )
+            return _finish(table, queue, group_id, conversation_id, has_children=has_children, wait_s=wait_s)
         # Refused: the tree, the caller's level or the current branch has changed. Decide again.
     raise UnavailableError("the conversation keeps changing; try again")
 
@@ -91,7 +98,7 @@ def _oldest_other(table: Table, loaded: LoadedConversation) -> str:
 
 
 def _is_removed_by(table: Table, group_id: str, conversation_id: str, nonce: str) -> bool:
-    """Tell whether an earlier attempt of this request, whose answer was lost, removed the branch."""
+    """Tell whether an earlier attempt of this request removed the branch, and its answer was lost."""
     found = table.get([keys.remnant(group_id, conversation_id)])
     remnant = found.remnant(group_id, conversation_id)
     return remnant is not None and remnant.nonce == nonce
@@ -100,9 +107,9 @@ def _is_removed_by(table: Table, group_id: str, conversation_id: str, nonce: str
 def _finish(
     table: Table, queue: Queue, group_id: str, conversation_id: str, *, has_children: bool, wait_s: int
 ) -> bool:
-    """Close the children of a removed branch and announce its pruning. Return whether all is closed.
+    """Close the children of a removed branch and announce its pruning.
 
-    has_children: whether the branch may have started some that are not deleted yet.
+    Return whether all of them are closed. has_children: whether there may be any.
     """
     table.cache.forget(conversation_id)
     announced = [(group_id, conversation_id)]
