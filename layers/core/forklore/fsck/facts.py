@@ -155,16 +155,8 @@ class Tree:
     @property
     def is_erased(self) -> bool:
         """Tell whether a deletion has removed everything but GROUP. Perhaps also CHILD."""
-        rest = (
-            self.conversations,
-            self.remnants,
-            self.listed,
-            self.contexts,
-            self.paths,
-            self.members,
-            self.transfer,
-        )
-        return self.is_deleting and not (self.keeps_rest or any(rest))
+        kinds = (self.conversations, self.remnants, self.listed, self.contexts, self.paths, self.members)
+        return self.is_deleting and not (self.keeps_rest or self.transfer or any(kinds))
 
     def knows(self, conversation_id: str) -> bool:
         """Tell whether a conversation is live, or a remnant."""

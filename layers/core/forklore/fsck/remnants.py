@@ -18,7 +18,7 @@ from forklore.fsck.finding import Finding
 
 
 def check(tree: Tree) -> Iterator[Finding]:
-    """Yield what does not agree among the remnants of a tree, as long as it is not being deleted."""
+    """Yield what does not agree among the remnants of a tree."""
     if not tree.remnants or not tree.keeps_entries:
         return
     ends = _ends(tree)
@@ -28,7 +28,7 @@ def check(tree: Tree) -> Iterator[Finding]:
             yield Finding(key, "wrong_gone", "the conversation is live", 1, tree.group_id)
         if conversation_id in tree.to_prune:
             continue
-        if _record(remnant) != conversations.record(tree, _place(tree, remnant)):
+        if _record(remnant) != conversations.record(tree, _place(remnant)):
             yield Finding(key, "wrong_record", "it does not say where its path ends", 16, tree.group_id)
         yield from conversations.chain(tree, conversation_id)
         end = ends.get(conversation_id, FIRST)
@@ -62,8 +62,8 @@ def _record(remnant: Remnant) -> str | None:
     return keys.fork_record(one.owner, one.stop, ListKey(one.created_at, one.conversation_id))
 
 
-def _place(tree: Tree, remnant: Remnant) -> ListKey:
-    """Return the remnant's place among the conversations of its tree, as its record says."""
+def _place(remnant: Remnant) -> ListKey:
+    """Return the place that the branch had in the list of its tree, as its record says."""
     record = remnant.record
     return ListKey(record.created_at if record else "", remnant.conversation_id)
 

@@ -101,7 +101,7 @@ class Survey:
             self.find(key, f"malformed_{kind}", ", ".join(malformed))
 
     def finish(self) -> None:
-        """Check the last bodies, sort all entries, tell each tree its jobs. Call it once, at the end."""
+        """Check the last bodies, and note what concerns whole trees. Call it once, at the end."""
         self.chunks.finish()
         for tree in self.trees.values():
             for own in tree.own.values():
@@ -166,7 +166,7 @@ class Survey:
         ctx = Ctx(a["epoch"], a["first"], a["last"], a["count"])
         self._tree(key).contexts[_conversation_in(key, 3), client] = ctx
 
-    def _listed(self, key: Key, _item: Item) -> None:
+    def _listed(self, key: Key, item: Item) -> None:
         _, created_at, conversation_id = key.sort.split("#")
         _require(is_time(created_at) and ids.is_uuid(conversation_id))
         tree = self._tree(key)

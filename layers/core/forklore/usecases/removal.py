@@ -98,7 +98,7 @@ def _oldest_other(table: Table, loaded: LoadedConversation) -> str:
 
 
 def _is_removed_by(table: Table, group_id: str, conversation_id: str, nonce: str) -> bool:
-    """Tell whether an earlier attempt of this request removed the branch, and its answer was lost."""
+    """Tell whether an earlier attempt of this request, with a lost answer, removed the branch."""
     found = table.get([keys.remnant(group_id, conversation_id)])
     remnant = found.remnant(group_id, conversation_id)
     return remnant is not None and remnant.nonce == nonce
