@@ -345,7 +345,7 @@ def test_a_chain_of_removed_branches_goes_with_the_last_one_that_shows_it(store:
     assert read(table, OTHER) == ["a"]
     assert len([key for key in store.contents() if key.partition == ROOT and key.sort[:1].isdigit()]) == 1
     rest = [key for key in store.contents() if key.sort.startswith(("GONE#", "PATH#"))]
-    assert rest == [keys.path(ROOT, OTHER)]
+    assert rest == [keys.remnant(ROOT, ROOT), keys.path(ROOT, OTHER)]
 
 
 def test_nothing_is_removed_before_the_wait_is_over(store: Store) -> None:

@@ -96,11 +96,11 @@ class ForkRecord:
 class Pointer:
     """The tree that holds a conversation. group_id: None while the id may not be used again.
 
-    is_endless: whether that has no end yet: the conversation was removed from a tree that lives.
+    is_resting: whether that has no end yet: the conversation was removed from a tree that lives.
     """
 
     group_id: str | None
-    is_endless: bool = False
+    is_resting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import JobKind, Transfer
 from forklore.domain.tree import State
-from forklore.fsck.facts import Tree
+from forklore.fsck.facts import Tree, is_time
 from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import Kind, kind_of
-from forklore.fsck.survey import ENDLESS, RETIRED, Survey
+from forklore.fsck.survey import RETIRED, Resting, Survey
 from forklore.storage.parts.conversation import RETIRED_SECONDS
 
 ANY: Final = object()
@@ -69,6 +69,8 @@ def _finding(how: str, key: Key, detail: str, group_id: str | None) -> Finding:
 def _tree_of(key: Key, said: object) -> str | None:
     """Return the tree that an item outside a partition refers to; None if it names none."""
     match kind_of(key), said:
+        case Kind.PTR, Resting():
+            return said.group_id
         case Kind.PTR, str():
             return said
         case Kind.JOB, _:
@@ -103,12 +105,12 @@ def _pointers(tree: Tree, now_s: int) -> Iterator[Implied]:
     removed = {*tree.remnants, *({tree.group_id} & tree.gone)}
     for conversation_id in removed - tree.conversations.keys():
         key = keys.pointer(conversation_id)
-        yield Implied(key, ANY, rests) if tree.is_deleting else Implied(key, ENDLESS)
+        yield Implied(key, ANY, rests) if tree.is_deleting else Implied(key, Resting(tree.group_id))
 
 
 def _rests(deleted_at: str, now_s: int) -> bool:
     """Tell whether the ids of a tree that was deleted then may not be used again yet."""
-    return ids.milliseconds(deleted_at) // 1000 + RETIRED_SECONDS > now_s
+    return is_time(deleted_at) and ids.milliseconds(deleted_at) // 1000 + RETIRED_SECONDS > now_s
 
 
 def _list_rows(tree: Tree) -> Iterator[Implied]:

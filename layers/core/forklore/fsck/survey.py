@@ -5,7 +5,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from forklore.domain import ids, jsontext, keys
@@ -29,8 +29,13 @@ CLOCK_SECONDS_MAX = 24 * 3600
 
 RETIRED: Final = "retired"
 """The value in `Survey.outside` of a pointer whose id may not be used again for some time."""
-ENDLESS: Final = "retired without end"
-"""The same for a removed branch, as long as its tree or its remnant needs the id."""
+
+
+class Resting(NamedTuple):
+    """The same for a removed branch, as long as its tree needs the id."""
+
+    group_id: str
+
 
 _CHANNELS = {letter: channel for channel, letter in CHANNEL_LETTERS.items()}
 _RECORD = re.compile(r"IDEM#[0-9a-f]{64}")
@@ -117,7 +122,8 @@ class Survey:
                 self.trees[record.group_id].gone.add(record.conversation_id)
 
     def _is_retired(self, conversation_id: str) -> bool:
-        return self.outside.get(keys.pointer(conversation_id)) in (RETIRED, ENDLESS)
+        said = self.outside.get(keys.pointer(conversation_id))
+        return said == RETIRED or isinstance(said, Resting)
 
     def find(self, key: Key, kind: str, detail: str, invariant: int | None = None) -> None:
         group_id = key.partition if ids.is_uuid(key.partition) else None
@@ -229,8 +235,7 @@ class Survey:
         conversation_id = _conversation_of(key.partition)
         _require(key == keys.pointer(conversation_id))
         if "retired" in item and "ttl" not in item:
-            _require("group" not in item)
-            self.outside[key] = ENDLESS
+            self.outside[key] = Resting(item["group"]["S"])
         elif "retired" in item:
             ttl_s = int(item["ttl"]["N"])
             _require("group" not in item)

@@ -350,11 +350,17 @@ def pointer_item(conversation: Conversation, nonce: str) -> Item:
     )
 
 
-def retired_item(conversation_id: str, *, ttl_s: int | None) -> Item:
-    """Return the item that replaces a pointer until its id may be used again.
+def resting_item(conversation_id: str, group_id: str) -> Item:
+    """Return the item that replaces the pointer of a removed branch, as long as its tree needs it.
 
-    ttl_s: None as long as the tree needs the id, or the conversation is a remnant of it.
+    It becomes a retired item when nothing of the branch is shown any more; that of a root, with
+    its tree.
     """
+    return key_of(keys.pointer(conversation_id)) | present({"retired": True, "group": group_id})
+
+
+def retired_item(conversation_id: str, *, ttl_s: int) -> Item:
+    """Return the item that replaces a pointer until its id may be used again."""
     return key_of(keys.pointer(conversation_id)) | present({"retired": True, "ttl": ttl_s})
 
 
@@ -405,7 +411,8 @@ def pointer(item: Item, *, now_s: int) -> Pointer | None:
     a = plain(item)
     if "ttl" in a and a["ttl"] < now_s:
         return None
-    return Pointer(a.get("group"), is_endless="group" not in a and "ttl" not in a)
+    is_retired = a.get("retired", False)
+    return Pointer(None if is_retired else a["group"], is_resting=is_retired and "ttl" not in a)
 
 
 def chunks(item: Item) -> int:

@@ -60,7 +60,7 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
         return None
     if not group.never_live:
         at = found.pointer(group_id, now_s=table.now_s())
-        has_pointer = at is not None and (at.group_id == group_id or at.is_endless)
+        has_pointer = at is not None and (at.group_id == group_id or at.is_resting)
         close_tree(table, queue, group_id, last=group_id, delay_s=0, has_pointer=has_pointer)
     left_s = seconds_left(group.deleted_at, table.now_ms(), wait_s)
     if left_s > 0:

@@ -35,10 +35,9 @@ def retire_id(conversation_id: str, *, now_s: int) -> Part:
     return part.put(PartKind.POINTER, item, of=conversation_id)
 
 
-def retire_id_for_now(conversation_id: str) -> Part:
-    """Replace the pointer of a removed branch: its id may not be used until `retire_id` says so."""
-    item = items.retired_item(conversation_id, ttl_s=None)
-    return part.put(PartKind.POINTER, item, of=conversation_id)
+def rest_id(conversation_id: str, group_id: str) -> Part:
+    """Replace the pointer of a removed branch: its id may not be used while the tree needs it."""
+    return part.put(PartKind.POINTER, items.resting_item(conversation_id, group_id), of=conversation_id)
 
 
 # The conversation
@@ -210,7 +209,7 @@ def remove(conversation: Conversation) -> list[Part]:
     group_id, conversation_id = conversation.group_id, conversation.conversation_id
     tree = keys.tree(group_id, conversation.created_at, conversation_id)
     return [
-        retire_id_for_now(conversation_id),
+        rest_id(conversation_id, group_id),
         delete_head(group_id, conversation_id),
         part.delete(PartKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
         part.delete(PartKind.TREE, tree),
