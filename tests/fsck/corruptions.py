@@ -653,7 +653,6 @@ CORRUPTIONS = [
         " wrong_head_last wrong_last_history wrong_floor wrong_ptr",
         _live_again,
     ),
-    ),
     a(
         "entries of a removed branch without its job",
         "idle_gone unshown_entry",
@@ -770,7 +769,6 @@ CORRUPTIONS = [
         "a live child of a branch that was removed long ago",
         "wrong_started_by",
         _child_of_nobody,
-    ),
     ),
     # Jobs
     a("a deletion without its job", "missing_job", lambda m: m.take(keys.job("delete", DYING))),
