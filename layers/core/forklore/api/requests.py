@@ -25,6 +25,7 @@ from forklore.api import fields, wording
 from forklore.domain.jsontext import JsonText
 from forklore.domain.listing import Ancestry, Mode
 from forklore.domain.model import Channel, TokenUsage
+from forklore.usecases.removal import Scope
 from forklore.usecases.transfers import Role
 
 KEPT_AS_TEXT = frozenset({"content", "metadata", "usage"})
@@ -160,6 +161,12 @@ class ListConversations(Request):
     tag: fields.TagFilter | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
+
+
+class DeleteConversation(Request):
+    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
+
+    scope: Annotated[Scope, fields.one_of(Scope)] = Scope.TREE
 
 
 class ForkConversation(Request):
@@ -424,6 +431,10 @@ class AdminListConversations(Justified):
     tag: fields.TagFilter | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
+
+
+class AdminDeleteConversation(DeleteConversation, Justified):
+    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
 
 
 class AdminListPage(ListPage, Justified):
