@@ -110,13 +110,15 @@ def test_equal_forks_whose_room_is_taken_meanwhile_are_refused(store: Store, tab
 def test_the_largest_equal_forks_fit_into_a_transaction(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     random = Random(1)
-    tags = {f"t{at:02}": "".join(chr(random.randrange(0x1F300, 0x1F600)) for _ in range(256)) for at in range(50)}
+    tags = {
+        f"t{at:02}": "".join(chr(random.randrange(0x1F300, 0x1F600)) for _ in range(256)) for at in range(50)
+    }
     metadata = json.dumps({"x": random.randbytes(8_000).hex()})
     largest = replace(request(), title="😀" * 500, tags=tags, metadata=metadata, agent_id="a" * 255)
 
     assert len(fork_conversation(table, caller=ANN, request=largest)) == FORKS_AT_ONCE
 
-    plain = {name: "x" * 256 for name in tags}
+    plain = dict.fromkeys(tags, "x" * 256)
     key = idempotency_key()
     assert fork_conversation(table, caller=ANN, request=replace(largest, tags=plain), idempotency_key=key)
 

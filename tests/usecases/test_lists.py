@@ -16,8 +16,8 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
 from forklore.usecases import lists
-from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.choosing import CONVERSATIONS_MAX, NEWEST
+from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.lists import TREES_AT_ONCE, TREES_MAX, ConversationPage, ListRequest
 from forklore.usecases.loading import ConversationDetails
 from tests.support.tables import Store, fresh_store, mine_of

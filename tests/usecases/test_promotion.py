@@ -7,7 +7,7 @@ import pytest
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.listing import Mode
-from forklore.domain.model import Caller
+from forklore.domain.model import Caller, ForkPosition
 from forklore.errors import ConflictError, ForbiddenError, IdempotencyMismatchError, NotFoundError
 from forklore.storage import items
 from forklore.storage.table import Table
@@ -178,7 +178,7 @@ def current_of(store: Store) -> str:
 
 
 def test_a_fork_by_an_append_can_be_promoted(store: Store, forked: Table) -> None:
-    request = Append(OTHER, [said("edited")], fork=Fork(ROOT, None, promotes=True))
+    request = Append(OTHER, [said("edited")], fork=Fork(ROOT, None, ForkPosition.BLANK, promotes=True))
 
     append_entries(forked, caller=BOB, request=request)
     assert current_of(store) == OTHER

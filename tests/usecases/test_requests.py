@@ -245,7 +245,9 @@ FIGURES = {
     "page of the whole tree": Figure(lambda a: page(a.table, a.tree.root, limit=50, all_forks=True), 2, 2),
     # target: forks page of 20: 3
     "page of forks": Figure(
-        lambda a: fork_list.list_forks(a.table, caller=ANN, conversation_id=a.tree.root, after=None, limit=20),
+        lambda a: fork_list.list_forks(
+            a.table, caller=ANN, conversation_id=a.tree.root, after=None, limit=20
+        ),
         3,
         3,
     ),

@@ -7,9 +7,10 @@ from typing import Any
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Caller, Conversation, Entry, ForkPoint, Metrics, Transfer
-from forklore.usecases.context import Synced
+from forklore.usecases.appended import Appended
 from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.sharing import Membership
+from forklore.usecases.syncing import Synced
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -51,6 +52,13 @@ def entry(entry: Entry) -> dict[str, Any]:
         usage=_text(entry.usage_json) if entry.usage_json else None,
         createdAt=ids.created_at(entry.entry_id),
     )
+
+
+def appended(appended: Appended, *, is_batch: bool) -> dict[str, Any]:
+    """Return the fields of an append's result. is_batch: whether the request had `entries`."""
+    data = [entry(one) for one in appended.entries]
+    context = {} if appended.synced is None else {"context": synced(appended.synced)}
+    return {**({"data": data} if is_batch else data[0]), **context}
 
 
 def synced(synced: Synced) -> dict[str, Any]:

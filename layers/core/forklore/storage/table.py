@@ -366,7 +366,10 @@ class Table:
         One that was removed meanwhile is left out. Raises UnavailableError if one cannot be read
         yet.
         """
-        wanted = {keys.conversation(group_id, place.conversation_id): keys.tree(group_id, *place) for place in places}
+        wanted = {
+            keys.conversation(group_id, place.conversation_id): keys.tree(group_id, *place)
+            for place in places
+        }
         found: dict[Key, Item] = {}
         for attempt in range(LOOKS_MAX):
             self.pause(attempt)

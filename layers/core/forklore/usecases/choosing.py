@@ -154,9 +154,7 @@ class Listing:
     stopped: Place | None = None
 
 
-def all_of(
-    table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, limit: int
-) -> Listing:
+def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, limit: int) -> Listing:
     """Return the tree's conversations that pass the filter, newest first.
 
     before: only those before this place of the tree. limit: how many the page has room for.

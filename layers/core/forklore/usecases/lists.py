@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
-from forklore.domain import keys
 from forklore.domain.keys import ListKey
 from forklore.domain.listing import EVERYTHING, Ancestry, Filter, Mode, Place
 from forklore.domain.model import Caller

@@ -38,8 +38,6 @@ def of_user(
     return heapq.merge(*whole, reverse=True)
 
 
-def of_all(
-    table: Table, *, before: ListKey | None, through: ListKey | None, page: int
-) -> Iterator[ListKey]:
+def of_all(table: Table, *, before: ListKey | None, through: ListKey | None, page: int) -> Iterator[ListKey]:
     """Yield the places of all trees. page: how many rows to read of each shard per request."""
     return table.newest_trees(keys.all_trees_ranges(before=before, through=through), page=page)

@@ -89,5 +89,5 @@ OPERATIONS = (
         result=results.AdminConversationPage,
         summary="List the conversations that any conversation has started, oldest first.",
     ),
-    _for_role(ADMIN, "deleteConversation"),
+    _for_role(ADMIN, "deleteConversation", query=requests.AdminDeleteConversation),
 )

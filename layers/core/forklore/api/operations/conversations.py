@@ -8,7 +8,8 @@ from forklore.domain.ids import EntryId
 from forklore.domain.listing import Filter, Tag
 from forklore.domain.model import ForkPosition
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError
-from forklore.usecases import children, conversations, deletion, fork_list, forks, lists, promotion
+from forklore.usecases import children, conversations, deletion, fork_list, forks, lists, promotion, removal
+from forklore.usecases.removal import Scope
 
 
 def check_health(_request: CheckedRequest) -> Fields:
@@ -77,12 +78,16 @@ def update_conversation(request: CheckedRequest) -> Fields:
 
 
 def delete_conversation(request: CheckedRequest) -> Answer:
-    """Delete the conversation's whole fork tree, and every tree started from it.
+    """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
-    For the owner. 202 says that closing a very wide tree goes on in the background. The ids
+    Every tree started from what is deleted goes with it. The tree is for the owner. A branch is
+    for managers: other branches keep what they inherited from it. Deleting the last branch is
+    deleting the tree. 202 says that closing a very wide tree goes on in the background. The ids
     cannot be used again for 30 days.
     """
-    is_closed = deletion.delete_conversation(
+    query: requests.DeleteConversation = request.query
+    delete = removal.remove_branch if query.scope is Scope.BRANCH else deletion.delete_conversation
+    is_closed = delete(
         request.table,
         request.service.queue,
         caller=request.caller,
@@ -255,6 +260,7 @@ OPERATIONS = (
         _ONE,
         delete_conversation,
         None,
+        query=requests.DeleteConversation,
         status=204,
         also=(202,),
         errors=(403, 404),

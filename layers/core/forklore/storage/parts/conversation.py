@@ -35,6 +35,11 @@ def retire_id(conversation_id: str, *, now_s: int) -> Part:
     return part.put(PartKind.POINTER, item, of=conversation_id)
 
 
+def rest_id(conversation_id: str, group_id: str) -> Part:
+    """Replace the pointer of a removed branch: its id may not be used while the tree needs it."""
+    return part.put(PartKind.POINTER, items.resting_item(conversation_id, group_id), of=conversation_id)
+
+
 # The conversation
 
 
@@ -212,6 +217,18 @@ def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, ow
             ExpressionAttributeValues={":owner": text(owner), ":was": text(was)},
         )
         for conversation_id in conversation_ids
+    ]
+
+
+def remove(conversation: Conversation) -> list[Part]:
+    """Delete HEAD, CONV and TREE of a branch, and block its id. The rest is for the worker."""
+    group_id, conversation_id = conversation.group_id, conversation.conversation_id
+    tree = keys.tree(group_id, conversation.created_at, conversation_id)
+    return [
+        rest_id(conversation_id, group_id),
+        delete_head(group_id, conversation_id),
+        part.delete(PartKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
+        part.delete(PartKind.TREE, tree),
     ]
 
 

@@ -265,6 +265,32 @@ def _live_as_read(n: Names, tree: Group) -> str:
     return f"{is_live} AND {n.name('version')} = {n.value('version', number(tree.version))}"
 
 
+def remove_branch(tree: Group, *, current: str | None) -> Part:
+    """Count a branch less in a tree that is live and unchanged in what the removal depends on.
+
+    current: the new current branch, if the removed one was it. If the tree counted no child when
+    it was read, it must still count none: the branch may have started one since then.
+    """
+    n = Names()
+    conditions = [_live_as_read(n, tree)]
+    if tree.promoted is None:
+        conditions.append(f"attribute_not_exists({n.name('current')})")
+    else:
+        conditions.append(f"{n.name('current')} = {n.value('current', text(tree.promoted))}")
+    if tree.children == 0:
+        conditions.append(f"{n.name('children')} = {n.value('none', number(0))}")
+    sets = f"SET {n.name('current')} = {n.value('next', text(current))} " if current is not None else ""
+    return conditional(
+        PartKind.GROUP,
+        "Update",
+        Key=key_of(keys.group(tree.group_id)),
+        UpdateExpression=f"{sets}ADD {n.name('conversations')} {n.value('less', number(-1))}"
+        f", {n.name('version')} {n.value('one', number(1))}",
+        ConditionExpression=" AND ".join(conditions),
+        **n.attributes(),
+    )
+
+
 def uncount_child(parent_group_id: str) -> Part:
     """Take a deleted child from its parent's count, if the parent is there."""
     return conditional(
@@ -360,15 +386,18 @@ def _while_rewriting(verb: str, group: Group, **request: Any) -> Part:
 # Deleting
 
 
-def mark_deleted(group_id: str, *, at: str, owner: str | None = None) -> Part:
+def mark_deleted(group_id: str, *, at: str, owner: str | None = None, is_last: bool = False) -> Part:
     """Set the tombstone of a live tree and take it off the list of all trees.
 
-    owner: if not None, the user who must still be the owner.
+    owner: if not None, the user who must still be the owner. is_last: whether the tree must have
+    only one live conversation.
     """
     n = Names()
     conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
     if owner is not None:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+    if is_last:
+        conditions.append(f"{n.name('conversations')} = {n.value('one', number(1))}")
     return _tombstone(group_id, n, at=at, conditions=conditions)
 
 

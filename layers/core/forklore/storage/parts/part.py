@@ -35,6 +35,7 @@ class PartKind(Enum):
     PARENT_GROUP = auto()
     PATH = auto()
     POINTER = auto()
+    REMNANT = auto()
     TRANSFER = auto()
     TREE = auto()
     USER_TREE = auto()
