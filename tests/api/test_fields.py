@@ -44,15 +44,18 @@ VALUES: Mapping[str, Json] = {
     "usage": {"inputTokens": 3, "costUsd": 0.25},
     "forkedAtConversationId": ROOT,
     "forkedAtEntryId": "<first>",
+    "forkedAtPosition": "after",
     "startedByConversationId": ROOT,
     "startedByEntryId": "<first>",
     "conversationId": ROOT,
     "newOwnerUserId": "will",
     "resetMetrics": False,
+    "context": {"contentType": "note", "content": ["good morning"], "agentId": "some agent"},
 }
 """A value for each field whose schema leads to none."""
-FORKED = ("forkedAtConversationId", "forkedAtEntryId")
+FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtPosition")
 STARTED = ("startedByConversationId", "startedByEntryId")
+DESCRIBED = ("title", "tags", "metadata")
 AS_CONTEXT = {"channel": "context", "contentType": "note", "epoch": 6}
 
 
@@ -95,7 +98,7 @@ CASES = [
     Case("forkConversation", instead={"id": OTHER}),
     Case("appendEntry", (*STARTED, "epoch")),
     Case("appendEntry", (*FORKED, "epoch")),
-    Case("appendEntry", FORKED + STARTED, AS_CONTEXT),
+    Case("appendEntry", (*FORKED, *STARTED, *DESCRIBED, "context"), AS_CONTEXT),
     Case("appendEntry", (*FORKED, "epoch"), is_batch=True),
     Case("syncContext", instead=AS_CONTEXT | {"content": ["another"]}),
     Case("shareConversation", instead={"userId": "zoe"}),
@@ -153,7 +156,8 @@ def send(world: World, case: Case, *, new: str) -> Answer:
     makes = {*FORKED, *STARTED} & case.fields.keys()
     path = operation.path.replace("{conversationId}", new if makes else ROOT)
     query = "userId=will" if "userId" in operation.query_names else ""
-    agent = "planner" if case.fields.get("channel") == "context" else None
+    has_context = case.fields.get("channel") == "context" or "context" in case.fields
+    agent = "planner" if has_context else None
     return world.send(Ask(operation.method, path, case.body, query=query, agent=agent))
 
 
@@ -176,8 +180,11 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
             rows = world.send(entries("limit=200", of=of, agent="planner")).json["data"]
             listed = [row for row in rows if row["id"] == entry["id"]]
             conversation = world.send(show(of)).json
-            lineage = {name: conversation.get(name) for name in FORKED + STARTED}
-            return [{**lineage, **one} for one in (entry, *listed)]
+            new = {name: conversation.get(name) for name in FORKED + STARTED + DESCRIBED}
+            if "context" in made:
+                [context] = [row for row in rows if row["id"] == made["context"]["entry"]["id"]]
+                new["context"] = {name: context[name] for name in VALUES["context"]}
+            return [{**one, **new} for one in (entry, *listed)]
 
 
 def _as_auditor(conversation: str) -> Ask:

@@ -58,6 +58,7 @@ _CONTEXT: Json = {
     "contentType": "text/plain",
     "content": ["Lisbon, two nights", "no hostels"],
 }
+_SYNCED: Json = {"epoch": 2, "noOp": False, "epochIncremented": True, "entry": _CONTEXT}
 _FORK: Json = {
     "conversationId": _FORK_ID,
     "title": "Two nights in Porto",
@@ -95,9 +96,9 @@ ANSWERS: dict[type[BaseModel], Json] = {
         "data": [{"conversationId": _ID, "title": "Weekend in Lisbon", "createdAt": _AT}, _FORK],
         "afterCursor": None,
     },
-    results.Appended: _ENTRY,
+    results.Appended: {**_ENTRY, "context": _SYNCED},
     results.EntryPage: {"data": [_ENTRY], "afterCursor": _ENTRY["id"], "beforeCursor": None},
-    results.Synced: {"epoch": 2, "noOp": False, "epochIncremented": True, "entry": _CONTEXT},
+    results.Synced: _SYNCED,
     results.Membership: _MEMBER,
     results.MembershipPage: {"data": [{**_MEMBER, "userId": "alice", "accessLevel": "owner"}, _MEMBER]}
     | {"afterCursor": None},
