@@ -6,7 +6,7 @@ from enum import StrEnum
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import Epoch
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import JobName, Key
+from forklore.domain.keys import JobName, Key, ListKey
 
 WAIT_SECONDS = 35
 """For how many seconds after the tombstone no item is removed.
@@ -75,6 +75,14 @@ class Member:
     user_id: str
     level: AccessLevel
     created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRow:
+    """A row in the list of the trees that a conversation has started. started_by: the entry."""
+
+    place: ListKey
+    started_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from forklore.domain.model import (
 )
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import (
+    ChildRow,
     ClientContext,
     ForkRecord,
     Group,
@@ -316,6 +317,11 @@ def user_id(item: Item) -> str:
 def user_tree_item(group_id: str, user_id: str, *, created_at: str, is_child: bool) -> Item:
     """Return a tree's row in the list of a member. created_at: the tree's."""
     return key_of(keys.user_tree(user_id, created_at, group_id, is_child=is_child))
+
+
+def child_row(item: Item) -> ChildRow:
+    a = plain(item)
+    return ChildRow(keys.list_key(a["SK"]), a.get("startedByEntryId"))
 
 
 def child_item(child_key: Key, started_by: StartedBy) -> Item:

@@ -12,7 +12,7 @@ from forklore.domain import keys
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
 from forklore.domain.model import Channel, Head, Transfer
-from forklore.domain.tree import ClientContext, ForkRecord, Job, Member
+from forklore.domain.tree import ChildRow, ClientContext, ForkRecord, Job, Member
 from forklore.storage import items
 from forklore.storage.connection import Item
 
@@ -83,9 +83,10 @@ class Reads:
 
     def children(
         self, group_id: str, conversation_id: str, *, after: ListKey | None, page: int
-    ) -> Iterator[ListKey]:
-        """Yield the places of the trees that a conversation has started, oldest first."""
-        return self._places(keys.children_range(group_id, conversation_id, after=after), page=page)
+    ) -> Iterator[ChildRow]:
+        """Yield the rows of the trees that a conversation has started, oldest first."""
+        of = keys.children_range(group_id, conversation_id, after=after)
+        return map(items.child_row, self._source.query(of, page=page))
 
     def user_trees(
         self,

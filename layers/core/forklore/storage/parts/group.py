@@ -56,14 +56,24 @@ def put_child(child_key: Key, started_by: StartedBy) -> Part:
     return part.put(PartKind.CHILD, items.child_item(child_key, started_by))
 
 
-def put_fork(
-    tree: Group, fork: Conversation, head: Head, path: ancestry.Path, *, nonce: str, now_s: int
+def put_forks(
+    tree: Group,
+    forks: Sequence[Conversation],
+    head: Head,
+    path: ancestry.Path,
+    *,
+    promoted: str | None,
+    nonce: str,
+    now_s: int,
 ) -> list[Part]:
-    """Put a conversation into a live tree, with its path but without the entries that it shows."""
+    """Put equal forks into a live tree, with their path but without the entries that they show.
+
+    promoted: the fork that becomes the tree's current branch.
+    """
     return [
-        conversation_parts.claim_id(fork, nonce=nonce, now_s=now_s),
-        count_fork(tree),
-        *conversation_parts.put(fork, head, path),
+        *(conversation_parts.claim_id(fork, nonce=nonce, now_s=now_s) for fork in forks),
+        count_forks(tree, len(forks), promoted=promoted),
+        *(part for fork in forks for part in conversation_parts.put(fork, head, path)),
     ]
 
 
@@ -216,17 +226,22 @@ def change_members(group_id: str, *, by: int, owner: str | None, target: str) ->
     )
 
 
-def count_fork(tree: Group) -> Part:
-    """Count a fork in a tree that is live, has the version that was read, and has room."""
+def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Part:
+    """Count forks in a tree that is live, has the version that was read, and has room.
+
+    promoted: the fork that becomes the current branch.
+    """
     n = Names()
     conversations = n.name("conversations")
+    most = CONVERSATIONS_MAX - forks
+    current = f" SET {n.name('current')} = {n.value('current', text(promoted))}" if promoted else ""
     return conditional(
         PartKind.GROUP,
         "Update",
         Key=key_of(keys.group(tree.group_id)),
-        UpdateExpression=f"ADD {conversations} {n.value('one', number(1))}",
+        UpdateExpression=f"ADD {conversations} {n.value('by', number(forks))}{current}",
         ConditionExpression=f"{_live_as_read(n, tree)}"
-        f" AND {conversations} < {n.value('most', number(CONVERSATIONS_MAX))}",
+        f" AND {conversations} <= {n.value('most', number(most))}",
         **n.attributes(),
     )
 
@@ -286,6 +301,30 @@ def uncount_child(parent_group_id: str) -> Part:
         ConditionExpression="attribute_exists(PK)",
         ExpressionAttributeNames={"#children": "children"},
         ExpressionAttributeValues={":less": number(-1)},
+    )
+
+
+# The current branch
+
+
+def promote(group_id: str, conversation_id: str, *, owner: str | None) -> Part:
+    """Make a conversation the tree's current branch.
+
+    Another part of the transaction checks that it is live, and so that the tree is there.
+    owner: if not None, the user who must still be the owner.
+    """
+    n = Names()
+    key = keys.group(group_id)
+    update = f"SET {n.name('current')} = {n.value('current', text(conversation_id))}"
+    if owner is None:
+        return part.update(PartKind.GROUP, key, UpdateExpression=update, **n.attributes())
+    return conditional(
+        PartKind.GROUP,
+        "Update",
+        Key=key_of(key),
+        UpdateExpression=update,
+        ConditionExpression=f"{n.name('owner')} = {n.value('owner', text(owner))}",
+        **n.attributes(),
     )
 
 
