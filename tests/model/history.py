@@ -166,8 +166,10 @@ class History:
         self._delete("deleteConversation", self._choose.caller(found, "owner"), conversation_id, found)
 
     def remove_branch(self) -> None:
-        """Delete one branch, as a manager or as an administrator."""
+        """Delete one branch, as a manager or as an administrator, and seldom the last one."""
         conversation_id, found = self._choose.target()
+        if found and len(found.tree.live()) == 1 and self._choose.chance(0.8):
+            return
         if found and (self._work or not self._has_grandchildren(found)):
             self.reading.learn_times(found.tree.live())
         caller, name = self._choose.caller(found, "manager"), "deleteConversation"

@@ -1,6 +1,6 @@
 """The search of entries, which is a plain scan."""
 
-from tests.model.asking import Json, Outcome, Request, is_history, require, text_of
+from tests.model.asking import Json, Outcome, Request, is_history, require
 from tests.model.oracle.trees import Entry, Tree
 from tests.model.oracle.world import World
 
@@ -29,6 +29,7 @@ class Search(World):
 
 
 def holds(entry: Entry, words: list[str]) -> bool:
-    """Tell whether all words occur in the entry's text or in what it is indexed by."""
-    texts = [(text_of(entry) or "").casefold(), entry.indexed.casefold()]
-    return all(any(word in text for text in texts) for word in words)
+    """Tell whether each word occurs in a text of the entry or in what it is indexed by."""
+    texts = [element.get("text") for element in entry["content"] if isinstance(element, dict)]
+    folded = [text.casefold() for text in [*texts, entry.indexed] if isinstance(text, str)]
+    return all(any(word in text for text in folded) for word in words)
