@@ -24,6 +24,9 @@ __all__ = ["LEVELS", "NOT_CHOSEN", "Conversation", "Oracle"]
 OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "adminListConversations"}
 OF_OTHERS |= {"adminListNames", "adminLookUpName", "adminDeleteName", "adminSearchConversations"}
 
+MAKE = {"forkConversation", "copyConversation"}
+"""Their answers are about what they make, and not about the conversation in their path."""
+
 
 class Oracle(Conversations, Names, Branches, Search, Sharing):
     """The service, in memory."""
@@ -68,7 +71,8 @@ class Oracle(Conversations, Names, Branches, Search, Sharing):
         pages = (self.list_entries, self.list_entries_by_name)
         require("afterCursor" not in r.given or effect in pages, 400, "invalid_cursor")
         if r.key is not None:
-            about = of.get("conversationId") or made_by(outcome)
+            named = None if r.name in MAKE else of.get("conversationId")
+            about = named or made_by(outcome)
             self._answers[scope] = ((r.given, r.if_match), about, outcome)
         return outcome
 
@@ -77,7 +81,7 @@ class Oracle(Conversations, Names, Branches, Search, Sharing):
 
 
 def made_by(outcome: Outcome) -> str:
-    """Return the conversation that a request without any in its path has made or written to."""
+    """Return the conversation that a request has made, or that it found and wrote to by itself."""
     body = outcome[1].get("data", [outcome[1]])[0]
     made: str = body.get("conversationId") or body["id"]
     return made
