@@ -92,10 +92,11 @@ class Entries(Making):
         is_backward = "tail" in given or "beforeCursor" in given
         data = inside[-limit:] if is_backward else inside[:limit]
         page: Json = {"data": data, "goes_on": len(inside) > limit}
-        if given.get("alternatives"):
+        if given.get("alternatives") and channel != "context":
             page["data"] = [with_alternatives(opened, entry) for entry in data]
-            if page["data"] == inside and (is_backward or len(inside) <= limit):
-                page["alternativesAtEnd"] = alternatives(opened, opened.history())
+            is_end = "tail" in given or len(inside) <= limit
+            if is_end and not given.keys() & {"beforeCursor", "upToEntryId"}:
+                page["alternativesAtEnd"] = alternatives(opened, opened.history())[:100]
         return 200, page
 
     def _require_merged(self, into: Conversation, drafts: list[Json]) -> None:
