@@ -38,12 +38,13 @@ class Branches(Making):
         source = self._opened(r)
         view = source.view()
         end = end_of_turn(view, r.given["upToEntryId"]) if "upToEntryId" in r.given else len(view)
-        made = self._made(r, {"title": source.said.get("title")} if source.said.get("title") else {})
+        by = {name: source.said[name] for name in ("title", "agentId") if source.said.get(name)}
+        made = self._made(r, by | {name: r.given[name] for name in ("title",) if name in r.given})
         status, _ = self._begin(r, made, chosen)
         for entry in view[:end]:
             if is_history(entry):
                 self._copy(r, made, entry, {})
-        made.is_copy = True
+        made.said["updatedAt"], made.is_copy = chosen.get("updatedAt"), True
         return status, self._shown(r, made)
 
     def learn_ids(self, conversation_id: str, rows: list[Json]) -> None:
