@@ -146,7 +146,7 @@ ENOUGH = {
     "empty query parameters": conversations("&&"),
     "query: nothing": conversations("query="),
     "query: a NUL": conversations("query=%00"),
-    "agent: 255 characters": conversations("agentId=" + "z" * 255),
+    "agent of a list: 255 characters": conversations("agentId=" + "z" * 255),
     "tag: a name of 64 characters": conversations("tag=" + "Z" * 64),
     "tag: a value of 256 characters": conversations("tag=a.b_c-9:" + "z" * 256),
     "tag: an empty value": conversations("tag=a:"),
