@@ -24,7 +24,17 @@ from forklore.fsck.survey import Survey
 from forklore.local import examples
 from tests.api import reference
 from tests.api.samples import bodies_of, names_of, schemas_of, words_of
-from tests.aws.world import BOUND, ROOT, Ask, World, conversation_id, conversations, entries, show, show_transfer
+from tests.aws.world import (
+    BOUND,
+    ROOT,
+    Ask,
+    World,
+    conversation_id,
+    conversations,
+    entries,
+    show,
+    show_transfer,
+)
 from tools.harness.gateway import Answer, Gateway, opened_anew, table_on_moto
 
 Json = Any
@@ -44,6 +54,7 @@ VALUES: Mapping[str, Json] = {
     "usage": {"inputTokens": 3, "costUsd": 0.25},
     "forkedAtConversationId": ROOT,
     "forkedAtEntryId": "<first>",
+    "forkedAtPosition": "after",
     "startedByConversationId": ROOT,
     "startedByEntryId": "<first>",
     "conversationId": ROOT,
@@ -51,10 +62,12 @@ VALUES: Mapping[str, Json] = {
     "resetMetrics": False,
     "promote": True,
     "count": 2,
+    "context": {"contentType": "note", "content": ["good morning"], "agentId": "some agent"},
 }
 """A value for each field whose schema leads to none."""
-FORKED = ("forkedAtConversationId", "forkedAtEntryId")
+FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtPosition")
 STARTED = ("startedByConversationId", "startedByEntryId")
+DESCRIBED = ("title", "tags", "metadata")
 AS_CONTEXT = {"channel": "context", "contentType": "note", "epoch": 6}
 
 
@@ -97,9 +110,13 @@ CASES = [
     Case("forkConversation", ("count",), instead={"id": OTHER}),
     Case("forkConversation", ("id",), instead={"promote": False}),
     Case("appendEntry", (*STARTED, "epoch"), {"promote": False}),
-    Case("appendEntry", (*STARTED, "forkedAtEntryId", "epoch"), {"forkedAtConversationId": BOUND}),
+    Case(
+        "appendEntry",
+        (*STARTED, "forkedAtEntryId", "forkedAtPosition", "epoch"),
+        {"forkedAtConversationId": BOUND},
+    ),
     Case("appendEntry", (*FORKED, "promote", "epoch")),
-    Case("appendEntry", (*FORKED, *STARTED, "promote"), AS_CONTEXT),
+    Case("appendEntry", (*FORKED, *STARTED, *DESCRIBED, "context", "promote"), AS_CONTEXT),
     Case("appendEntry", (*FORKED, "promote", "epoch"), is_batch=True),
     Case("syncContext", instead=AS_CONTEXT | {"content": ["another"]}),
     Case("shareConversation", instead={"userId": "zoe"}),
@@ -159,7 +176,8 @@ def send(world: World, case: Case, *, new: str) -> Answer:
     makes = {*FORKED, *STARTED} & case.fields.keys()
     path = operation.path.replace("{conversationId}", new if makes else ROOT)
     query = "userId=will" if "userId" in operation.query_names else ""
-    agent = "planner" if case.fields.get("channel") == "context" else None
+    has_context = case.fields.get("channel") == "context" or "context" in case.fields
+    agent = "planner" if has_context else None
     return world.send(Ask(operation.method, path, case.body, query=query, agent=agent))
 
 
@@ -186,8 +204,11 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
             rows = world.send(entries("limit=200", of=of, agent="planner")).json["data"]
             listed = [row for row in rows if row["id"] == entry["id"]]
             conversation = world.send(show(of)).json
-            lineage = {name: conversation.get(name) for name in (*FORKED, *STARTED, "isCurrent")}
-            return [{**lineage, **one} for one in (entry, *listed)]
+            new = {name: conversation.get(name) for name in (*FORKED, *STARTED, *DESCRIBED, "isCurrent")}
+            if "context" in made:
+                [context] = [row for row in rows if row["id"] == made["context"]["entry"]["id"]]
+                new["context"] = {name: context[name] for name in VALUES["context"]}
+            return [{**one, **new} for one in (entry, *listed)]
 
 
 def _as_auditor(conversation: str) -> Ask:

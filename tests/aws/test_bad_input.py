@@ -28,6 +28,7 @@ from tests.aws.world import (
     JSON,
     NOTED,
     PLAIN,
+    PRESENT,
     ROOT,
     SAID,
     USED_KEY,
@@ -492,6 +493,53 @@ BAD_ENTRIES = [
     bad("several: not objects", append({"entries": [1]})),
     bad("several: the last is wrong", append({"entries": [PLAIN, PLAIN, {"contentType": "x"}]})),
     bad("fork: an entry without a conversation", append({**PLAIN, "forkedAtEntryId": "<first>"}, to=FRESH)),
+    *(
+        bad(f"present context: {name}", append({**PLAIN, "context": context}, agent="planner"))
+        for name, context in {
+            "a list": [PRESENT],
+            "text": "x",
+            "no content": {"contentType": "note"},
+            "no content type": {"content": []},
+            "content of null": {**PRESENT, "content": None},
+            "content that is no array": {**PRESENT, "content": {}},
+            "1,001 elements": {**PRESENT, "content": [0] * 1001},
+            "an empty content type": {**PRESENT, "contentType": ""},
+            "content type of 128 characters": {**PRESENT, "contentType": "x" * 128},
+            "agent: empty": {**PRESENT, "agentId": ""},
+            "agent: 256 characters": {**PRESENT, "agentId": "a" * 256},
+            "an epoch": {**PRESENT, "epoch": 1},
+            "a channel": {**PRESENT, "channel": "context"},
+            "itself": {**PRESENT, "context": PRESENT},
+        }.items()
+    ),
+    bad("present context: of a user", append({**PLAIN, "context": PRESENT}), FORBIDDEN),
+    bad("present context: beside context", append({**NOTED, "context": PRESENT}, agent="planner")),
+    bad(
+        "present context: beside an entry of context",
+        append({"entries": [PLAIN, NOTED], "context": PRESENT}, agent="planner"),
+    ),
+    bad(
+        "present context: in an entry", append({"entries": [{**PLAIN, "context": PRESENT}]}, agent="planner")
+    ),
+    bad("append: a title in one of several", append({"entries": [{**PLAIN, "title": "x"}]})),
+    bad("append: title: 501 characters", append({**PLAIN, "title": "x" * 501}, to=FRESH)),
+    bad("append: tags: 51", append({**PLAIN, "tags": tags(51)}, to=FRESH)),
+    bad("append: metadata: no object", append({**PLAIN, "metadata": []}, to=FRESH)),
+    *(
+        bad(f"append: a position {name}", append({**PLAIN, **lineage}, to=FRESH))
+        for name, lineage in {
+            "without a conversation": {"forkedAtPosition": "head"},
+            "before no entry": {"forkedAtConversationId": ROOT, "forkedAtPosition": "before"},
+            "after no entry": {"forkedAtConversationId": ROOT, "forkedAtPosition": "after"},
+            "at the head, with an entry": {
+                "forkedAtConversationId": ROOT,
+                "forkedAtEntryId": "<first>",
+                "forkedAtPosition": "head",
+            },
+            "that is blank": {"forkedAtConversationId": ROOT, "forkedAtPosition": "blank"},
+            "that is unknown": {"forkedAtConversationId": ROOT, "forkedAtPosition": "HEAD"},
+        }.items()
+    ),
 ]
 
 BAD_HISTORY = [
@@ -631,6 +679,24 @@ BAD_HEADERS = [
         CONFLICT,
     ),
     bad(
+        "a fork at another position",
+        append(
+            {
+                **PLAIN,
+                "forkedAtConversationId": ROOT,
+                "forkedAtEntryId": "<second>",
+                "forkedAtPosition": "after",
+            },
+            to=FORK,
+        ),
+        CONFLICT,
+    ),
+    bad(
+        "a fork at the head that is before an entry",
+        append({**PLAIN, "forkedAtConversationId": ROOT, "forkedAtPosition": "head"}, to=FORK),
+        CONFLICT,
+    ),
+    bad(
         "startedBy on a conversation that is not a child",
         append({**PLAIN, "startedByConversationId": FORK}),
         CONFLICT,
@@ -756,7 +822,9 @@ BAD_FORKS = [
         for verb, ask in (("fork", _fork_at), ("append", _append_a_fork_at))
     ),
     bad("fork: an empty entry", fork({"atEntryId": ""}), NOT_FOUND),
-    bad("fork: context", fork({"atEntryId": "<noted>"})),
+    bad("fork: context, by a user", fork({"atEntryId": "<noted>"})),
+    bad("fork: context, by another client", fork({"atEntryId": "<noted>"}, agent="coder")),
+    bad("append: context, by a user", _append_a_fork_at("<noted>")),
     bad("fork: an entry that the source never shows", fork({"atEntryId": "<of fork>"})),
     bad("fork: an entry after the fork point", fork({"atEntryId": "<second>"}, of=FORK)),
     bad("fork: an entry that is a number", fork({"atEntryId": 1})),

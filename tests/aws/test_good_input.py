@@ -1,6 +1,7 @@
 """Requests just within the bounds are accepted. Their JSON comes back token by token."""
 
 import base64
+import json
 import time
 
 import pytest
@@ -11,6 +12,7 @@ from tests.aws.world import (
     JSON,
     NOTED,
     PLAIN,
+    PRESENT,
     ROOT,
     SAID,
     USED_KEY,
@@ -78,6 +80,43 @@ ENOUGH = {
     "history: the other roles": append({**SAID, "content": [{"role": "SYSTEM", "text": ""}]}),
     "context: in upper case": append({**NOTED, "channel": "CONTEXT"}, agent="planner"),
     "context: an epoch": append({**NOTED, "epoch": 5}, agent="planner"),
+    "present context: beside an entry": append({**PLAIN, "context": PRESENT}, agent="planner"),
+    "present context: beside several": append(
+        {"entries": [PLAIN, SAID], "context": PRESENT}, agent="planner"
+    ),
+    "present context: null": append({**PLAIN, "context": None}),
+    "present context: nothing": append({**PLAIN, "context": {**PRESENT, "content": []}}, agent="planner"),
+    "present context: 1,000 elements": append(
+        {**PLAIN, "context": {**PRESENT, "content": [0] * 1000}}, agent="planner"
+    ),
+    "present context: content type: 127 characters": append(
+        {**PLAIN, "context": {**PRESENT, "contentType": "x" * 127}}, agent="planner"
+    ),
+    "present context: agent: 255 characters": append(
+        {**PLAIN, "context": {**PRESENT, "agentId": "a" * 255}}, agent="planner"
+    ),
+    "append: title: 500 characters": append({**PLAIN, "title": "x" * 500}, to=conversation_id(60)),
+    "append: tags: 50": append({**PLAIN, "tags": tags(50)}, to=conversation_id(61)),
+    "append: metadata: 16 KB": append(
+        json.dumps({**PLAIN, "metadata": {"a": "x" * (16 * 1024 - 8)}}, separators=(",", ":")),
+        to=conversation_id(62),
+    ),
+    "append: a title for a conversation that exists": append(
+        {**PLAIN, "title": "ignored", "tags": {"a": "b"}}
+    ),
+    "append: a fork after an entry": append(
+        {**PLAIN, "forkedAtConversationId": ROOT, "forkedAtEntryId": "<first>", "forkedAtPosition": "after"},
+        to=conversation_id(63),
+    ),
+    "append: a fork at the head": append(
+        {**PLAIN, "forkedAtConversationId": ROOT, "forkedAtPosition": "head"}, to=conversation_id(64)
+    ),
+    "append: a fork at own context": append(
+        {**PLAIN, "forkedAtConversationId": ROOT, "forkedAtEntryId": "<noted>"},
+        to=conversation_id(65),
+        agent="planner",
+    ),
+    "fork: own context": fork({"atEntryId": "<noted>", "position": "after"}, agent="planner"),
     "usage: none": append({**PLAIN, "usage": {}}),
     "usage: the largest": append(
         with_usage(
@@ -231,14 +270,14 @@ TOKENS = [f"[{NUMBERS}, {LONG_NUMBERS}]", f"[{','.join(TEXTS)}]", *SHAPES]
 def test_content_comes_back_token_by_token(open_world: World, tokens: str) -> None:
     body = f'{{"contentType": "x", "content" : [ {tokens}, 1.0 ] , "agentId":"a"}}'
     made = open_world.send(append(body))
-    batch = open_world.send(append(f'{{"entries": [{body}, {body}]}}'))
-    listed = open_world.send(entries("tail=true&limit=3"))
+    batch = open_world.send(append(f'{{"entries": [{body}, {body}], "context" : {body}}}', agent="planner"))
+    listed = open_world.send(entries("tail=true&limit=4", agent="planner"))
     content = f'"content":[ {tokens}, 1.0 ],'
 
     assert made.status == 201, made.text
     assert content in made.text
-    assert batch.text.count(content) == 2
-    assert listed.text.count(content) == 3
+    assert batch.text.count(content) == 3, batch.text
+    assert listed.text.count(content) == 4
 
 
 @pytest.mark.parametrize("tokens", TOKENS, ids=range(len(TOKENS)))

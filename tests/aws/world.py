@@ -27,6 +27,8 @@ SAID: Mapping[str, Any] = {
     "content": [{"role": "USER", "text": "hello"}],
 }
 NOTED: Mapping[str, Any] = {"channel": "context", "contentType": "note", "content": [{"kept": True}]}
+PRESENT: Mapping[str, Any] = {"contentType": "note", "content": [{"kept": True}]}
+"""An agent's present context, as an append carries it."""
 
 
 def path_of(conversation: str) -> str:

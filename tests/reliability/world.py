@@ -567,9 +567,7 @@ OPERATIONS: dict[str, Operation] = {
     "list the latest": read("listConversations", ANN, of=peaceful),
     "list forks": read("listForks", RITA, conversationId=FORK),
     "list children": read("listChildren", BOB, conversationId=ROOT),
-    "list children of an entry": read(
-        "listChildren", BOB, conversationId=ROOT, startedByEntryId="<first>"
-    ),
+    "list children of an entry": read("listChildren", BOB, conversationId=ROOT, startedByEntryId="<first>"),
     "list members": read("listMemberships", RITA, conversationId=ROOT),
     "list offers": read("listTransfers", BOB, of=offered, role="all"),
     "show an offer": read("getTransfer", ANN, of=offered, transferId="<transfer>"),
