@@ -228,6 +228,10 @@ PAIRS: dict[str, Pair] = {
     "promote, promote with one key": by_key(OPERATIONS["promote by a writer"]),
     "promote, fork and promote": pair(OPERATIONS["promote"], (OPERATIONS["fork and promote"], _look(NEW))),
     "promote, append": pair(OPERATIONS["promote"], append(BOB, to=FORK, knows=(FORK, BOB))),
+    "promote, remove the branch": pair(
+        OPERATIONS["promote"],
+        delete("deleteConversation", ANN, conversationId=FORK, scope="branch"),
+    ),
     "promote, delete": pair(OPERATIONS["promote"], _DELETE),
     "revoke and a look, promote by them": pair((_REVOKE, _look(FORK)), OPERATIONS["promote by a writer"]),
     "fork several, fork": pair(OPERATIONS["fork several"], _FORK),

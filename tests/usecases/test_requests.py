@@ -53,7 +53,7 @@ class Tree:
 
 
 def planted_fork(root: Conversation, number: int, anchor: EntryId) -> list[Item]:
-    """Return the items of a fork before `anchor` with one own entry, as `put_fork` writes them."""
+    """Return the items of a fork before `anchor` with one own entry, as `put_forks` writes them."""
     fork_id = conversation(int(root.group_id[:8], 16) + 1 + number)
     path = ancestry.path_before(
         ancestry.view_of(root.group_id, ()),

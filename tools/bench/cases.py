@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from forklore.api.fields import FORKS_AT_ONCE
 from forklore.domain.model import Caller
 from forklore.fsck.shapes import Kind
 from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
@@ -208,6 +209,16 @@ CASES: dict[str, Case] = {
     ),
     "fork, at the head": Case("forkConversation", subject, puts(C, P)),
     "fork, of a fork": Case("forkConversation", fork, puts(C, P), needs="forks"),
+    "fork, 10 at once": Case(
+        "forkConversation",
+        lambda world: {**subject(world), "atEntryId": middle(world), "count": FORKS_AT_ONCE},
+        puts(C, P, requests=2),
+    ),
+    "promote": Case("promoteConversation", fork, puts(Kind.GROUP), knows=Knows.READ, needs="forks"),
+    "promote, other member": Case(
+        "promoteConversation", fork, puts(Kind.GROUP), caller=BOB, knows=Knows.READ, needs="forks"
+    ),
+    "promote, cold": Case("promoteConversation", fork, puts(Kind.GROUP), needs="forks"),
     "show": Case("getConversation", subject, shows(C, H)),
     "change": Case("updateConversation", lambda world: {**subject(world), "title": "new"}, puts(C)),
     "newest page": Case("listEntries", _page(tail=True), shows(E)),
@@ -229,6 +240,9 @@ CASES: dict[str, Case] = {
     "children": Case("listChildren", _rows(), shows(C)),
     "members": Case("listMemberships", _rows(), shows(M)),
     "conversations, roots": Case("listConversations", lambda _: {"mode": "roots", "limit": ROWS}, shows(C)),
+    "conversations, current": Case(
+        "listConversations", lambda _: {"mode": "current", "limit": ROWS}, shows(C)
+    ),
     "conversations, latest forks": Case("listConversations", lambda _: {"limit": ROWS}, shows(C)),
     "conversations, all": Case("listConversations", lambda _: {"mode": "all", "limit": ROWS}, shows(C)),
     "share": Case(
