@@ -8,6 +8,7 @@ import pytest
 
 from tests.aws.world import (
     FORK,
+    FRESH,
     JSON,
     NOTED,
     PLAIN,
@@ -19,6 +20,7 @@ from tests.aws.world import (
     World,
     append,
     change,
+    children,
     conversation_id,
     conversations,
     create,
@@ -28,6 +30,7 @@ from tests.aws.world import (
     metadata,
     nested,
     path_of,
+    promote,
     show,
     tags,
     with_content,
@@ -132,6 +135,9 @@ ENOUGH = {
     "type: with UTF-8": create("{}", headers=[("Content-Type", "application/json; charset=utf-8")]),
     "type: in upper case": create("{}", headers=[("Content-Type", "Application/JSON;CHARSET=UTF-8")]),
     "type: with a space": create("{}", headers=[("Content-Type", "application/json ;charset=utf-8")]),
+    "fork: promoted": fork({"promote": True}),
+    "fork: 2 equal ones": fork({"count": 2, "promote": False}),
+    "fork: 10 equal ones": fork('{"count":10.0}'),
     "fork: after": fork({"atEntryId": "<first>", "position": "after"}),
     "limit: 1": conversations("limit=1"),
     "limit: 200": conversations("limit=200"),
@@ -140,6 +146,15 @@ ENOUGH = {
     "empty query parameters": conversations("&&"),
     "query: nothing": conversations("query="),
     "query: a NUL": conversations("query=%00"),
+    "agent: 255 characters": conversations("agentId=" + "z" * 255),
+    "tag: a name of 64 characters": conversations("tag=" + "Z" * 64),
+    "tag: a value of 256 characters": conversations("tag=a.b_c-9:" + "z" * 256),
+    "tag: an empty value": conversations("tag=a:"),
+    "tag: any value": conversations("tag=a:b:%0A%00%F0%9F%98%80"),
+    "children: of an entry": children("startedByEntryId=<first>"),
+    "children: of an unknown entry": children("startedByEntryId=x"),
+    "children: of an empty entry": children("startedByEntryId="),
+    "mode: current": conversations("mode=current&ancestry=all"),
     "mode: roots": conversations("mode=roots&ancestry=children&query=x&limit=7"),
     "tail": entries("tail=true"),
     "no tail": entries("tail=false&afterCursor=<first>"),
@@ -192,6 +207,10 @@ OPTIONAL = {
     "fork: the tags": fork({"tags": None}),
     "fork: the position": fork({"position": None}),
     "fork: the metrics": fork({"resetMetrics": None}),
+    "fork: the promotion": fork({"promote": None}),
+    "fork: the count": fork({"count": None}),
+    "append: the promotion": append({**PLAIN, "promote": None}),
+    "append: no promotion": append({**PLAIN, "promote": False}),
     "fork: the user": fork({"userId": "ann"}),
     "create: the user": create({"userId": "ann"}),
     "change: the user": change({"userId": "ann"}),
@@ -326,3 +345,29 @@ def test_a_number_of_any_size_is_checked_fast(open_world: World, number: str) ->
 
     assert time.process_time() - started < 2
     assert set(statuses) <= {201, 400}
+
+
+def test_a_change_may_name_the_updated_at_that_it_has_seen(open_world: World) -> None:
+    seen = open_world.send(show(ROOT)).json["updatedAt"]
+    headers = [("If-Match", f'"{seen}"')]
+
+    first, again = (open_world.send(change({"title": "x"}, headers=headers)) for _ in range(2))
+
+    assert (first.status, again.status, again.code) == (200, 409, "conflict")
+    details = again.json["details"]
+    assert (details["reason"], details["updatedAt"]) == ("stale", first.json["updatedAt"])
+
+
+def test_a_promotion_is_204_without_a_body(open_world: World) -> None:
+    for ask in (promote(), promote({}), promote("", of=FORK), promote(of=ROOT, agent="planner")):
+        answer = open_world.send(ask)
+        assert (answer.status, answer.text) == (204, ""), answer.text
+    assert open_world.send(show(ROOT)).json["isCurrent"]
+
+
+def test_an_append_that_forks_may_promote_the_fork(open_world: World) -> None:
+    forked = append({**PLAIN, "forkedAtConversationId": ROOT, "promote": True}, to=FRESH)
+
+    assert open_world.send(forked).status == 201
+    shown = {of: open_world.send(show(of)).json["isCurrent"] for of in (ROOT, FORK, FRESH)}
+    assert shown == {ROOT: False, FORK: False, FRESH: True}

@@ -64,6 +64,10 @@ def fork(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("POST", f"{path_of(of)}/fork", body, **more)
 
 
+def promote(body: Any = None, *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("POST", f"{path_of(of)}/promote", body, **more)
+
+
 def show(conversation: str, **more: Any) -> Ask:
     return Ask("GET", path_of(conversation), **more)
 

@@ -65,6 +65,7 @@ _FORK: Json = {
     "forkedAtConversationId": _ID,
     "forkedAtEntryId": _ENTRY["id"],
     "forkedAtPosition": "after",
+    "isCurrent": False,
     "createdAt": "2025-11-07T10:31:00.000Z",
 }
 _CHILD: Json = {
@@ -86,6 +87,7 @@ _TRANSFER: Json = {
 ANSWERS: dict[type[BaseModel], Json] = {
     results.Health: {"status": "ok"},
     results.Conversation: _CONVERSATION,
+    results.Forked: {**_CONVERSATION, "id": _FORK_ID},
     results.ConversationPage: {"data": [_CHILD, _CONVERSATION], "afterCursor": None},
     results.AdminConversation: {**_CONVERSATION, "clientId": "travel-planner"},
     results.AdminConversationPage: {
@@ -93,7 +95,10 @@ ANSWERS: dict[type[BaseModel], Json] = {
         "afterCursor": None,
     },
     results.ForkPage: {
-        "data": [{"conversationId": _ID, "title": "Weekend in Lisbon", "createdAt": _AT}, _FORK],
+        "data": [
+            {"conversationId": _ID, "title": "Weekend in Lisbon", "isCurrent": True, "createdAt": _AT},
+            _FORK,
+        ],
         "afterCursor": None,
     },
     results.Appended: {**_ENTRY, "context": _SYNCED},
