@@ -113,6 +113,12 @@ def _sync(world: World) -> dict[str, Any]:
     return {**sync, "content": [*known, world.texts.of(world.shape.entry_bytes)]}
 
 
+def _turn(world: World, **more: Any) -> dict[str, Any]:
+    """Return an append whose present context adds one text to the latest epoch of ROWS texts."""
+    context = {"contentType": "note", "content": _sync(world)["content"]}
+    return {**subject(world), **world.said(), "context": context, **more}
+
+
 def _shared(level: str | None = None) -> Callable[[World], dict[str, Any]]:
     """Return a request about a user who has just become a member."""
 
@@ -192,6 +198,19 @@ CASES: dict[str, Case] = {
             **world.said(),
         },
         puts(E, C, P),
+    ),
+    "append with context": Case("appendEntry", _turn, puts(E, E), caller=PLANNER, knows=Knows.READ),
+    "append with context, cold": Case("appendEntry", _turn, puts(E, E), caller=PLANNER),
+    "append with context, to a new fork": Case(
+        "appendEntry",
+        lambda world: _turn(
+            world,
+            conversationId=world.new_id(),
+            forkedAtConversationId=world.subject,
+            forkedAtPosition="head",
+        ),
+        puts(E, E, C, P),
+        caller=PLANNER,
     ),
     "append, to a new child": Case(
         "appendEntry",
