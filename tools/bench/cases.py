@@ -72,7 +72,7 @@ class Case:
 
     @property
     def is_read(self) -> bool:
-        return OPERATIONS[self.operation].method == "GET"
+        return OPERATIONS[self.operation].is_read
 
     def suits(self, shape: Shape) -> bool:
         """Tell whether the case is measured on this shape."""

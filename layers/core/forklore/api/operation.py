@@ -135,6 +135,7 @@ class Operation:
     query, body: the models of what the request may hold.
     errors: the statuses of errors that not every operation has.
     own_errors: kinds of errors that only this operation and others that list them can answer.
+    only_reads: writes nothing, although it is a POST, because it has a body.
     is_public: needs no credentials.
     role: the role that the caller needs. The caller then sees every conversation, and each request
         is written to the audit log.
@@ -153,6 +154,7 @@ class Operation:
     errors: tuple[int, ...] = ()
     own_errors: tuple[type[ForkloreError], ...] = ()
     takes_if_match: bool = False
+    only_reads: bool = False
     is_public: bool = False
     role: str | None = None
     summary: str = ""
@@ -169,8 +171,13 @@ class Operation:
         return {field.alias or name for name, field in self.query.model_fields.items()}
 
     @property
+    def is_read(self) -> bool:
+        """Whether the operation writes nothing."""
+        return self.method == "GET" or self.only_reads
+
+    @property
     def takes_idempotency_key(self) -> bool:
-        return self.method == "POST"
+        return self.method == "POST" and not self.only_reads
 
     def document(self) -> tuple[str, str]:
         """Return the summary and the description for the API document."""
@@ -207,7 +214,7 @@ class Operation:
     def _if_match(self, raw: RawRequest) -> str | None:
         """Return the entry id in the If-Match header, or None without one."""
         value = raw.if_match
-        if value is None or self.method == "GET":
+        if value is None or self.is_read:
             return None
         if not self.takes_if_match:
             raise ValidationError("If-Match goes with appending and forking only", field="If-Match")

@@ -160,6 +160,16 @@ class ListConversations(Request):
     after_cursor: fields.Cursor | None = None
 
 
+class SearchConversations(Request):
+    """What to search for: all words of the `query` must occur in an entry."""
+
+    query: fields.SearchQuery
+    limit: Annotated[int, Field(ge=1, le=200), fields.WHOLE] | None = None
+    after_cursor: fields.Cursor | None = None
+    search_type: fields.SearchTypes | None = None
+    include_entry: bool | None = None
+
+
 class ForkConversation(Request):
     """A fork before or after a history entry; without `atEntryId` at the head."""
 
@@ -244,6 +254,7 @@ class EntryFields(Request):
     agent_id: fields.AgentId | None = None
     epoch: fields.Epoch | None = None
     usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
+    indexed_content: fields.IndexedContent | None = None
 
 
 class Lineage(Request):
@@ -362,6 +373,12 @@ class AdminListConversations(Justified):
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
+
+
+class AdminSearchConversations(SearchConversations):
+    """What to search for; without `userId` in every tree."""
+
+    user_id: fields.UserId | None = None
 
 
 class AdminListPage(ListPage, Justified):

@@ -140,6 +140,24 @@ class EntryPage(Result):
     before_cursor: str | None = Cursor
 
 
+class Hit(Result):
+    """An entry that has all words of the query. `highlights`: its text around the words."""
+
+    conversation_id: str = Id
+    conversation_title: str | None
+    entry_id: str = Id
+    created_at: str = Time
+    highlights: list[str]
+    entry: Entry = Field(default=None)
+
+
+class SearchPage(Result):
+    """Hits: the newest tree first, and in each tree the newest entry first."""
+
+    data: list[Hit]
+    after_cursor: str | None = Cursor
+
+
 class Membership(Result):
     """What a user may do in a fork tree."""
 

@@ -371,6 +371,16 @@ def lasts(item: Item) -> LastEntries:
     return LastEntries(*(None if one == ids.FIRST else EntryId(one) for one in (history, context)))
 
 
+def size(item: Item) -> int:
+    """Return about how many bytes DynamoDB counts for an item: its names and its values."""
+    return sum(len(name) + _value_bytes(held) for name, held in item.items())
+
+
+def _value_bytes(held: dict[str, Any]) -> int:
+    [value] = held.values()
+    return len(value) if isinstance(value, bytes) else len(str(value).encode())
+
+
 def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> tuple[Item, list[Item]]:
     """Return the entry's item and those of its chunks."""
     body = bodies.encode(entry.content)

@@ -4,11 +4,10 @@ A user's USER_TREE items name the trees. The list reads each tree itself, so it 
 item that is out of date.
 """
 
-import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import chain, islice
+from itertools import islice
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
@@ -19,7 +18,7 @@ from forklore.domain.tree import Group
 from forklore.errors import InvalidCursorError
 from forklore.storage.found import Found
 from forklore.storage.table import Table
-from forklore.usecases import cursors
+from forklore.usecases import cursors, tree_rows
 from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.loading import ConversationDetails, keys_of_root, level_of, look_up
 
@@ -193,17 +192,10 @@ def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | Non
     before = after.tree if after is not None and after.conversation is None else None
     through = after.tree if after is not None and after.conversation is not None else None
     if caller.bypasses_membership and request.of_user is None:
-        every = keys.all_trees_ranges(before=before, through=through)
-        return table.newest_trees(every, page=TREES_AT_ONCE)
+        return tree_rows.of_all(table, before=before, through=through, page=TREES_AT_ONCE)
+    kinds = [is_child for is_child in tree_rows.BOTH_KINDS if request.ancestry.includes(is_child)]
     user_id = request.of_user or caller.user_id
-    kinds = [
-        table.read.user_trees(user_id, is_child=is_child, before=before, through=through, page=ROWS_AT_ONCE)
-        for is_child in (False, True)
-        if request.ancestry.includes(is_child)
-    ]
-    firsts = table.side_by_side(lambda rows: list(islice(rows, 1)), kinds)
-    whole = [chain(first, rows) for first, rows in zip(list(firsts), kinds, strict=True)]
-    return heapq.merge(*whole, reverse=True)
+    return tree_rows.of_user(table, user_id, before=before, through=through, page=ROWS_AT_ONCE, kinds=kinds)
 
 
 def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list[ListKey]) -> list[_Tree]:
