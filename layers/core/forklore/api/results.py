@@ -20,6 +20,8 @@ class Result(BaseModel):
 Time = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 Id = Field(pattern=UUID_PATTERN)
 Cursor = Field(description="The position to go on from; null where the list ends.")
+_ABSENT: Any = None
+"""The default of a member that is another model and may be absent."""
 
 
 class Health(Result):
@@ -148,7 +150,7 @@ class Hit(Result):
     entry_id: str = Id
     created_at: str = Time
     highlights: list[str]
-    entry: Entry = Field(default=None)
+    entry: Entry = _ABSENT
 
 
 class SearchPage(Result):

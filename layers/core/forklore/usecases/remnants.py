@@ -10,6 +10,7 @@ from forklore.domain.tree import ForkRecord
 from forklore.storage.found import Found
 from forklore.storage.table import LOOKS_MAX, Table
 
+RECORDS_AT_ONCE = 100
 REMOVED_MAX = 100
 """How many removed conversations below one are looked at."""
 
@@ -81,7 +82,7 @@ class Showing:
 
     def _records(self, owner: str) -> Iterator[ForkRecord]:
         """Yield the records of the forks that leave a conversation, the largest stop first."""
-        return self.table.read.fork_records(self.group_id, owner, backward=True)
+        return self.table.read.fork_records(self.group_id, owner, newest_first=True, page=RECORDS_AT_ONCE)
 
 
 def _is_live(record: ForkRecord, gone: set[str]) -> bool:
