@@ -413,10 +413,11 @@ def test_a_forks_first_context_may_not_be_below_the_inherited_epoch(
     store: Store, table: Table, is_append: bool
 ) -> None:
     create(table)
-    anchors = append(table, ROOT, thought("inherited", epoch=3), "a", by=PLANNER)
+    append(table, ROOT, thought("inherited", epoch=3), by=PLANNER)
+    (anchor,) = say(table, ROOT, "a")
     if not is_append:
         fork(table)
-    of = (ROOT, anchors[1].entry_id) if is_append else None
+    of = (ROOT, anchor) if is_append else None
 
     with store.refuses(ConflictError):
         append(table, FORK, thought("own", epoch=2), fork=of, by=PLANNER)
@@ -461,11 +462,15 @@ class TestRefused:
             return append(table, to, "x", fork=(source, anchor), by=by)
         return fork(table, source, to, anchor, by=by)
 
-    def test_a_context_entry_is_no_anchor(self, store: Store, table: Table, is_append: bool) -> None:
+    @pytest.mark.parametrize("by", [ANN, CODER], ids=["a plain user", "another client"])
+    def test_a_context_entry_is_no_anchor_for_others(
+        self, store: Store, table: Table, is_append: bool, by: Caller
+    ) -> None:
+        create(table)
         _, anchor = append(table, ROOT, "a", thought("c"), by=PLANNER)
 
         with store.refuses(ValidationError):
-            self.fork(table, is_append, ROOT, anchor.entry_id, by=PLANNER)
+            self.fork(table, is_append, ROOT, anchor.entry_id, by=by)
 
     def test_an_entry_that_the_source_does_not_show_is_no_anchor(
         self, store: Store, table: Table, is_append: bool

@@ -7,10 +7,11 @@ from typing import Any
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Caller, Conversation, Entry, ForkPoint, Metrics, Transfer
-from forklore.usecases.context import Synced
+from forklore.usecases.appended import Appended
 from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.search import Hit
 from forklore.usecases.sharing import Membership
+from forklore.usecases.syncing import Synced
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -64,6 +65,13 @@ def hit(hit: Hit, *, with_entry: bool) -> dict[str, Any]:
         "highlights": hit.highlights,
         **({"entry": entry(hit.entry)} if with_entry else {}),
     }
+
+
+def appended(appended: Appended, *, is_batch: bool) -> dict[str, Any]:
+    """Return the fields of an append's result. is_batch: whether the request had `entries`."""
+    data = [entry(one) for one in appended.entries]
+    context = {} if appended.synced is None else {"context": synced(appended.synced)}
+    return {**({"data": data} if is_batch else data[0]), **context}
 
 
 def synced(synced: Synced) -> dict[str, Any]:

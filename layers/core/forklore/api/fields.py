@@ -111,6 +111,7 @@ USER_ID_SCHEMA = WithJsonSchema(
 UserId = Annotated[str, AfterValidator(_user_id), USER_ID_SCHEMA]
 Title = Annotated[str, Field(max_length=500)]
 AgentId = Annotated[str, Field(min_length=1, max_length=255)]
+ContentType = Annotated[str, Field(min_length=1, max_length=127)]
 TagName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
 Tags = Annotated[
     dict[TagName, Annotated[str, Field(max_length=256)]],

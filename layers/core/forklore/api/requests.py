@@ -248,7 +248,7 @@ class EntryFields(Request):
     hints = wording.MESSAGE_HINTS
 
     channel: fields.ChannelName | None = None
-    content_type: Annotated[str, Field(min_length=1, max_length=127)]
+    content_type: fields.ContentType
     content: fields.Content
     user_id: str | None = None
     agent_id: fields.AgentId | None = None
@@ -257,22 +257,44 @@ class EntryFields(Request):
     indexed_content: fields.IndexedContent | None = None
 
 
-class Lineage(Request):
-    """Where a new conversation comes from: a fork or a child, made by an append to a new id.
+class PresentContext(Request):
+    """An agent's whole present context."""
 
-    `forkedAtEntryId` is the first entry that the fork does not inherit. For a conversation that
-    exists, the fields must be the ones that it was created with.
+    hints = wording.CONTEXT_HINTS
+
+    content_type: fields.ContentType
+    content: fields.Content
+    agent_id: fields.AgentId | None = None
+
+
+class NewByAppend(Request):
+    """What the conversation is, if the append creates it: a fork, a child or a root.
+
+    `forkedAtEntryId` is the entry that the fork is `before` (then it is the first one that the fork
+    does not inherit) or `after`; `forkedAtPosition` = `head` inherits everything. For a
+    conversation that exists, the fields of a fork or a child must be the ones that it was created
+    with, and `title`, `tags` and `metadata` change nothing.
     """
 
     forked_at_conversation_id: fields.NamedId | None = None
     forked_at_entry_id: fields.NamedId | None = None
+    forked_at_position: Literal["before", "after", "head"] | None = None
     started_by_conversation_id: fields.NamedId | None = None
     started_by_entry_id: fields.NamedId | None = None
+    title: fields.Title | None = None
+    tags: fields.Tags | None = None
+    metadata: fields.Metadata | None = None
 
     @model_validator(mode="after")
-    def _is_one_thing(self) -> "Lineage":
+    def _is_one_thing(self) -> "NewByAppend":
         if self.forked_at_entry_id is not None and self.forked_at_conversation_id is None:
             raise ValueError("forkedAtEntryId needs forkedAtConversationId")
+        if self.forked_at_position is not None and self.forked_at_conversation_id is None:
+            raise ValueError("forkedAtPosition needs forkedAtConversationId")
+        if self.forked_at_position is not None and (self.forked_at_position == "head") != (
+            self.forked_at_entry_id is None
+        ):
+            raise ValueError("forkedAtPosition is before or after forkedAtEntryId, or head without it")
         if self.started_by_entry_id is not None and self.started_by_conversation_id is None:
             raise ValueError("startedByEntryId needs startedByConversationId")
         if self.forked_at_conversation_id is not None and self.started_by_conversation_id is not None:
@@ -280,7 +302,26 @@ class Lineage(Request):
         return self
 
 
-class AppendEntry(EntryFields, Lineage):
+class AppendFields(NewByAppend):
+    """What an append has beside its entries.
+
+    `context` is the agent's whole present context. It is synced after the entries.
+    """
+
+    context: PresentContext | None = None
+
+    @property
+    def drafts(self) -> list[EntryFields]:
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _has_one_context(self) -> "AppendFields":
+        if self.context is not None and any(one.channel is Channel.CONTEXT for one in self.drafts):
+            raise ValueError("context stands beside entries of the history only")
+        return self
+
+
+class AppendEntry(EntryFields, AppendFields):
     """One entry to append."""
 
     others = ("entries",)
@@ -290,7 +331,7 @@ class AppendEntry(EntryFields, Lineage):
         return [self]
 
 
-class AppendEntries(Lineage):
+class AppendEntries(AppendFields):
     """Entries to append, all or none, in order."""
 
     entries: Annotated[list[EntryFields], Field(min_length=1, max_length=BATCH_ENTRIES_MAX)]
@@ -306,7 +347,7 @@ class SyncContext(Request):
     hints = wording.CONTEXT_HINTS
 
     channel: fields.ContextOnly | None = None
-    content_type: Annotated[str, Field(min_length=1, max_length=127)]
+    content_type: fields.ContentType
     content: fields.Content
     user_id: str | None = None
     agent_id: fields.AgentId | None = None

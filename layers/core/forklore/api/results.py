@@ -115,16 +115,6 @@ class Entry(Result):
     created_at: str = Time
 
 
-class Entries(Result):
-    """Entries appended together, in order."""
-
-    data: list[Entry]
-
-
-class Appended(RootModel[Entry | Entries]):
-    """The entry, or with `entries` in the request `data` with all of them."""
-
-
 class Synced(Result):
     """What a sync did. `epoch` is null when there is no context, `entry` when nothing was written."""  # noqa: W505 (the API shows it)
 
@@ -132,6 +122,29 @@ class Synced(Result):
     no_op: bool
     epoch_incremented: bool
     entry: Entry | None
+
+
+PresentContext = Field(
+    default=Synced(epoch=None, no_op=True, epoch_incremented=False, entry=None),
+    description="What became of the request's `context`; left out without one.",
+)
+
+
+class AppendedEntry(Entry):
+    """The entry that was appended."""
+
+    context: Synced = PresentContext
+
+
+class Entries(Result):
+    """Entries appended together, in order."""
+
+    data: list[Entry]
+    context: Synced = PresentContext
+
+
+class Appended(RootModel[AppendedEntry | Entries]):
+    """The entry, or with `entries` in the request `data` with all of them."""
 
 
 class EntryPage(Result):

@@ -1,7 +1,7 @@
 """Creating a conversation of any kind: write it in one transaction, and judge a refusal."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Generic, TypeVar
 
@@ -15,6 +15,22 @@ from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answ
 from forklore.usecases.optimistic import CREATION, attempts
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a request says of the conversation that it creates.
+
+    title None: that of its first text.
+    """
+
+    title: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metadata: str = "{}"
+
+
+PLAIN = Description()
+"""A conversation of which nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
-from forklore.domain import ancestry, content, ids, keys
+from forklore.domain import access, ancestry, content, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
@@ -28,6 +28,7 @@ from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
 from forklore.storage.table import Table
 from forklore.usecases import cursors, views
+from forklore.usecases.appended import Appended, record_appended
 from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
 from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.drafts import (
@@ -46,7 +47,6 @@ from forklore.usecases.idempotency import (
     keys_of,
     raise_if_answered,
     record_answer,
-    record_entries,
 )
 from forklore.usecases.loading import (
     ConversationDetails,
@@ -55,6 +55,7 @@ from forklore.usecases.loading import (
     load_conversation,
     look_up,
 )
+from forklore.usecases.syncing import decide_on_inherited
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,9 @@ class ForkRequest:
     anchor: the entry that the fork is before or after. None with BLANK. None with AFTER: the fork
     shows all that the source shows now.
     fork_id None: an id is made. agent_id None: the source's. drafts: the fork's first entries.
+    context: the agent's present context, which follows them.
     title None: that of the first own text, or the source's if there are no drafts.
-    if_match: the last history entry that the caller expects to inherit.
+    if_match: the last entry that the caller expects to inherit.
     """
 
     source_id: str
@@ -78,6 +80,7 @@ class ForkRequest:
     agent_id: str | None = None
     reset_metrics: bool = True
     drafts: Sequence[Draft] = ()
+    context: Draft | None = None
     if_match: EntryId | None = None
 
 
@@ -87,8 +90,8 @@ def fork_conversation(
     """Make a fork without entries.
 
     Raises NotFoundError if the source or the anchor does not exist, ForbiddenError below writer,
-    ValidationError if the anchor is no history entry that the source shows, ConflictError if the id
-    is in use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
+    ValidationError if the anchor is no entry that the source shows to the caller, ConflictError if
+    the id is in use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
     """
     made = _fork(table, caller, request, idempotency_key)
     if made is None:
@@ -98,22 +101,22 @@ def fork_conversation(
 
 def fork_with_entries(
     table: Table, *, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None = None
-) -> list[Entry] | None:
+) -> Appended | None:
     """Make a fork by appending its first entries; None if a conversation of that id exists already.
 
-    Raises as `fork_conversation`, and ConflictError if `if_match` is not the last history entry
-    inherited.
+    Raises as `fork_conversation`, and ConflictError if `if_match` is not the last entry of a
+    channel that is inherited.
     """
     made = _fork(table, caller, request, idempotency_key)
-    return None if made is None else made.entries
+    return None if made is None else made.appended
 
 
 @dataclass(frozen=True, slots=True)
 class _Fork:
-    """A fork that was made, and its first entries."""
+    """A fork that was made, and what was appended to it."""
 
     details: ConversationDetails
-    entries: list[Entry]
+    appended: Appended
 
 
 def _fork(
@@ -154,13 +157,21 @@ def _prepare(
         return Obstacle.ID_IN_USE
     loaded, group_id = source.loaded, source.loaded.group.group_id
     table.refuse_if_full(group_id)
-    inherited = _inherit(source, request)
+    inherited = _inherit(source, request, caller)
     path = inherited.path
     fork_id = request.fork_id or table.mint_conversation()
-    epoch = first_epoch(table, caller, request.drafts, group_id=group_id, path=path)
+    decision = None
+    if request.context is not None:
+        decision = decide_on_inherited(table, caller, request.context, group_id=group_id, path=path)
+        if decision is None:
+            return Obstacle.CHANGED
+        drafts, epoch = [*request.drafts, *decision.drafts], decision.epoch
+    else:
+        drafts = [*request.drafts]
+        epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
     floor = ancestry.floor_of(path)
     lasts = _lasts(source, inherited.point)
-    require_match(request.if_match, lasts.history)
+    require_match(request.if_match, lasts)
     preview = _preview(table, source, request, inherited, lasts)
     created_at = _not_before(loaded.conversation.created_at, ids.timestamp(table.now_ms()))
     head = Head(
@@ -172,10 +183,9 @@ def _prepare(
         metrics=Metrics() if request.reset_metrics else loaded.head.metrics,
         preview=preview,
     )
-    batch = mint_batch(
-        table, request.drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch
-    )
-    default = batch.title if request.drafts else loaded.conversation.title
+    batch = mint_batch(table, drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch)
+    appended = Appended.of(batch, decision)
+    default = batch.title if drafts else loaded.conversation.title
     title = default if request.title is None else request.title
     head = head_over(replace(head, untitled=title is None), batch)
     fork = Conversation(
@@ -191,10 +201,8 @@ def _prepare(
     )
     details = replace(loaded.details, conversation=fork, head=head)
     record = (
-        record_entries(
-            table, idempotency_key, group_id=group_id, conversation_id=fork_id, entries=batch.entries
-        )
-        if request.drafts
+        record_appended(table, idempotency_key, appended, group_id=group_id, conversation_id=fork_id)
+        if drafts
         else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=details)
     )
     is_owner = caller.user_id == head.owner
@@ -206,10 +214,10 @@ def _prepare(
         *batch_parts(batch, group_id=group_id, nonce=nonce),
         *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
     ]
-    client, is_known = caller.client_id, has_context(request.drafts) or lasts.context is None
+    client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
-    return PreparedCreation(writes, _Fork(details, batch.entries), fork_id, cached)
+    return PreparedCreation(writes, _Fork(details, appended), fork_id, cached)
 
 
 def _read_source(
@@ -264,10 +272,10 @@ def _start_history_before(table: Table, request: ForkRequest) -> Future[RangeAns
     return table.start_range(group_id, read, backward=True)
 
 
-def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
-    """Decide what the fork shows.
+def _inherit(source: _Source, request: ForkRequest, caller: Caller) -> _Inheritance:
+    """Decide what the fork shows. An anchor stands for its whole turn.
 
-    Raises ValidationError if the anchor is no history entry that the source shows.
+    Raises ValidationError if the anchor is no entry that the source shows to the caller.
     """
     view, anchor, position = source.loaded.view, source.anchor, request.position
     field_name = "forkedAtEntryId" if request.drafts else "atEntryId"
@@ -275,8 +283,11 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
         owner, entry_id = anchor.entry.conversation_id, anchor.entry_id
         if not ancestry.shows(view, conversation_id=owner, entry_id=entry_id):
             raise ValidationError("the source does not show the entry to fork at", field=field_name)
-        if anchor.entry.channel is not Channel.HISTORY:
-            raise ValidationError("a fork is made at a history entry", field=field_name)
+        if not _may_name(caller, anchor.entry, source.loaded.conversation):
+            raise ValidationError(
+                "a fork is made at an entry of the history, or by an agent at one of its own context",
+                field=field_name,
+            )
         if position is ForkPosition.AFTER:
             path = ancestry.path_after(view, conversation_id=owner, entry_id=anchor.entry.ends)
         else:
@@ -291,6 +302,13 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
     if not path:
         return _Inheritance((), ForkPoint(request.source_id, None, ForkPosition.BLANK))
     return _Inheritance(path, ForkPoint(request.source_id, head.last_history, position))
+
+
+def _may_name(caller: Caller, anchor: Entry, source: Conversation) -> bool:
+    """Tell whether the caller may fork at the entry: the source's history, or their own context."""
+    if anchor.channel is Channel.HISTORY:
+        return True
+    return anchor.client_id == caller.client_id and access.may_use_context(caller, bound_to=source.client_id)
 
 
 def _lasts(source: _Source, point: ForkPoint) -> LastEntries:
