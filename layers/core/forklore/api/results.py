@@ -125,7 +125,7 @@ class Synced(Result):
 
 
 PresentContext = Field(
-    default=Synced(epoch=None, no_op=True, epoch_incremented=False, entry=None),
+    default_factory=Synced.model_construct,
     description="What became of the request's `context`; left out without one.",
 )
 
