@@ -10,9 +10,9 @@ import re
 
 from forklore.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
 from forklore.domain.keys import ListKey
+from forklore.domain.listing import Place
 from forklore.usecases import search
 from forklore.usecases.cursors import InvalidCursor
-from forklore.usecases.lists import Place
 
 _DIGEST_BYTES = 6
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"

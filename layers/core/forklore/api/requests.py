@@ -23,8 +23,9 @@ from pydantic.alias_generators import to_camel
 
 from forklore.api import fields, wording
 from forklore.domain.jsontext import JsonText
+from forklore.domain.listing import Ancestry, Mode
 from forklore.domain.model import Channel, TokenUsage
-from forklore.usecases.lists import Ancestry, Mode
+from forklore.usecases.removal import Scope
 from forklore.usecases.transfers import Role
 
 KEPT_AS_TEXT = frozenset({"content", "metadata", "usage"})
@@ -156,6 +157,8 @@ class ListConversations(Request):
     mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
     query: Annotated[str, Field(max_length=500)] | None = None
+    agent_id: fields.AgentId | None = None
+    tag: fields.TagFilter | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
 
@@ -170,6 +173,12 @@ class SearchConversations(Request):
     include_entry: bool | None = None
 
 
+class DeleteConversation(Request):
+    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
+
+    scope: Annotated[Scope, fields.one_of(Scope)] = Scope.TREE
+
+
 class ForkConversation(Request):
     """A fork before or after a history entry; without `atEntryId` at the head."""
 
@@ -182,11 +191,19 @@ class ForkConversation(Request):
     at_entry_id: fields.NamedId | None = None
     position: Literal["before", "after"] | None = None
     reset_metrics: bool | None = None
+    promote: bool | None = None
+    count: fields.ForkCount | None = None
 
     @model_validator(mode="after")
     def _position_needs_entry(self) -> "ForkConversation":
         if self.position is not None and self.at_entry_id is None:
             raise ValueError("position needs atEntryId; without one the fork is at the head")
+        return self
+
+    @model_validator(mode="after")
+    def _count_makes_equal_forks(self) -> "ForkConversation":
+        if self.count is not None and (self.id is not None or self.promote):
+            raise ValueError("count makes equal forks, so it goes without id and promote")
         return self
 
 
@@ -195,6 +212,12 @@ class ListPage(Request):
 
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
+
+
+class ListChildren(ListPage):
+    """Which of the started conversations to list, oldest first."""
+
+    started_by_entry_id: fields.NamedId | None = None
 
 
 class ListMembers(Request):
@@ -284,9 +307,12 @@ class NewByAppend(Request):
     title: fields.Title | None = None
     tags: fields.Tags | None = None
     metadata: fields.Metadata | None = None
+    promote: bool | None = None
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> "NewByAppend":
+        if self.promote and self.forked_at_conversation_id is None:
+            raise ValueError("promote needs forkedAtConversationId")
         if self.forked_at_entry_id is not None and self.forked_at_conversation_id is None:
             raise ValueError("forkedAtEntryId needs forkedAtConversationId")
         if self.forked_at_position is not None and self.forked_at_conversation_id is None:
@@ -412,6 +438,8 @@ class AdminListConversations(Justified):
     user_id: fields.UserId | None = None
     mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
+    agent_id: fields.AgentId | None = None
+    tag: fields.TagFilter | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
 
@@ -422,8 +450,16 @@ class AdminSearchConversations(SearchConversations):
     user_id: fields.UserId | None = None
 
 
+class AdminDeleteConversation(DeleteConversation, Justified):
+    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
+
+
 class AdminListPage(ListPage, Justified):
     """A page of a list, oldest first."""
+
+
+class AdminListChildren(ListChildren, Justified):
+    """Which of the started conversations to list, oldest first."""
 
 
 class AdminListMembers(ListMembers, Justified):

@@ -19,8 +19,9 @@ from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.storage.bodies import CHUNK_BYTES
 from forklore.storage.found import Found
 from forklore.storage.table import QUERY_BYTES_MAX, Table
-from forklore.usecases import cursors, remnants, tree_rows
+from forklore.usecases import cursors, tree_rows
 from forklore.usecases.cursors import InvalidCursor
+from forklore.usecases.showing import Showing
 
 READ_BYTES_MAX = 8_000_000
 """A request that has read so many bytes begins no further read.
@@ -263,7 +264,7 @@ class _Looking:
         found = self.table.get([*wanted, *of_user])
         if not self._may_read(found, group_id):
             return None
-        shown_at = remnants.Showing(self.table, group_id, found)
+        shown_at = Showing(self.table, group_id, found)
         hits = []
         for match in matches:
             conversation = shown_at.conversation_of(match.entry)
