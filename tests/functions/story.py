@@ -19,6 +19,7 @@ STORY = {
     "getConversation": 200,
     "listConversations": 200,
     "searchConversations": 200,
+    "promoteConversation": 204,
     "syncContext": 200,
     "listChildren": 200,
     "shareConversation": 201,

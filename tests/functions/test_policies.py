@@ -195,6 +195,7 @@ def use_everything(service: Service) -> None:
         parents.append(group)
         said = ask("POST", f"conversations/{group}/entries", SAID)["id"]
         ask("POST", f"conversations/{group}/fork", {"atEntryId": said, "position": "before"})
+        ask("POST", f"conversations/{group}/promote")
         ask("POST", f"conversations/{group}/entries/sync", NOTES)
         for at in range(55 if number == 1 else 3):  # more members than one transaction can copy to a child
             body = {"userId": f"user {at}", "accessLevel": "reader"}
