@@ -73,7 +73,7 @@ class Case:
 
     @property
     def is_read(self) -> bool:
-        return OPERATIONS[self.operation].method == "GET"
+        return OPERATIONS[self.operation].is_read
 
     def suits(self, shape: Shape) -> bool:
         """Tell whether the case is measured on this shape."""
@@ -264,6 +264,8 @@ CASES: dict[str, Case] = {
     ),
     "conversations, latest forks": Case("listConversations", lambda _: {"limit": ROWS}, shows(C)),
     "conversations, all": Case("listConversations", lambda _: {"mode": "all", "limit": ROWS}, shows(C)),
+    "search, a page": Case("searchConversations", lambda _: {"query": "their", "limit": ROWS}, shows(E)),
+    "search, nothing found": Case("searchConversations", lambda _: {"query": "0"}, Floor()),
     "share": Case(
         "shareConversation",
         lambda world: {**subject(world), "userId": world.new_id(), "accessLevel": "writer"},
@@ -281,6 +283,13 @@ CASES: dict[str, Case] = {
     "health": Case("checkHealth", lambda _: {}, Floor(requests=0)),
     "admin: conversations": Case(
         "adminListConversations", lambda _: {"limit": ROWS}, shows(C), caller=ADMIN, base_only=True
+    ),
+    "admin: search": Case(
+        "adminSearchConversations",
+        lambda _: {"query": "their", "limit": ROWS},
+        shows(E),
+        caller=ADMIN,
+        base_only=True,
     ),
     "admin: show": Case("adminGetConversation", subject, shows(C, H), caller=ADMIN, base_only=True),
     "admin: newest page": Case("adminListEntries", _page(tail=True), shows(E), caller=ADMIN, base_only=True),
