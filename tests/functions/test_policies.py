@@ -213,6 +213,8 @@ def use_everything(service: Service) -> None:
             path = one.path.removeprefix("/v1/").replace("{conversationId}", group)
             ask("GET", path, user="adam" if one.role else "ann")
         ask("GET", "conversations")
+        ask("POST", "conversations/search", {"query": "hello"})
+        ask("POST", "admin/conversations/search", {"query": "hello"}, user="adam")
         ask("GET", "admin/conversations", user="adam")
         ask("POST", "conversations", {"title": "y"})
     mine, other = parents

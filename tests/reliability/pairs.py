@@ -42,6 +42,7 @@ from tests.reliability.world import (
     run_deletion,
     said,
     thought,
+    turn,
     untitled,
     work,
 )
@@ -228,6 +229,10 @@ PAIRS: dict[str, Pair] = {
     "promote, promote with one key": by_key(OPERATIONS["promote by a writer"]),
     "promote, fork and promote": pair(OPERATIONS["promote"], (OPERATIONS["fork and promote"], _look(NEW))),
     "promote, append": pair(OPERATIONS["promote"], append(BOB, to=FORK, knows=(FORK, BOB))),
+    "promote, remove the branch": pair(
+        OPERATIONS["promote"],
+        delete("deleteConversation", ANN, conversationId=FORK, scope="branch"),
+    ),
     "promote, delete": pair(OPERATIONS["promote"], _DELETE),
     "revoke and a look, promote by them": pair((_REVOKE, _look(FORK)), OPERATIONS["promote by a writer"]),
     "fork several, fork": pair(OPERATIONS["fork several"], _FORK),
@@ -286,6 +291,26 @@ PAIRS: dict[str, Pair] = {
     ),
     "sync, delete": pair(OPERATIONS["sync by a writer"], _DELETE),
     "sync, context": pair(OPERATIONS["sync more"], append(PLANNER, entry=thought("d"))),
+    "turn, turn": pair("append with context", "append with another context"),
+    "turn, the same turn": pair("append with context", "append with context by a writer, cached"),
+    "turn, sync": pair("append with context", OPERATIONS["sync something else"]),
+    "turn, history": pair("append with context", append(BOB)),
+    "turn, context": pair("append with context", append(PLANNER, entry=thought("d"))),
+    "turn without change, sync": pair("append with the same context", OPERATIONS["sync something else"]),
+    "turn without context, sync for the first time": pair(
+        "append with no context at all", OPERATIONS["sync for the first time"]
+    ),
+    "turn, turn of a new conversation": pair(
+        "append with context to a new conversation", append(PLANNER, to=NEW, entry=turn("z"))
+    ),
+    "turn, first turn of a fork": pair(
+        "append with context to a fork", append(PLANNER, to=FORK, entry=turn("a", "z"))
+    ),
+    "fork at the head, turn": pair("append and fork at the head", "append with context"),
+    "revoke and a look, turn": pair(
+        (_REVOKE, _look(ROOT)), "append with context by a writer, cached", is_endless=True
+    ),
+    "turn, delete": pair("append with context", _DELETE),
     "delete, delete": pair(
         _DELETE_GIVEN,
         delete("deleteConversation", ANN, of=offered, conversationId=GIVEN_FORK),

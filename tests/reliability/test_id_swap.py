@@ -50,6 +50,9 @@ REQUESTS = [
     Valid("getConversation", of("fork")),
     Valid("getConversation", of("child")),
     Valid("listConversations", {"afterCursor": "<conversations>", "limit": 1}, {"afterCursor": 400}),
+    Valid(
+        "searchConversations", {"query": "mark", "limit": 1, "afterCursor": "<search>"}, {"afterCursor": 400}
+    ),
     Valid("listEntries", of("root", afterCursor="<first>"), entry(400, "afterCursor")),
     Valid("listEntries", of("fork", beforeCursor="<second>"), entry(400, "beforeCursor")),
     Valid("listEntries", of("root", upToEntryId="<second>", tail=True), entry(400, "upToEntryId")),
@@ -101,6 +104,7 @@ REQUESTS = [
     Valid("acceptTransfer", {"transferId": "<incoming>"}, {"transferId": 403}),
     Valid("deleteTransfer", {"transferId": "<transfer>"}, {"transferId": 403}),
     Valid("adminListConversations", {"userId": "<user>"}, {"userId": 403}, by="aude"),
+    Valid("adminSearchConversations", {"query": "x", "userId": "<user>"}, {"userId": 403}, by="aude"),
     *(
         Valid(operation, of("root"), by="aude")
         for operation in (
@@ -160,6 +164,7 @@ class Tenant:
                 self._make("acceptTransfer", {"transferId": "<outgoing>"}, user=self.made["heir"])
         for name, operation, given in (
             ("conversations", "listConversations", {"limit": 1}),
+            ("search", "searchConversations", {"query": "mark", "limit": 1}),
             ("forks", "listForks", of("root", limit=1)),
             ("children", "listChildren", of("root", limit=1)),
             ("members", "listMemberships", of("root", limit=1)),

@@ -51,6 +51,14 @@ _ENTRY: Json = {
     "usage": {"inputTokens": 12, "costUsd": 0.00036},
     "createdAt": "2025-11-07T10:30:12.000Z",
 }
+_HIT: Json = {
+    "conversationId": _ID,
+    "conversationTitle": "Weekend in Lisbon",
+    "entryId": _ENTRY["id"],
+    "createdAt": _ENTRY["createdAt"],
+    "highlights": ["Where should we stay for two nights?"],
+    "entry": _ENTRY,
+}
 _CONTEXT: Json = {
     **_ENTRY,
     "channel": "context",
@@ -103,6 +111,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
     },
     results.Appended: {**_ENTRY, "context": _SYNCED},
     results.EntryPage: {"data": [_ENTRY], "afterCursor": _ENTRY["id"], "beforeCursor": None},
+    results.SearchPage: {"data": [_HIT], "afterCursor": None},
     results.Synced: _SYNCED,
     results.Membership: _MEMBER,
     results.MembershipPage: {"data": [{**_MEMBER, "userId": "alice", "accessLevel": "owner"}, _MEMBER]}

@@ -9,7 +9,7 @@ from typing import Any
 
 from forklore.api import answers, cursors, requests, results
 from forklore.api.operation import CheckedRequest, Fields, Operation
-from forklore.api.operations import conversations, entries, sharing
+from forklore.api.operations import conversations, entries, search, sharing
 from forklore.domain.listing import Filter, Tag
 from forklore.domain.users import ADMIN, AUDITOR
 from forklore.usecases import lists
@@ -40,7 +40,12 @@ def list_conversations(request: CheckedRequest) -> Fields:
 
 _OF_USERS = {
     operation.name: operation
-    for operation in (*conversations.OPERATIONS, *entries.OPERATIONS, *sharing.OPERATIONS)
+    for operation in (
+        *conversations.OPERATIONS,
+        *entries.OPERATIONS,
+        *search.OPERATIONS,
+        *sharing.OPERATIONS,
+    )
 }
 
 
@@ -67,6 +72,12 @@ OPERATIONS = (
         query=requests.AdminListConversations,
         run=list_conversations,
         result=results.AdminConversationPage,
+    ),
+    _for_role(
+        AUDITOR,
+        "searchConversations",
+        body=requests.AdminSearchConversations,
+        run=search.search_everybodys,
     ),
     _for_role(
         AUDITOR,
