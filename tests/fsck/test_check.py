@@ -107,14 +107,14 @@ def test_each_missing_item_is_found(intact: Made) -> None:
 def _free(made: Made) -> set[Key]:
     """Return the keys of items that no other item implies, or that may be deleted already.
 
-    These are: records; ids of deleted trees; the rest of a tree that was never live; CHILD items of
+    These are: records; names; ids of deleted trees; the rest of a tree that was never live; CHILD items of
     a tree that is being deleted.
     """
     ended = (GONE, UNBORN, conversation(77))
     return {
         key
         for key, item in made.contents.items()
-        if kind_of(key) is Kind.IDEM
+        if kind_of(key) in (Kind.IDEM, Kind.NAME)
         or ("retired" in item and key.partition.endswith(ended))
         or UNBORN in f"{key.partition}/{key.sort}"
         or (kind_of(key) is Kind.CHILD and key.partition == DYING)

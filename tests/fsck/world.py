@@ -40,12 +40,17 @@ PLAIN = conversation(30)
 
 @dataclass(frozen=True)
 class World:
-    """The ids of what was made. said, thoughts: entries of ROOT in its history and its context."""
+    """The ids of what was made.
+
+    said, thoughts: entries of ROOT in its history and its context. keyed: entries of PLAIN that
+    have keys.
+    """
 
     said: list[str]
     thoughts: list[str]
     large: str
     started: str
+    keyed: list[str]
 
 
 def build(store: Store) -> World:
@@ -136,7 +141,15 @@ def _main_tree(process: Process) -> World:
     started = say(
         process, CHILD, "do it", startedByConversationId=FORK, startedByEntryId=said[0], idempotency_key="c"
     )
-    say(process, PLAIN, "a tree of its own", by=BOB)
+    keyed = [
+        say(process, PLAIN, "a tree of its own", by=BOB, key="k#1"),
+        say(process, PLAIN, "more of it", by=BOB, key="k2"),
+    ]
+    named = process.ask(
+        "setName", BOB, name="tr#p", conversationId=PLAIN, data={"a": 1}, idempotency_key="named"
+    )
+    assert named.status == 201, named
+    process.ask("setName", PLANNER, name="thread", conversationId=ROOT)
     offered = process.ask("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="bob")
     assert offered.status == 201, offered
     synced = process.ask(
@@ -148,7 +161,7 @@ def _main_tree(process: Process) -> World:
         idempotency_key="s",
     )
     assert synced.status == 200, synced
-    return World(said, thoughts, large, started)
+    return World(said, thoughts, large, started, keyed)
 
 
 def _handed_over(store: Store, process: Process) -> None:

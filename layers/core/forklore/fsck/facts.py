@@ -28,7 +28,7 @@ class Own:
 
     after: by entry, the (history, context) entries that it names as shown last before it.
     turns: by entry of a turn of several entries, the first and the last entry of the turn.
-    usage: the sum of the entries' usage.
+    usage: the sum of the entries' usage. keys: by key, the entry that has it.
     """
 
     history: list[str] = field(default_factory=list)
@@ -36,6 +36,7 @@ class Own:
     after: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     turns: dict[str, tuple[str, str]] = field(default_factory=dict)
     usage: TokenUsage = NO_USAGE
+    keys: dict[str, str] = field(default_factory=dict)
 
     def sort(self) -> None:
         self.history.sort()
@@ -94,7 +95,8 @@ class Tree:
 
     listing: the tree's keys in the index of all trees.
     conversations, paths (packed), heads, own: by conversation.
-    contexts: by conversation and escaped client.
+    contexts: by conversation and escaped client. keyed: by conversation and key, the entry that KEY
+    names.
     chunked: how many chunks the body has, by entry, for bodies that lie in BLOB items.
     """
 
@@ -105,6 +107,7 @@ class Tree:
     paths: dict[str, bytes] = field(default_factory=dict)
     heads: dict[str, Head] = field(default_factory=dict)
     contexts: dict[tuple[str, str], Ctx] = field(default_factory=dict)
+    keyed: dict[tuple[str, str], str] = field(default_factory=dict)
     listed: set[ListKey] = field(default_factory=set)
     members: dict[str, Member] = field(default_factory=dict)
     transfer: Transfer | None = None
@@ -147,7 +150,15 @@ class Tree:
     @property
     def is_erased(self) -> bool:
         """Tell whether a deletion has removed everything but GROUP. Perhaps also CHILD."""
-        rest = (self.conversations, self.listed, self.contexts, self.paths, self.members, self.transfer)
+        rest = (
+            self.conversations,
+            self.listed,
+            self.contexts,
+            self.keyed,
+            self.paths,
+            self.members,
+            self.transfer,
+        )
         return self.is_deleting and not (self.keeps_rest or any(rest))
 
     def own_of(self, conversation_id: str) -> Own:

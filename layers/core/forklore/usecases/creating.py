@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Generic, TypeVar
 
+from forklore.domain import ids
 from forklore.domain.model import Caller
+from forklore.domain.names import Name, NameMove
 from forklore.errors import ForbiddenError, ForkLimitError, NotFoundError, UnavailableError
+from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.parts.group import CONVERSATIONS_MAX
@@ -21,12 +24,13 @@ T = TypeVar("T")
 class Description:
     """What a request says of the conversation that it creates.
 
-    title None: that of its first text.
+    title None: that of its first text. name: the name that points to it from then on.
     """
 
     title: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     metadata: str = "{}"
+    name: NameMove | None = None
 
 
 PLAIN = Description()
@@ -65,13 +69,22 @@ class Creation(Generic[T]):
         for nonce in creation.attempts():
             creation.write(prepare(nonce))
 
-    answer: of the conversation that was created; None when another conversation has its id.
+    name: the name that the creation moves. answer: of the conversation that was created; None when
+    another conversation has its id.
     """
 
-    def __init__(self, table: Table, caller: Caller, idempotency_key: IdempotencyKey | None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        caller: Caller,
+        idempotency_key: IdempotencyKey | None,
+        *,
+        name: NameMove | None = None,
+    ) -> None:
         self._table = table
         self._caller = caller
         self._idempotency_key = idempotency_key
+        self._name = name
         self._nonce = table.nonce()
         self._is_over = False
         self.answer: T | None = None
@@ -92,7 +105,7 @@ class Creation(Generic[T]):
 
         Raises IdempotentReplay for a replay, ForbiddenError when a membership was taken away
         meanwhile, NotFoundError when the tree was deleted, ForkLimitError when it has no room for a
-        fork.
+        fork, NameMovedError when the name is not at the revision that the caller expects.
         """
         obstacle = prepared if isinstance(prepared, Obstacle) else self._commit(prepared)
         if obstacle is Obstacle.CHANGED:
@@ -110,6 +123,8 @@ class Creation(Generic[T]):
             if obstacle is not None:
                 return obstacle
         self._table.cache.put(prepared.conversation_id, prepared.cached)
+        if self._name is not None:
+            self._table.cache.put_name(self._name.ref, prepared.conversation_id)
         self.answer = prepared.answer
         return None
 
@@ -146,4 +161,26 @@ class Creation(Generic[T]):
                     parent = refused.group(kind)
                     if parent is None or not parent.is_live:
                         raise NotFoundError("the conversation is deleted") from refused
+                case PartKind.NAME if self._name is not None:
+                    self._name.require(refused.name())
         return Obstacle.CHANGED
+
+
+def name_parts(
+    table: Table,
+    move: NameMove | None,
+    *,
+    was: Name | None,
+    conversation_id: str,
+    nonce: str,
+) -> list[Part]:
+    """Return the part that points a name to a new conversation. Without a name: no part.
+
+    was: the name as it was read. Raises NameMovedError if it is not at the revision that the caller
+    expects.
+    """
+    if move is None:
+        return []
+    now = ids.timestamp(table.now_ms())
+    name = move.decide(was, conversation_id=conversation_id, now=now, nonce=nonce)
+    return [parts.name.move(name, was=was, data=move.data)]

@@ -6,7 +6,7 @@ from forklore.api import answers, cursors, requests, results
 from forklore.api.operation import Answer, CheckedRequest, Fields, Operation
 from forklore.domain.ids import EntryId
 from forklore.domain.model import ForkPosition
-from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError
+from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError
 from forklore.usecases import children, conversations, deletion, forks, lists
 
 
@@ -124,7 +124,7 @@ def fork_conversation(request: CheckedRequest) -> Fields:
     """
     body: requests.ForkConversation = request.body
     request.require_own(body.user_id)
-    at_head = body.at_entry_id is None
+    at_head = body.at_entry_id is None and body.at_key is None
     details = forks.fork_conversation(
         request.table,
         caller=request.caller,
@@ -132,6 +132,7 @@ def fork_conversation(request: CheckedRequest) -> Fields:
             source_id=request.conversation_id,
             fork_id=body.id,
             anchor=None if body.at_entry_id is None else EntryId(body.at_entry_id),
+            anchor_key=body.at_key,
             position=ForkPosition.AFTER if at_head else ForkPosition(body.position or "before"),
             title=body.title,
             tags=body.tags or {},
@@ -139,6 +140,7 @@ def fork_conversation(request: CheckedRequest) -> Fields:
             agent_id=body.agent_id,
             reset_metrics=body.reset_metrics is not False,
             if_match=None if request.if_match is None else EntryId(request.if_match),
+            name=body.name.of(request.caller) if body.name else None,
         ),
         idempotency_key=request.idempotency_key(answers.conversation),
     )
@@ -242,7 +244,7 @@ OPERATIONS = (
         status=201,
         body=requests.ForkConversation,
         errors=(403, 404, 409),
-        own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError),
+        own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError, NameMovedError),
         takes_if_match=True,
     ),
     Operation(
