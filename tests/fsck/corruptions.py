@@ -629,7 +629,7 @@ CORRUPTIONS = [
     ),
     a(
         "a key that names no entry id",
-        "malformed_key missing_key",
+        "malformed_key",
         lambda m: m.change(keyed("k2"), entry=text("k")),
     ),
     # Names

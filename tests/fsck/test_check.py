@@ -107,8 +107,8 @@ def test_each_missing_item_is_found(intact: Made) -> None:
 def _free(made: Made) -> set[Key]:
     """Return the keys of items that no other item implies, or that may be deleted already.
 
-    These are: records; names; ids of deleted trees; the rest of a tree that was never live; CHILD items of
-    a tree that is being deleted.
+    These are: records; names; ids of deleted trees; the rest of a tree that was never live; CHILD
+    items of a tree that is being deleted.
     """
     ended = (GONE, UNBORN, conversation(77))
     return {

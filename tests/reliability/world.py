@@ -270,7 +270,7 @@ def begin(store: Store, asked: Mapping[str, Any], *, steps: int) -> None:
 
 
 def killed_at_write(
-    store: Store, number: int, name: str, caller: Caller, *, rewrite: Rewrite | None = None, **given: Any
+    store: Store, number: int, name: str, caller: Caller, /, *, rewrite: Rewrite | None = None, **given: Any
 ) -> None:
     """Run an operation, and kill its process after so many writes."""
     writes = 0
@@ -372,6 +372,7 @@ def _first_step(step: int) -> Callable[[int], int]:
 def post(
     name: str,
     caller: Caller,
+    /,
     *,
     of: Any = family,
     knows: tuple[str, Caller] | None = None,
@@ -390,7 +391,7 @@ def post(
 
 
 def change(
-    name: str, caller: Caller, *, of: Any = family, repeated: int | None = None, **given: Any
+    name: str, caller: Caller, /, *, of: Any = family, repeated: int | None = None, **given: Any
 ) -> Operation:
     return Operation(
         lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
@@ -399,11 +400,11 @@ def change(
     )
 
 
-def delete(name: str, caller: Caller, *, of: Any = family, repeated: int = 404, **given: Any) -> Operation:
+def delete(name: str, caller: Caller, /, *, of: Any = family, repeated: int = 404, **given: Any) -> Operation:
     return change(name, caller, of=of, repeated=repeated, **given)
 
 
-def read(name: str, caller: Caller, *, of: Any = family, **given: Any) -> Operation:
+def read(name: str, caller: Caller, /, *, of: Any = family, **given: Any) -> Operation:
     return Operation(
         lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
         of=of,

@@ -124,7 +124,7 @@ class Synced(Result):
 
 
 PresentContext = Field(
-    default=Synced(epoch=None, no_op=True, epoch_incremented=False, entry=None),
+    default=Synced(epoch=None, noOp=True, epochIncremented=False, entry=None),
     description="What became of the request's `context`; left out without one.",
 )
 

@@ -14,6 +14,7 @@ from forklore.domain.model import (
     Caller,
     Channel,
     Conversation,
+    Entry,
     ForkPoint,
     ForkPosition,
     Head,
