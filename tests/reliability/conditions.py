@@ -36,6 +36,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "acceptance": {"Delete XFER", "Put JOB"},
     "deletion": {"Put JOB", "Update GROUP"},
     "clearing up": {"ConditionCheck GROUP"},
+    "naming": {"Update NAME"},
 }
 """The purpose of a transaction is the first of these whose writes are all in it."""
 EXPRESSIONS = ("ConditionExpression", "UpdateExpression")

@@ -25,10 +25,12 @@ from tests.reliability.world import (
     PLANNER,
     ROOT,
     ROOT_CALLER,
+    TAKES,
     UNTITLED,
     Operation,
     ahead,
     append,
+    by_name,
     change,
     crowded,
     delete,
@@ -37,6 +39,7 @@ from tests.reliability.world import (
     given_up,
     offered,
     passed,
+    point,
     post,
     read,
     run_deletion,
@@ -67,6 +70,14 @@ def _offer(caller: Caller, to: str, *, of: Any, what: str = ROOT) -> Operation:
 def _accept(caller: Caller, *, of: Any) -> Operation:
     """Accept the offer that the previous request made."""
     return post("acceptTransfer", caller, of=of, transferId="<last>")
+
+
+def _entries(conversation_id: str) -> Operation:
+    return read("listEntries", ANN, conversationId=conversation_id)
+
+
+def _fork_of_fork_that_takes(**move: Any) -> Operation:
+    return post("forkConversation", BOB, conversationId=FORK, id=OTHER, name=TAKES | move)
 
 
 def _actor(one: Operation | str | Actor) -> Actor:
@@ -280,6 +291,58 @@ PAIRS: dict[str, Pair] = {
     ),
     "delete, the sweep": pair(
         delete("deleteConversation", BOB, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]
+    ),
+    "append with a key, append with it": pair(
+        OPERATIONS["append with a key"], append(ANN, key="new key", knows=(ROOT, ANN))
+    ),
+    "append by a name, append by it": pair(
+        OPERATIONS["append by a name"], by_name(**said("other"), knows=(ROOT, BOB))
+    ),
+    "append by a name with one key": by_key(OPERATIONS["append by a name, cold"]),
+    "append by a new name with one key": by_key(OPERATIONS["append by a new name"]),
+    "append by a new name, append by it": pair(
+        OPERATIONS["append by a new name"], by_name(name="new", data={"n": 3})
+    ),
+    "append by a new name, make it": pair(OPERATIONS["append by a new name"], OPERATIONS["make a name"]),
+    "append by a name, move it": pair(OPERATIONS["append by a name"], OPERATIONS["move a name"]),
+    "append by a name, move it and a look": pair(
+        OPERATIONS["append by a name"], (OPERATIONS["move a name"], _entries(ROOT))
+    ),
+    "append by a name with data, move it and a look": pair(
+        OPERATIONS["append by a name, cold"], (OPERATIONS["move a name"], _entries(ROOT))
+    ),
+    "append by a name with data, move it without": pair(
+        OPERATIONS["append by a name, cold"], OPERATIONS["move a name"]
+    ),
+    "append by a bare name with data, move it without": pair(
+        by_name(name="bare", data={"n": 2}), OPERATIONS["move a name without data"]
+    ),
+    "append by a name, delete it": pair(OPERATIONS["append by a name"], OPERATIONS["delete a name"]),
+    "append by a name, fork at the head that takes it": pair(
+        OPERATIONS["append by a name"], OPERATIONS["fork at the head and move a name"]
+    ),
+    "append by a name, fork before an entry that takes it": pair(
+        OPERATIONS["append by a name"], OPERATIONS["fork before an entry and move a name"]
+    ),
+    "append by a name, fork by an append that takes it": pair(
+        OPERATIONS["append by a name"], OPERATIONS["append and fork and move a name"]
+    ),
+    "append by a name, delete": pair(OPERATIONS["append by a name"], _DELETE),
+    "append by a name, revoke": pair(OPERATIONS["append by a name"], _REVOKE),
+    "move a name, move it": pair(OPERATIONS["move a name"], point(to=CHILD, expectRevision=1)),
+    "move a name, move it whatever it is": pair(point(), point(to=CHILD)),
+    "move a name, delete it": pair(point(), OPERATIONS["delete a name"]),
+    "make a name, make it": pair(OPERATIONS["make a name"], point(name="new", expectRevision=0)),
+    "delete a name, delete it": pair(OPERATIONS["delete a name"], OPERATIONS["delete a name as an admin"]),
+    "fork that takes a name, fork that takes it": pair(
+        OPERATIONS["fork at the head and move a name"], _fork_of_fork_that_takes(expectRevision=1)
+    ),
+    "fork that takes a name, move it": pair(OPERATIONS["fork before an entry and move a name"], point()),
+    "make a name, delete and a look": pair(
+        OPERATIONS["make a name"], (_DELETE, read("listNames", BOB, prefix="new"))
+    ),
+    "make a name, revoke and a look": pair(
+        OPERATIONS["make a name"], (_REVOKE, read("listNames", BOB, prefix="new"))
     ),
     # The next pairs need a caller with several requests, or a request that is delayed for long.
     "offer, delete and the worker": pair("offer", (_DELETE, _work_off(ROOT)), is_endless=True),

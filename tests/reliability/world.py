@@ -209,6 +209,10 @@ def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
     for child, parent in ((CHILD, ROOT), (GRANDCHILD, CHILD)):
         started = {"startedByConversationId": parent}
         made[child] = process.ask("appendEntry", BOB, conversationId=child, **said("task"), **started).id
+    keyed = process.ask("appendEntry", PLANNER, conversationId=FORK, **said("keyed", "AI"), key="k")
+    made["keyed"] = keyed.id
+    for name, data in (("trip", {"data": {"n": 1}}), ("bare", {})):
+        assert process.ask("setName", BOB, name=name, conversationId=ROOT, **data).status == 200
 
 
 def _untitled(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -446,6 +450,18 @@ def _fork(caller: Caller = BOB, **more: Any) -> Operation:
     return post("forkConversation", caller, **({"conversationId": ROOT, "id": NEW} | more))
 
 
+def by_name(caller: Caller = BOB, name: str = "trip", **more: Any) -> Operation:
+    return post("appendEntryByName", caller, name=name, **(said("by name") | more))
+
+
+def point(caller: Caller = BOB, to: str = FORK, name: str = "trip", **more: Any) -> Operation:
+    return post("setName", caller, name=name, conversationId=to, **more)
+
+
+TAKES = {"name": "trip"}
+"""The name that a fork takes."""
+
+
 def _list(caller: Caller, of: str, **query: Any) -> Operation:
     return read("listEntries", caller, conversationId=of, **query)
 
@@ -496,6 +512,30 @@ OPERATIONS: dict[str, Operation] = {
     "append as the previous owner": post(
         "appendEntry", ANN, of=passed, conversationId=PASSED_FORK, **said("new")
     ),
+    "append with a key": append(BOB, key="new key", knows=(ROOT, BOB)),
+    "append by a name": by_name(knows=(ROOT, BOB)),
+    "append by a name, cold": by_name(data={"n": 2}),
+    "append context by a name": by_name(BOBS_PLANNER, name="notes", **thought("a")),
+    "append by a new name": by_name(name="new"),
+    "append by a new name and fork": by_name(
+        name="new", forkedAtConversationId=ROOT, forkedAtEntryId="<second>"
+    ),
+    "append by a new name and start a child": by_name(name="new", startedByConversationId=ROOT),
+    "append by a new name and start a child with many members": by_name(
+        ANN, name="new", of=crowded, startedByConversationId=CROWD
+    ),
+    "append and fork and move a name": append(
+        BOB,
+        to=NEW,
+        forkedAtConversationId=ROOT,
+        forkedAtEntryId="<second>",
+        name=TAKES | {"expectRevision": 1},
+    ),
+    "make a name": point(name="new", data={"n": 1}),
+    "move a name": point(expectRevision=1),
+    "move a name without data": point(name="bare", expectRevision=1),
+    "delete a name": delete("deleteName", BOB, name="trip", expectRevision=1),
+    "delete a name as an admin": delete("adminDeleteName", ROOT_CALLER, userId="bob", name="trip"),
     "sync more": _sync(PLANNER, "a", "b", "c"),
     "sync by a writer": _sync(BOBS_PLANNER, "a", "b", "c"),
     "sync something else": _sync(PLANNER, "z"),
@@ -507,6 +547,9 @@ OPERATIONS: dict[str, Operation] = {
     "fork before an entry": _fork(atEntryId="<third>"),
     "fork after an inherited entry": _fork(conversationId=FORK, atEntryId="<first>", position="after"),
     "fork at the head": _fork(ANN, resetMetrics=False, title="new"),
+    "fork at a key": _fork(conversationId=FORK, atKey="k"),
+    "fork before an entry and move a name": _fork(atEntryId="<third>", name=TAKES),
+    "fork at the head and move a name": _fork(name=TAKES | {"expectRevision": 1}),
     "fork under a generated id": post("forkConversation", BOB, conversationId=ROOT),
     "change": change("updateConversation", BOB, conversationId=ROOT, title="new", tags={"a": "b"}),
     "change an untitled conversation": change(
@@ -554,6 +597,13 @@ OPERATIONS: dict[str, Operation] = {
     "read the latest epoch": _list(PLANNER, ROOT, channel="context"),
     "read a large body": read("listEntries", ANN, of=passed, conversationId=PASSED),
     "show": read("getConversation", RITA, conversationId=FORK),
+    "read by a key": read("lookUpEntry", RITA, conversationId=FORK, key="k"),
+    "read by a key as an admin": read("adminLookUpEntry", ROOT_CALLER, conversationId=FORK, key="k"),
+    "read by a name": read("listEntriesByName", BOB, name="trip", limit=2),
+    "list names": read("listNames", BOB, limit=1),
+    "look a name up": read("lookUpName", BOB, name="trip"),
+    "list names as an admin": read("adminListNames", ROOT_CALLER, userId="bob"),
+    "look a name up as an admin": read("adminLookUpName", ROOT_CALLER, userId="bob", name="trip"),
     "list": read("listConversations", BOB, of=peaceful, mode="all", ancestry="all"),
     "list the latest": read("listConversations", ANN, of=peaceful),
     "list forks": read("listForks", RITA, conversationId=FORK),

@@ -15,12 +15,12 @@ def move(name: Name, *, was: Name | None, data: str | None, holds_data: bool = F
     n = Names()
     client_id = name.ref.owner.client_id
     sets = {
-        "clientId": text(client_id) if client_id is not None else None,
         "conversation": text(name.conversation_id),
         "revision": number(name.revision),
         "createdAt": text(name.created_at),
         "updatedAt": text(name.updated_at),
         "nonce": text(name.nonce),
+        "clientId": text(client_id) if client_id is not None else None,
         "data": text(data) if data is not None else None,
     }
     changes = ", ".join(f"{n.name(a)} = {n.value(a, v)}" for a, v in sets.items() if v is not None)
