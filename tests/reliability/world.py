@@ -211,8 +211,11 @@ def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
         made[child] = process.ask("appendEntry", BOB, conversationId=child, **said("task"), **started).id
     keyed = process.ask("appendEntry", PLANNER, conversationId=FORK, **said("keyed", "AI"), key="k")
     made["keyed"] = keyed.id
-    for name, data in (("trip", {"data": {"n": 1}}), ("bare", {})):
-        assert process.ask("setName", BOB, name=name, conversationId=ROOT, **data).status == 200
+    pointed = [
+        process.ask("setName", BOB, name="trip", conversationId=ROOT, data={"n": 1}),
+        process.ask("setName", BOB, name="bare", conversationId=ROOT),
+    ]
+    assert [answer.status for answer in pointed] == [200, 200]
 
 
 def _untitled(_store: Store, process: Process, _made: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel, Entry, ForkPosition, TokenUsage
 from forklore.storage.table import Table
-from forklore.usecases import conversations, entries, forks
+from forklore.usecases import conversations, entries, forks, promotion
 from forklore.usecases.append import Append, Fork, append_entries, append_turn
 from forklore.usecases.appended import Appended
 from forklore.usecases.conversations import NewConversation
@@ -127,7 +127,20 @@ def fork(
     """Fork at an entry, by default before it. Without an entry, fork at the head."""
     position = position or (BEFORE if anchor else AFTER)
     request = ForkRequest(source_id, fork_id, anchor, position, **what)
-    return forks.fork_conversation(table, caller=by, request=request, idempotency_key=idempotency_key)
+    made = forks.fork_conversation(table, caller=by, request=request, idempotency_key=idempotency_key)
+    return made[0]
+
+
+def promote(
+    table: Table,
+    conversation_id: str = FORK,
+    *,
+    by: Caller = ANN,
+    idempotency_key: IdempotencyKey | None = None,
+) -> None:
+    promotion.promote_conversation(
+        table, caller=by, conversation_id=conversation_id, idempotency_key=idempotency_key
+    )
 
 
 def show(table: Table, conversation_id: str = ROOT, *, by: Caller = ANN) -> ConversationDetails:

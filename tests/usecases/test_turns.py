@@ -12,7 +12,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, ForkPosition
-from forklore.errors import ConflictError, ForbiddenError, PayloadTooLargeError, ValidationError
+from forklore.errors import ConflictError, ForbiddenError, PayloadTooLargeError
 from forklore.storage.table import Table
 from forklore.usecases.append import Append, Fork, Start, append_turn
 from forklore.usecases.appended import Appended
@@ -34,7 +34,6 @@ from tests.usecases.builders import (
     TWIG,
     C,
     H,
-    append,
     conversation,
     create,
     fork,
@@ -334,18 +333,6 @@ def test_an_agent_forks_at_its_own_context_which_stands_for_its_turn(table: Tabl
         details = fork(table, ROOT, fork_id, anchor, position, by=PLANNER)
         assert (heard(table, fork_id), known(table, fork_id)) == (history, context)
         assert details.head.preview == (history[-1] if history else None)
-
-
-@pytest.mark.parametrize("caller", [ANN, CODER], ids=["a plain user", "another client"])
-def test_nobody_else_forks_at_a_context_entry(store: Store, table: Table, caller: Caller) -> None:
-    create(table)
-    entry = sync(table, "a").entry
-    assert entry is not None
-    for position in (BEFORE, AFTER):
-        with store.refuses(ValidationError):
-            fork(table, anchor=entry.entry_id, position=position, by=caller)
-        with store.refuses(ValidationError):
-            append(table, FORK, "x", fork=(ROOT, entry.entry_id), by=caller)
 
 
 # upToEntryId and cursors

@@ -1,7 +1,7 @@
 """Answers: domain values as fields of JSON objects. Content keeps the spelling that was sent."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forklore.domain import ids
@@ -121,6 +121,7 @@ def conversation(details: ConversationDetails) -> dict[str, Any]:
         "title": c.title,
         "ownerUserId": details.owner,
         "accessLevel": details.level,
+        "isCurrent": details.is_current,
         **_present(agentId=c.agent_id),
         "tags": dict(c.tags),
         "metadata": _text(c.metadata),
@@ -138,6 +139,17 @@ def conversation(details: ConversationDetails) -> dict[str, Any]:
         ),
         "metrics": _metrics(head.metrics),
     }
+
+
+def conversation_alone(made: Sequence[ConversationDetails]) -> dict[str, Any]:
+    """Return the fields of the one conversation that was made."""
+    [details] = made
+    return conversation(details)
+
+
+def conversations(made: Sequence[ConversationDetails]) -> dict[str, Any]:
+    """Return the fields of several conversations that were made together."""
+    return {"data": [conversation(details) for details in made]}
 
 
 def membership(membership: Membership) -> dict[str, Any]:
@@ -183,11 +195,12 @@ def name(shown: ShownName) -> dict[str, Any]:
     }
 
 
-def fork(conversation: Conversation) -> dict[str, Any]:
+def fork(conversation: Conversation, *, is_current: bool) -> dict[str, Any]:
     """Return a conversation's fields in a list of forks."""
     return {
         "conversationId": conversation.conversation_id,
         "title": conversation.title,
         **_fork_point(conversation.fork_point),
+        "isCurrent": is_current,
         "createdAt": conversation.created_at,
     }

@@ -11,10 +11,10 @@ import re
 
 from forklore.domain.ids import is_uuid
 from forklore.domain.keys import ListKey
+from forklore.domain.listing import Place
 from forklore.domain.names import NameOwner, NameRef, is_name
 from forklore.domain.users import is_user_id
 from forklore.usecases.cursors import InvalidCursor
-from forklore.usecases.lists import Place
 
 _DIGEST_BYTES = 6
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"

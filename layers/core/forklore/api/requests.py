@@ -23,9 +23,10 @@ from pydantic.alias_generators import to_camel
 
 from forklore.api import fields, wording
 from forklore.domain.jsontext import JsonText
+from forklore.domain.listing import Ancestry, Mode
 from forklore.domain.model import Caller, Channel, TokenUsage
 from forklore.domain.names import NameMove, NameRef
-from forklore.usecases.lists import Ancestry, Mode
+from forklore.usecases.removal import Scope
 from forklore.usecases.transfers import Role
 
 KEPT_AS_TEXT = frozenset({"content", "data", "metadata", "usage"})
@@ -157,6 +158,8 @@ class ListConversations(Request):
     mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
     query: Annotated[str, Field(max_length=500)] | None = None
+    agent_id: fields.AgentId | None = None
+    tag: fields.TagFilter | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
 
@@ -175,6 +178,12 @@ class MoveName(Request):
         return NameMove(NameRef.of(caller, self.name), self.expect_revision)
 
 
+class DeleteConversation(Request):
+    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
+
+    scope: Annotated[Scope, fields.one_of(Scope)] = Scope.TREE
+
+
 class ForkConversation(Request):
     """A fork before or after an entry, named by `atEntryId` or `atKey`; without one at the head."""
 
@@ -189,6 +198,8 @@ class ForkConversation(Request):
     position: Literal["before", "after"] | None = None
     reset_metrics: bool | None = None
     name: MoveName | None = None
+    promote: bool | None = None
+    count: fields.ForkCount | None = None
 
     @model_validator(mode="after")
     def _position_needs_entry(self) -> "ForkConversation":
@@ -198,12 +209,24 @@ class ForkConversation(Request):
             raise ValueError("position needs atEntryId or atKey; without one the fork is at the head")
         return self
 
+    @model_validator(mode="after")
+    def _count_makes_equal_forks(self) -> "ForkConversation":
+        if self.count is not None and (self.id is not None or self.promote or self.name is not None):
+            raise ValueError("count makes equal forks, so it goes without id, promote and name")
+        return self
+
 
 class ListPage(Request):
     """A page of a list, oldest first."""
 
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
+
+
+class ListChildren(ListPage):
+    """Which of the started conversations to list, oldest first."""
+
+    started_by_entry_id: fields.NamedId | None = None
 
 
 class ListMembers(Request):
@@ -293,9 +316,12 @@ class NewByAppend(Request):
     title: fields.Title | None = None
     tags: fields.Tags | None = None
     metadata: fields.Metadata | None = None
+    promote: bool | None = None
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> "NewByAppend":
+        if self.promote and self.forked_at_conversation_id is None:
+            raise ValueError("promote needs forkedAtConversationId")
         if self.forked_at_entry_id is not None and self.forked_at_conversation_id is None:
             raise ValueError("forkedAtEntryId needs forkedAtConversationId")
         if self.forked_at_position is not None and self.forked_at_conversation_id is None:
@@ -447,8 +473,14 @@ class AdminListConversations(Justified):
     user_id: fields.UserId | None = None
     mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
+    agent_id: fields.AgentId | None = None
+    tag: fields.TagFilter | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
+
+
+class AdminDeleteConversation(DeleteConversation, Justified):
+    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
 
 
 class AdminListPage(ListPage, Justified):
@@ -457,6 +489,10 @@ class AdminListPage(ListPage, Justified):
 
 class AdminEntryOfKey(EntryOfKey, Justified):
     """The key of an entry."""
+
+
+class AdminListChildren(ListChildren, Justified):
+    """Which of the started conversations to list, oldest first."""
 
 
 class AdminListMembers(ListMembers, Justified):

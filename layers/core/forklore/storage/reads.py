@@ -11,9 +11,9 @@ from typing import Protocol
 from forklore.domain import keys
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
-from forklore.domain.model import Head, Transfer
+from forklore.domain.model import Channel, Head, Transfer
 from forklore.domain.names import Name, NameOwner, NameRef
-from forklore.domain.tree import ClientContext, ForkRecord, Job, Member
+from forklore.domain.tree import ChildRow, ClientContext, ForkRecord, Job, Member
 from forklore.storage import items
 from forklore.storage.connection import Item
 
@@ -84,9 +84,10 @@ class Reads:
 
     def children(
         self, group_id: str, conversation_id: str, *, after: ListKey | None, page: int
-    ) -> Iterator[ListKey]:
-        """Yield the places of the trees that a conversation has started, oldest first."""
-        return self._places(keys.children_range(group_id, conversation_id, after=after), page=page)
+    ) -> Iterator[ChildRow]:
+        """Yield the rows of the trees that a conversation has started, oldest first."""
+        of = keys.children_range(group_id, conversation_id, after=after)
+        return map(items.child_row, self._source.query(of, page=page))
 
     def user_trees(
         self,
@@ -138,6 +139,10 @@ class Reads:
         rows = self._source.query(keys.contexts_range(group_id))
         return (items.context(row) for row in rows if keys.is_context_of(_sort(row), client_id))
 
+    def context_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
+        """Yield the keys of the CTX items of a conversation."""
+        return map(items.key, self._source.query(keys.contexts_of_range(group_id, conversation_id), only=()))
+
     def transfers(self, user_id: str, *, after: ListKey | None, page: int) -> Iterator[Transfer]:
         """Yield the pending transfers that a user sent or may accept, oldest first."""
         return map(items.transfer, self._source.query(keys.transfers_range(user_id, after=after), page=page))
@@ -168,6 +173,27 @@ class Reads:
         """Yield each entry of a tree with the number of BLOB items that its body takes."""
         rows = self._source.query(keys.entries_range(group_id), only=("chunks",))
         return ((keys.entry_id_of(_sort(row)), items.chunks(row)) for row in rows)
+
+    def own_entries(
+        self, group_id: str, conversation_id: str, *, first: EntryId
+    ) -> Iterator[tuple[EntryId, int]]:
+        """Yield the own entries of a conversation from a position on, as `entry_chunks` does.
+
+        Each channel is in order.
+        """
+        for channel in Channel:
+            of = keys.own_entries_range(group_id, conversation_id, channel, first=first)
+            for row in self._source.query(of, only=("chunks",)):
+                yield keys.entry_id_of(_sort(row)), items.chunks(row)
+
+    def entry_keys(self, group_id: str, conversation_id: str) -> Iterator[tuple[Key, EntryId]]:
+        """Yield the key of each KEY item of a conversation, with the entry that it names."""
+        rows = self._source.query(keys.entry_keys_range(group_id, conversation_id))
+        return ((items.key(row), items.keyed_entry(row)) for row in rows)
+
+    def child_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
+        """Yield the keys of the CHILD items of one conversation."""
+        return map(items.key, self._source.query(keys.children_range(group_id, conversation_id), only=()))
 
     def all_child_keys(self, group_id: str) -> Iterator[Key]:
         """Yield the keys of the CHILD items of all conversations of a tree."""

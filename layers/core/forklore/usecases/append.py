@@ -58,11 +58,13 @@ class Fork:
 
     entry_id: the entry that it is before or after; with None: at the source's head with AFTER, or
     inheriting nothing with BLANK.
+    promotes: whether it becomes the tree's current branch when it is made.
     """
 
     source_id: str
     entry_id: EntryId | None
     position: ForkPosition
+    promotes: bool = False
 
     def is_of(self, conversation: Conversation) -> bool:
         """Tell whether the conversation was forked so. A fork at the head has named an entry."""
@@ -206,6 +208,7 @@ class _Appending:
             context=self._request.context,
             if_match=self._request.if_match,
             name=self._request.described.name,
+            promotes=fork.promotes,
         )
         key = self._request.idempotency_key
         return fork_with_entries(self._table, caller=self._caller, request=request, idempotency_key=key)
@@ -294,11 +297,11 @@ class _Appending:
         """Raise ConflictError if the conversation is not what the request says."""
         fork, start = self._request.fork, self._request.start
         if fork is not None and not fork.is_of(conversation):
-            raise ConflictError(_IS_NOT.format("fork", "forkedAt…"))
+            raise ConflictError(_IS_NOT.format("fork", "forkedAt…"), reason="not_the_fork")
         if start is not None and conversation.started_by != StartedBy(
             start.parent_id, EntryId(start.entry_id) if start.entry_id else None
         ):
-            raise ConflictError(_IS_NOT.format("child", "startedBy…"))
+            raise ConflictError(_IS_NOT.format("child", "startedBy…"), reason="not_the_child")
         self._has_lineage = True
 
     def _cache_epoch(self, loaded: LoadedConversation, client: str, epoch: Epoch | None) -> None:

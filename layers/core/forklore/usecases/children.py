@@ -5,7 +5,7 @@ not at all. A few members fit into one transaction. More are staged in a tree th
 yet. The transaction that makes it live checks that the parent's members are those that were copied.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -15,7 +15,7 @@ from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import NOTHING, Caller, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
-from forklore.domain.tree import Group, Member, State
+from forklore.domain.tree import ChildRow, Group, Member, State
 from forklore.errors import InvalidCursorError, ValidationError
 from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed, Part, PartKind
@@ -39,8 +39,8 @@ from forklore.usecases.roots import Root, plan_root
 from forklore.usecases.syncing import decide_on_nothing
 
 ROWS_MAX = 250
-"""Children read for one page. At the bound the page is short, and has a cursor."""
-ROWS_AT_ONCE = 25
+"""Children looked at for one page. At the bound the page is short, and has a cursor."""
+CHILDREN_AT_ONCE = 25
 """Children read in one request: four items each."""
 MEMBERS_AT_ONCE = (TRANSACTION_WRITES_MAX - 1) // 2
 """Members copied in one transaction, each with its row in the member's list."""
@@ -247,10 +247,12 @@ def list_children(
     conversation_id: str,
     after: ListKey | str | InvalidCursor | None,
     limit: int,
+    started_by: str | None = None,
 ) -> ChildPage:
     """Return a page of the conversation's direct children that the caller may see, oldest first.
 
     after: the `resume` of the page before, or the id of such a child.
+    started_by: only those that this entry has started. None: all.
     Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
     for an invalid `after` or the id of another conversation.
     """
@@ -259,11 +261,13 @@ def list_children(
     place = cursors.valid(after)
     if isinstance(place, str):
         place = _place_of(table, loaded, place, caller)
-    last = place
-    looked = page_bytes = 0
-    at_once = min(limit + 1, ROWS_AT_ONCE)
-    rows = table.read.children(loaded.group.group_id, conversation_id, after=place, page=at_once)
-    while places := list(islice(rows, at_once)):
+    last, page_bytes = place, 0
+    at_once = min(limit + 1, CHILDREN_AT_ONCE)
+    page_rows = at_once if started_by is None else ROWS_MAX
+    rows = table.read.children(loaded.group.group_id, conversation_id, after=place, page=page_rows)
+    looked: list[ChildRow] = []
+    wanted = _wanted(rows, started_by, looked)
+    while places := list(islice(wanted, at_once)):
         found = table.get(key for place in places for key in keys_of_root(place.conversation_id, caller))
         for place in places:
             child = root_of(found, place.conversation_id, caller)
@@ -275,10 +279,18 @@ def list_children(
             page.append(child.details)
             page_bytes += size
             last = place
-        looked += len(places)
-        if looked >= ROWS_MAX:
-            return ChildPage(page, places[-1])
-    return ChildPage(page, None)
+    return ChildPage(page, looked[-1].place if len(looked) == ROWS_MAX else None)
+
+
+def _wanted(rows: Iterator[ChildRow], started_by: str | None, looked: list[ChildRow]) -> Iterator[ListKey]:
+    """Yield the children that the entry has started, out of the first ROWS_MAX; None: any entry.
+
+    looked: gets every row that was looked at.
+    """
+    for row in islice(rows, ROWS_MAX):
+        looked.append(row)
+        if started_by in (None, row.started_by):
+            yield row.place
 
 
 def _place_of(table: Table, parent: LoadedConversation, child_id: str, caller: Caller) -> ListKey:

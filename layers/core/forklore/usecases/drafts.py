@@ -138,7 +138,11 @@ def mint_batch(
         if draft.channel is Channel.CONTEXT:
             own_epoch = max(latest, 1) if draft.epoch is None else draft.epoch
             if own_epoch < latest:
-                raise ConflictError(f"epoch {own_epoch} is over; the latest is {latest}", latestEpoch=latest)
+                raise ConflictError(
+                    f"epoch {own_epoch} is over; the latest is {latest}",
+                    reason="epoch_over",
+                    latestEpoch=latest,
+                )
             latest = own_epoch
         entries.append(
             Entry(
@@ -189,7 +193,7 @@ def matches(if_match: EntryId | None, lasts: LastEntries) -> bool:
 def require_match(if_match: EntryId | None, lasts: LastEntries) -> None:
     """Raise ConflictError if the caller named an entry that is the last one of no channel."""
     if not matches(if_match, lasts):
-        raise ConflictError("the conversation has moved on", lastEntryId=lasts.history)
+        raise ConflictError("the conversation has moved on", reason="stale", lastEntryId=lasts.history)
 
 
 def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_id: str, path: Path) -> Epoch:

@@ -1,4 +1,4 @@
-"""Make a fork, and list those of a tree. A fork copies nothing but the path."""
+"""Make a fork. A fork copies nothing but the path."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -8,7 +8,6 @@ from forklore.domain import access, ancestry, content, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import ListKey
 from forklore.domain.model import (
     NOTHING,
     Caller,
@@ -24,15 +23,15 @@ from forklore.domain.model import (
 )
 from forklore.domain.names import Name, NameMove
 from forklore.domain.paging import RangeAnswer, RangeRead, Window
-from forklore.errors import ConflictError, InvalidCursorError, NotFoundError, ValidationError, brief
+from forklore.errors import ForkLimitError, NotFoundError, ValidationError, brief
 from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
 from forklore.storage.parts import Part
+from forklore.storage.parts.group import CONVERSATIONS_MAX
 from forklore.storage.table import Table
-from forklore.usecases import cursors, views
+from forklore.usecases import views
 from forklore.usecases.appended import Appended, record_appended
 from forklore.usecases.creating import Creation, Obstacle, PreparedCreation, name_parts
-from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.drafts import (
     Draft,
     batch_parts,
@@ -55,7 +54,6 @@ from forklore.usecases.loading import (
     ConversationDetails,
     LoadedConversation,
     TreeExtras,
-    load_conversation,
     look_up,
 )
 from forklore.usecases.syncing import decide_on_inherited
@@ -73,6 +71,8 @@ class ForkRequest:
     title None: that of the first own text, or the source's if there are no drafts.
     if_match: the last entry that the caller expects to inherit. name: points to the fork from then
     on.
+    promotes: whether the fork becomes the tree's current branch. count: how many equal forks to
+    make; more than one have generated ids and no entries.
     """
 
     source_id: str
@@ -89,6 +89,8 @@ class ForkRequest:
     if_match: EntryId | None = None
     name: NameMove | None = None
     anchor_key: str | None = None
+    promotes: bool = False
+    count: int = 1
 
     @property
     def is_at_head(self) -> bool:
@@ -99,17 +101,18 @@ class ForkRequest:
 
 def fork_conversation(
     table: Table, *, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None = None
-) -> ConversationDetails:
-    """Make a fork without entries.
+) -> list[ConversationDetails]:
+    """Make `count` forks without entries, all or none.
 
     Raises NotFoundError if the source or the anchor does not exist, ForbiddenError below writer,
     ValidationError if the anchor is no entry that the source shows to the caller, ConflictError if
-    the id is in use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
+    the id is not free, ForkTooDeepError if the path would be too long, ForkLimitError if the tree
+    has no room, IdempotentReplay for a replay.
     """
-    made = _fork(table, caller, request, idempotency_key)
-    if made is None:
-        raise ConflictError(f"the id {brief(request.fork_id)} is in use")
-    return made.details
+    creation = _fork(table, caller, request, idempotency_key)
+    if creation.answer is None:
+        raise creation.id_conflict(request.fork_id)
+    return creation.answer.made
 
 
 def fork_with_entries(
@@ -120,26 +123,26 @@ def fork_with_entries(
     Raises as `fork_conversation`, and ConflictError if `if_match` is not the last entry of a
     channel that is inherited.
     """
-    made = _fork(table, caller, request, idempotency_key)
+    made = _fork(table, caller, request, idempotency_key).answer
     return None if made is None else made.appended
 
 
 @dataclass(frozen=True, slots=True)
-class _Fork:
-    """A fork that was made, and what was appended to it."""
+class _Forked:
+    """The forks that were made, and what was appended to a single one."""
 
-    details: ConversationDetails
+    made: list[ConversationDetails]
     appended: Appended
 
 
 def _fork(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
-) -> _Fork | None:
-    """Make a fork; None if its id is in use."""
-    creation = Creation[_Fork](table, caller, idempotency_key, name=request.name)
+) -> Creation[_Forked]:
+    """Make the forks. There is no answer if the id is not free."""
+    creation = Creation[_Forked](table, caller, idempotency_key, name=request.name)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, idempotency_key, nonce))
-    return creation.answer
+    return creation
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +169,10 @@ class _Inheritance:
 
 def _prepare(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None, nonce: str
-) -> PreparedCreation[_Fork] | Obstacle:
+) -> PreparedCreation[_Forked] | Obstacle:
     source = _read_source(table, caller, request, idempotency_key)
-    if source is None:
-        return Obstacle.ID_IN_USE
+    if isinstance(source, Obstacle):
+        return source
     loaded, group_id = source.loaded, source.loaded.group.group_id
     table.refuse_if_full(group_id)
     inherited = _inherit(source, request, caller)
@@ -187,6 +190,8 @@ def _prepare(
     floor = ancestry.floor_of(path)
     lasts = _lasts(source, inherited.point)
     require_match(request.if_match, lasts)
+    if loaded.group.conversations + request.count > CONVERSATIONS_MAX:
+        raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
     preview = _preview(table, source, request, inherited, lasts)
     created_at = _not_before(loaded.conversation.created_at, ids.timestamp(table.now_ms()))
     head = Head(
@@ -214,17 +219,30 @@ def _prepare(
         client_id=caller.client_id,
         fork_point=inherited.point,
     )
-    details = replace(loaded.details, conversation=fork, head=head)
+    forks = [
+        fork,
+        *(replace(fork, conversation_id=table.mint_conversation()) for _ in range(1, request.count)),
+    ]
+    details = replace(loaded.details, head=head, is_current=request.promotes)
+    made = [replace(details, conversation=one) for one in forks]
     record = (
         record_appended(table, idempotency_key, appended, group_id=group_id, conversation_id=fork_id)
         if drafts
-        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=details)
+        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=made)
     )
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
     writes = [
         *record,
-        *parts.group.put_fork(loaded.group, fork, head, path, nonce=nonce, now_s=table.now_s()),
+        *parts.group.put_forks(
+            loaded.group,
+            forks,
+            head,
+            path,
+            promoted=fork_id if request.promotes else None,
+            nonce=nonce,
+            now_s=table.now_s(),
+        ),
         *member,
         *name_parts(table, request.name, was=source.name, conversation_id=fork_id, nonce=nonce),
         *_held_source(source, request),
@@ -234,13 +252,14 @@ def _prepare(
     client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
-    return PreparedCreation(writes, _Fork(details, appended), fork_id, cached)
+    equal_ids = [one.conversation_id for one in forks[1:]]
+    return PreparedCreation(writes, _Forked(made, appended), fork_id, cached, equal_ids)
 
 
 def _read_source(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
-) -> _Source | None:
-    """Return the source and the anchor; None when the fork's id is in use."""
+) -> _Source | Obstacle:
+    """Return the source and the anchor."""
     anchor = request.anchor
     is_id = anchor is not None and ids.is_entry_id(anchor)
     before = _start_history_before(table, request) if anchor and is_id else None
@@ -259,12 +278,12 @@ def _read_source(
     history_before = before.result().entries if before else ()
     raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
     fork_id = request.fork_id
-    is_taken = fork_id is not None and looked_up.found.pointer(fork_id, now_s=table.now_s()) is not None
-    if is_taken and request.drafts:
-        return None
+    taken = looked_up.found.pointer(fork_id, now_s=table.now_s()) if fork_id is not None else None
+    if taken is not None and request.drafts:
+        return Obstacle.of(taken)
     loaded = looked_up.require(request.source_id, AccessLevel.WRITER)
-    if is_taken:
-        return None
+    if taken is not None:
+        return Obstacle.of(taken)
     name = looked_up.found.name(request.name.ref) if request.name else None
     if request.anchor_key is not None:
         keyed = find_entry(table, caller, loaded, looked_up.found, request.anchor_key)
@@ -382,47 +401,3 @@ def _preview(
 def _not_before(source_created_at: str, now: str) -> str:
     """Return the fork's `createdAt`. It is later than the source's, whatever the clocks say."""
     return max(now, ids.timestamp(ids.milliseconds(source_created_at) + 1))
-
-
-@dataclass(frozen=True, slots=True)
-class ForkPage:
-    """Conversations of a tree, oldest first. resume: to continue after; None at the end."""
-
-    conversations: list[Conversation]
-    resume: ListKey | None
-
-
-def list_forks(
-    table: Table,
-    *,
-    caller: Caller,
-    conversation_id: str,
-    after: ListKey | str | InvalidCursor | None,
-    limit: int,
-) -> ForkPage:
-    """Return a page of all conversations of the tree that `conversation_id` is in.
-
-    after: the `resume` of the page before, or the id of a conversation of the tree.
-    Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
-    for an invalid `after` or the id of another conversation.
-    """
-    loaded = load_conversation(table, conversation_id, caller=caller)
-    group_id = loaded.group.group_id
-    place = cursors.valid(after)
-    if isinstance(place, str):
-        place = _place_of(table, group_id, place)
-    places = list(table.read.conversations(group_id, after=place, limit=limit + 1))
-    page = table.conversations(group_id, [place.conversation_id for place in places[:limit]])
-    return ForkPage(page, places[limit - 1] if len(places) > limit else None)
-
-
-def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:
-    """Return the place of a conversation in the tree's list.
-
-    Raises InvalidCursorError if it has none.
-    """
-    found = table.get([keys.conversation(group_id, conversation_id)])
-    conversation = found.conversation(group_id, conversation_id)
-    if conversation is None:
-        raise InvalidCursorError
-    return ListKey(conversation.created_at, conversation_id)

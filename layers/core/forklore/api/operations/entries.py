@@ -58,9 +58,9 @@ def _fork(body: requests.NewByAppend) -> append.Fork | None:
     entry_id, named = body.forked_at_entry_id, body.forked_at_position
     if entry_id is None:
         position = ForkPosition.BLANK if named is None else ForkPosition.AFTER
-        return append.Fork(body.forked_at_conversation_id, None, position)
+        return append.Fork(body.forked_at_conversation_id, None, position, body.promote is True)
     position = ForkPosition(named or ForkPosition.BEFORE)
-    return append.Fork(body.forked_at_conversation_id, EntryId(entry_id), position)
+    return append.Fork(body.forked_at_conversation_id, EntryId(entry_id), position, body.promote is True)
 
 
 def _start(body: requests.NewByAppend) -> append.Start | None:

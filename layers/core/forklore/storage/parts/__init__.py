@@ -18,6 +18,7 @@ from forklore.storage.parts import (
     job,
     member,
     name,
+    remnant,
     transfer,
 )
 from forklore.storage.parts.part import Part, PartId, PartKind
@@ -36,5 +37,6 @@ __all__ = [
     "job",
     "member",
     "name",
+    "remnant",
     "transfer",
 ]

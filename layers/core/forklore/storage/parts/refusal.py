@@ -6,7 +6,7 @@ from forklore.domain.epochs import Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Head, Transfer
 from forklore.domain.names import Name
-from forklore.domain.tree import Group, IdempotencyRecord
+from forklore.domain.tree import Group, IdempotencyRecord, Pointer
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.parts.part import PartId, PartKind
@@ -73,6 +73,11 @@ class ConditionFailed(Exception):
         """Return the entry that has the key that refused."""
         item = self._item(PartKind.ENTRY_KEY)
         return items.keyed_entry(item) if item else None
+
+    def pointer(self, *, now_s: int) -> Pointer | None:
+        """Return where the conversation is whose id was refused; None if the id is free by now."""
+        item = self._item(PartKind.POINTER)
+        return items.pointer(item, now_s=now_s) if item else None
 
     def leased_until(self) -> str | None:
         """Return the end of the lease of the JOB that refused; None if there is none."""
