@@ -324,9 +324,6 @@ PAIRS: dict[str, Pair] = {
     "append by a name, fork before an entry that takes it": pair(
         OPERATIONS["append by a name"], OPERATIONS["fork before an entry and move a name"]
     ),
-    "append by a name, fork by an append that takes it": pair(
-        OPERATIONS["append by a name"], OPERATIONS["append and fork and move a name"]
-    ),
     "append by a name, delete": pair(OPERATIONS["append by a name"], _DELETE),
     "append by a name, revoke": pair(OPERATIONS["append by a name"], _REVOKE),
     "move a name, move it": pair(OPERATIONS["move a name"], point(to=CHILD, expectRevision=1)),
