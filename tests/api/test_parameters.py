@@ -15,7 +15,7 @@ from forklore.api import operations
 from forklore.api.operation import Operation
 from forklore.aws.http_events import read_query
 from tests.api import reference
-from tests.api.samples import AUDITED, LISTS, PAGING, filters_of, value_of
+from tests.api.samples import AUDITED, LISTS, PAGING, TEXTS, bodies_of, filters_of, names_of, value_of
 from tests.aws.world import (
     NOTED,
     ROOT,
@@ -47,10 +47,14 @@ NOT_OF_AUDITORS = {
 NOT_IN_EVENTS = {
     "epoch": "it goes with channel=context alone",
     "upToEntryId": "the service makes the entry's id",
+    "startedByEntryId": "the service makes the entry's id",
     "allForks": "the sample shows one conversation",
     "forks": "another spelling of allForks",
 }
 """The filters that no sample event has, and why."""
+
+
+OF_AN_AGENT = {"agentId": TEXTS["agentId"], "tags": dict([TEXTS["tag"].split(":")])}
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +66,13 @@ def world() -> Iterator[World]:
     with table_on_moto() as template:
         world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
         world.send(append({**NOTED, "epoch": 6}, agent="planner"))
+        by_nobody = {**SAID, "startedByConversationId": ROOT}
+        world.send(append(by_nobody, to=conversation_id(73)))
         for number in (71, 72):
-            child = {**SAID, "startedByConversationId": ROOT}
+            child = {**by_nobody, "startedByEntryId": "<first>"}
             world.send(append(child, to=conversation_id(number)))
             own, other = conversation_id(number + 10), conversation_id(number + 20)
-            world.send(create({"id": own, "title": "one of Ann"}))
+            world.send(create({"id": own, "title": "one of Ann"} | OF_AN_AGENT))
             world.send(create({"id": other}, user="bob"))
             for of, user, heir in ((own, "ann", "will"), (other, "bob", "ann")):
                 world.send(share({"userId": heir, "accessLevel": "reader"}, of=of, user=user))
@@ -121,17 +127,21 @@ def test_the_lists_are_found() -> None:
 
 
 def test_an_auditor_can_read_all_that_a_user_can_with_the_same_parameters() -> None:
-    own = [one for one in operations.ALL if one.method == "GET" and one.role is None]
+    own = [one for one in operations.ALL if one.is_read and one.role is None]
     twins = {one.name: BY_NAME.get(f"admin{one.name[0].upper()}{one.name[1:]}") for one in own}
     missing = {
         (one.name, name)
         for one in own
         if (twin := twins[one.name])
-        for name in one.query_names - twin.query_names
+        for name in _fields_of(one) - _fields_of(twin)
     }
 
     assert {name for name, twin in twins.items() if twin is None} == WITHOUT_AUDITOR
     assert missing == set(NOT_OF_AUDITORS)
+
+
+def _fields_of(operation: Operation) -> set[str]:
+    return operation.query_names | {name for body in bodies_of(operation) for name in names_of(body)}
 
 
 @pytest.mark.parametrize("operation", LISTS, ids=lambda operation: operation.name)

@@ -7,6 +7,7 @@ from typing import Any
 from tools.harness.gateway import Answer, Gateway, Pairs
 
 CONVERSATIONS = "/v1/conversations"
+SEARCH = "/v1/conversations/search"
 TRANSFERS = "/v1/ownership-transfers"
 JSON = "application/json"
 
@@ -27,6 +28,8 @@ SAID: Mapping[str, Any] = {
     "content": [{"role": "USER", "text": "hello"}],
 }
 NOTED: Mapping[str, Any] = {"channel": "context", "contentType": "note", "content": [{"kept": True}]}
+PRESENT: Mapping[str, Any] = {"contentType": "note", "content": [{"kept": True}]}
+"""An agent's present context, as an append carries it."""
 
 
 def path_of(conversation: str) -> str:
@@ -62,12 +65,21 @@ def fork(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("POST", f"{path_of(of)}/fork", body, **more)
 
 
+def promote(body: Any = None, *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("POST", f"{path_of(of)}/promote", body, **more)
+
+
 def show(conversation: str, **more: Any) -> Ask:
     return Ask("GET", path_of(conversation), **more)
 
 
 def conversations(query: str = "", **more: Any) -> Ask:
     return Ask("GET", CONVERSATIONS, query=query, **more)
+
+
+def find(body: Any, **more: Any) -> Ask:
+    """Return a search."""
+    return Ask("POST", SEARCH, body, **more)
 
 
 def entries(query: str = "", *, of: str = ROOT, **more: Any) -> Ask:
@@ -154,6 +166,10 @@ class World:
         self.made["forks"] = self.send(forks("limit=1")).json["afterCursor"]
         self.made["forks of fork"] = self.send(forks("limit=1", of=FORK)).json["afterCursor"]
         self.made["conversations"] = self.send(conversations("limit=1")).json["afterCursor"]
+        self.made["search"] = self.send(find({"query": "hello", "limit": 1})).json["afterCursor"]
+        self.made["search of Bob"] = self.send(find({"query": "hello", "limit": 1}, user="bob")).json[
+            "afterCursor"
+        ]
         self.send(create({"id": conversation_id(6)}, user="bob"))
         self.made["conversations of Bob"] = self.send(conversations("limit=1", user="bob")).json[
             "afterCursor"

@@ -161,7 +161,7 @@ def _statuses(operation: Operation) -> set[int]:
     statuses = {operation.status, *operation.also, 400, 503, *operation.errors}
     statuses |= set() if operation.is_public else {401}
     statuses |= {413, 415} if operation.body else set()
-    return statuses | ({422} if operation.method == "POST" else set())
+    return statuses | ({422} if operation.takes_idempotency_key else set())
 
 
 def _model(operation: Operation, response: httpx.Response) -> type[pydantic.BaseModel] | None:

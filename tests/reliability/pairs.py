@@ -45,6 +45,7 @@ from tests.reliability.world import (
     run_deletion,
     said,
     thought,
+    turn,
     untitled,
     work,
 )
@@ -227,6 +228,26 @@ PAIRS: dict[str, Pair] = {
         append(BOB, to=UNTITLED, of=untitled),
     ),
     "change, delete": pair(OPERATIONS["change"], _DELETE),
+    "change with If-Match, append and a look": pair(
+        OPERATIONS["change with If-Match"],
+        (replace(append(BOB), in_seconds=60), replace(_look(ROOT, by=BOB), in_seconds=60)),
+    ),
+    "change with If-Match, change": pair(OPERATIONS["change with If-Match"], OPERATIONS["change"]),
+    "promote, promote another and a look": pair(
+        OPERATIONS["promote"],
+        (post("promoteConversation", BOB, conversationId=ROOT), _look(ROOT, by=BOB), _look(FORK, by=BOB)),
+    ),
+    "promote, promote with one key": by_key(OPERATIONS["promote by a writer"]),
+    "promote, fork and promote": pair(OPERATIONS["promote"], (OPERATIONS["fork and promote"], _look(NEW))),
+    "promote, append": pair(OPERATIONS["promote"], append(BOB, to=FORK, knows=(FORK, BOB))),
+    "promote, remove the branch": pair(
+        OPERATIONS["promote"],
+        delete("deleteConversation", ANN, conversationId=FORK, scope="branch"),
+    ),
+    "promote, delete": pair(OPERATIONS["promote"], _DELETE),
+    "revoke and a look, promote by them": pair((_REVOKE, _look(FORK)), OPERATIONS["promote by a writer"]),
+    "fork several, fork": pair(OPERATIONS["fork several"], _FORK),
+    "fork several, delete": pair(OPERATIONS["fork several"], _DELETE),
     "offer, offer": pair(
         OPERATIONS["offer"], post("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="mia")
     ),
@@ -281,6 +302,26 @@ PAIRS: dict[str, Pair] = {
     ),
     "sync, delete": pair(OPERATIONS["sync by a writer"], _DELETE),
     "sync, context": pair(OPERATIONS["sync more"], append(PLANNER, entry=thought("d"))),
+    "turn, turn": pair("append with context", "append with another context"),
+    "turn, the same turn": pair("append with context", "append with context by a writer, cached"),
+    "turn, sync": pair("append with context", OPERATIONS["sync something else"]),
+    "turn, history": pair("append with context", append(BOB)),
+    "turn, context": pair("append with context", append(PLANNER, entry=thought("d"))),
+    "turn without change, sync": pair("append with the same context", OPERATIONS["sync something else"]),
+    "turn without context, sync for the first time": pair(
+        "append with no context at all", OPERATIONS["sync for the first time"]
+    ),
+    "turn, turn of a new conversation": pair(
+        "append with context to a new conversation", append(PLANNER, to=NEW, entry=turn("z"))
+    ),
+    "turn, first turn of a fork": pair(
+        "append with context to a fork", append(PLANNER, to=FORK, entry=turn("a", "z"))
+    ),
+    "fork at the head, turn": pair("append and fork at the head", "append with context"),
+    "revoke and a look, turn": pair(
+        (_REVOKE, _look(ROOT)), "append with context by a writer, cached", is_endless=True
+    ),
+    "turn, delete": pair("append with context", _DELETE),
     "delete, delete": pair(
         _DELETE_GIVEN,
         delete("deleteConversation", ANN, of=offered, conversationId=GIVEN_FORK),
@@ -344,6 +385,10 @@ PAIRS: dict[str, Pair] = {
     # The next pairs need a caller with several requests, or a request that is delayed for long.
     "offer, delete and the worker": pair("offer", (_DELETE, _work_off(ROOT)), is_endless=True),
     "fork, delete and the worker": pair(_FORK, (_DELETE, _work_off(ROOT)), is_endless=True),
+    "promote, delete and the worker": pair("promote", (_DELETE, _work_off(ROOT)), is_endless=True),
+    "promote by a writer, delete and the worker": pair(
+        "promote by a writer", (_DELETE, _work_off(ROOT)), is_endless=True
+    ),
     "share, delete and the worker": pair(_ADD, (_DELETE, _work_off(ROOT)), is_endless=True),
     "change, delete and the worker": pair("change", (_DELETE, _work_off(ROOT)), is_endless=True),
     "delete, delete and the worker": pair(
@@ -380,6 +425,11 @@ PAIRS: dict[str, Pair] = {
     "change, accept and remove the sender": pair(
         change("updateConversation", ANN, of=offered, conversationId=GIVEN, title="new"),
         _TAKE_OVER,
+        is_endless=True,
+    ),
+    "promote, accept and remove the sender": pair(
+        post("promoteConversation", ANN, of=offered, conversationId=GIVEN_FORK),
+        (*_TAKE_OVER, _look(GIVEN_FORK, by=BOB, of=offered)),
         is_endless=True,
     ),
     "revoke by a manager, promote": pair("remove a member as a manager", "change a level"),

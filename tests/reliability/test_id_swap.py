@@ -50,6 +50,9 @@ REQUESTS = [
     Valid("getConversation", of("fork")),
     Valid("getConversation", of("child")),
     Valid("listConversations", {"afterCursor": "<conversations>", "limit": 1}, {"afterCursor": 400}),
+    Valid(
+        "searchConversations", {"query": "mark", "limit": 1, "afterCursor": "<search>"}, {"afterCursor": 400}
+    ),
     Valid("listEntries", of("root", afterCursor="<first>"), entry(400, "afterCursor")),
     Valid("listEntries", of("fork", beforeCursor="<second>"), entry(400, "beforeCursor")),
     Valid("listEntries", of("root", upToEntryId="<second>", tail=True), entry(400, "upToEntryId")),
@@ -87,6 +90,9 @@ REQUESTS = [
         of("root", id="<new 4>", atEntryId="<second>", userId="<user>"),
         {"conversationId": 403, "id": 409, "atEntryId": 404, "userId": 400},
     ),
+    Valid("forkConversation", of("root", count=2, atEntryId="<second>"), entry(404, "atEntryId")),
+    Valid("promoteConversation", of("fork")),
+    Valid("listChildren", of("root", startedByEntryId="<first>"), entry(200, "startedByEntryId")),
     Valid("shareConversation", of("root", userId="somebody", accessLevel="reader")),
     Valid("updateMembership", of("root", userId="<member>", accessLevel="manager"), entry(404, "userId")),
     Valid("removeMembership", of("root", userId="<member>"), entry(404, "userId")),
@@ -111,6 +117,7 @@ REQUESTS = [
     Valid("adminDeleteName", {"userId": "<user>", "name": "a name"}, {"userId": 403}, by="adam"),
     Valid("deleteName", {"name": "another"}, {}),
     Valid("adminListConversations", {"userId": "<user>"}, {"userId": 403}, by="aude"),
+    Valid("adminSearchConversations", {"query": "x", "userId": "<user>"}, {"userId": 403}, by="aude"),
     *(
         Valid(operation, of("root"), by="aude")
         for operation in (
@@ -172,6 +179,7 @@ class Tenant:
             self._make("setName", {"name": name, "conversationId": root})
         for name, operation, given in (
             ("conversations", "listConversations", {"limit": 1}),
+            ("search", "searchConversations", {"query": "mark", "limit": 1}),
             ("forks", "listForks", of("root", limit=1)),
             ("children", "listChildren", of("root", limit=1)),
             ("members", "listMemberships", of("root", limit=1)),

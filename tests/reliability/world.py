@@ -60,6 +60,11 @@ def thought(*texts: str, **more: Any) -> dict[str, Any]:
     return {"channel": "context", "contentType": "note", "content": list(texts), **more}
 
 
+def turn(*context: str, text: str = "new", **more: Any) -> dict[str, Any]:
+    """Return the body of an append: a message with the agent's whole present context."""
+    return {**said(text), "context": {"contentType": "note", "content": list(context)}, **more}
+
+
 def large(size: int = 40_000) -> dict[str, Any]:
     """Return an entry too large for its item: its `size` bytes go to BLOB chunks of 350 KB."""
     return {"contentType": "text/plain", "content": [Random(1).randbytes(size).hex()]}
@@ -117,6 +122,11 @@ def family(endpoint: str) -> World:
 def untitled(endpoint: str) -> World:
     """Return the world of a conversation that never had a title."""
     return _build(endpoint, _untitled)
+
+
+def chat(endpoint: str) -> World:
+    """Return the world of a tree whose planner has appended a message with its context."""
+    return _build(endpoint, _family, _chat)
 
 
 def offered(endpoint: str) -> World:
@@ -204,6 +214,7 @@ def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
         made[name] = process.ask("appendEntry", caller, conversationId=ROOT, **entry).id
     members = [(MIA, "manager"), (BOB, "writer"), (RITA, "reader")]
     _share(process, ROOT, *members)
+    made["updated"] = process.ask("getConversation", ANN, conversationId=ROOT).body["updatedAt"]
     forked = {"forkedAtConversationId": ROOT, "forkedAtEntryId": made["third"]}
     made["of fork"] = process.ask("appendEntry", BOB, conversationId=FORK, **said("fork"), **forked).id
     for child, parent in ((CHILD, ROOT), (GRANDCHILD, CHILD)):
@@ -216,6 +227,11 @@ def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
         process.ask("setName", BOB, name="bare", conversationId=ROOT),
     ]
     assert [answer.status for answer in pointed] == [200, 200]
+
+
+def _chat(_store: Store, process: Process, made: dict[str, str]) -> None:
+    answer = process.ask("appendEntry", PLANNER, conversationId=ROOT, **turn("a", "b", "c"))
+    made["turned"], made["kept"] = answer.id, answer.body["context"]["entry"]["id"]
 
 
 def _untitled(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -465,8 +481,8 @@ TAKES = {"name": "trip"}
 """The name that a fork takes."""
 
 
-def _list(caller: Caller, of: str, **query: Any) -> Operation:
-    return read("listEntries", caller, conversationId=of, **query)
+def _list(caller: Caller, to: str, *, of: Any = family, **query: Any) -> Operation:
+    return read("listEntries", caller, of=of, conversationId=to, **query)
 
 
 def run_deletion(group_id: str) -> Callable[[Process], object]:
@@ -497,6 +513,37 @@ OPERATIONS: dict[str, Operation] = {
     "append context": append(PLANNER, entry=thought("c")),
     "append first context": append(CODER, entry=thought("c")),
     "append context of the next epoch": append(PLANNER, entry=thought("c", epoch=2)),
+    "append with context": append(PLANNER, entry=turn("a", "b", "c")),
+    "append with context by a writer, cached": append(
+        BOBS_PLANNER, entry=turn("a", "b", "c"), knows=(ROOT, BOBS_PLANNER)
+    ),
+    "append with the same context": append(PLANNER, entry=turn("a", "b")),
+    "append with another context": append(PLANNER, entry=turn("z")),
+    "append with a first context": append(CODER, entry=turn("c")),
+    "append with no context at all": append(CODER, entry=turn()),
+    "append several with context": post(
+        "appendEntry",
+        PLANNER,
+        conversationId=ROOT,
+        entries=[said("x"), said("y")],
+        context={"contentType": "note", "content": ["a", "b", "c"]},
+    ),
+    "append with context to a new conversation": append(
+        PLANNER, to=NEW, entry=turn("a", title="new", tags={"a": "b"}, metadata={"n": 1})
+    ),
+    "append with context to a fork": append(PLANNER, to=FORK, entry=turn("a", "b", "c")),
+    "append with context and fork": append(
+        PLANNER,
+        to=NEW,
+        entry=turn("a", "b", "c"),
+        forkedAtConversationId=ROOT,
+        forkedAtEntryId="<third>",
+        forkedAtPosition="after",
+    ),
+    "append and fork at the head": append(BOB, to=NEW, forkedAtConversationId=ROOT, forkedAtPosition="head"),
+    "append with context and start a child": append(
+        PLANNER, to=NEW, entry=turn("a"), startedByConversationId=ROOT
+    ),
     "append a large body": append(entry=large(400_000)),
     "append a first text": append(BOB, to=UNTITLED, of=untitled),
     "append to a new conversation": append(BOB, to=NEW),
@@ -549,12 +596,23 @@ OPERATIONS: dict[str, Operation] = {
     "create under a generated id": post("createConversation", BOB, title="new"),
     "fork before an entry": _fork(atEntryId="<third>"),
     "fork after an inherited entry": _fork(conversationId=FORK, atEntryId="<first>", position="after"),
+    "fork before a turn": _fork(of=chat, atEntryId="<turned>"),
+    "fork after a turn, at its context": _fork(PLANNER, of=chat, atEntryId="<kept>", position="after"),
+    "fork before a context entry": _fork(PLANNER, atEntryId="<noted more>"),
     "fork at the head": _fork(ANN, resetMetrics=False, title="new"),
     "fork at a key": _fork(conversationId=FORK, atKey="k"),
     "fork before an entry and move a name": _fork(atEntryId="<third>", name=TAKES),
     "fork at the head and move a name": _fork(name=TAKES | {"expectRevision": 1}),
+    "fork several": post("forkConversation", BOB, conversationId=ROOT, count=3, atEntryId="<third>"),
+    "fork and promote": _fork(promote=True),
+    "append, fork and promote": append(BOB, to=NEW, forkedAtConversationId=ROOT, promote=True),
+    "promote": post("promoteConversation", ANN, conversationId=FORK),
+    "promote by a writer": post("promoteConversation", BOB, conversationId=FORK),
     "fork under a generated id": post("forkConversation", BOB, conversationId=ROOT),
     "change": change("updateConversation", BOB, conversationId=ROOT, title="new", tags={"a": "b"}),
+    "change with If-Match": change(
+        "updateConversation", ANN, repeated=409, conversationId=ROOT, title="new", if_match="<updated>"
+    ),
     "change an untitled conversation": change(
         "updateConversation", ANN, of=untitled, conversationId=UNTITLED, title=None
     ),
@@ -596,6 +654,7 @@ OPERATIONS: dict[str, Operation] = {
     "read forward": _list(BOB, FORK, limit=2),
     "read the tail": _list(BOB, FORK, tail=True, limit=2),
     "read before an entry": _list(PLANNER, ROOT, beforeCursor="<third>", limit=2),
+    "read up to a turn": _list(PLANNER, ROOT, of=chat, upToEntryId="<turned>", tail=True, limit=2),
     "read all forks": _list(BOB, ROOT, allForks=True, limit=3),
     "read the latest epoch": _list(PLANNER, ROOT, channel="context"),
     "read a large body": read("listEntries", ANN, of=passed, conversationId=PASSED),
@@ -608,14 +667,19 @@ OPERATIONS: dict[str, Operation] = {
     "list names as an admin": read("adminListNames", ROOT_CALLER, userId="bob"),
     "look a name up as an admin": read("adminLookUpName", ROOT_CALLER, userId="bob", name="trip"),
     "list": read("listConversations", BOB, of=peaceful, mode="all", ancestry="all"),
+    "list the current": read("listConversations", ANN, of=peaceful, mode="current", tag="a"),
     "list the latest": read("listConversations", ANN, of=peaceful),
+    "search": read("searchConversations", BOB, of=peaceful, query="R", limit=2),
+    "search a large body": read("searchConversations", ANN, of=passed, query="nowhere"),
     "list forks": read("listForks", RITA, conversationId=FORK),
     "list children": read("listChildren", BOB, conversationId=ROOT),
+    "list children of an entry": read("listChildren", BOB, conversationId=ROOT, startedByEntryId="<first>"),
     "list members": read("listMemberships", RITA, conversationId=ROOT),
     "list offers": read("listTransfers", BOB, of=offered, role="all"),
     "show an offer": read("getTransfer", ANN, of=offered, transferId="<transfer>"),
     "list as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful),
     "list a user's as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful, userId="bob"),
+    "search as an admin": read("adminSearchConversations", ROOT_CALLER, of=peaceful, query="r"),
     "show as an admin": read("adminGetConversation", ROOT_CALLER, conversationId=ROOT),
     "read as an admin": read("adminListEntries", ROOT_CALLER, conversationId=FORK),
     "list members as an admin": read("adminListMemberships", ROOT_CALLER, conversationId=ROOT),

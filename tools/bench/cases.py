@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from forklore.api.fields import FORKS_AT_ONCE
 from forklore.domain.model import Caller
 from forklore.fsck.shapes import Kind
 from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
@@ -72,7 +73,7 @@ class Case:
 
     @property
     def is_read(self) -> bool:
-        return OPERATIONS[self.operation].method == "GET"
+        return OPERATIONS[self.operation].is_read
 
     def suits(self, shape: Shape) -> bool:
         """Tell whether the case is measured on this shape."""
@@ -110,6 +111,12 @@ def _sync(world: World) -> dict[str, Any]:
     sync = {**subject(world), "contentType": "note"}
     world.ask("syncContext", PLANNER, **sync, content=known)
     return {**sync, "content": [*known, world.texts.of(world.shape.entry_bytes)]}
+
+
+def _turn(world: World, **more: Any) -> dict[str, Any]:
+    """Return an append whose present context adds one text to the latest epoch of ROWS texts."""
+    context = {"contentType": "note", "content": _sync(world)["content"]}
+    return {**subject(world), **world.said(), "context": context, **more}
 
 
 def _shared(level: str | None = None) -> Callable[[World], dict[str, Any]]:
@@ -192,6 +199,19 @@ CASES: dict[str, Case] = {
         },
         puts(E, C, P),
     ),
+    "append with context": Case("appendEntry", _turn, puts(E, E), caller=PLANNER, knows=Knows.READ),
+    "append with context, cold": Case("appendEntry", _turn, puts(E, E), caller=PLANNER),
+    "append with context, to a new fork": Case(
+        "appendEntry",
+        lambda world: _turn(
+            world,
+            conversationId=world.new_id(),
+            forkedAtConversationId=world.subject,
+            forkedAtPosition="head",
+        ),
+        puts(E, E, C, P),
+        caller=PLANNER,
+    ),
     "append, to a new child": Case(
         "appendEntry",
         lambda world: {
@@ -208,6 +228,16 @@ CASES: dict[str, Case] = {
     ),
     "fork, at the head": Case("forkConversation", subject, puts(C, P)),
     "fork, of a fork": Case("forkConversation", fork, puts(C, P), needs="forks"),
+    "fork, 10 at once": Case(
+        "forkConversation",
+        lambda world: {**subject(world), "atEntryId": middle(world), "count": FORKS_AT_ONCE},
+        puts(C, P, requests=2),
+    ),
+    "promote": Case("promoteConversation", fork, puts(Kind.GROUP), knows=Knows.READ, needs="forks"),
+    "promote, other member": Case(
+        "promoteConversation", fork, puts(Kind.GROUP), caller=BOB, knows=Knows.READ, needs="forks"
+    ),
+    "promote, cold": Case("promoteConversation", fork, puts(Kind.GROUP), needs="forks"),
     "show": Case("getConversation", subject, shows(C, H)),
     "change": Case("updateConversation", lambda world: {**subject(world), "title": "new"}, puts(C)),
     "newest page": Case("listEntries", _page(tail=True), shows(E)),
@@ -229,8 +259,13 @@ CASES: dict[str, Case] = {
     "children": Case("listChildren", _rows(), shows(C)),
     "members": Case("listMemberships", _rows(), shows(M)),
     "conversations, roots": Case("listConversations", lambda _: {"mode": "roots", "limit": ROWS}, shows(C)),
+    "conversations, current": Case(
+        "listConversations", lambda _: {"mode": "current", "limit": ROWS}, shows(C)
+    ),
     "conversations, latest forks": Case("listConversations", lambda _: {"limit": ROWS}, shows(C)),
     "conversations, all": Case("listConversations", lambda _: {"mode": "all", "limit": ROWS}, shows(C)),
+    "search, a page": Case("searchConversations", lambda _: {"query": "their", "limit": ROWS}, shows(E)),
+    "search, nothing found": Case("searchConversations", lambda _: {"query": "0"}, Floor()),
     "share": Case(
         "shareConversation",
         lambda world: {**subject(world), "userId": world.new_id(), "accessLevel": "writer"},
@@ -248,6 +283,13 @@ CASES: dict[str, Case] = {
     "health": Case("checkHealth", lambda _: {}, Floor(requests=0)),
     "admin: conversations": Case(
         "adminListConversations", lambda _: {"limit": ROWS}, shows(C), caller=ADMIN, base_only=True
+    ),
+    "admin: search": Case(
+        "adminSearchConversations",
+        lambda _: {"query": "their", "limit": ROWS},
+        shows(E),
+        caller=ADMIN,
+        base_only=True,
     ),
     "admin: show": Case("adminGetConversation", subject, shows(C, H), caller=ADMIN, base_only=True),
     "admin: newest page": Case("adminListEntries", _page(tail=True), shows(E), caller=ADMIN, base_only=True),

@@ -16,6 +16,7 @@ PHRASES: Mapping[int, str] = {
     415: "Unsupported Media Type",
     422: "Unprocessable Content",
     500: "Internal Server Error",
+    501: "Not Implemented",
     503: "Service Unavailable",
 }
 """The name of each status, as in RFC 9110, section 15. Python's names depend on its version."""
@@ -180,6 +181,13 @@ class IdempotencyMismatchError(ForkloreError):
 
 class BrokenAncestryError(ForkloreError):
     """Stored conversations do not form a tree."""
+
+
+class SearchTypeUnavailableError(ForkloreError):
+    """A way of searching that this service does not have."""
+
+    status = 501
+    code = "search_type_unavailable"
 
 
 class UnavailableError(ForkloreError):

@@ -10,6 +10,7 @@ from forklore.domain.model import Caller, Conversation, Entry, ForkPoint, Metric
 from forklore.usecases.appended import Appended
 from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.names import ShownName
+from forklore.usecases.search import Hit
 from forklore.usecases.sharing import Membership
 from forklore.usecases.syncing import Synced
 
@@ -54,6 +55,18 @@ def entry(entry: Entry) -> dict[str, Any]:
         usage=_text(entry.usage_json) if entry.usage_json else None,
         createdAt=ids.created_at(entry.entry_id),
     )
+
+
+def hit(hit: Hit, *, with_entry: bool) -> dict[str, Any]:
+    """Return the fields of what a search has found. with_entry: whether they hold the entry."""
+    return {
+        "conversationId": hit.conversation.conversation_id,
+        "conversationTitle": hit.conversation.title,
+        "entryId": hit.entry.entry_id,
+        "createdAt": ids.created_at(hit.entry.entry_id),
+        "highlights": hit.highlights,
+        **({"entry": entry(hit.entry)} if with_entry else {}),
+    }
 
 
 def appended(appended: Appended, *, is_batch: bool) -> dict[str, Any]:

@@ -9,11 +9,12 @@ import hashlib
 import json
 import re
 
-from forklore.domain.ids import is_uuid
+from forklore.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
 from forklore.domain.keys import ListKey
 from forklore.domain.listing import Place
 from forklore.domain.names import NameOwner, NameRef, is_name
 from forklore.domain.users import is_user_id
+from forklore.usecases import search
 from forklore.usecases.cursors import InvalidCursor
 
 _DIGEST_BYTES = 6
@@ -92,6 +93,28 @@ def to_place(resource: str, cursor: str | None) -> Place | str | InvalidCursor |
     if keys is None or len(keys) > 2:
         return InvalidCursor()
     return Place(keys[0], keys[1] if len(keys) == 2 else None)
+
+
+def of_search(resource: str, place: search.Place | None) -> str | None:
+    """Return the cursor of a place in a search; None for the end."""
+    if place is None:
+        return None
+    return _encode(resource, "/".join([place.tree.sort, *([place.entry_id] if place.entry_id else [])]))
+
+
+def to_search(resource: str, cursor: str | None) -> search.Place | InvalidCursor | None:
+    """Return the place that a cursor of `resource` names; None without a cursor."""
+    if cursor is None:
+        return None
+    tree, _, entry_id = (_decode(resource, cursor) or "").partition("/")
+    match = _LIST_KEY.fullmatch(tree)
+    if match is None or (entry_id and not _is_position(entry_id)):
+        return InvalidCursor()
+    return search.Place(ListKey(match[1], match[2]), EntryId(entry_id) if entry_id else None)
+
+
+def _is_position(text: str) -> bool:
+    return is_entry_id(text) and text > FIRST
 
 
 def _is_id(cursor: str | None) -> bool:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from forklore.domain import ids
 from forklore.domain.epochs import EPOCH_MAX, NAMED_EPOCH_MAX
 from forklore.domain.jsontext import JsonText
+from forklore.domain.matching import words_of
 from forklore.domain.model import Channel
 from forklore.domain.names import NAME_BYTES_MAX, is_name
 from forklore.domain.users import is_user_id
@@ -166,13 +167,74 @@ ContextOnly = Annotated[
     BeforeValidator(_context_only),
     WithJsonSchema(in_any_case(Channel.CONTEXT)),
 ]
-_WHOLE = BeforeValidator(_whole)
-Epoch = Annotated[int, Field(ge=1, le=NAMED_EPOCH_MAX), _WHOLE]
+WHOLE = BeforeValidator(_whole)
+"""The rule that 1.0 is the integer 1."""
+Epoch = Annotated[int, Field(ge=1, le=NAMED_EPOCH_MAX), WHOLE]
 Limit200 = Annotated[int, Field(ge=1, le=200), BeforeValidator(_counted)]
 Limit1000 = Annotated[int, Field(ge=1, le=1000), BeforeValidator(_counted)]
-Tokens = Annotated[int, Field(ge=0, le=INTEGER_MAX), _WHOLE]
-ForkCount = Annotated[int, Field(ge=2, le=FORKS_AT_ONCE), _WHOLE]
+Tokens = Annotated[int, Field(ge=0, le=INTEGER_MAX), WHOLE]
+ForkCount = Annotated[int, Field(ge=2, le=FORKS_AT_ONCE), WHOLE]
 """How many equal forks to make at once."""
+
+INDEXED_BYTES_MAX = 32 * 1024
+
+
+def _indexed(value: str) -> str:
+    if len(value.encode()) > INDEXED_BYTES_MAX:
+        raise ValueError(f"must be at most {INDEXED_BYTES_MAX} bytes")
+    return value
+
+
+IndexedContent = Annotated[
+    str,
+    AfterValidator(_indexed),
+    WithJsonSchema(
+        {"type": "string", "maxLength": INDEXED_BYTES_MAX, "description": "At most 32 KB; never returned."}
+    ),
+]
+"""The text by which a search finds an entry, beside its own."""
+
+
+def _query(value: str) -> str:
+    if not words_of(value):
+        raise ValueError("must hold a word")
+    return value
+
+
+SearchQuery = Annotated[
+    str,
+    Field(min_length=1, max_length=500),
+    AfterValidator(_query),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 500, "pattern": r"\S"}),
+]
+"""The words to search for."""
+
+FULLTEXT, SEMANTIC, AUTO = "fulltext", "semantic", "auto"
+SEARCH_TYPES = (FULLTEXT, SEMANTIC)
+
+
+def _search_types(value: Any) -> Any:
+    """Return the ways of searching as a tuple of names."""
+    if value in (AUTO, *SEARCH_TYPES):
+        return (value,)
+    if isinstance(value, list) and value and all(one in SEARCH_TYPES for one in value):
+        return tuple(value)
+    raise ValueError(f"must be auto, {FULLTEXT}, {SEMANTIC}, or an array of the last two")
+
+
+SearchTypes = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_search_types),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "enum": [AUTO, *SEARCH_TYPES]},
+                {"type": "array", "items": {"type": "string", "enum": [*SEARCH_TYPES]}, "minItems": 1},
+            ]
+        }
+    ),
+]
+"""How to search: any of these ways will do."""
 
 COST_DECIMALS_MAX = 9
 

@@ -178,6 +178,16 @@ class MoveName(Request):
         return NameMove(NameRef.of(caller, self.name), self.expect_revision)
 
 
+class SearchConversations(Request):
+    """What to search for: all words of the `query` must occur in an entry."""
+
+    query: fields.SearchQuery
+    limit: Annotated[int, Field(ge=1, le=200), fields.WHOLE] | None = None
+    after_cursor: fields.Cursor | None = None
+    search_type: fields.SearchTypes | None = None
+    include_entry: bool | None = None
+
+
 class DeleteConversation(Request):
     """What to delete: the conversation's whole fork tree, or this branch of it alone."""
 
@@ -287,6 +297,7 @@ class EntryFields(Request):
     epoch: fields.Epoch | None = None
     key: fields.EntryKey | None = None
     usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
+    indexed_content: fields.IndexedContent | None = None
 
 
 class PresentContext(Request):
@@ -477,6 +488,12 @@ class AdminListConversations(Justified):
     tag: fields.TagFilter | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
+
+
+class AdminSearchConversations(SearchConversations):
+    """What to search for; without `userId` in every tree."""
+
+    user_id: fields.UserId | None = None
 
 
 class AdminDeleteConversation(DeleteConversation, Justified):

@@ -20,6 +20,8 @@ class Result(BaseModel):
 Time = Field(pattern=TIME_PATTERN)
 Id = Field(pattern=UUID_PATTERN)
 Cursor = Field(description="The position to go on from; null where the list ends.")
+_ABSENT: Any = None
+"""The default of a member that is another model and may be absent."""
 
 
 class Health(Result):
@@ -135,8 +137,9 @@ class Synced(Result):
     entry: Entry | None
 
 
-PresentContext = Field(
-    default=Synced(epoch=None, noOp=True, epochIncremented=False, entry=None),
+NOTHING_SYNCED = Synced.model_construct(epoch=None, no_op=True, epoch_incremented=False, entry=None)
+PresentContext: Any = Field(
+    default_factory=lambda: NOTHING_SYNCED,
     description="What became of the request's `context`; left out without one.",
 )
 
@@ -164,6 +167,24 @@ class EntryPage(Result):
     data: list[Entry]
     after_cursor: str | None = Cursor
     before_cursor: str | None = Cursor
+
+
+class Hit(Result):
+    """An entry that has all words of the query. `highlights`: its text around the words."""
+
+    conversation_id: str = Id
+    conversation_title: str | None
+    entry_id: str = Id
+    created_at: str = Time
+    highlights: list[str]
+    entry: Entry = _ABSENT
+
+
+class SearchPage(Result):
+    """Hits: the newest tree first, and in each tree the newest entry first."""
+
+    data: list[Hit]
+    after_cursor: str | None = Cursor
 
 
 class Membership(Result):

@@ -22,9 +22,9 @@ def operations_of(function: str) -> "tuple[Operation, ...]":
     """
     match function:
         case "conversations":
-            from forklore.api.operations import conversations
+            from forklore.api.operations import conversations, search
 
-            return conversations.OPERATIONS
+            return (*conversations.OPERATIONS, *search.OPERATIONS)
         case "entries":
             from forklore.api.operations import entries, names
 

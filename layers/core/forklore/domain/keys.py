@@ -112,6 +112,11 @@ def entries_range(group_id: str) -> SortRange:
     return SortRange(group_id, "0", ":")
 
 
+def entries_before(group_id: str, before: EntryId) -> SortRange:
+    """Return the range of a tree's entries before a position, which is not FIRST."""
+    return SortRange(group_id, "0", position(ids.previous_id(before)))
+
+
 def others_range(group_id: str) -> SortRange:
     """Return the range of all items in a tree's partition that are not entries."""
     return SortRange(group_id, ":", "\U0010ffff")

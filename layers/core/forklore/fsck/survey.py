@@ -206,7 +206,7 @@ class Survey:
         own.after[entry_id] = _interned(named.history), _interned(named.context)
         turn = items.turn(item)
         if turn is not None:
-            own.turns[entry_id] = turn.first, turn.last
+            own.turns[entry_id] = turn
         if "key" in item:
             key_of_entry = item["key"]["S"]
             if key_of_entry in own.keys:

@@ -51,6 +51,14 @@ _ENTRY: Json = {
     "usage": {"inputTokens": 12, "costUsd": 0.00036},
     "createdAt": "2025-11-07T10:30:12.000Z",
 }
+_HIT: Json = {
+    "conversationId": _ID,
+    "conversationTitle": "Weekend in Lisbon",
+    "entryId": _ENTRY["id"],
+    "createdAt": _ENTRY["createdAt"],
+    "highlights": ["Where should we stay for two nights?"],
+    "entry": _ENTRY,
+}
 _CONTEXT: Json = {
     **_ENTRY,
     "channel": "context",
@@ -58,12 +66,14 @@ _CONTEXT: Json = {
     "contentType": "text/plain",
     "content": ["Lisbon, two nights", "no hostels"],
 }
+_SYNCED: Json = {"epoch": 2, "noOp": False, "epochIncremented": True, "entry": _CONTEXT}
 _FORK: Json = {
     "conversationId": _FORK_ID,
     "title": "Two nights in Porto",
     "forkedAtConversationId": _ID,
     "forkedAtEntryId": _ENTRY["id"],
     "forkedAtPosition": "after",
+    "isCurrent": False,
     "createdAt": "2025-11-07T10:31:00.000Z",
 }
 _CHILD: Json = {
@@ -93,6 +103,7 @@ _NAME: Json = {
 ANSWERS: dict[type[BaseModel], Json] = {
     results.Health: {"status": "ok"},
     results.Conversation: _CONVERSATION,
+    results.Forked: {**_CONVERSATION, "id": _FORK_ID},
     results.ConversationPage: {"data": [_CHILD, _CONVERSATION], "afterCursor": None},
     results.AdminConversation: {**_CONVERSATION, "clientId": "travel-planner"},
     results.AdminConversationPage: {
@@ -100,12 +111,16 @@ ANSWERS: dict[type[BaseModel], Json] = {
         "afterCursor": None,
     },
     results.ForkPage: {
-        "data": [{"conversationId": _ID, "title": "Weekend in Lisbon", "createdAt": _AT}, _FORK],
+        "data": [
+            {"conversationId": _ID, "title": "Weekend in Lisbon", "isCurrent": True, "createdAt": _AT},
+            _FORK,
+        ],
         "afterCursor": None,
     },
-    results.Appended: _ENTRY,
+    results.Appended: {**_ENTRY, "context": _SYNCED},
     results.EntryPage: {"data": [_ENTRY], "afterCursor": _ENTRY["id"], "beforeCursor": None},
-    results.Synced: {"epoch": 2, "noOp": False, "epochIncremented": True, "entry": _CONTEXT},
+    results.SearchPage: {"data": [_HIT], "afterCursor": None},
+    results.Synced: _SYNCED,
     results.Membership: _MEMBER,
     results.MembershipPage: {"data": [{**_MEMBER, "userId": "alice", "accessLevel": "owner"}, _MEMBER]}
     | {"afterCursor": None},

@@ -112,8 +112,8 @@ class Creation(Generic[T]):
         """Write what was prepared, and note what has become of it.
 
         Raises IdempotentReplay for a replay, ForbiddenError when a membership was taken away
-        meanwhile, NotFoundError when the tree was deleted, NameMovedError when the caller expects the
-        name at another revision.
+        meanwhile, NotFoundError when the tree was deleted, NameMovedError when the name has another
+        revision than the caller expects.
         """
         obstacle = prepared if isinstance(prepared, Obstacle) else self._commit(prepared)
         if obstacle is Obstacle.CHANGED:

@@ -177,7 +177,7 @@ def _prepare(
     table.refuse_if_full(group_id)
     inherited = _inherit(source, request, caller)
     path = inherited.path
-    fork_id = request.fork_id or table.mint_conversation()
+    fork_id, *equal_ids = _fork_ids(table, request)
     decision = None
     if request.context is not None:
         decision = decide_on_inherited(table, caller, request.context, group_id=group_id, path=path)
@@ -219,10 +219,7 @@ def _prepare(
         client_id=caller.client_id,
         fork_point=inherited.point,
     )
-    forks = [
-        fork,
-        *(replace(fork, conversation_id=table.mint_conversation()) for _ in range(1, request.count)),
-    ]
+    forks = [fork, *(replace(fork, conversation_id=equal_id) for equal_id in equal_ids)]
     details = replace(loaded.details, head=head, is_current=request.promotes)
     made = [replace(details, conversation=one) for one in forks]
     record = (
@@ -252,7 +249,6 @@ def _prepare(
     client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
-    equal_ids = [one.conversation_id for one in forks[1:]]
     return PreparedCreation(writes, _Forked(made, appended), fork_id, cached, equal_ids)
 
 
@@ -306,6 +302,13 @@ def _held_source(source: _Source, request: ForkRequest) -> list[Part]:
     loaded = source.loaded
     where = {"group_id": loaded.group.group_id, "conversation_id": loaded.conversation.conversation_id}
     return [parts.conversation.check_head(**where, last=loaded.head.last)]
+
+
+def _fork_ids(table: Table, request: ForkRequest) -> list[str]:
+    """Return the ids of the forks, in the order of the tree's list."""
+    if request.fork_id is not None:
+        return [request.fork_id]
+    return sorted(table.mint_conversation() for _ in range(request.count))
 
 
 def _has_text(request: ForkRequest) -> bool:

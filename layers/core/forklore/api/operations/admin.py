@@ -9,7 +9,7 @@ from typing import Any
 
 from forklore.api import answers, cursors, naming, requests, results
 from forklore.api.operation import CheckedRequest, Fields, Operation
-from forklore.api.operations import conversations, entries, names, sharing
+from forklore.api.operations import conversations, entries, names, search, sharing
 from forklore.domain.listing import Filter, Tag
 from forklore.domain.users import ADMIN, AUDITOR
 from forklore.usecases import lists
@@ -43,6 +43,7 @@ _OF_USERS = {
     for operation in (
         *conversations.OPERATIONS,
         *entries.OPERATIONS,
+        *search.OPERATIONS,
         *sharing.OPERATIONS,
         *names.OPERATIONS,
     )
@@ -72,6 +73,12 @@ OPERATIONS = (
         query=requests.AdminListConversations,
         run=list_conversations,
         result=results.AdminConversationPage,
+    ),
+    _for_role(
+        AUDITOR,
+        "searchConversations",
+        body=requests.AdminSearchConversations,
+        run=search.search_everybodys,
     ),
     _for_role(
         AUDITOR,

@@ -89,6 +89,8 @@ def _draft(request: CheckedRequest, fields: requests.EntryFields) -> Draft:
         content.check_elements(fields.content.value)
     if fields.epoch is not None and channel is not Channel.CONTEXT:
         raise ValidationError("epoch is for the context channel only", field="epoch")
+    if fields.indexed_content is not None and channel is not Channel.HISTORY:
+        raise ValidationError("indexedContent is for the history channel only", field="indexedContent")
     return Draft(
         channel=channel,
         content_type=fields.content_type,
@@ -98,6 +100,7 @@ def _draft(request: CheckedRequest, fields: requests.EntryFields) -> Draft:
         key=fields.key,
         usage=requests.usage_of(fields.usage),
         usage_json=fields.usage.text if fields.usage else None,
+        indexed=fields.indexed_content,
     )
 
 

@@ -29,4 +29,5 @@ def claim_key(group_id: str, entry: Entry) -> list[Part]:
 def body_bytes(puts: list[Part]) -> int:
     """Return how many bytes of bodies the parts of entries hold."""
     stored = [one.request["Item"] for one in puts]
-    return sum(len(item.get(body, {}).get("B", b"")) for item in stored for body in ("body", "data"))
+    packed = ("body", "indexed", "data")
+    return sum(len(item.get(name, {}).get("B", b"")) for item in stored for name in packed)
