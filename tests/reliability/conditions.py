@@ -30,6 +30,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "branch": {"Put GONE"},
     "pruning": {"Delete GONE"},
     "fork": {"Put PTR", "Update GROUP"},
+    "promotion": {"Update GROUP", "ConditionCheck HEAD"},
     "sync": {"Put ENTRY", "Update CTX of a sync"},
     "append": {"Put ENTRY", "Update HEAD"},
     "change": {"Update CONV", "Update HEAD"},
