@@ -193,6 +193,11 @@ def removed_first(endpoint: str) -> World:
     return _build(endpoint, _removed, _asked_again)
 
 
+def twig_removed(endpoint: str) -> World:
+    """Return the world of a removed branch of a live one; it waits for the worker."""
+    return _build(endpoint, _forked, _removed_twig)
+
+
 def removed_both(endpoint: str) -> World:
     """Return the world of a removed branch, and of one that showed it and waits for the worker."""
     return _build(endpoint, _removed, _removed_twig)
@@ -284,6 +289,12 @@ def _dead_passed(store: Store, _process: Process, _made: dict[str, str]) -> None
 
 
 def _removed(store: Store, process: Process, made: dict[str, str]) -> None:
+    _forked(store, process, made)
+    _remove(process, CUT_FORK)
+    settle(store)
+
+
+def _forked(_store: Store, process: Process, made: dict[str, str]) -> None:
     made["cut"] = process.ask("appendEntry", ANN, conversationId=CUT, **said("kept")).id
     assert process.ask("forkConversation", ANN, conversationId=CUT, id=CUT_FORK).status == 201
     process.ask("appendEntry", PLANNER, conversationId=CUT_FORK, **thought("shown"))
@@ -291,8 +302,6 @@ def _removed(store: Store, process: Process, made: dict[str, str]) -> None:
     assert process.ask("forkConversation", ANN, conversationId=CUT_FORK, id=CUT_TWIG).status == 201
     process.ask("appendEntry", ANN, conversationId=CUT_TWIG, **large())
     process.ask("appendEntry", ANN, conversationId=CUT_FORK, **large())
-    _remove(process, CUT_FORK)
-    settle(store)
 
 
 def _remove(process: Process, conversation_id: str) -> None:
