@@ -8,12 +8,14 @@ from functools import cache
 from random import Random
 from typing import Any
 
+from forklore.domain import ids
 from forklore.domain.model import Caller, JobKind
 from forklore.errors import UnavailableError
+from forklore.storage import parts
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.parts.group import MEMBERS_MAX
-from forklore.usecases import cascade, sweeper, transfers
+from forklore.usecases import cascade, pruning, sweeper, transfers
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.service import Process, new_store
 from tests.support.mailbox import Mailbox, Message
@@ -46,6 +48,8 @@ ROOT, FORK, CHILD, GRANDCHILD, UNTITLED, GIVEN, GIVEN_FORK = (conversation(numbe
 PASSED, PASSED_FORK, DEAD, DEAD_FORK, CROWD, HALF = (conversation(number) for number in range(11, 17))
 """A tree that has just become Bob's; one with a tombstone; one with many members, and its child,
 whose creation is unfinished."""
+CUT, CUT_FORK, CUT_TWIG = (conversation(number) for number in range(31, 34))
+"""A tree whose fork CUT_FORK was removed, and is shown by CUT_TWIG."""
 NEW, OTHER = conversation(21), conversation(22)
 """Unused ids."""
 
@@ -189,6 +193,31 @@ def dead_child(endpoint: str) -> World:
     return _build(endpoint, _family, _dead_child)
 
 
+def removed(endpoint: str) -> World:
+    """Return the world of a removed branch that another branch shows, and that is pruned."""
+    return _build(endpoint, _removed)
+
+
+def removed_first(endpoint: str) -> World:
+    """Return the world of a removed branch that another branch shows; it waits for the worker."""
+    return _build(endpoint, _removed, _asked_again)
+
+
+def twig_removed(endpoint: str) -> World:
+    """Return the world of a removed branch of a live one; it waits for the worker."""
+    return _build(endpoint, _forked, _removed_twig)
+
+
+def removed_both(endpoint: str) -> World:
+    """Return the world of a removed branch, and of one that showed it and waits for the worker."""
+    return _build(endpoint, _removed, _removed_twig)
+
+
+def removed_root(endpoint: str) -> World:
+    """Return the world of a tree with a child whose root was removed; the process was killed."""
+    return _build(endpoint, _family, _removed_root)
+
+
 def crowded(endpoint: str) -> World:
     """Return the world of a tree with many members and an unfinished child.
 
@@ -279,6 +308,39 @@ def _dead_offered(_store: Store, process: Process, _made: dict[str, str]) -> Non
 
 def _dead_passed(store: Store, _process: Process, _made: dict[str, str]) -> None:
     killed_at_write(store, 1, "deleteConversation", BOB, conversationId=PASSED)
+
+
+def _removed(store: Store, process: Process, made: dict[str, str]) -> None:
+    _forked(store, process, made)
+    _remove(process, CUT_FORK)
+    settle(store)
+
+
+def _forked(_store: Store, process: Process, made: dict[str, str]) -> None:
+    made["cut"] = process.ask("appendEntry", ANN, conversationId=CUT, **said("kept")).id
+    assert process.ask("forkConversation", ANN, conversationId=CUT, id=CUT_FORK).status == 201
+    process.ask("appendEntry", PLANNER, conversationId=CUT_FORK, **thought("shown"))
+    made["of fork"] = process.ask("appendEntry", ANN, conversationId=CUT_FORK, **said("shown")).id
+    assert process.ask("forkConversation", ANN, conversationId=CUT_FORK, id=CUT_TWIG).status == 201
+    process.ask("appendEntry", ANN, conversationId=CUT_TWIG, **large())
+    process.ask("appendEntry", ANN, conversationId=CUT_FORK, **large())
+
+
+def _remove(process: Process, conversation_id: str) -> None:
+    removed = process.ask("deleteConversation", ANN, conversationId=conversation_id, scope="branch")
+    assert removed.status == 204, removed
+
+
+def _asked_again(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    process.table.commit([parts.job.put_prune(CUT, CUT_FORK, at=ids.timestamp(0), nonce="again")])
+
+
+def _removed_twig(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    _remove(process, CUT_TWIG)
+
+
+def _removed_root(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    killed_at_write(store, 1, "deleteConversation", ANN, conversationId=ROOT, scope="branch")
 
 
 def _crowded(store: Store, process: Process, made: dict[str, str]) -> None:
@@ -481,8 +543,18 @@ TAKES = {"name": "trip"}
 """The name that a fork takes."""
 
 
+def _remove_branch(caller: Caller, conversation_id: str, *, of: Any = family) -> Operation:
+    return delete("deleteConversation", caller, of=of, conversationId=conversation_id, scope="branch")
+
+
 def _list(caller: Caller, to: str, *, of: Any = family, **query: Any) -> Operation:
     return read("listEntries", caller, of=of, conversationId=to, **query)
+
+
+def run_prune(group_id: str, conversation_id: str) -> Callable[[Process], object]:
+    return lambda process: pruning.run_prune(
+        process.table, Mailbox().queue, group_id, conversation_id, wait_s=0
+    )
 
 
 def run_deletion(group_id: str) -> Callable[[Process], object]:
@@ -639,8 +711,25 @@ OPERATIONS: dict[str, Operation] = {
     "accept": post("acceptTransfer", BOB, of=offered, transferId="<transfer>"),
     "delete": delete("deleteConversation", ANN, conversationId=ROOT),
     "delete by its fork": delete("deleteConversation", ANN, conversationId=FORK),
+    "remove a branch": _remove_branch(ANN, FORK),
+    "remove a branch as a manager": _remove_branch(MIA, FORK),
+    "remove the root": _remove_branch(ANN, ROOT),
+    "remove the last branch": _remove_branch(ANN, UNTITLED, of=untitled),
+    "remove a branch as an admin": delete(
+        "adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN_FORK, scope="branch"
+    ),
+    "delete a tree with removed branches": delete(
+        "deleteConversation", ANN, of=removed_both, conversationId=CUT
+    ),
     "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN),
     "the worker": work(run_deletion(DEAD), of=dead),
+    "the worker, on a removed branch": work(run_prune(CUT, CUT_FORK), of=removed_first),
+    "the worker, on a removed branch of a removed one": work(run_prune(CUT, CUT_TWIG), of=removed_both),
+    "the worker, on a removed root": work(run_prune(ROOT, ROOT), of=removed_root),
+    "the worker, on a removed branch by a message": work(
+        lambda process: Message(CUT, 0, JobKind.PRUNE, None, CUT_TWIG).work(process.table, Mailbox().queue),
+        of=removed_both,
+    ),
     "the worker, on a family": work(run_deletion(ROOT), of=dead_family),
     "the worker, on a child": work(run_deletion(CHILD), of=dead_child),
     "the worker, by a message": work(
