@@ -21,6 +21,12 @@ STORY = {
     "searchConversations": 200,
     "promoteConversation": 204,
     "syncContext": 200,
+    "lookUpEntry": 200,
+    "setName": 200,
+    "listNames": 200,
+    "lookUpName": 200,
+    "appendEntryByName": 201,
+    "listEntriesByName": 200,
     "listChildren": 200,
     "shareConversation": 201,
     "updateMembership": 200,
@@ -33,6 +39,11 @@ STORY = {
     "adminListMemberships": 200,
     "adminListForks": 200,
     "adminListChildren": 200,
+    "adminLookUpEntry": 200,
+    "adminListNames": 200,
+    "adminLookUpName": 200,
+    "deleteName": 204,
+    "adminDeleteName": 204,
     "adminDeleteConversation": 204,
     "requestTransfer": 201,
     "listTransfers": 200,
@@ -81,6 +92,12 @@ def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], An
             to_another = read_event("agentAppendEntry")
             to_another["input"] |= {"conversationId": SAMPLE_OTHER, "idempotencyKey": "another"}
             assert invoke(to_another)["status"] == 201
+        if name == "lookUpEntry":
+            keyed = read_event("agentAppendEntry") | {"caller": {"userId": "alice"}}
+            keyed["input"] |= {"conversationId": SAMPLE, "key": "msg-17", "idempotencyKey": "keyed"}
+            assert invoke(keyed)["status"] == 201
+        if name == "adminDeleteName":  # deleteName has already deleted this name
+            deliver(read_event("setName"))
         if name == "removeMembershipByPath":  # removeMembership has already removed this member
             again = {"conversationId": SAMPLE, "userId": "alice", "accessLevel": "reader"}
             share = {"operation": "shareConversation", "caller": {"userId": "bob"}, "input": again}

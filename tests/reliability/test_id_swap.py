@@ -103,6 +103,19 @@ REQUESTS = [
     ),
     Valid("acceptTransfer", {"transferId": "<incoming>"}, {"transferId": 403}),
     Valid("deleteTransfer", {"transferId": "<transfer>"}, {"transferId": 403}),
+    Valid("appendEntry", of("root 2", **PLAIN, key="a key")),
+    Valid("lookUpEntry", of("root 2", key="a key")),
+    Valid("adminLookUpEntry", of("root 2", key="a key"), by="aude"),
+    Valid("setName", {"name": "a name", "conversationId": "<root>"}),
+    Valid("setName", {"name": "another", "conversationId": "<root 2>", "data": {"a": 1}}),
+    Valid("listNames", {"limit": 1, "afterCursor": "<names>"}, {"afterCursor": 400}),
+    Valid("lookUpName", {"name": "a name"}, {}),
+    Valid("appendEntryByName", {"name": "a name", **PLAIN}, {}),
+    Valid("listEntriesByName", {"name": "another", "afterCursor": "<other first>"}, {"afterCursor": 400}),
+    Valid("adminListNames", {"userId": "<user>"}, {"userId": 403}, by="aude"),
+    Valid("adminLookUpName", {"userId": "<user>", "name": "a name"}, {"userId": 403}, by="aude"),
+    Valid("adminDeleteName", {"userId": "<user>", "name": "a name"}, {"userId": 403}, by="adam"),
+    Valid("deleteName", {"name": "another"}, {}),
     Valid("adminListConversations", {"userId": "<user>"}, {"userId": 403}, by="aude"),
     Valid("adminSearchConversations", {"query": "x", "userId": "<user>"}, {"userId": 403}, by="aude"),
     *(
@@ -162,6 +175,8 @@ class Tenant:
             )
             if name == "outgoing":
                 self._make("acceptTransfer", {"transferId": "<outgoing>"}, user=self.made["heir"])
+        for name, root in (("a name", "<root>"), ("another", "<root 2>")):
+            self._make("setName", {"name": name, "conversationId": root})
         for name, operation, given in (
             ("conversations", "listConversations", {"limit": 1}),
             ("search", "searchConversations", {"query": "mark", "limit": 1}),
@@ -169,6 +184,7 @@ class Tenant:
             ("children", "listChildren", of("root", limit=1)),
             ("members", "listMemberships", of("root", limit=1)),
             ("transfers", "listTransfers", {"limit": 1}),
+            ("names", "listNames", {"limit": 1}),
         ):
             self.made[name] = self._make(operation, given)["afterCursor"]
         assert all(self.made.values()), self.made

@@ -91,6 +91,14 @@ _TRANSFER: Json = {
     "toUserId": _MEMBER_ID,
     "createdAt": _AT,
 }
+_NAME: Json = {
+    "name": "weekend trip",
+    "conversationId": _ID,
+    "revision": 1,
+    "data": {"colour": "blue"},
+    "createdAt": _AT,
+    "updatedAt": "2025-11-07T10:30:12.480Z",
+}
 
 ANSWERS: dict[type[BaseModel], Json] = {
     results.Health: {"status": "ok"},
@@ -117,6 +125,10 @@ ANSWERS: dict[type[BaseModel], Json] = {
     results.MembershipPage: {"data": [{**_MEMBER, "userId": "alice", "accessLevel": "owner"}, _MEMBER]}
     | {"afterCursor": None},
     results.Transfer: _TRANSFER,
+    results.Name: _NAME,
+    results.NamePage: {"data": [_NAME], "afterCursor": None},
+    results.AdminName: {**_NAME, "userId": "alice", "clientId": "travel-planner"},
+    results.AdminNamePage: {"data": [{**_NAME, "userId": "alice"}], "afterCursor": None},
     results.TransferPage: {"data": [_TRANSFER], "afterCursor": None},
 }
 """An example of each answer model."""

@@ -97,12 +97,14 @@ class TreeExtras:
     entries: the entries with these ids. member: the membership of this user.
     transfer: whether to read the tree's pending transfer.
     context_of: the client whose CTX item of the conversation is read.
+    entry_key: the key of an own entry, whose KEY item is read.
     """
 
     entries: tuple[EntryId, ...] = ()
     member: str | None = None
     transfer: bool = False
     context_of: str | None = None
+    entry_key: str | None = None
 
 
 NO_EXTRAS = TreeExtras()
@@ -170,7 +172,7 @@ def look_up(
 
 def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeExtras) -> list[Key]:
     """Return the keys to read for a conversation of a tree. A root has no PATH."""
-    client_id = extras.context_of
+    client_id, entry_key = extras.context_of, extras.entry_key
     return [
         keys.group(group_id),
         keys.conversation(group_id, conversation_id),
@@ -180,6 +182,7 @@ def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeEx
         *([keys.member(group_id, extras.member)] if extras.member is not None else []),
         *([keys.transfer_of_group(group_id)] if extras.transfer else []),
         *([keys.context(group_id, conversation_id, client_id)] if client_id is not None else []),
+        *([keys.entry_key(group_id, conversation_id, entry_key)] if entry_key is not None else []),
         *(keys.entry(group_id, entry_id) for entry_id in extras.entries),
     ]
 
