@@ -36,6 +36,11 @@ class Tree:
         """Return the conversations that are not removed, oldest first."""
         return oldest_first(c for c in self.all if not c.is_removed)
 
+    @property
+    def may_be_unpruned(self) -> bool:
+        """Tell whether a list of all forks may still hold entries that nobody shows any more."""
+        return any(c.is_removed for c in self.all)
+
     def entries(self) -> "list[Entry]":
         """Return all that a live conversation shows, oldest first."""
         shown = {entry["id"]: entry for c in self.live() for entry in c.view()}
