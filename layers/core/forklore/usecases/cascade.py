@@ -82,11 +82,9 @@ def _seconds_left(group: Group, now_ms: int, wait_s: int) -> int:
 
 def _erase_entries(table: Table, group: Group) -> None:
     """Remove the entries. The chunks of a body go first, because only the entry names them."""
-    if group.never_live:
-        return  # a tree gets its first entry when it becomes live
     for some in in_batches(table.read.entry_chunks(group.group_id), ERASED_AT_ONCE):
-        table.delete(_blobs(group.group_id, some))
-        table.delete(keys.entry(group.group_id, entry_id) for entry_id, _ in some)
+        _erase(table, group, list(_blobs(group.group_id, some)))
+        _erase(table, group, [keys.entry(group.group_id, entry_id) for entry_id, _ in some])
 
 
 def _blobs(group_id: str, entries: Iterable[tuple[EntryId, int]]) -> Iterator[Key]:
