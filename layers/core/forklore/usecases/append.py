@@ -8,10 +8,16 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Conversation, Entry, ForkPoint, ForkPosition, StartedBy
-from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
+from forklore.errors import (
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    UnavailableError,
+    ValidationError,
+)
 from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
-from forklore.storage.parts import ConditionFailed, PartKind
+from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.children import ChildRequest, start_child
@@ -27,6 +33,7 @@ from forklore.usecases.drafts import (
     is_own_first_attempt,
     mint_batch,
     require_match,
+    require_room,
 )
 from forklore.usecases.forks import ForkRequest, fork_with_entries
 from forklore.usecases.idempotency import (
@@ -40,6 +47,7 @@ from forklore.usecases.idempotency import (
 )
 from forklore.usecases.loading import LoadedConversation, LookUp, TreeExtras, look_up
 from forklore.usecases.optimistic import APPEND, attempts
+from forklore.usecases.references import check_named
 from forklore.usecases.roots import plan_root, root_parts
 
 _IS_NOT = (
@@ -82,6 +90,7 @@ class Append:
     fork, start: what the conversation is a fork or a child of. At most one of them is given. If the
     conversation does not exist, it is created so.
     if_match: the last history entry that the caller knows of.
+    copied_out_of: the conversation of the tree that the entries were copied from, for a merge.
     """
 
     conversation_id: str
@@ -89,6 +98,7 @@ class Append:
     fork: Fork | None = None
     start: Start | None = None
     if_match: EntryId | None = None
+    copied_out_of: str | None = None
     idempotency_key: IdempotencyKey | None = None
 
 
@@ -121,6 +131,7 @@ class _Appending:
         self._id = request.conversation_id
         self._nonce = table.nonce()
         self._has_lineage = request.fork is None and request.start is None
+        self._named: list[Part] | None = None
 
     def run(self) -> list[Entry]:
         cached = self._cached()
@@ -134,7 +145,7 @@ class _Appending:
             try:
                 with self._table.turn(self._id):
                     written = self._append(self._matching(self._newest(cached)))
-            except ConflictError:
+            except (ConflictError, ValidationError):
                 self._load()
                 raise
             if not isinstance(written, ConditionFailed):
@@ -331,9 +342,11 @@ class _Appending:
             *batch_parts(batch, group_id=cached.group_id, nonce=self._nonce),
             parts.conversation.move_head(move),
             *([] if is_owner else [member]),
+            *self._checks_of_named(cached.group_id),
             *context_parts(batch, caller=caller, epoch=epoch, **where),
             *([parts.conversation.set_title(title=title, **where)] if title else []),
         ]
+        require_room(writes)
         refused = table.try_commit(writes)
         if refused is not None and not is_own_first_attempt(refused, self._nonce):
             return refused
@@ -342,6 +355,15 @@ class _Appending:
             now_cached = now_cached.with_epoch(client, epoch_after(batch, epoch))
         table.cache.put(self._id, now_cached)
         return batch.entries
+
+    def _checks_of_named(self, group_id: str) -> list[Part]:
+        """Return the parts that check the conversations which the request names."""
+        original, drafts = self._request.copied_out_of, self._request.drafts
+        if original is not None:
+            return [] if original == self._id else [parts.conversation.check_exists(group_id, original)]
+        if self._named is None:
+            self._named = check_named(self._table, drafts, group_id=group_id, conversation_id=self._id)
+        return self._named
 
     def _learn(self, cached: CachedConversation, refused: ConditionFailed) -> CachedConversation | None:
         """Return what the next attempt is tried on; None if it must read the conversation.
@@ -363,6 +385,12 @@ class _Appending:
                     return replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
                 case PartKind.MEMBER:
                     raise ForbiddenError("this needs the access level 'writer'") from refused
+                case PartKind.NAMED_HEAD if self._request.copied_out_of is not None:
+                    raise ValidationError(
+                        "the other conversation is deleted", field="fromConversationId"
+                    ) from refused
+                case PartKind.NAMED_HEAD:
+                    self._named = None
                 case PartKind.CONTEXT:
                     epoch = refused.epoch()
                     if epoch is not None and self._caller.client_id:

@@ -40,6 +40,7 @@ from forklore.usecases.drafts import (
     head_over,
     mint_batch,
     require_match,
+    require_room,
 )
 from forklore.usecases.idempotency import (
     IdempotencyKey,
@@ -55,6 +56,7 @@ from forklore.usecases.loading import (
     load_conversation,
     look_up,
 )
+from forklore.usecases.references import check_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +205,11 @@ def _prepare(
         *record,
         *parts.group.put_fork(loaded.group, fork, head, path, nonce=nonce, now_s=table.now_s()),
         *member,
+        *check_named(table, request.drafts, group_id=group_id, conversation_id=fork_id),
         *batch_parts(batch, group_id=group_id, nonce=nonce),
         *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
     ]
+    require_room(writes)
     client, is_known = caller.client_id, has_context(request.drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)

@@ -20,6 +20,7 @@ from forklore.usecases.drafts import (
     head_over,
     mint_batch,
 )
+from forklore.usecases.references import check_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,10 @@ def plan_root(
     """Return a conversation without ancestry that begins with the drafts.
 
     owner None: the caller. created_at None: when its first entry is.
-    Raises ForbiddenError for context from a plain user.
+    Raises ForbiddenError for context from a plain user, ValidationError for a draft that names
+    another conversation: the new tree has none.
     """
+    check_named(table, drafts, group_id=conversation_id, conversation_id=conversation_id)
     if has_context(drafts):
         access.require_context(caller, bound_to=None)
     batch = mint_batch(

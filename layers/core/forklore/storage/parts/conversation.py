@@ -199,6 +199,17 @@ def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, ow
     ]
 
 
+def check_exists(group_id: str, conversation_id: str) -> Part:
+    """Check that a conversation which the write names is not deleted."""
+    return conditional(
+        PartKind.NAMED_HEAD,
+        "ConditionCheck",
+        of=conversation_id,
+        Key=key_of(keys.head(group_id, conversation_id)),
+        ConditionExpression="attribute_exists(PK)",
+    )
+
+
 def delete_head(group_id: str, conversation_id: str) -> Part:
     """Delete HEAD: nothing can be appended to the conversation any more."""
     return part.delete(PartKind.HEAD, keys.head(group_id, conversation_id), of=conversation_id)
