@@ -38,12 +38,12 @@ def copy_of(entry: Entry) -> Draft:
 class Originals:
     """The history entries to copy: those that `view` shows in `window`.
 
-    last: the last history entry that the view shows before the end of the window.
+    last: the last history entry that the view shows before the end of the window, where known.
     """
 
     view: View
-    window: Window
-    last: EntryId | None
+    window: Window = Window()  # noqa: RUF009 (a value)
+    last: EntryId | None = None
 
     @classmethod
     def of(cls, view: View, head: Head) -> "Originals":

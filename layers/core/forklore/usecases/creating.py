@@ -108,6 +108,8 @@ class Creation(Generic[T]):
                     raise_if_recorded(self._table, self._idempotency_key, refused, caller=self._caller)
                 case PartKind.POINTER:
                     return None if refused.has_nonce(kind, self._nonce) else Obstacle.ID_IN_USE
+                case PartKind.NAMED_HEAD:
+                    return Obstacle.CHANGED
                 case PartKind.MEMBER:
                     raise ForbiddenError("the membership was taken away") from refused
                 case PartKind.CREATING_GROUP:
