@@ -87,6 +87,8 @@ class Tree:
             "appendEntry": SAID,
             "syncContext": {"contentType": "x", "content": [next(numbers)]},
             "forkConversation": {},
+            "mergeConversation": {"fromConversationId": self.conversation},
+            "copyConversation": {},
             "shareConversation": {"userId": "nora", "accessLevel": "reader"},
             "updateMembership": {"accessLevel": "writer"},
             "updateMembershipByPath": {"accessLevel": "writer"},

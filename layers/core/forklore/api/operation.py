@@ -210,7 +210,7 @@ class Operation:
         if value is None or self.method == "GET":
             return None
         if not self.takes_if_match:
-            raise ValidationError("If-Match goes with appending and forking only", field="If-Match")
+            raise ValidationError("If-Match goes with appending, forking and merging only", field="If-Match")
         if len(value) < 2 or value[0] != '"' or value[-1] != '"' or not ids.is_uuid(value[1:-1]):
             raise ValidationError('If-Match must be an entry id in double quotes: "…"', field="If-Match")
         return value[1:-1]

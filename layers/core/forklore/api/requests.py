@@ -244,6 +244,14 @@ class EntryFields(Request):
     agent_id: fields.AgentId | None = None
     epoch: fields.Epoch | None = None
     usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
+    merged_from_conversation_id: fields.NamedId | None = None
+    merged_up_to_entry_id: fields.NamedId | None = None
+
+    @model_validator(mode="after")
+    def _merged_from_a_conversation(self) -> "EntryFields":
+        if self.merged_up_to_entry_id is not None and self.merged_from_conversation_id is None:
+            raise ValueError("mergedUpToEntryId needs mergedFromConversationId")
+        return self
 
 
 class Lineage(Request):
@@ -312,6 +320,24 @@ class Append(RootModel[AppendEntry | AppendEntries]):
     root: Annotated[
         Annotated[AppendEntry, Tag("one")] | Annotated[AppendEntries, Tag("batch")], Discriminator(_shape)
     ]
+
+
+class MergeConversation(Request):
+    """Which entries of another branch to copy; without `afterEntryId` those after the last one that
+    both branches show.
+    """
+
+    from_conversation_id: fields.NamedId
+    after_entry_id: fields.NamedId | None = None
+    up_to_entry_id: fields.NamedId | None = None
+
+
+class CopyConversation(Request):
+    """A conversation of your own; without `upToEntryId` with everything that the source shows."""
+
+    id: fields.NewId | None = None
+    title: fields.Title | None = None
+    up_to_entry_id: fields.NamedId | None = None
 
 
 class EntriesPage(Request):
