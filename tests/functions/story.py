@@ -79,7 +79,7 @@ def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], An
             answers["requestTransfer"] = deliver(read_event("requestTransfer"))
             transfer = answers["requestTransfer"].json["id"]
         if name == "mergeConversation":  # the fork has no entry of its own yet
-            to_fork = read_event("agentAppendEntry")
+            to_fork = read_event("agentAppendEntry") | {"caller": {"userId": "alice"}}
             to_fork["input"] |= {"conversationId": SAMPLE_FORK, "idempotencyKey": "to the fork"}
             assert invoke(to_fork)["status"] == 201
         if name == "adminDeleteConversation":  # delete another conversation: the story still needs this one
