@@ -9,6 +9,7 @@ import pytest
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.jsontext import text_of
+from forklore.domain.listing import Ancestry, Mode
 from forklore.domain.model import Caller, EntryRef, JobKind, Metrics, TokenUsage
 from forklore.errors import (
     ConflictError,
@@ -23,7 +24,6 @@ from forklore.usecases import cascade, copying, deletion, sweeper
 from forklore.usecases.append import Append, Start, append_entries
 from forklore.usecases.copying import COPIED_MAX, Copy, copy_conversation
 from forklore.usecases.idempotency import IdempotencyKey
-from forklore.usecases.lists import Ancestry, Mode
 from forklore.usecases.loading import ConversationDetails
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store, WrongClock

@@ -16,7 +16,7 @@ from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Conversation, Head, Metrics, StoredEntry, Tip
 from forklore.domain.paging import Window
 from forklore.domain.tree import Group, Member
-from forklore.errors import ConflictError, PayloadTooLargeError, brief
+from forklore.errors import PayloadTooLargeError
 from forklore.storage import parts
 from forklore.storage.bodies import CHUNK_BYTES
 from forklore.storage.parts import Part
@@ -77,7 +77,7 @@ def copy_conversation(
     for nonce in creation.attempts():
         creation.write(copying.prepare(nonce))
     if creation.answer is None:
-        raise ConflictError(f"the id {brief(request.copy_id)} is in use", reason="id_in_use")
+        raise creation.id_conflict(request.copy_id)
     return creation.answer
 
 
@@ -119,7 +119,7 @@ class _Copying:
                 *parts.group.open_tree(root, head, members=1, nonce=nonce),
                 *parts.member.copy(root, owner),
             ]
-        details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner)
+        details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner, is_current=True)
         where = {"group_id": root.group_id, "conversation_id": root.conversation_id}
         source_group = source.group.group_id
         writes = [

@@ -118,7 +118,7 @@ def _originals(request: Merge, looked_up: LookUp, into: LoadedConversation) -> O
         raise ValidationError(
             f"this fork tree has no conversation {brief(request.from_id)}", field="fromConversationId"
         )
-    require_match(request.if_match, into.head.last_history)
+    require_match(request.if_match, into.head.lasts)
     found, group_id = looked_up.found, into.group.group_id
     originals = Originals.of(other.view, other.head)
     if request.after is None:

@@ -43,16 +43,16 @@ def keys_of_begun(tree_id: str) -> list[Key]:
 
 
 def find_begun(found: Found, tree_id: str, *, is_child: bool, now_s: int) -> Group | Obstacle | None:
-    """Return a tree that is being made; None if the id is free; ID_IN_USE otherwise.
+    """Return a tree that is being made; None if the id is free; else why it is not.
 
     is_child: whether the tree to make is a child. A child and another tree are not made of one
     another, because their steps differ.
     """
-    if found.pointer(tree_id, now_s=now_s) is None:
+    pointer, group = found.pointer(tree_id, now_s=now_s), found.group(tree_id)
+    if pointer is None:
         return None
-    group = found.group(tree_id)
     if group is None or group.state is not State.CREATING or group.is_child != is_child:
-        return Obstacle.ID_IN_USE
+        return Obstacle.of(pointer)
     return group
 
 
