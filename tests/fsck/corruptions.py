@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from forklore.domain import ids, keys
+from forklore.domain import ancestry, ids, keys
 from forklore.domain.ancestry import Segment
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.keys import Key, ListKey
-from forklore.domain.model import Channel
+from forklore.domain.model import Channel, LastEntries
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import ForkRecord
 from forklore.fsck.shapes import Kind
@@ -18,6 +18,8 @@ from tests.fsck.made import Made, record_item
 from tests.fsck.world import (
     APPENDED_FORK,
     BLANK,
+    CHAT,
+    CHAT_FORK,
     CHILD,
     CREATING,
     DYING,
@@ -342,6 +344,45 @@ CORRUPTIONS = [
         "an untitled HEAD although there is a title",
         "wrong_untitled",
         lambda m: m.change(head(ROOT), untitled={"BOOL": True}),
+    ),
+    # Turns
+    a(
+        "an entry of a turn that names no turn",
+        "wrong_fork_point wrong_turn",
+        lambda m: m.change(m.turned(0), turn=None),
+    ),
+    a(
+        "a history entry that does not name its turn",
+        "wrong_turn",
+        lambda m: m.change(m.turned(1), turn=None),
+    ),
+    a(
+        "an entry that names the turn of another",
+        "wrong_turn",
+        lambda m: m.change(m.turned(2), turn=m.contents[m.turn_of_two()]["turn"]),
+    ),
+    a(
+        "a turn that names something else before it",
+        "wrong_turn",
+        lambda m: m.spoil_turn(before=LastEntries(None, None)),
+    ),
+    a(
+        "a turn that names something else after it",
+        "wrong_turn",
+        lambda m: m.spoil_turn(after=LastEntries(None, None)),
+    ),
+    a(
+        "a turn that ends too early, and the fork that it splits",
+        "wrong_fork_point wrong_turn",
+        lambda m: m.spoil_turn(last=EntryId(m.world.turn[1])),
+    ),
+    a(
+        "a fork that ends inside a turn",
+        "wrong_floor wrong_fork_point wrong_last_context wrong_last_history",
+        lambda m: m.change(
+            keys.path(CHAT, CHAT_FORK),
+            path=binary(ancestry.pack((Segment(CHAT, EntryId(m.world.turn[1])),))),
+        ),
     ),
     # Entries
     a(

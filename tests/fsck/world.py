@@ -41,16 +41,21 @@ FORMER, KEPT, SHOWING, LATER, LATER_CHILD = map(conversation, range(40, 45))
 LATER, which waits for the worker, with its child."""
 VANISHED, LEFT = map(conversation, range(45, 47))
 """A tree whose root left nothing but its id, and its other branch."""
+CHAT, CHAT_FORK = conversation(31), conversation(32)
 
 
 @dataclass(frozen=True)
 class World:
-    """The ids of what was made. said, thoughts: entries of ROOT in its history and its context."""
+    """The ids of what was made. said, thoughts: entries of ROOT in its history and its context.
+
+    turn: the entries of a turn of CHAT, of which the second one is of the history.
+    """
 
     said: list[str]
     thoughts: list[str]
     large: str
     started: str
+    turn: list[str]
 
 
 def build(store: Store) -> World:
@@ -154,7 +159,23 @@ def _main_tree(process: Process) -> World:
         idempotency_key="s",
     )
     assert synced.status == 200, synced
-    return World(said, thoughts, large, started)
+    return World(said, thoughts, large, started, _chat(process))
+
+
+def _chat(process: Process) -> list[str]:
+    """Make a tree with turns, and a fork at the context of one. Return the entries of that turn."""
+    say(process, CHAT, "hello", by=PLANNER, context={"contentType": "note", "content": ["hello"]})
+    entries = [
+        {"channel": "context", "contentType": "note", "content": ["more"]},
+        {"contentType": "history", "content": [{"text": "more"}]},
+        {"channel": "context", "contentType": "note", "content": ["and more"]},
+    ]
+    made = process.ask("appendEntry", PLANNER, conversationId=CHAT, entries=entries)
+    turn = [entry["id"] for entry in made.body["data"]]
+    at = {"atEntryId": turn[0], "position": "after"}
+    assert process.ask("forkConversation", PLANNER, conversationId=CHAT, id=CHAT_FORK, **at).status == 201
+    say(process, CHAT, "bye", by=PLANNER)
+    return turn
 
 
 def _handed_over(store: Store, process: Process) -> None:

@@ -18,6 +18,7 @@ STORY = {
     "listForks": 200,
     "getConversation": 200,
     "listConversations": 200,
+    "promoteConversation": 204,
     "syncContext": 200,
     "listChildren": 200,
     "mergeConversation": 201,

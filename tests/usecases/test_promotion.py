@@ -106,12 +106,12 @@ def test_only_writers_promote(store: Store, forked: Table) -> None:
 @pytest.mark.failure("write-during-revocation")
 def test_a_writer_who_was_removed_meanwhile_promotes_nothing(store: Store, forked: Table) -> None:
     process = store.process()
-    Wire.of(process).before(lambda request: revoke(request))
 
     def revoke(request: Request) -> None:
         if request.operation == "TransactWriteItems" and store.contents().get(keys.member(ROOT, "bob")):
             store.remove_member(ROOT, "bob")
 
+    Wire.of(process).before(revoke)
     with pytest.raises(ForbiddenError):
         promote(process, FORK, by=BOB)
     assert current(store.process()) == ROOT

@@ -17,7 +17,7 @@ from forklore.storage.table import Table
 from forklore.usecases import transfers
 from forklore.usecases.append import Append, Start, append_entries
 from forklore.usecases.deletion import delete_conversation
-from forklore.usecases.forks import list_forks
+from forklore.usecases.fork_list import list_forks
 from forklore.usecases.removal import remove_branch
 from forklore.usecases.sweeper import sweep
 from forklore.usecases.worker import Outcome

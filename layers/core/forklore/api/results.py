@@ -138,8 +138,9 @@ class Synced(Result):
     entry: Entry | None
 
 
-PresentContext = Field(
-    default=Synced(epoch=None, no_op=True, epoch_incremented=False, entry=None),
+NOTHING_SYNCED = Synced.model_construct(epoch=None, no_op=True, epoch_incremented=False, entry=None)
+PresentContext: Any = Field(
+    default_factory=lambda: NOTHING_SYNCED,
     description="What became of the request's `context`; left out without one.",
 )
 

@@ -12,10 +12,11 @@ from heapq import merge
 
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.ancestry import SEGMENT_BYTES
-from forklore.domain.ids import FIRST, LAST
+from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.model import ForkPoint, ForkPosition, Head, Metrics
 from forklore.domain.tree import State
 from forklore.errors import BrokenAncestryError
+from forklore.fsck import turns
 from forklore.fsck.facts import Conv, Own, Tree
 from forklore.fsck.finding import Finding
 from forklore.storage import items
@@ -30,6 +31,7 @@ def check(tree: Tree) -> Iterator[Finding]:
         head = tree.heads.get(conversation_id)
         if tree.keeps_entries:
             yield from chain(tree, conversation_id)
+            yield from turns.check(tree, conversation_id)
         if head is not None:
             yield from _head(tree, conversation_id, conversation, head)
         elif not tree.is_deleting:
@@ -220,23 +222,27 @@ def _widened(packed: bytes, source_path: bytes, source_id: str) -> tuple[str, st
 
 def _misplaced(tree: Tree, point: ForkPoint, packed: bytes) -> tuple[str, str] | None:
     """Return how the end of a path differs from the fork point; None if it does not differ."""
-    if point.position is ForkPosition.AFTER:
-        last = _last_history(tree, packed)
-        return None if last == point.entry_id else ("wrong_fork_point", f"the path ends with {last}")
-    entry_id = str(point.entry_id)
+    entry_id, is_after = str(point.entry_id), point.position is ForkPosition.AFTER
     source = tree.paths.get(point.conversation_id, b"")
     shown = [point.conversation_id, *(owner for owner, _ in segments_backward(source))]
-    owner_id = next((owner for owner in shown if tree.own_of(owner).has_history(entry_id)), None)
-    if owner_id is None:
-        ends = any(map(tree.was_removed, shown))  # the entry may have been removed with its branch
-    else:
-        own = tree.own_of(owner_id)
-        begins, _ = own.turns.get(entry_id, (entry_id, entry_id))
-        if own.first == begins:
+    owner_id = next((owner for owner in shown if tree.own_of(owner).holds(entry_id)), None)
+    if owner_id is None and any(map(tree.was_removed, shown)):
+        return None  # the entry may have been removed with its branch
+    own = tree.own_of(owner_id) if owner_id is not None else None
+    if is_after and (own is None or own.has_history(entry_id)):  # Context may follow it.
+        last = _last_history(tree, packed)
+        return None if last == point.entry_id else ("wrong_fork_point", f"the path ends with {last}")
+    ends = False
+    if owner_id is not None and own is not None:
+        turn = own.turns.get(entry_id)
+        begins = turn.first if turn else entry_id
+        stop = ids.next_id(turn.last if turn else EntryId(entry_id)) if is_after else begins
+        if not is_after and own.first == begins:
             ends = packed == tree.paths.get(owner_id, b"")
         else:
-            ends = bool(packed) and (_conversation(packed), _stop(packed)) == (owner_id, begins)
-    return None if ends else ("wrong_fork_point", f"the path does not end before {point.entry_id}")
+            ends = bool(packed) and (_conversation(packed), _stop(packed)) == (owner_id, stop)
+    where = "after" if is_after else "before"
+    return None if ends else ("wrong_fork_point", f"the path does not end {where} {point.entry_id}")
 
 
 def _last_history(tree: Tree, packed: bytes) -> str | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from forklore.domain import ids
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey
-from forklore.domain.model import ForkPoint, Head, StartedBy, TokenUsage, Transfer
+from forklore.domain.model import ForkPoint, Head, StartedBy, TokenUsage, Transfer, Turn
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import Group, Member, State
 
@@ -28,14 +28,14 @@ class Own:
     """A conversation's own entries. They are in order after a call of `sort`.
 
     after: by entry, the (history, context) entries that it names as shown last before it.
-    turns: by entry of a turn of several entries, the first and the last entry of the turn.
+    turns: by entry of a turn of several entries, the turn that it names.
     usage: the sum of the entries' usage.
     """
 
     history: list[str] = field(default_factory=list)
     context: list[ContextEntry] = field(default_factory=list)
     after: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
-    turns: dict[str, tuple[str, str]] = field(default_factory=dict)
+    turns: dict[str, Turn] = field(default_factory=dict)
     usage: TokenUsage = NO_USAGE
 
     def sort(self) -> None:

@@ -205,7 +205,7 @@ class Survey:
         own.after[entry_id] = _interned(named.history), _interned(named.context)
         turn = items.turn(item)
         if turn is not None:
-            own.turns[entry_id] = turn.first, turn.last
+            own.turns[entry_id] = turn
         if "usage" in item:
             own.usage += _usage(item["usage"]["S"])
         if channel is Channel.HISTORY:

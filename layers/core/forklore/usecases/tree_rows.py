@@ -27,7 +27,8 @@ def of_user(
     """Yield the places of a user's trees.
 
     before: only the trees before this place. through: this place too, and those before it.
-    page: how many rows to read of each kind per request. kinds: whether a conversation started them.
+    page: how many rows to read of each kind per request. kinds: whether a conversation started
+    them.
     """
     lists = [
         table.read.user_trees(user_id, is_child=is_child, before=before, through=through, page=page)
