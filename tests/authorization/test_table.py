@@ -100,6 +100,8 @@ class Tree:
             "forkConversation": {},
             "setName": {"name": "a name", "conversationId": self.conversation},
             "appendEntryByName": {**SAID, "name": "appended to"},
+            "mergeConversation": {"fromConversationId": self.conversation},
+            "copyConversation": {},
             "shareConversation": {"userId": "nora", "accessLevel": "reader"},
             "updateMembership": {"accessLevel": "writer"},
             "updateMembershipByPath": {"accessLevel": "writer"},

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.aws.world import NOTED, PLAIN, SAID, conversation_id
 
-ROOT, FORK, CHILD, FRESH = (conversation_id(number) for number in (1, 2, 3, 9))
+ROOT, FORK, CHILD, COPY, FRESH = (conversation_id(number) for number in (1, 2, 3, 4, 9))
 NOTHING = "00000000-0000-7000-8000-000000000001"
 """A valid entry id, but no entry has it."""
 
@@ -109,6 +109,24 @@ STORY = [
     Step("forkConversation", at(ROOT, id=FORK)),
     Step("forkConversation", at(ROOT, atEntryId=NOTHING)),
     Step("forkConversation", at(ROOT), user="eve"),
+    Step("appendEntry", at(FORK, **PLAIN, mergedFromConversationId=ROOT, mergedUpToEntryId="<first>")),
+    Step("appendEntry", at(FORK, **PLAIN, mergedFromConversationId=FRESH)),
+    Step("appendEntry", at(FORK, **PLAIN, mergedUpToEntryId="<first>")),
+    Step("mergeConversation", at(FORK, fromConversationId=ROOT, upToEntryId="<second>")),
+    Step("mergeConversation", at(FORK, fromConversationId=ROOT, afterEntryId="<first>", idempotencyKey="m")),
+    Step("mergeConversation", at(FORK, fromConversationId=ROOT, afterEntryId="<first>", idempotencyKey="m")),
+    Step("mergeConversation", at(FORK, fromConversationId=ROOT, ifMatch=NOTHING)),
+    Step("mergeConversation", at(FORK, fromConversationId=ROOT, afterEntryId=NOTHING)),
+    Step("mergeConversation", at(FORK, fromConversationId=CHILD)),
+    Step("mergeConversation", at(FORK)),
+    Step("mergeConversation", at(FORK, fromConversationId=ROOT), user="eve"),
+    Step("copyConversation", at(FORK, title="mine", upToEntryId="<first>")),
+    Step("copyConversation", at(FORK, id=COPY, idempotencyKey="c")),
+    Step("copyConversation", at(FORK, id=COPY, idempotencyKey="c")),
+    Step("copyConversation", at(FORK, id=COPY)),
+    Step("copyConversation", at(FORK, upToEntryId=NOTHING)),
+    Step("copyConversation", at(FORK, count=2)),
+    Step("copyConversation", at(FORK), user="eve"),
     Step("forkConversation", at(ROOT, count=2, atEntryId="<second>")),
     Step("forkConversation", at(ROOT, count=2, promote=True)),
     Step("promoteConversation", at(FORK)),

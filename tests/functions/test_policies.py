@@ -209,6 +209,10 @@ def use_everything(service: Service) -> None:
         given_up = {**SAID, "startedByConversationId": group}
         if number == 1:
             ask("POST", f"conversations/{never_live}/entries", given_up, transactions=2, status=503)
+        fork = ask("POST", f"conversations/{group}/fork", {})["id"]
+        ask("POST", f"conversations/{fork}/entries", SAID)
+        ask("POST", f"conversations/{group}/merge", {"fromConversationId": fork}, status=201)
+        ask("POST", f"conversations/{fork}/copy", {}, status=201)
         ask("PATCH", f"conversations/{group}", {"title": "x"})
         ask("PATCH", f"conversations/{group}/memberships?userId=user%201", {"accessLevel": "writer"})
         ask("PATCH", f"conversations/{group}", {"title": "z"}, user="user 1")

@@ -6,7 +6,7 @@ from typing import Any
 
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
-from forklore.domain.model import Caller, Conversation, Entry, ForkPoint, Metrics, Transfer
+from forklore.domain.model import Caller, Conversation, Entry, EntryRef, ForkPoint, Metrics, Transfer
 from forklore.usecases.appended import Appended
 from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.names import ShownName
@@ -53,8 +53,15 @@ def entry(entry: Entry) -> dict[str, Any]:
         contentType=entry.content_type,
         content=_text(entry.content),
         usage=_text(entry.usage_json) if entry.usage_json else None,
+        **_ref(entry.merged_from, "mergedFromConversationId", "mergedUpToEntryId"),
+        **_ref(entry.copied_from, "copiedFromConversationId", "copiedFromEntryId"),
         createdAt=ids.created_at(entry.entry_id),
     )
+
+
+def _ref(ref: EntryRef | None, conversation: str, entry: str) -> dict[str, Any]:
+    """Return what an entry names under these names; nothing if it names nothing."""
+    return {} if ref is None else _present(**{conversation: ref.conversation_id, entry: ref.entry_id})
 
 
 def hit(hit: Hit, *, with_entry: bool) -> dict[str, Any]:

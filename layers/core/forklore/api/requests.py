@@ -298,6 +298,14 @@ class EntryFields(Request):
     key: fields.EntryKey | None = None
     usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
     indexed_content: fields.IndexedContent | None = None
+    merged_from_conversation_id: fields.NamedId | None = None
+    merged_up_to_entry_id: fields.NamedId | None = None
+
+    @model_validator(mode="after")
+    def _merged_from_a_conversation(self) -> "EntryFields":
+        if self.merged_up_to_entry_id is not None and self.merged_from_conversation_id is None:
+            raise ValueError("mergedUpToEntryId needs mergedFromConversationId")
+        return self
 
 
 class PresentContext(Request):
@@ -436,6 +444,24 @@ class EntryOfKey(Request):
     """The key of an entry."""
 
     key: fields.EntryKey
+
+
+class MergeConversation(Request):
+    """Which entries of another branch to copy; without `afterEntryId` those after the last one that
+    both branches show.
+    """
+
+    from_conversation_id: fields.NamedId
+    after_entry_id: fields.NamedId | None = None
+    up_to_entry_id: fields.NamedId | None = None
+
+
+class CopyConversation(Request):
+    """A conversation of your own; without `upToEntryId` with everything that the source shows."""
+
+    id: fields.NewId | None = None
+    title: fields.Title | None = None
+    up_to_entry_id: fields.NamedId | None = None
 
 
 class EntriesPage(Request):

@@ -125,6 +125,10 @@ class Entry(Result):
     content_type: str
     content: list[Any]
     usage: dict[str, Any] = Field(default_factory=dict)
+    merged_from_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    merged_up_to_entry_id: str = Field(default="", pattern=UUID_PATTERN)
+    copied_from_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    copied_from_entry_id: str = Field(default="", pattern=UUID_PATTERN)
     created_at: str = Time
 
 

@@ -4,7 +4,7 @@ from forklore.api import answers, requests, results
 from forklore.api.operation import CheckedRequest, Fields, Operation
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Channel, ForkPosition
+from forklore.domain.model import Channel, EntryRef, ForkPosition
 from forklore.domain.names import NameMove
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError, ValidationError
 from forklore.usecases import append, context, entries, keyed
@@ -101,7 +101,15 @@ def _draft(request: CheckedRequest, fields: requests.EntryFields) -> Draft:
         usage=requests.usage_of(fields.usage),
         usage_json=fields.usage.text if fields.usage else None,
         indexed=fields.indexed_content,
+        merged_from=_merged_from(fields),
     )
+
+
+def _merged_from(fields: requests.EntryFields) -> EntryRef | None:
+    if fields.merged_from_conversation_id is None:
+        return None
+    up_to = fields.merged_up_to_entry_id
+    return EntryRef(fields.merged_from_conversation_id, None if up_to is None else EntryId(up_to))
 
 
 def list_entries(request: CheckedRequest) -> Fields:
