@@ -1,59 +1,72 @@
-"""Where two views part, beside the plain definition: the entries that both lists begin with."""
-
-import itertools
+"""Where two views part, compared with the lists of what conversations show."""
 
 from hypothesis import given
 
-from forklore.domain import ancestry
+from forklore.domain import ancestry, parting
+from forklore.domain.ancestry import Segment, View
 from forklore.domain.ids import FIRST, LAST
-from forklore.domain.parting import parting
-from tests.domain.builders import FORK, ROOT, TWIG, Growth, Tree, at, examples
-from tests.domain.test_ancestry import BLANK, HISTORIES, Operations, play
+from tests.domain.builders import (
+    FORK,
+    OTHER,
+    ROOT,
+    TWIG,
+    at,
+    examples,
+)
+from tests.domain.test_ancestry import HISTORIES, Growth, Operations, play, shown
+
+TRUNK = View((Segment(ROOT, LAST),))
 
 
-def test_a_fork_parts_from_its_source_where_it_was_made() -> None:
-    root = ancestry.view_of(ROOT, ())
-    fork = ancestry.view_of(FORK, ancestry.path_before(root, conversation_id=ROOT, entry_id=at(3)))
-
-    assert parting(root, fork) == parting(fork, root) == at(3)
+def forked(*path: Segment, to: str) -> View:
+    return ancestry.view_of(to, path)
 
 
-def test_two_forks_part_at_the_earlier_of_their_stops() -> None:
-    root = ancestry.view_of(ROOT, ())
-    fork, twig = (
-        ancestry.view_of(one, ancestry.path_before(root, conversation_id=ROOT, entry_id=at(stop)))
-        for one, stop in ((FORK, 3), (TWIG, 5))
-    )
+def test_a_fork_and_its_root_part_where_the_fork_was_made() -> None:
+    fork = forked(Segment(ROOT, at(3)), to=FORK)
 
-    assert parting(fork, twig) == parting(twig, fork) == at(3)
+    assert parting.shared(TRUNK, fork) == parting.shared(fork, TRUNK) == View((Segment(ROOT, at(3)),))
+    assert parting.parting(TRUNK, fork) == at(3)
 
 
-def test_a_view_does_not_part_from_itself() -> None:
-    root = ancestry.view_of(ROOT, ())
+def test_two_forks_of_one_conversation_part_at_the_earlier_stop() -> None:
+    one, other = forked(Segment(ROOT, at(3)), to=FORK), forked(Segment(ROOT, at(5)), to=OTHER)
 
-    assert parting(root, root) == LAST
-
-
-def test_a_blank_fork_shares_nothing_with_its_source() -> None:
-    tree = Tree()
-    [root] = tree.conversations
-    tree.append(root)
-    blank = tree.fork(root, BLANK)
-
-    assert parting(tree.view(root), tree.view(blank)) == FIRST
+    assert parting.parting(one, other) == at(3)
 
 
+def test_forks_of_a_fork_part_in_the_fork() -> None:
+    trunk = Segment(ROOT, at(3))
+    one = forked(trunk, Segment(FORK, at(7)), to=TWIG)
+    other = forked(trunk, Segment(FORK, at(9)), to=OTHER)
+
+    assert parting.shared(one, other) == View((trunk, Segment(FORK, at(7))))
+    assert parting.parting(one, forked(trunk, to=OTHER)) == at(3)
+
+
+def test_a_blank_fork_shares_nothing() -> None:
+    assert parting.shared(TRUNK, forked(to=FORK)) == View()
+    assert parting.parting(TRUNK, forked(to=FORK)) == FIRST
+
+
+def test_a_view_shares_all_with_itself() -> None:
+    assert parting.shared(TRUNK, TRUNK) == TRUNK
+    assert parting.parting(TRUNK, TRUNK) == LAST
+
+
+@examples(600)
 @given(HISTORIES)
-@examples(1_000)
-def test_two_views_part_where_their_lists_of_entries_do(history: Operations | Growth) -> None:
-    """The lists are kept without paths. Both begin with the same entries, and then share none."""
+def test_views_share_what_both_conversations_show_and_nothing_else(
+    history: Operations | Growth,
+) -> None:
     tree = play(history)
-    everyone = tree.conversations[:12]
-    for one, other in itertools.product(everyone, everyone):
-        ours, theirs = ([e.entry_id for e in tree.sees[of]] for of in (one, other))
-        common = [a for a, b in zip(ours, theirs, strict=False) if a == b]
-        at = parting(tree.view(one), tree.view(other))
+    sees = {one: [e.entry_id for e in seen] for one, seen in tree.sees.items()}
 
-        assert [e for e in ours if e < at] == [e for e in theirs if e < at] == common
-        assert not set(ours[len(common) :]) & set(theirs[len(common) :])
-        assert parting(tree.view(other), tree.view(one)) == at
+    for one in tree.paths:
+        for other in tree.paths:
+            views = tree.view(one), tree.view(other)
+            both = [entry_id for entry_id in sees[one] if entry_id in sees[other]]
+            parts_at = parting.parting(*views)
+
+            assert shown(parting.shared(*views), tree.entries) == both
+            assert [entry_id for entry_id in sees[one] if entry_id < parts_at] == both
