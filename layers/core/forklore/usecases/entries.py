@@ -9,7 +9,7 @@ from forklore.domain.ids import LAST, EntryId
 from forklore.domain.model import Caller, Channel, Entry, LastEntries, StoredEntry
 from forklore.domain.paging import Window
 from forklore.domain.tree import ClientContext
-from forklore.errors import InvalidCursorError, UnavailableError
+from forklore.errors import InvalidCursorError, NotFoundError, UnavailableError, brief
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.loading import LoadedConversation, TreeExtras, look_up
@@ -79,7 +79,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         extras=TreeExtras(entries=tuple(named), context_of=client if wants_context else None),
     )
     loaded = looked_up.require(request.conversation_id, AccessLevel.READER)
-    show = _filter(caller, request, loaded)
+    show = _filter(caller, request.channel, loaded)
     group_id = loaded.group.group_id
     # The page ends where HEAD ended when it was read. A later append may be in one of the ranges
     # that are read side by side, and not in another.
@@ -130,15 +130,36 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     return _in_order(table, group_id, page, start)
 
 
-def _filter(caller: Caller, request: ListEntriesRequest, loaded: LoadedConversation) -> Filter:
+def get_entry(table: Table, *, caller: Caller, conversation_id: str, entry_id: EntryId) -> Entry:
+    """Return one entry that the conversation shows, of any epoch.
+
+    Raises NotFoundError without such a conversation or entry, and for context that the caller may
+    not see; ForbiddenError if the caller is not a member.
+    """
+    looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(entries=(entry_id,)))
+    loaded = looked_up.require(conversation_id, AccessLevel.READER)
+    group_id = loaded.group.group_id
+    stored = looked_up.found.entry(group_id, entry_id)
+    is_shown = (
+        stored is not None
+        and _filter(caller, None, loaded).admits(stored.entry)
+        and ancestry.shows(loaded.view, conversation_id=stored.entry.conversation_id, entry_id=entry_id)
+    )
+    if stored is None or not is_shown:
+        raise NotFoundError(f"no entry {brief(entry_id)}")
+    [entry] = table.with_bodies(group_id, [stored])
+    return entry
+
+
+def _filter(caller: Caller, channel: Channel | None, loaded: LoadedConversation) -> Filter:
     """Return what the caller is shown. Raises ForbiddenError for context that is not theirs."""
     if caller.bypasses_membership:
-        return Filter((request.channel,) if request.channel else tuple(Channel), any_client=True)
+        return Filter((channel,) if channel else tuple(Channel), any_client=True)
     bound_to = loaded.conversation.client_id
-    if request.channel is Channel.CONTEXT:
+    if channel is Channel.CONTEXT:
         access.require_context(caller, bound_to=bound_to)
         return Filter((Channel.CONTEXT,), caller.client_id)
-    if request.channel is None and access.may_use_context(caller, bound_to=bound_to):
+    if channel is None and access.may_use_context(caller, bound_to=bound_to):
         return Filter((Channel.HISTORY, Channel.CONTEXT), caller.client_id)
     return Filter((Channel.HISTORY,))
 

@@ -88,27 +88,29 @@ def read_view(
     return page
 
 
-def read_side_by_side(
-    table: Table,
-    group_id: str,
-    pages: Sequence[tuple[View, Window, Sequence[EntryId | None]]],
-    *,
-    show: Filter,
-    limit: int,
-) -> list[Page]:
-    """Return a page of each view in its window, oldest first, all in the same rounds.
+@dataclass(frozen=True, slots=True)
+class SidePage:
+    """A page to read beside others. own_entries, last: as for `read_view`."""
 
-    The pages share the bytes of one answer. The last part of each: entries that the view shows for
-    certain. A page may end before an entry that cannot be read yet.
+    view: View
+    window: Window
+    own_entries: int | None
+    last: Sequence[EntryId | None]
+
+
+def read_side_by_side(
+    table: Table, group_id: str, pages: Sequence[SidePage], *, show: Filter, limit: int
+) -> list[Page]:
+    """Return several pages, oldest entry first, which are read in the same rounds.
+
+    They share the bytes of one answer. Each may end before an entry that cannot be read yet.
     """
     most = PAGE_BYTES_MAX // len(pages)
-    readings = [
-        (
-            _Reading(ancestry.bounds_of(view), show, limit, window, False, last, most),
-            paging.spans_of(view, window, backward=False),
-        )
-        for view, window, last in pages
-    ]
+    readings = []
+    for page in pages:
+        spans = paging.spans_of(page.view, page.window, backward=False, own_entries=page.own_entries)
+        bounds = ancestry.bounds_of(page.view)
+        readings.append((_Reading(bounds, show, limit, page.window, False, page.last, most), spans))
     return _whole(table, group_id, readings, may_be_cut=True)
 
 
