@@ -136,9 +136,13 @@ class Tree:
             path = ancestry.path_at_head(view, last=self._last(source), own_entries=len(own))
             inherited = seen
         elif anchor is not None:
-            bounded = ancestry.path_before if position is ForkPosition.BEFORE else ancestry.path_after
-            path = bounded(view, conversation_id=anchor.entry.conversation_id, entry_id=anchor.entry_id)
-            inherited = seen[: seen.index(anchor) + (position is ForkPosition.AFTER)]
+            owner, at = anchor.entry.conversation_id, seen.index(anchor)
+            if position is ForkPosition.BEFORE:
+                last = seen[at - 1].entry_id if at else None
+                path = ancestry.path_before(view, conversation_id=owner, entry_id=anchor.entry_id, last=last)
+            else:
+                path = ancestry.path_after(view, conversation_id=owner, entry_id=anchor.entry_id)
+            inherited = seen[: at + (position is ForkPosition.AFTER)]
         fork = conversation(len(self.paths))
         self.paths[fork] = path
         self.forks[fork] = Forked(source, len(self.entries), position, anchor.entry_id if anchor else None)

@@ -116,7 +116,9 @@ def test_a_fork_before_the_first_entry_shows_nothing_of_its_source() -> None:
 def test_a_cut_is_made_in_the_segment_that_owns_the_anchor_and_drops_everything_newer() -> None:
     view = ancestry.view_of(TWIG, (Segment(ROOT, at(20)), Segment(FORK, at(30))))
 
-    assert ancestry.path_before(view, conversation_id=ROOT, entry_id=at(10)) == (Segment(ROOT, at(10)),)
+    assert ancestry.path_before(view, conversation_id=ROOT, entry_id=at(10), last=at(5)) == (
+        Segment(ROOT, at(10)),
+    )
     assert ancestry.path_after(view, conversation_id=FORK, entry_id=at(25)) == (
         Segment(ROOT, at(20)),
         Segment(FORK, ids.next_id(at(25))),
@@ -190,6 +192,19 @@ def test_a_fork_at_the_head_of_an_empty_root_shows_nothing_of_others() -> None:
     assert ancestry.path_at_head(ancestry.view_of(ROOT, ()), last=FIRST, own_entries=0) == ()
 
 
+def test_a_fork_before_a_conversation_s_first_own_entry_shows_nothing_of_it() -> None:
+    """Its path has no segment for that conversation, in a fork of the fork either."""
+    view = ancestry.view_of(TWIG, (Segment(ROOT, at(20)), Segment(FORK, at(30))))
+
+    def before(owner: str, entry_id: EntryId, last: EntryId | None) -> Path:
+        return ancestry.path_before(view, conversation_id=owner, entry_id=entry_id, last=last)
+
+    assert before(FORK, at(25), last=at(19)) == (Segment(ROOT, at(20)),)
+    assert before(FORK, at(25), last=at(24)) == (Segment(ROOT, at(20)), Segment(FORK, at(25)))
+    assert before(TWIG, at(35), last=at(29)) == view.segments[:-1]
+    assert before(ROOT, at(1), last=None) == ()
+
+
 def deep_view(segments: int) -> View:
     """Return the view of a fork with this many segments. Each has an entry at its number."""
     path = tuple(Segment(conversation(n), ids.next_id(at(n))) for n in range(segments))
@@ -197,7 +212,9 @@ def deep_view(segments: int) -> View:
 
 
 FORKS: dict[str, Callable[[View, int], Path]] = {
-    "before": lambda view, n: ancestry.path_before(view, conversation_id=conversation(n), entry_id=at(n)),
+    "before": lambda view, n: ancestry.path_before(
+        view, conversation_id=conversation(n), entry_id=ids.next_id(at(n)), last=at(n)
+    ),
     "after": lambda view, n: ancestry.path_after(view, conversation_id=conversation(n), entry_id=at(n)),
     "head": lambda view, n: ancestry.path_at_head(view, last=at(n), own_entries=1),
 }

@@ -124,7 +124,11 @@ CORRUPTIONS = [
         "wrong_children",
         lambda m: m.change(keys.group(PLAIN), children=number(1)),
     ),
-    a("GROUP counts too few forks", "wrong_forks", lambda m: m.add(keys.group(ROOT), "forks", -1)),
+    a(
+        "GROUP counts too few conversations",
+        "wrong_conversations",
+        lambda m: m.add(keys.group(ROOT), "conversations", -1),
+    ),
     a(
         "GROUP has another creation time",
         "missing_user_tree orphan_user_tree wrong_created_at wrong_g1",
@@ -210,7 +214,7 @@ CORRUPTIONS = [
     # Conversations
     a(
         "a fork without its CONV",
-        "orphan_head orphan_ptr orphan_tree wrong_forks",
+        "orphan_head orphan_ptr orphan_tree wrong_conversations",
         lambda m: m.take(conv(BLANK)),
     ),
     a(
@@ -452,8 +456,8 @@ CORRUPTIONS = [
     ),
     a(
         "an entry below the floor",
-        "entry_below_floor missing_path wrong_head_counts wrong_head_first wrong_idem wrong_metrics"
-        " wrong_prev wrong_started_by",
+        "entry_below_floor missing_path wrong_fork_point wrong_head_counts wrong_head_first wrong_idem"
+        " wrong_metrics wrong_prev wrong_started_by",
         lambda m: m.give(m.said(0), APPENDED_FORK),
     ),
     # Context

@@ -12,7 +12,7 @@ from tools.harness.service import Answer
 _MADE = re.compile(r"0[0-9a-f]{7}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _SHARD = re.compile(r"TREES#\d")
-ANY = {"ttl", "nonce", "membersVersion"}
+ANY = {"ttl", "nonce", "version"}
 """Attributes that may differ: they say when, by which attempt, or that something changed."""
 
 

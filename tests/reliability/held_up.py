@@ -12,7 +12,7 @@ from forklore.domain.model import Caller
 from forklore.domain.tree import State
 from forklore.storage import items
 from forklore.storage.connection import Item
-from forklore.storage.parts.group import FORKS_MAX
+from forklore.storage.parts.group import CONVERSATIONS_MAX
 from forklore.usecases.worker import Outcome
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
@@ -353,7 +353,7 @@ def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
     The forks that fill the tree exist only in its counter.
     """
     with built(family, endpoint).copy(endpoint) as store:
-        store.change(keys.group(ROOT), forks=items.number(FORKS_MAX - 1))
+        store.change(keys.group(ROOT), conversations=items.number(CONVERSATIONS_MAX - 1))
 
         def take_the_last_place() -> None:
             faster = Process(store, rewrite=rewrite).ask("forkConversation", ANN, conversationId=ROOT)
@@ -363,7 +363,7 @@ def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
         answer = forking.ask("forkConversation", ANN, conversationId=ROOT, id=NEW)
 
         hold((answer.status, answer.body.get("code")) == (409, "fork_limit"), answer)
-        hold(items.group(store.item(keys.group(ROOT))).forks == FORKS_MAX)
+        hold(items.group(store.item(keys.group(ROOT))).conversations == CONVERSATIONS_MAX)
 
 
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {

@@ -74,7 +74,7 @@ class Planted:
         created_at = ids.timestamp(self.at_ms)
         root = Conversation(self.group_id, self.group_id, created_at)
         group = items.group_item(root, owner=self.owner)
-        yield group | {"forks": items.number(self.forks)}
+        yield group | {"conversations": items.number(1 + self.forks)}
         yield items.member_item(self.group_id, Member(self.owner, AccessLevel.OWNER, created_at))
         yield items.user_tree_item(self.group_id, self.owner, created_at=created_at, is_child=False)
         yield from self._conversation(root, (), None, self.root_entries)
@@ -110,7 +110,7 @@ class Planted:
         yield items.pointer_item(conversation, NONCE)
         yield items.conversation_item(conversation)
         yield items.head_item(conversation, head)
-        yield items.tree_item(conversation)
+        yield items.tree_item(conversation, path)
         if path:
             yield items.path_item(conversation, path)
         for entry_id, before in zip(own, [inherited, *own], strict=False):

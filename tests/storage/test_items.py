@@ -25,7 +25,7 @@ from forklore.domain.model import (
     StartedBy,
     TokenUsage,
 )
-from forklore.domain.tree import Group, IdempotencyRecord, Member, Pointer, State
+from forklore.domain.tree import ForkRecord, Group, IdempotencyRecord, Member, Pointer, State
 from forklore.storage import bodies, items
 from forklore.storage.connection import Item
 from tests.support.tables import Store, mine_of
@@ -189,7 +189,7 @@ def test_a_new_tree_is_live_and_knows_its_owner_and_where_it_was_started(
         owner=owner,
         created_at=conversation.created_at,
         state=State.LIVE,
-        forks=0,
+        conversations=1,
         children=0,
         members=7,
         child_key=child_key,
@@ -281,7 +281,7 @@ def test_a_table_keeps_hostile_text_as_it_is(store: Store, text: str) -> None:
 
 
 @pytest.mark.parametrize(("channel", "letter"), [(Channel.HISTORY, "H"), (Channel.CONTEXT, "C")])
-def test_only_entries_are_in_the_index_by_conversation(channel: Channel, letter: str) -> None:
+def test_only_entries_and_forks_are_in_the_index_by_conversation(channel: Channel, letter: str) -> None:
     entry_id = ids.fresh_id(1_772_356_500_000, 5)
     entry = Entry(entry_id, ID, "ann", channel, "history", "[]")
 
@@ -290,7 +290,7 @@ def test_only_entries_are_in_the_index_by_conversation(channel: Channel, letter:
     assert item["SK"]["S"] == f"2026-03-01T09:15:00.000Z#{entry_id}"
     assert item["L1"]["S"] == f"{ID}#{letter}#{item['SK']['S']}"
     assert item["size"] == {"N": "7"}
-    conversation = Conversation(ID, "g", ids.timestamp(0))
+    conversation = Conversation("g", "g", ids.timestamp(0))
     others = [
         items.group_item(conversation, owner="ann"),
         items.conversation_item(conversation),
@@ -301,6 +301,18 @@ def test_only_entries_are_in_the_index_by_conversation(channel: Channel, letter:
     ]
     assert not any("L1" in other for other in others)
     assert not any(other["SK"]["S"][0].isdigit() for other in others)
+
+
+def test_a_fork_records_where_it_leaves() -> None:
+    stop, created_at = ids.fresh_id(1_772_356_500_000, 5), ids.timestamp(7)
+    fork = Conversation(ID, "g", created_at)
+
+    leaving = items.tree_item(fork, (Segment("g", ids.fresh_id(1, 1)), Segment("owner", stop)))
+    blank = items.tree_item(fork)
+
+    assert leaving["L1"]["S"] == f"owner#F#{keys.position(stop)}#{created_at}#{ID}"
+    assert items.fork_record(leaving) == ForkRecord("owner", stop, created_at, ID)
+    assert items.fork_record(blank) == ForkRecord("g", ids.FIRST, created_at, ID)
 
 
 def test_only_group_items_are_in_the_index_of_all_trees() -> None:

@@ -98,7 +98,7 @@ class Store(tables.Store):
         self.change(
             keys.group(group_id),
             members=items.number(group.members + by),
-            membersVersion=items.number(group.members_version + 1),
+            version=items.number(group.version + 1),
         )
 
     def mark_deleted(self, group_id: str) -> None:

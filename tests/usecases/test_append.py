@@ -332,7 +332,7 @@ def test_of_two_first_appends_by_one_user_one_creates_and_the_other_follows(
     assert read(table) == ["rival", "mine"]
     shown = show(table)
     assert (shown.conversation.title, shown.head.history) == ("rival", 2)
-    assert store.item(keys.group(ROOT))["forks"] == number(0)
+    assert store.item(keys.group(ROOT))["conversations"] == number(1)
 
 
 @pytest.mark.parametrize(

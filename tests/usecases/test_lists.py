@@ -379,7 +379,9 @@ def widen(store: Store, number: int, forks: int, *, counted: int | None = None) 
         head = Head("ann", ids.timestamp(START_MS + 100 * HOUR_MS - at))
         store.put(items.tree_item(one), items.conversation_item(one), items.head_item(one, head))
         made.append(fork_id)
-    store.change(keys.group(group_id), forks=items.number(forks if counted is None else counted))
+    store.change(
+        keys.group(group_id), conversations=items.number(1 + (forks if counted is None else counted))
+    )
     return made
 
 
@@ -480,7 +482,7 @@ def test_a_query_without_a_match_in_a_wide_tree_makes_a_bounded_number_of_reques
     ]
     store.put(*map(items.tree_item, forks), *map(items.conversation_item, forks))
     store.put(*(items.head_item(one, Head("ann", one.created_at)) for one in forks))
-    store.change(keys.group(root_id), forks=items.number(len(forks)))
+    store.change(keys.group(root_id), conversations=items.number(1 + len(forks)))
     wire = Wire.of(table)
 
     page = one_page(table, mode=Mode.ALL, query="nowhere", limit=1)

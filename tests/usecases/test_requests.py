@@ -55,7 +55,10 @@ def planted_fork(root: Conversation, number: int, anchor: EntryId) -> list[Item]
     """Return the items of a fork before `anchor` with one own entry, as `put_fork` writes them."""
     fork_id = conversation(int(root.group_id[:8], 16) + 1 + number)
     path = ancestry.path_before(
-        ancestry.view_of(root.group_id, ()), conversation_id=root.group_id, entry_id=anchor
+        ancestry.view_of(root.group_id, ()),
+        conversation_id=root.group_id,
+        entry_id=anchor,
+        last=ids.previous_id(anchor),
     )
     floor = ancestry.floor_of(path)
     own = Entry(ids.next_id(floor, 1 + number), fork_id, "ann", H, "history", "[]")
@@ -71,7 +74,7 @@ def planted_fork(root: Conversation, number: int, anchor: EntryId) -> list[Item]
         items.pointer_item(made, "n"),
         items.conversation_item(made),
         items.head_item(made, head),
-        items.tree_item(made),
+        items.tree_item(made, path),
         items.path_item(made, path),
         entry,
     ]
@@ -85,7 +88,7 @@ def grow(store: Store, root_id: str, width: int) -> Tree:
         anchors += say(table, root_id, *["text"] * 20)
     rows = [row for n in range(width) for row in planted_fork(root, n, anchors[20 + n % 40])]
     store.put(*rows)
-    store.change(keys.group(root_id), forks=items.number(width))
+    store.change(keys.group(root_id), conversations=items.number(1 + width))
     store.add_member(root_id, "bob")
     return Tree(root_id, tuple(anchors), conversation(int(root_id[:8], 16) + 1))
 

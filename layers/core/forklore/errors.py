@@ -92,10 +92,15 @@ class MethodNotAllowedError(ForkloreError):
 
 
 class ConflictError(ForkloreError):
-    """Somebody wrote first; read again, then decide."""
+    """Somebody wrote first; read again, then decide. reason: which conflict it is."""
 
     status = 409
     code = "conflict"
+
+    def __init__(self, message: str, *, reason: str | None = None, **details: object) -> None:
+        if reason is not None:
+            details = {"reason": reason, **details}
+        super().__init__(message, field=None, **details)
 
 
 class ForkTooDeepError(ConflictError):

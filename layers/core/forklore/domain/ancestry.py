@@ -80,18 +80,17 @@ def cut(view: View, *, conversation_id: str, stop: EntryId) -> Path:
     raise BrokenAncestryError(f"the view holds nothing of {conversation_id!r}")
 
 
-def path_before(
-    view: View, *, conversation_id: str, entry_id: EntryId, own_first: EntryId | None = None
-) -> Path:
+def path_before(view: View, *, conversation_id: str, entry_id: EntryId, last: EntryId | None) -> Path:
     """Return the path of a fork that shows `view` up to the entry, without it.
 
-    own_first: the first entry of the view's own conversation, where known. A fork before it shows
-    nothing of that conversation and adds no segment, so editing a first message again and again
-    does not deepen the path.
+    last: the last entry that the view shows before this one, of any channel; None: it shows none.
+    If it is not the conversation's own, the fork shows nothing of that conversation. Then the path
+    has no segment for it. So no segment of a path is empty, and editing a first message again and
+    again does not deepen the path.
     """
-    if entry_id == own_first and conversation_id == view.segments[-1].conversation_id:
-        return view.segments[:-1]
-    return _bounded(cut(view, conversation_id=conversation_id, stop=entry_id))
+    path = cut(view, conversation_id=conversation_id, stop=entry_id)
+    before = path[:-1]
+    return before if last is None or last < floor_of(before) else _bounded(path)
 
 
 def path_after(view: View, *, conversation_id: str, entry_id: EntryId) -> Path:
@@ -113,6 +112,11 @@ def path_at_head(view: View, *, last: EntryId, own_entries: int) -> Path:
 def floor_of(path: Path) -> EntryId:
     """Return the position that a fork's own entries come after: its largest stop."""
     return path[-1].stop if path else FIRST
+
+
+def end_of(path: Path, *, root_id: str) -> Segment:
+    """Return where a fork leaves: the last segment of its path, or the root before every entry."""
+    return path[-1] if path else Segment(root_id, FIRST)
 
 
 def _bounded(path: Path) -> Path:

@@ -26,11 +26,15 @@ class Key(NamedTuple):
 
 
 class SortRange(NamedTuple):
-    """The sort keys of one partition between two bounds, both included."""
+    """The sort keys of one partition between two bounds, both included.
+
+    by_conversation: whether they are keys of the local index.
+    """
 
     partition: str
     first: str
     last: str
+    by_conversation: bool = False
 
 
 def _all(partition: str, prefix: str) -> SortRange:
@@ -69,6 +73,27 @@ def entry_id_of(sort_key: str) -> EntryId:
 def by_conversation(conversation_id: str, channel: Channel, entry_id: EntryId) -> str:
     """Return an entry's key in the local index, by conversation, then channel, then position."""
     return f"{conversation_id}#{CHANNEL_LETTERS[channel]}#{position(entry_id)}"
+
+
+_FORKS = "F"
+"""The letter of the records of forks in the local index, beside those of the channels."""
+
+
+def fork_record(owner: str, stop: EntryId, fork: "ListKey") -> str:
+    """Return a fork's key in the local index: by where it leaves, then by its age."""
+    return f"{owner}#{_FORKS}#{position(stop)}#{fork.sort}"
+
+
+def in_fork_record(record: str) -> tuple[str, EntryId, "ListKey"]:
+    """Return the conversation that a fork leaves, the stop, and the place of the fork."""
+    owner, _, _, stop, created_at, conversation_id = record.split("#")
+    return owner, EntryId(stop), ListKey(created_at, conversation_id)
+
+
+def fork_records_range(group_id: str, owner: str, *, first: EntryId, last: EntryId) -> SortRange:
+    """Return the range of the forks that leave `owner` at a stop from `first` to `last`."""
+    of = f"{owner}#{_FORKS}#"
+    return SortRange(group_id, of + position(first), f"{of}{position(last)}$", by_conversation=True)
 
 
 def entry(group_id: str, entry_id: EntryId) -> Key:

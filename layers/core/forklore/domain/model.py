@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from forklore.domain.ids import FIRST, EntryId, created_at
 
@@ -83,6 +84,11 @@ class LastEntries:
     history: EntryId | None = None
     context: EntryId | None = None
 
+    @property
+    def last(self) -> EntryId | None:
+        """The later one of the two."""
+        return max((one for one in (self.history, self.context) if one is not None), default=None)
+
     def of(self, channel: Channel) -> EntryId | None:
         return self.history if channel is Channel.HISTORY else self.context
 
@@ -107,10 +113,34 @@ class Tip:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A history entry with the context entries that were appended together with it.
+
+    A fork never splits a turn. first, last: its first and last entry. before, after: what the
+    conversation shows last before the turn and after it.
+    """
+
+    first: EntryId
+    last: EntryId
+    before: LastEntries
+    after: LastEntries
+
+
+class EntryRef(NamedTuple):
+    """An entry of another conversation, or with None no certain one."""
+
+    conversation_id: str
+    entry_id: EntryId | None
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """What was appended, never edited. content and usage_json: JSON text exactly as it was sent.
 
     after: what the conversation showed last when the entry was appended.
+    turn: for an entry of a turn of several entries. key: the caller's name for the entry.
+    merged_from: the branch that the entry sums up, and the last entry of it. copied_from: the
+    original. indexed: the text by which a search finds the entry, beside its content.
     """
 
     entry_id: EntryId
@@ -124,6 +154,31 @@ class Entry:
     epoch: int | None = None
     usage_json: str | None = None
     after: LastEntries = NOTHING
+    turn: Turn | None = None
+    key: str | None = None
+    merged_from: EntryRef | None = None
+    copied_from: EntryRef | None = None
+    indexed: str | None = None
+
+    @property
+    def begins(self) -> EntryId:
+        """The first entry of its turn."""
+        return self.turn.first if self.turn else self.entry_id
+
+    @property
+    def ends(self) -> EntryId:
+        """The last entry of its turn."""
+        return self.turn.last if self.turn else self.entry_id
+
+    @property
+    def lasts_before(self) -> LastEntries:
+        """What the conversation shows last before the entry's turn."""
+        return self.turn.before if self.turn else self.after
+
+    @property
+    def lasts_after(self) -> LastEntries:
+        """What the conversation shows last after the entry's turn."""
+        return self.turn.after if self.turn else self.after.moved(self.channel, self.entry_id)
 
 
 @dataclass(frozen=True, slots=True)

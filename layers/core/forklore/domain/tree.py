@@ -27,8 +27,10 @@ class State(StrEnum):
 class Group:
     """A fork tree.
 
-    children: how many trees that conversations of this tree started are not deleted yet.
-    members_version: grows with every change of members.
+    conversations: how many live conversations it has. children: how many trees that conversations
+    of this tree started are not deleted yet.
+    version: grows with whatever new forks and children must see: a change of members or of the
+    owner, and each removed branch. promoted: the branch that was promoted last, if any was.
     rewriting: the previous owner, while HEADs may still name that user.
     child_key: the key of the tree's CHILD item in the parent's tree. None: no conversation started
     this tree.
@@ -40,10 +42,11 @@ class Group:
     owner: str
     created_at: str
     state: State = State.LIVE
-    forks: int = 0
+    conversations: int = 1
     children: int = 0
     members: int = 1
-    members_version: int = 1
+    version: int = 1
+    promoted: str | None = None
     rewriting: str | None = None
     child_key: Key | None = None
     nonce: str | None = None
@@ -53,6 +56,11 @@ class Group:
     @property
     def is_live(self) -> bool:
         return self.state is State.LIVE
+
+    @property
+    def current(self) -> str:
+        """The tree's current branch: the one that was promoted last, or else the root."""
+        return self.promoted or self.group_id
 
     @property
     def is_child(self) -> bool:
@@ -67,6 +75,21 @@ class Member:
     user_id: str
     level: AccessLevel
     created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForkRecord:
+    """Where a fork leaves its tree: the end of its path, as the fork's TREE item holds it.
+
+    owner, stop: the last segment of the path. For an empty path: the root and FIRST.
+    is_removed: whether the fork was deleted, and its item stays for others that show its entries.
+    """
+
+    owner: str
+    stop: EntryId
+    created_at: str
+    conversation_id: str
+    is_removed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,14 +164,13 @@ def _fault_of_fork(
         return "wrong_fork_point", "its source is not an older conversation of its tree"
     source_path = tree.paths.get(point.conversation_id, b"")
     if not packed:
-        own_first = tree.own_of(point.conversation_id).first
-        is_first = point.position is ForkPosition.BEFORE and point.entry_id == own_first and not source_path
+        is_first = point.position is ForkPosition.BEFORE and not _misplaced(tree, point, packed)
         return None if is_first else ("missing_path", "it inherits entries")
     if packed != source_path:  # The check of the source finds the faults of the source's path.
         fault = _fault_of_last(tree, packed) or _widened(packed, source_path, point.conversation_id)
         if fault is not None:
             return fault
-    return _misplaced(tree, point, packed, source_path)
+    return _misplaced(tree, point, packed)
 
 
 def _fault_of_last(tree: Tree, packed: bytes) -> tuple[str, str] | None:
@@ -204,16 +203,24 @@ def _widened(packed: bytes, source_path: bytes, source_id: str) -> tuple[str, st
     return None
 
 
-def _misplaced(tree: Tree, point: ForkPoint, packed: bytes, source_path: bytes) -> tuple[str, str] | None:
+def _misplaced(tree: Tree, point: ForkPoint, packed: bytes) -> tuple[str, str] | None:
     """Return how the end of a path differs from the fork point; None if it does not differ."""
     if point.position is ForkPosition.AFTER:
         last = _last_history(tree, packed)
         return None if last == point.entry_id else ("wrong_fork_point", f"the path ends with {last}")
-    if point.entry_id == tree.own_of(point.conversation_id).first:
-        ends = packed == source_path
+    entry_id = str(point.entry_id)
+    source = tree.paths.get(point.conversation_id, b"")
+    shown = [point.conversation_id, *(owner for owner, _ in segments_backward(source))]
+    owner_id = next((owner for owner in shown if tree.own_of(owner).has_history(entry_id)), None)
+    if owner_id is None:
+        ends = False
     else:
-        owner = tree.own_of(_conversation(packed))
-        ends = _stop(packed) == point.entry_id and owner.has_history(point.entry_id)
+        own = tree.own_of(owner_id)
+        begins, _ = own.turns.get(entry_id, (entry_id, entry_id))
+        if own.first == begins:
+            ends = packed == tree.paths.get(owner_id, b"")
+        else:
+            ends = bool(packed) and (_conversation(packed), _stop(packed)) == (owner_id, begins)
     return None if ends else ("wrong_fork_point", f"the path does not end before {point.entry_id}")
 
 

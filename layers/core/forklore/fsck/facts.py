@@ -27,12 +27,14 @@ class Own:
     """A conversation's own entries. They are in order after a call of `sort`.
 
     after: by entry, the (history, context) entries that it names as shown last before it.
+    turns: by entry of a turn of several entries, the first and the last entry of the turn.
     usage: the sum of the entries' usage.
     """
 
     history: list[str] = field(default_factory=list)
     context: list[ContextEntry] = field(default_factory=list)
     after: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    turns: dict[str, tuple[str, str]] = field(default_factory=dict)
     usage: TokenUsage = NO_USAGE
 
     def sort(self) -> None:

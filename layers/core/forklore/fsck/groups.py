@@ -37,8 +37,10 @@ def check(tree: Tree) -> Iterator[Finding]:
             yield Finding(key, "missing_conv", "the tree has no root", 1, tree.group_id)
         elif root.created_at != group.created_at:
             yield wrong("wrong_created_at", "the root was created at another time")
-        if root is not None and group.forks != len(tree.conversations) - 1:
-            yield wrong("wrong_forks", f"{group.forks}, but there are {len(tree.conversations) - 1}")
+        if root is not None and group.conversations != len(tree.conversations):
+            yield wrong(
+                "wrong_conversations", f"{group.conversations}, but there are {len(tree.conversations)}", 18
+            )
 
 
 def _is_state(group: Group) -> bool:

@@ -58,8 +58,8 @@ _KEY = {"PK": "S", "SK": "S"}
 
 SHAPES = {
     Kind.GROUP: _shape(
-        "owner:S createdAt:S state:S members:N membersVersion:N forks:N children:N",
-        "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL rewriting:S",
+        "owner:S createdAt:S state:S members:N version:N conversations:N children:N",
+        "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL rewriting:S current:S",
     ),
     Kind.CONV: _shape(
         "createdAt:S",
@@ -73,11 +73,12 @@ SHAPES = {
         "first:S lastHistory:S lastContext:S untitled:BOOL preview:S",
     ),
     Kind.CTX: _shape("epoch:N first:S last:S count:N"),
-    Kind.TREE: _shape(),
+    Kind.TREE: _shape("", "L1:S"),
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S"),
     Kind.ENTRY: _shape(
         "L1:S userId:S contentType:S size:N nonce:S",
-        "clientId:S agentId:S epoch:N usage:S body:B chunks:N prev:B",
+        "clientId:S agentId:S epoch:N usage:S body:B chunks:N prev:B turn:B key:S mergedFrom:S"
+        " copiedFrom:S indexed:B",
     ),
     Kind.CHILD: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),

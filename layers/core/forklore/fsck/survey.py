@@ -174,6 +174,9 @@ class Survey:
         own = tree.own.setdefault(conversation_id, Own())
         named = items.lasts(item)
         own.after[entry_id] = _interned(named.history), _interned(named.context)
+        turn = items.turn(item)
+        if turn is not None:
+            own.turns[entry_id] = turn.first, turn.last
         if "usage" in item:
             own.usage += _usage(item["usage"]["S"])
         if channel is Channel.HISTORY:

@@ -1,18 +1,19 @@
 """Values to DynamoDB items and back. Only here are attributes named."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import Epoch
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key
+from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import (
     NOTHING,
     Conversation,
     Entry,
+    EntryRef,
     ForkPoint,
     ForkPosition,
     Head,
@@ -22,9 +23,11 @@ from forklore.domain.model import (
     StoredEntry,
     TokenUsage,
     Transfer,
+    Turn,
 )
 from forklore.domain.tree import (
     ClientContext,
+    ForkRecord,
     Group,
     IdempotencyRecord,
     Job,
@@ -114,8 +117,8 @@ def group_item(
             "createdAt": conversation.created_at,
             "state": state,
             "members": members,
-            "membersVersion": 1,
-            "forks": 0,
+            "version": 1,
+            "conversations": 1,
             "children": 0,
             "parent": child_key.partition if child_key else None,
             "childKey": child_key.sort if child_key else None,
@@ -133,10 +136,11 @@ def group(item: Item) -> Group:
         owner=a["owner"],
         created_at=a["createdAt"],
         state=State(a["state"]),
-        forks=a["forks"],
+        conversations=a["conversations"],
         children=a["children"],
         members=a["members"],
-        members_version=a["membersVersion"],
+        version=a["version"],
+        promoted=a.get("current"),
         rewriting=a.get("rewriting"),
         child_key=Key(a["parent"], a["childKey"]) if "childKey" in a else None,
         nonce=a.get("nonce"),
@@ -193,8 +197,22 @@ def path(item: Item | None) -> ancestry.Path:
     return ancestry.unpack(plain(item)["path"]) if item else ()
 
 
-def tree_item(conversation: Conversation) -> Item:
-    return key_of(keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id))
+def tree_item(conversation: Conversation, path: ancestry.Path = ()) -> Item:
+    """Return a conversation's row in the list of its tree. A fork's row records where it leaves."""
+    key = keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id)
+    if conversation.is_root:
+        return key_of(key)
+    end = ancestry.end_of(path, root_id=conversation.group_id)
+    place = ListKey(conversation.created_at, conversation.conversation_id)
+    record = keys.fork_record(end.conversation_id, end.stop, place)
+    return key_of(key) | {schema.ENTRY_SORT_KEY: text(record)}
+
+
+def fork_record(item: Item) -> ForkRecord:
+    """Return where a fork leaves, from its TREE item."""
+    a = plain(item)
+    owner, stop, place = keys.in_fork_record(a[schema.ENTRY_SORT_KEY])
+    return ForkRecord(owner, stop, *place, is_removed=a.get("removed", False))
 
 
 COUNTERS = ("entries", "inputTokens", "outputTokens", "cachedInputTokens", "costNanoUsd")
@@ -355,20 +373,45 @@ def chunks(item: Item) -> int:
     return int(item["chunks"]["N"]) if "chunks" in item else 0
 
 
-def _packed(shown: LastEntries) -> bytes | None:
-    """Return in 32 bytes what was shown last, a history and a context entry; None for nothing."""
-    if shown == NOTHING:
-        return None
-    return b"".join(uuid.UUID(one or ids.FIRST).bytes for one in (shown.history, shown.context))
+def _packed_ids(named: Sequence[EntryId | None]) -> bytes:
+    """Return entry ids in 16 bytes each. FIRST, which no entry has, stands for None."""
+    return b"".join(uuid.UUID(one or ids.FIRST).bytes for one in named)
+
+
+def _unpacked_ids(packed: bytes) -> list[EntryId | None]:
+    held = (str(uuid.UUID(bytes=packed[at : at + 16])) for at in range(0, len(packed), 16))
+    return [None if one == ids.FIRST else EntryId(one) for one in held]
 
 
 def lasts(item: Item) -> LastEntries:
     """Return what an ENTRY item names as shown last before it."""
-    if "prev" not in item:
-        return NOTHING
-    packed = bytes(item["prev"]["B"])
-    history, context = (str(uuid.UUID(bytes=packed[at : at + 16])) for at in (0, 16))
-    return LastEntries(*(None if one == ids.FIRST else EntryId(one) for one in (history, context)))
+    return LastEntries(*_unpacked_ids(bytes(item["prev"]["B"]))) if "prev" in item else NOTHING
+
+
+def _packed_turn(turn: Turn) -> bytes:
+    named = (turn.first, turn.last, turn.before.history, turn.before.context)
+    return _packed_ids([*named, turn.after.history, turn.after.context])
+
+
+def turn(item: Item) -> Turn | None:
+    """Return the turn that an ENTRY item belongs to; None if it has no other entry."""
+    if "turn" not in item:
+        return None
+    first, last, *shown = _unpacked_ids(bytes(item["turn"]["B"]))
+    assert first is not None, "a turn begins with an entry"
+    assert last is not None, "a turn ends with an entry"
+    return Turn(first, last, LastEntries(*shown[:2]), LastEntries(*shown[2:]))
+
+
+def _ref(of: EntryRef | None) -> str | None:
+    return None if of is None else f"{of.conversation_id}#{of.entry_id or ''}"
+
+
+def _ref_of(text: str | None) -> EntryRef | None:
+    if text is None:
+        return None
+    conversation_id, _, entry_id = text.partition("#")
+    return EntryRef(conversation_id, EntryId(entry_id) if entry_id else None)
 
 
 def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> tuple[Item, list[Item]]:
@@ -384,7 +427,14 @@ def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) 
             "epoch": entry.epoch,
             "contentType": entry.content_type,
             "usage": entry.usage_json,
-            "prev": _packed(entry.after),
+            "prev": _packed_ids([entry.after.history, entry.after.context])
+            if entry.after != NOTHING
+            else None,
+            "turn": _packed_turn(entry.turn) if entry.turn else None,
+            "key": entry.key,
+            "mergedFrom": _ref(entry.merged_from),
+            "copiedFrom": _ref(entry.copied_from),
+            "indexed": bodies.encode(entry.indexed) if entry.indexed is not None else None,
             "body": None if cut else body,
             "chunks": len(cut) or None,
             "size": escaped_bytes,
@@ -415,6 +465,11 @@ def stored_entry(item: Item) -> StoredEntry:
             content="",
             usage_json=a.get("usage"),
             after=lasts(item),
+            turn=turn(item),
+            key=a.get("key"),
+            merged_from=_ref_of(a.get("mergedFrom")),
+            copied_from=_ref_of(a.get("copiedFrom")),
+            indexed=bodies.decode(a["indexed"]) if "indexed" in a else None,
         ),
         body=a.get("body", b""),
         chunks=a.get("chunks", 0),

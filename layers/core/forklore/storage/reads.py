@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from forklore.domain import keys
-from forklore.domain.ids import EntryId
+from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
 from forklore.domain.model import Head, Transfer
-from forklore.domain.tree import ClientContext, Job, Member
+from forklore.domain.tree import ClientContext, ForkRecord, Job, Member
 from forklore.storage import items
 from forklore.storage.connection import Item
 
@@ -60,6 +60,26 @@ class Reads:
         """Yield the places of a tree's conversations between two places, without these two."""
         of = keys.tree_range(group_id, after=after, before=before)
         return self._places(of, backward=newest_first, limit=limit, page=page)
+
+    def fork_records(
+        self,
+        group_id: str,
+        owner: str,
+        *,
+        first: EntryId = FIRST,
+        last: EntryId = LAST,
+        newest_first: bool = False,
+        limit: int | None = None,
+        page: int | None = None,
+    ) -> Iterator[ForkRecord]:
+        """Yield the forks that leave a conversation at a stop between two, both included.
+
+        They come by their stops, and those of one stop by their age. Removed forks are among them
+        as long as others show their entries.
+        """
+        of = keys.fork_records_range(group_id, owner, first=first, last=last)
+        rows = self._source.query(of, backward=newest_first, limit=limit, page=page)
+        return map(items.fork_record, rows)
 
     def children(
         self, group_id: str, conversation_id: str, *, after: ListKey | None, page: int

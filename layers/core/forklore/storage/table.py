@@ -247,18 +247,20 @@ class Table:
         only: the attributes to read beside the key. None: all.
         """
         start: Item | None = None
+        sort_key = schema.ENTRY_SORT_KEY if of.by_conversation else schema.SORT_KEY
         wanted = {} if only is None else {f"#{at}": name for at, name in enumerate(["PK", "SK", *only])}
         while True:
             at_once = min((n for n in (page, limit) if n is not None), default=None)
             answer = self._query(
                 ConsistentRead=True,
-                KeyConditionExpression="PK = :p AND SK BETWEEN :first AND :last",
+                KeyConditionExpression=f"PK = :p AND {sort_key} BETWEEN :first AND :last",
                 ExpressionAttributeValues={
                     ":p": text(of.partition),
                     ":first": text(of.first),
                     ":last": text(of.last),
                 },
                 ScanIndexForward=not backward,
+                **({"IndexName": schema.BY_CONVERSATION} if of.by_conversation else {}),
                 **(
                     {"ProjectionExpression": ", ".join(wanted), "ExpressionAttributeNames": wanted}
                     if wanted

@@ -129,7 +129,7 @@ def _heads(table: Table, looking: Iterable[tuple[str, list[str]]], new: Mapping[
     heads: list[_Head] = []
     for group_id, conversation_ids in looking:
         group = new.get(group_id)
-        is_short = group is not None and len(conversation_ids) <= group.forks
+        is_short = group is not None and len(conversation_ids) < group.conversations
         found = all_head_ids(table, group) if group and is_short else conversation_ids
         heads += [_Head(group_id, conversation_id) for conversation_id in found]
     return heads

@@ -9,7 +9,7 @@ from forklore.domain.model import Caller
 from forklore.errors import ForbiddenError, ForkLimitError, NotFoundError, UnavailableError
 from forklore.storage.cache import CachedConversation
 from forklore.storage.parts import ConditionFailed, Part, PartKind
-from forklore.storage.parts.group import FORKS_MAX
+from forklore.storage.parts.group import CONVERSATIONS_MAX
 from forklore.storage.table import Table
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, raise_if_recorded
 from forklore.usecases.optimistic import CREATION, attempts
@@ -122,9 +122,9 @@ class Creation(Generic[T]):
                         )
                     if group is None or not group.is_live:
                         raise NotFoundError("the conversation is deleted") from refused
-                    if group.forks >= FORKS_MAX:
+                    if group.conversations >= CONVERSATIONS_MAX:
                         raise ForkLimitError(
-                            f"a fork tree has at most {FORKS_MAX + 1} conversations"
+                            f"a fork tree has at most {CONVERSATIONS_MAX} conversations"
                         ) from refused
                 case PartKind.PARENT_GROUP:
                     parent = refused.group(kind)

@@ -9,7 +9,7 @@ from forklore.domain.ancestry import Path, inherited
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import JsonText, escaped_size
-from forklore.domain.model import Caller, Channel, Entry, Head, Metrics, Tip, TokenUsage
+from forklore.domain.model import Caller, Channel, Entry, EntryRef, Head, Metrics, Tip, TokenUsage
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import ConflictError, PayloadTooLargeError
 from forklore.storage import parts
@@ -32,7 +32,10 @@ OTHER_WRITES_MAX = 12
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An entry that has no id yet. epoch None: a context entry joins its client's latest epoch."""
+    """An entry that has no id yet. epoch None: a context entry joins its client's latest epoch.
+
+    key, merged_from, copied_from, indexed: as of the entry.
+    """
 
     channel: Channel
     content_type: str
@@ -41,6 +44,10 @@ class Draft:
     epoch: int | None = None
     usage: TokenUsage = field(default_factory=TokenUsage)
     usage_json: str | None = None
+    key: str | None = None
+    merged_from: EntryRef | None = None
+    copied_from: EntryRef | None = None
+    indexed: str | None = None
 
     @property
     def text(self) -> str | None:
@@ -135,6 +142,10 @@ def mint_batch(
                 content=draft.content.text,
                 usage_json=draft.usage_json,
                 after=tip.lasts,
+                key=draft.key,
+                merged_from=draft.merged_from,
+                copied_from=draft.copied_from,
+                indexed=draft.indexed,
             )
         )
         tip = Tip(entry_id, tip.lasts.moved(draft.channel, entry_id))

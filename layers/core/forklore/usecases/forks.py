@@ -201,7 +201,7 @@ def _prepare(
     member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
     writes = [
         *record,
-        *parts.group.put_fork(fork, head, path, nonce=nonce, now_s=table.now_s()),
+        *parts.group.put_fork(loaded.group, fork, head, path, nonce=nonce, now_s=table.now_s()),
         *member,
         *batch_parts(batch, group_id=group_id, nonce=nonce),
         *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
@@ -278,10 +278,11 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
         if anchor.entry.channel is not Channel.HISTORY:
             raise ValidationError("a fork is made at a history entry", field=field_name)
         if position is ForkPosition.AFTER:
-            path = ancestry.path_after(view, conversation_id=owner, entry_id=entry_id)
+            path = ancestry.path_after(view, conversation_id=owner, entry_id=anchor.entry.ends)
         else:
-            own_first = source.loaded.head.first
-            path = ancestry.path_before(view, conversation_id=owner, entry_id=entry_id, own_first=own_first)
+            last = anchor.entry.lasts_before.last
+            begins = anchor.entry.begins
+            path = ancestry.path_before(view, conversation_id=owner, entry_id=begins, last=last)
         return _Inheritance(path, ForkPoint(request.source_id, entry_id, position))
     head = source.loaded.head
     path = ()
@@ -300,8 +301,8 @@ def _lasts(source: _Source, point: ForkPoint) -> LastEntries:
         return source.loaded.head.lasts
     anchor = source.anchor.entry
     if point.position is ForkPosition.BEFORE:
-        return anchor.after
-    return anchor.after.moved(anchor.channel, anchor.entry_id)
+        return anchor.lasts_before
+    return anchor.lasts_after
 
 
 def _preview(

@@ -28,7 +28,7 @@ def all_head_owners(table: Table, group: Group) -> Iterator[tuple[str, str]]:
             if conversation_id not in seen:
                 seen.add(conversation_id)
                 yield conversation_id, owner
-        if len(seen) > group.forks:
+        if len(seen) >= group.conversations:
             return
     raise UnavailableError("a fork that was made cannot be read yet; try again")
 

@@ -172,8 +172,9 @@ def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) ->
 
 def _looked_at(tree: _Tree, request: ListRequest) -> int:
     """Return about how many conversations of the tree the list reads."""
-    most = {Mode.ROOTS: 0, Mode.LATEST_FORK: NEWEST_FORKS, Mode.ALL: tree.group.forks}[request.mode]
-    return 1 + min(tree.group.forks, most)
+    forks = tree.group.conversations - 1
+    most = {Mode.ROOTS: 0, Mode.LATEST_FORK: NEWEST_FORKS, Mode.ALL: forks}[request.mode]
+    return 1 + min(forks, most)
 
 
 def _page(page: list[tuple[Place, ConversationDetails]], resume: Place | None) -> ConversationPage:
@@ -236,7 +237,7 @@ class _TreeListing:
 
 
 def _listed(table: Table, tree: _Tree, request: ListRequest, after: Place | None) -> _TreeListing:
-    if tree.group.forks == 0 or request.mode is Mode.ROOTS:
+    if tree.group.conversations == 1 or request.mode is Mode.ROOTS:
         return _TreeListing(_if_it_matches(tree, _details(tree.found, tree, tree.group.group_id), request))
     if request.mode is Mode.ALL:
         return _all_of(table, tree, request, after)
@@ -268,7 +269,7 @@ def _latest_of(table: Table, tree: _Tree, request: ListRequest) -> _TreeListing:
 def _heads_to_choose_from(table: Table, tree: _Tree) -> dict[str, Head]:
     """Return the tree's HEADs by conversation. If there are many forks: the newest and the root."""
     group_id = tree.group.group_id
-    if tree.group.forks <= NEWEST_FORKS:
+    if tree.group.conversations <= NEWEST_FORKS + 1:
         return dict(table.read.heads(group_id))
     newest = table.read.conversations(group_id, newest_first=True, limit=NEWEST_FORKS)
     forks = [place.conversation_id for place in newest]

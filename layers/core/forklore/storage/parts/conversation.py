@@ -38,18 +38,17 @@ def retire_id(conversation_id: str, *, now_s: int) -> Part:
 # The conversation
 
 
-def put(conversation: Conversation, head: Head) -> list[Part]:
-    """Put CONV, HEAD and TREE of an id that is claimed in the same transaction or before it."""
+def put(conversation: Conversation, head: Head, path: ancestry.Path = ()) -> list[Part]:
+    """Put CONV, HEAD, TREE and PATH of an id that is claimed in the same transaction or before it.
+
+    An empty path has no item.
+    """
     return [
         part.put(PartKind.CONVERSATION, items.conversation_item(conversation)),
         part.put(PartKind.HEAD, items.head_item(conversation, head), of=conversation.conversation_id),
-        part.put(PartKind.TREE, items.tree_item(conversation)),
+        part.put(PartKind.TREE, items.tree_item(conversation, path)),
+        *([part.put(PartKind.PATH, items.path_item(conversation, path))] if path else []),
     ]
-
-
-def put_path(fork: Conversation, path: ancestry.Path) -> list[Part]:
-    """Put the path of a fork; nothing for an empty path."""
-    return [part.put(PartKind.PATH, items.path_item(fork, path))] if path else []
 
 
 def set_title(group_id: str, conversation_id: str, title: str) -> Part:

@@ -16,8 +16,8 @@ from forklore.storage.parts import member as member_parts
 from forklore.storage.parts.part import Names, Part, PartKind, conditional
 
 MEMBERS_MAX = 500
-FORKS_MAX = 9_999
-"""A tree has at most so many forks, so that reading all 10,000 conversations ends in time."""
+CONVERSATIONS_MAX = 10_000
+"""A tree has at most so many conversations, so that reading all of them ends in time."""
 
 
 # Making a tree
@@ -56,13 +56,14 @@ def put_child(child_key: Key, started_by: StartedBy) -> Part:
     return part.put(PartKind.CHILD, items.child_item(child_key, started_by))
 
 
-def put_fork(fork: Conversation, head: Head, path: ancestry.Path, *, nonce: str, now_s: int) -> list[Part]:
+def put_fork(
+    tree: Group, fork: Conversation, head: Head, path: ancestry.Path, *, nonce: str, now_s: int
+) -> list[Part]:
     """Put a conversation into a live tree, with its path but without the entries that it shows."""
     return [
         conversation_parts.claim_id(fork, nonce=nonce, now_s=now_s),
-        count_fork(fork.group_id, owner=head.owner),
-        *conversation_parts.put(fork, head),
-        *conversation_parts.put_path(fork, path),
+        count_fork(tree),
+        *conversation_parts.put(fork, head, path),
     ]
 
 
@@ -187,11 +188,11 @@ def check_deleting(group: Group) -> Part:
 
 
 def change_members(group_id: str, *, by: int, owner: str | None, target: str) -> Part:
-    """Count members of a live tree, and move the version of its members.
+    """Count members of a live tree, and move its version.
 
-    The creation of a child checks that version. by: 1, 0 or -1. owner: if not None, the user who
-    must still be the owner. target: the member who is changed. They are not changed while HEADs
-    may still name them as their owner.
+    The creation of a fork or a child checks that version. by: 1, 0 or -1. owner: if not None, the
+    user who must still be the owner. target: the member who is changed. They are not changed while
+    HEADs may still name them as their owner.
     """
     n = Names()
     rewriting = n.name("rewriting")
@@ -208,50 +209,45 @@ def change_members(group_id: str, *, by: int, owner: str | None, target: str) ->
         PartKind.GROUP,
         "Update",
         Key=key_of(keys.group(group_id)),
-        UpdateExpression=f"ADD {n.name('membersVersion')} {n.value('one', number(1))}"
+        UpdateExpression=f"ADD {n.name('version')} {n.value('one', number(1))}"
         f", {n.name('members')} {n.value('by', number(by))}",
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
     )
 
 
-def count_fork(group_id: str, *, owner: str) -> Part:
-    """Count a fork in a live tree that has room for it. owner: whom the fork's HEAD names."""
+def count_fork(tree: Group) -> Part:
+    """Count a fork in a tree that is live, has the version that was read, and has room."""
+    n = Names()
+    conversations = n.name("conversations")
     return conditional(
         PartKind.GROUP,
         "Update",
-        Key=key_of(keys.group(group_id)),
-        UpdateExpression="ADD #forks :one",
-        ConditionExpression="#state = :live AND #owner = :owner AND #forks < :most",
-        ExpressionAttributeNames={"#forks": "forks", "#state": "state", "#owner": "owner"},
-        ExpressionAttributeValues={
-            ":one": number(1),
-            ":live": text(State.LIVE),
-            ":owner": text(owner),
-            ":most": number(FORKS_MAX),
-        },
+        Key=key_of(keys.group(tree.group_id)),
+        UpdateExpression=f"ADD {conversations} {n.value('one', number(1))}",
+        ConditionExpression=f"{_live_as_read(n, tree)}"
+        f" AND {conversations} < {n.value('most', number(CONVERSATIONS_MAX))}",
+        **n.attributes(),
     )
 
 
 def count_child(parent: Group) -> Part:
-    """Count a child in the tree that starts it, if that is live and its members are unchanged."""
+    """Count a child in the tree that starts it, if that is live and its version is unchanged."""
+    n = Names()
     return conditional(
         PartKind.PARENT_GROUP,
         "Update",
         Key=key_of(keys.group(parent.group_id)),
-        UpdateExpression="ADD #children :one",
-        ConditionExpression="#state = :live AND #membersVersion = :membersVersion",
-        ExpressionAttributeNames={
-            "#children": "children",
-            "#state": "state",
-            "#membersVersion": "membersVersion",
-        },
-        ExpressionAttributeValues={
-            ":one": number(1),
-            ":live": text(State.LIVE),
-            ":membersVersion": number(parent.members_version),
-        },
+        UpdateExpression=f"ADD {n.name('children')} {n.value('one', number(1))}",
+        ConditionExpression=_live_as_read(n, parent),
+        **n.attributes(),
     )
+
+
+def _live_as_read(n: Names, tree: Group) -> str:
+    """Return the condition that a tree is live and has the version that was read."""
+    is_live = f"{n.name('state')} = {n.value('live', text(State.LIVE))}"
+    return f"{is_live} AND {n.name('version')} = {n.value('version', number(tree.version))}"
 
 
 def uncount_child(parent_group_id: str) -> Part:
@@ -280,7 +276,7 @@ def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: st
         UpdateExpression=f"SET {n.name('owner')} = {n.value('to', text(to_user_id))}"
         f", {n.name('rewriting')} = {n.value('from', text(from_user_id))}"
         f", {n.name('nonce')} = {n.value('nonce', text(nonce))}"
-        f" ADD {n.name('membersVersion')} {n.value('one', number(1))}",
+        f" ADD {n.name('version')} {n.value('one', number(1))}",
         ConditionExpression=f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
         **n.attributes(),
     )
