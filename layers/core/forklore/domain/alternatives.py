@@ -17,7 +17,7 @@ from forklore.domain.tree import ForkRecord
 ALTERNATIVES_MAX = 100
 """The alternatives of one place that are listed."""
 RECORDS_MAX = ALTERNATIVES_MAX + 1
-"""The records of one gap that are read: one of them may be the branch that the view goes on with."""
+"""The records of one gap that are read: one may be of the branch that the view goes on with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Line:
         self.own = len(self.segments) - 1
 
     def number_of(self, entry_id: EntryId | None) -> int:
-        """Return the number of the segment that shows a position; None is before the first entry."""
+        """Return the number of the segment that shows a position; None: before every entry."""
         return 0 if entry_id is None else bisect_right(self._stops, entry_id)
 
     def place(self, *, after: EntryId | None, before: EntryId | None) -> Place:

@@ -105,7 +105,8 @@ class AlternativesReader:
 
     def _onward(self, owner: str) -> Onward:
         started = self._started[owner]
-        assert started.further is not None and started.head is not None, "the view leaves it"
+        assert started.further is not None, "the view leaves it"
+        assert started.head is not None, "the view leaves it"
         entries = started.further.result().entries
         is_removed = started.head.result().head(self._group_id, owner) is None
         return Onward(entries[0].entry_id if entries else None, is_removed)
@@ -126,7 +127,7 @@ class AlternativesReader:
         return {gap: records for of_one in filled for gap, records in of_one.items()}
 
     def _filled(self, gaps: Sequence[Gap], known: Known) -> dict[Gap, list[ForkRecord]]:
-        """Return the records of an owner's gaps, which are in order. known: what was read before."""
+        """Return the records of an owner's gaps, which are in order. known: from the first read."""
         filled = {}
         for gap in gaps:
             found = known.of(gap)
