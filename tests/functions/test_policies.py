@@ -36,7 +36,7 @@ TABLE, BY_CONVERSATION, ALL_TREES = "Table", "byConversation", "allTrees"
 
 AGENT, WORKER, SWEEP = "AgentFunction", "DeleteGroupFunction", "SweepFunction"
 NOTES = {"contentType": "notes", "content": ["hello"]}
-READS = [one for one in operations.ALL if one.method == "GET" and one.path_names == ["conversationId"]]
+READS = [one for one in operations.ALL if one.method == "GET" and "conversationId" in one.path_names]
 """What can be read of a conversation."""
 UNSTORED = {"GET /v1/health"}
 """The routes that ask nothing of the table."""
@@ -207,7 +207,8 @@ def use_everything(service: Service) -> None:
         ask("DELETE", f"conversations/{group}/memberships?userId=user%202")
         for one in READS:
             path = one.path.removeprefix("/v1/").replace("{conversationId}", group)
-            ask("GET", path, user="adam" if one.role else "ann")
+            query = f"?with={group}" if "with" in one.query_names else ""
+            ask("GET", path.replace("{entryId}", said) + query, user="adam" if one.role else "ann")
         ask("GET", "conversations")
         ask("GET", "admin/conversations", user="adam")
         ask("POST", "conversations", {"title": "y"})

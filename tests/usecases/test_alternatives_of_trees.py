@@ -205,13 +205,14 @@ def test_in_history_alone_they_are_the_owners_of_the_entries_that_come_next_else
 
 
 @pytest.mark.parametrize("backward", [False, True])
-def test_a_place_with_many_forks_is_jumped_over(backward: bool) -> None:
+@pytest.mark.parametrize(("position", "anchor"), [(BEFORE, 3), (AFTER, 2)])
+def test_a_place_with_many_forks_is_jumped_over(backward: bool, position: ForkPosition, anchor: int) -> None:
     """The records of other places are read, and of a crowded one only the first."""
     tree = Tree()
     for moment in range(10):
         tree.append(ROOT, now_ms=1_000 * moment)
     entries = list(tree.sees[ROOT])
-    crowd = [tree.fork(ROOT, BEFORE, entries[3]) for _ in range(2_000)]
+    crowd = [tree.fork(ROOT, position, entries[anchor]) for _ in range(2_000)]
     late = tree.fork(ROOT, BEFORE, entries[8])
     table = MemoryTable(tree, frozenset())
 
