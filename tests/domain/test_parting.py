@@ -10,10 +10,11 @@ from tests.domain.builders import (
     OTHER,
     ROOT,
     TWIG,
+    Growth,
     at,
     examples,
 )
-from tests.domain.test_ancestry import HISTORIES, Growth, Operations, play, shown
+from tests.domain.test_ancestry import HISTORIES, Operations, play, shown
 
 TRUNK = View((Segment(ROOT, LAST),))
 

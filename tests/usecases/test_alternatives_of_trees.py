@@ -90,7 +90,7 @@ def plain(
     owners = {e.entry_id: e.entry.conversation_id for e in tree.entries}
     histories = history_of(tree)
     line = {ROOT, of, *(e.entry.conversation_id for e in tree.sees[of])}
-    found = set()
+    found: set[str | None] = set()
     for fork in [*tree.paths][1:]:
         inherited = tree.sees[fork][: len(tree.sees[fork]) - len(tree.own[fork])]
         history = [e.entry_id for e in inherited if e.entry.channel is H]
@@ -101,7 +101,7 @@ def plain(
         goes_on = next_in(histories[one], after)
         if goes_on is not None and goes_on != before and owners[goes_on] == one:
             found.add(standing_for(tree, removed, one, goes_on))
-    return sorted(found - {None})
+    return sorted(one for one in found if one is not None)
 
 
 def next_in(history: Sequence[EntryId], after: EntryId | None) -> EntryId | None:
@@ -152,7 +152,7 @@ def listed(
         beside=reader.start,
     )
     shown = sorted(e.entry_id for e in page.entries)
-    around = [(before, entry) for before, entry in places_of(history) if entry in shown]
+    around = [place for place in places_of(history) if place[1] in shown]
     if window.stop == LAST and (backward or page.resume is None):
         around.append(places_of(history)[-1])
     places = [line.place(after=after, before=before) for after, before in around]
