@@ -162,7 +162,7 @@ def _compared(world: World) -> dict[str, Any]:
     """Return a comparison of the subject with a fork before its first entry, which has PAGE entries."""
     made = {"conversationId": world.new_id(), "forkedAtConversationId": world.subject}
     entries = [world.said() for _ in range(PAGE)]
-    world.ask("appendEntry", **made, forkedAtEntryId=world.entry_ids[0], entries=entries)
+    world.ask("appendEntry", ANN, **made, forkedAtEntryId=world.entry_ids[0], entries=entries)
     return {"conversationId": made["conversationId"], "with": world.subject, "limit": PAGE}
 
 

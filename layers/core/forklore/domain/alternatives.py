@@ -7,7 +7,7 @@ view shows there, or leaves there.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from forklore.domain.ancestry import Path, Segment, View
@@ -76,22 +76,12 @@ class Line:
         return tuple(gaps)
 
 
-@dataclass(frozen=True, slots=True)
-class Onward:
-    """How a conversation goes on where a view leaves it.
+def bounded(gap: Gap, further: EntryId | None) -> Gap:
+    """Return the gap up to the owner's next own history entry, where the view leaves the owner.
 
-    entry_id: its next own history entry; None: there is none. is_removed: whether it was deleted.
+    further: that entry; None: there is none, or the view stays.
     """
-
-    entry_id: EntryId | None
-    is_removed: bool
-
-
-def bounded(gap: Gap, onward: Onward | None) -> Gap:
-    """Return the gap as it is in an owner that goes on so. onward: None where the view stays."""
-    if onward is None or onward.entry_id is None:
-        return gap
-    return Gap(gap.owner, gap.first, min(gap.last, onward.entry_id), gap.exit, gap.onto)
+    return gap if further is None else Gap(gap.owner, gap.first, min(gap.last, further), gap.exit, gap.onto)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +133,15 @@ class Candidate:
 
 
 def candidates(
-    place: Sequence[Gap], records: Mapping[Gap, Sequence[ForkRecord]], onward: Mapping[str, Onward]
+    place: Sequence[Gap],
+    records: Mapping[Gap, Sequence[ForkRecord]],
+    further: Mapping[str, EntryId | None],
+    removed: Container[str],
 ) -> list[Candidate]:
     """Return what goes on differently at a place.
 
-    records: of each gap. onward: of each conversation that the view leaves there.
+    records: of each gap. further: the next own history entry of each conversation that the view
+    leaves there; None: there is none. removed: those of them that were deleted.
     """
     found: list[Candidate] = []
     ages = {record.conversation_id: record.created_at for gap in place for record in records[gap]}
@@ -157,8 +151,8 @@ def candidates(
             for one in records[gap]
             if one.conversation_id != gap.onto
         ]
-        goes = onward[gap.owner] if gap.exit else None
-        if goes is not None and goes.entry_id is not None:
-            shown_from = next_id(goes.entry_id) if goes.is_removed else None
+        entry_id = further[gap.owner] if gap.exit else None
+        if entry_id is not None:
+            shown_from = next_id(entry_id) if gap.owner in removed else None
             found.append(Candidate(gap.owner, ages.get(gap.owner, ""), shown_from))
     return found

@@ -1,10 +1,10 @@
 """Read what goes on differently at the places of a page: domain.alternatives says what that is.
 
 The records of forks are read in the same round as the entries of their owner. Where the view leaves
-the owner, the same round reads how the owner goes on, and its HEAD: a removed one has none.
+the owner, the same round reads how the owner goes on.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +17,6 @@ from forklore.domain.alternatives import (
     Gap,
     Known,
     Line,
-    Onward,
     Place,
 )
 from forklore.domain.ids import FIRST, LAST, EntryId
@@ -27,17 +26,18 @@ from forklore.domain.tree import ForkRecord
 from forklore.storage.found import Found
 from forklore.storage.table import Table
 
+RECORDS_AT_FIRST = 15
+"""Records read in the round of the entries: what one read unit holds."""
 STAND_INS_READ_MAX = 100
 """Queries for those that stand in the place of removed conversations, for one page."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Started:
-    """The reads about one conversation. further, head: only where the view leaves it."""
+    """The reads about one conversation. further: where the view leaves it, how it goes on."""
 
     records: Future[Known]
     further: Future[RangeAnswer] | None
-    head: Future[Found] | None
 
 
 class AlternativesReader:
@@ -53,6 +53,7 @@ class AlternativesReader:
         self._table, self._group_id, self._line = table, group_id, line
         self._backward, self._after, self._near = backward, after, near
         self._started: dict[str, _Started] = {}
+        self._heads: dict[str, Future[Found]] = {}
 
     def start(self, reads: Sequence[RangeRead]) -> None:
         """Start to read about the conversations whose entries the page reads in this round."""
@@ -74,48 +75,71 @@ class AlternativesReader:
             firsts.setdefault(self._line.numbers[gap.owner], gap.first)
         left = [gap.owner for gap in gaps if gap.exit]
         self._start(firsts, left, backward=False)
-        onward = {owner: self._onward(owner) for owner in left}
-        bounded = {gap: alternatives.bounded(gap, onward[gap.owner]) if gap.exit else gap for gap in gaps}
+        further = {owner: self._further(owner) for owner in left}
+        bounded = {gap: alternatives.bounded(gap, further[gap.owner] if gap.exit else None) for gap in gaps}
         records = self._records(list(bounded.values()))
+        removed = self._removed([owner for owner in left if further[owner]], records.values())
         found = [
-            alternatives.candidates([bounded[gap] for gap in place], records, onward) for place in places
+            alternatives.candidates([bounded[gap] for gap in place], records, further, removed)
+            for place in places
         ]
-        removed = [one for of_place in found for one in of_place if one.shown_from is not None]
-        stand_ins = dict(zip(removed, self._stand_ins(removed), strict=True))
+        replaced = [one for of_place in found for one in of_place if one.shown_from is not None]
+        stand_ins = dict(zip(replaced, self._stand_ins(replaced), strict=True))
         return [_oldest(of_place, stand_ins) for of_place in found]
 
-    def _start(self, firsts: Mapping[int, EntryId], left: Iterable[str], *, backward: bool) -> None:
+    def _start(self, firsts: Mapping[int, EntryId], left: Collection[str], *, backward: bool) -> None:
         """Start to read about those segments of the line that are not read yet.
 
         firsts: for each segment's number the lowest stop whose records count. left: the
-        conversations that the view leaves.
+        conversations that the view leaves. Whether one of these was removed is written in its
+        record, which is read with its predecessor; of the first one the HEAD is read.
         """
         segments = {at: self._line.segments[at] for at in firsts}
         new = {at: one for at, one in segments.items() if one.conversation_id not in self._started}
-        asked = {one.conversation_id for one in new.values()} & set(left)
-        wanted = [keys.head(self._group_id, owner) for owner in asked]
-        head = self._table.start(partial(self._table.get, wanted)) if asked else None
+        if new and (lowest := segments[min(new)].conversation_id) in left:
+            self._heads[lowest] = self._table.start(
+                partial(self._table.get, [keys.head(self._group_id, lowest)])
+            )
         for at, segment in new.items():
             owner, further = segment.conversation_id, None
-            if owner in asked:
+            if owner in left:
                 read = RangeRead(Window(segment.stop), 1, owner, Channel.HISTORY)
                 further = self._table.start_range(self._group_id, read, backward=False)
-            records = self._table.start(partial(self._read, owner, firsts[at], LAST, backward=backward))
-            self._started[owner] = _Started(records, further, head)
+            records = self._table.start(
+                partial(self._read, owner, firsts[at], limit=RECORDS_AT_FIRST, backward=backward)
+            )
+            self._started[owner] = _Started(records, further)
 
-    def _onward(self, owner: str) -> Onward:
-        started = self._started[owner]
-        assert started.further is not None, "the view leaves it"
-        assert started.head is not None, "the view leaves it"
-        entries = started.further.result().entries
-        is_removed = started.head.result().head(self._group_id, owner) is None
-        return Onward(entries[0].entry_id if entries else None, is_removed)
+    def _further(self, owner: str) -> EntryId | None:
+        """Return the first own history entry of a conversation after the view has left it."""
+        answer = self._started[owner].further
+        assert answer is not None, "the view leaves it"
+        entries = answer.result().entries
+        return entries[0].entry_id if entries else None
 
-    def _read(self, owner: str, first: EntryId, last: EntryId, *, backward: bool = False) -> Known:
+    def _removed(self, owners: Iterable[str], read: Iterable[Sequence[ForkRecord]]) -> set[str]:
+        """Return which of the conversations were removed. read: the records of the page's gaps."""
+        recorded = {one.conversation_id: one.is_removed for records in read for one in records}
+        unknown = [one for one in owners if one not in recorded]
+        heads = self._table.get(keys.head(self._group_id, one) for one in unknown if one not in self._heads)
+        for one in unknown:
+            heads |= self._heads[one].result() if one in self._heads else Found()
+        dead = {one for one in unknown if heads.head(self._group_id, one) is None}
+        return dead | {one for one, is_removed in recorded.items() if is_removed}
+
+    def _read(
+        self,
+        owner: str,
+        first: EntryId,
+        last: EntryId = LAST,
+        *,
+        limit: int = RECORDS_MAX,
+        backward: bool = False,
+    ) -> Known:
         found = self._table.read.fork_records(
-            self._group_id, owner, first=first, last=last, newest_first=backward, limit=RECORDS_MAX
+            self._group_id, owner, first=first, last=last, newest_first=backward, limit=limit
         )
-        return alternatives.known([*found], first=first, last=last, limit=RECORDS_MAX, backward=backward)
+        return alternatives.known([*found], first=first, last=last, limit=limit, backward=backward)
 
     def _records(self, gaps: Sequence[Gap]) -> dict[Gap, list[ForkRecord]]:
         """Return the records of each gap. What the first reads did not reach is read now."""
@@ -148,7 +172,7 @@ class AlternativesReader:
         reads_left = STAND_INS_READ_MAX
         while todo and reads_left > 0:
             now, reads_left = todo[:reads_left], reads_left - len(todo)
-            reads = [partial(self._read, owner, first, LAST) for _, owner, first in now]
+            reads = [partial(self._read, owner, first) for _, owner, first in now]
             todo = []
             for (at, _, _), found in zip(now, self._table.side_by_side(_call, reads), strict=True):
                 best[at] = min(
