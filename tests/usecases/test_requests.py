@@ -241,9 +241,7 @@ FIGURES = {
     "page before a cursor": Figure(
         lambda a: page(a.table, a.tree.root, limit=20, before=a.tree.anchors[40]), 2, 2
     ),
-    "page with alternatives": Figure(
-        lambda a: page(a.table, a.tree.root, limit=20, alternatives=True), 3, 2
-    ),
+    "page with alternatives": Figure(lambda a: page(a.table, a.tree.root, limit=20, alternatives=True), 3, 2),
     # target: compare, 50 a side: 3
     "compare": Figure(
         lambda a: comparing.compare(

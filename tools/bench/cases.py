@@ -238,9 +238,7 @@ CASES: dict[str, Case] = {
         "listEntries", _page(fork, tail=True, alternatives=True), shows(E), needs="forks"
     ),
     "own entries": Case("listEntries", _page(fork, own=True), shows(E), needs="forks"),
-    "show an entry": Case(
-        "getEntry", lambda world: {**subject(world), "entryId": middle(world)}, shows(E)
-    ),
+    "show an entry": Case("getEntry", lambda world: {**subject(world), "entryId": middle(world)}, shows(E)),
     "compare": Case("compareConversations", _compared, shows(E, requests=2)),
     "ancestors": Case("listAncestors", subject, shows(C, E)),
     "latest epoch": Case("listEntries", _page(channel="context"), shows(E), caller=PLANNER),

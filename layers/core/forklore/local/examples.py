@@ -19,6 +19,7 @@ _FORK_ID = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
 _CHILD_ID = "019a5c20-91e0-7d14-9c55-2b7f0e6a3d18"
 _ENTRY_ID = "019a5c1e-aa20-7b16-8c31-5d1e2f3a4b6c"
 _LATER_ID = "019a5c1f-51c8-7f03-9a77-1e2d3c4b5a69"
+_REMOVED_ID = "019a5c1e-f3b4-7c07-92d5-6a1b0c9d8e7f"
 _MEMBER_ID = "bob"
 _TRANSFER_ID = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 _AT = "2025-11-07T10:30:00.000Z"
@@ -122,6 +123,11 @@ ANSWERS: dict[type[BaseModel], Json] = {
                 "conversationId": _ID,
                 "title": "Weekend in Lisbon",
                 "inheritedUpToEntryId": _ENTRY["id"],
+            },
+            {
+                "conversationId": _REMOVED_ID,
+                "removed": True,
+                "inheritedUpToEntryId": _LATER_ID,
             },
             {"conversationId": _FORK_ID, "title": "Two nights in Porto"},
         ]
