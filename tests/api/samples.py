@@ -25,6 +25,9 @@ TEXTS: Mapping[str, str] = {
     "userId": "ann",
     "channel": "history",
     "upToEntryId": "<first>",
+    "agentId": "travel",
+    "tag": "kind:trip",
+    "startedByEntryId": "<first>",
 }
 """A value for each filter of a list that is free text, in the world of test_parameters.py."""
 

@@ -67,7 +67,7 @@ def test_text_that_was_sent_is_copied_as_it_is(text: str) -> None:
 def shown(conversation: Conversation | None = None, **head: Any) -> ConversationDetails:
     plain = Conversation(conversation_id=ROOT, group_id="the-tree", created_at=AT, client_id="planner")
     return ConversationDetails(
-        conversation or plain, Head(owner="ann", changed_at=AT, **head), AccessLevel.WRITER, "ann"
+        conversation or plain, Head(owner="ann", changed_at=AT, **head), AccessLevel.WRITER, "ann", True
     )
 
 
@@ -102,8 +102,8 @@ def test_a_cost_shows_as_many_digits_as_it_needs(nano: int, cost: str) -> None:
 
 def test_a_conversation_omits_absent_values_its_tree_and_its_client() -> None:
     assert answers.to_json(answers.conversation(shown())) == (
-        f'{{"id":"{ROOT}","title":null,"ownerUserId":"ann","accessLevel":"writer","tags":{{}},"metadata":{{}},'
-        f'"createdAt":"{AT}","updatedAt":"{AT}","metrics":{{"entries":0,"inputTokens":0,"outputTokens":0,'
+        f'{{"id":"{ROOT}","title":null,"ownerUserId":"ann","accessLevel":"writer","isCurrent":true,'
+        f'"tags":{{}},"metadata":{{}},"createdAt":"{AT}","updatedAt":"{AT}","metrics":{{"entries":0,"inputTokens":0,"outputTokens":0,'
         '"cachedInputTokens":0,"costUsd":0}}'
     )
 
@@ -133,6 +133,7 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
         "title": "é",
         "ownerUserId": "ann",
         "accessLevel": "writer",
+        "isCurrent": True,
         "agentId": "helper",
         "tags": {"a": "b"},
         "metadata": {"n": 1.0},
@@ -162,11 +163,12 @@ def test_a_fork_without_an_entry_shows_none() -> None:
         fork_point=ForkPoint(ROOT, None, ForkPosition.BLANK),
     )
 
-    assert answers.fork(blank) == {
+    assert answers.fork(blank, is_current=False) == {
         "conversationId": FORK,
         "title": None,
         "forkedAtConversationId": ROOT,
         "forkedAtPosition": "blank",
+        "isCurrent": False,
         "createdAt": AT,
     }
 

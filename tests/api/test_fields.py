@@ -24,7 +24,17 @@ from forklore.fsck.survey import Survey
 from forklore.local import examples
 from tests.api import reference
 from tests.api.samples import bodies_of, names_of, schemas_of, words_of
-from tests.aws.world import ROOT, Ask, World, conversation_id, conversations, entries, show, show_transfer
+from tests.aws.world import (
+    BOUND,
+    ROOT,
+    Ask,
+    World,
+    conversation_id,
+    conversations,
+    entries,
+    show,
+    show_transfer,
+)
 from tools.harness.gateway import Answer, Gateway, opened_anew, table_on_moto
 
 Json = Any
@@ -44,15 +54,20 @@ VALUES: Mapping[str, Json] = {
     "usage": {"inputTokens": 3, "costUsd": 0.25},
     "forkedAtConversationId": ROOT,
     "forkedAtEntryId": "<first>",
+    "forkedAtPosition": "after",
     "startedByConversationId": ROOT,
     "startedByEntryId": "<first>",
     "conversationId": ROOT,
     "newOwnerUserId": "will",
     "resetMetrics": False,
+    "promote": True,
+    "count": 2,
+    "context": {"contentType": "note", "content": ["good morning"], "agentId": "some agent"},
 }
 """A value for each field whose schema leads to none."""
-FORKED = ("forkedAtConversationId", "forkedAtEntryId")
+FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtPosition")
 STARTED = ("startedByConversationId", "startedByEntryId")
+DESCRIBED = ("title", "tags", "metadata")
 AS_CONTEXT = {"channel": "context", "contentType": "note", "epoch": 6}
 
 
@@ -92,11 +107,17 @@ class Case:
 CASES = [
     Case("createConversation"),
     Case("updateConversation"),
-    Case("forkConversation", instead={"id": OTHER}),
-    Case("appendEntry", (*STARTED, "epoch")),
-    Case("appendEntry", (*FORKED, "epoch")),
-    Case("appendEntry", FORKED + STARTED, AS_CONTEXT),
-    Case("appendEntry", (*FORKED, "epoch"), is_batch=True),
+    Case("forkConversation", ("count",), instead={"id": OTHER}),
+    Case("forkConversation", ("id",), instead={"promote": False}),
+    Case("appendEntry", (*STARTED, "epoch"), {"promote": False}),
+    Case(
+        "appendEntry",
+        (*STARTED, "forkedAtEntryId", "forkedAtPosition", "epoch"),
+        {"forkedAtConversationId": BOUND},
+    ),
+    Case("appendEntry", (*FORKED, "promote", "epoch")),
+    Case("appendEntry", (*FORKED, *STARTED, *DESCRIBED, "context", "promote"), AS_CONTEXT),
+    Case("appendEntry", (*FORKED, "promote", "epoch"), is_batch=True),
     Case("syncContext", instead=AS_CONTEXT | {"content": ["another"]}),
     Case("shareConversation", instead={"userId": "zoe"}),
     Case("updateMembership"),
@@ -116,6 +137,8 @@ SHOWN_AS: Mapping[str, Mapping[str, str]] = {
 """The fields that an answer shows by another name."""
 SEEN_BY: Mapping[str, Callable[[Json], Json]] = {
     "resetMetrics": lambda shown: shown["metrics"]["entries"] == 0,
+    "promote": itemgetter("isCurrent"),
+    "count": lambda shown: len(shown["equal"]),
 }
 """The fields that no answer shows, each with what is seen of it."""
 
@@ -153,7 +176,8 @@ def send(world: World, case: Case, *, new: str) -> Answer:
     makes = {*FORKED, *STARTED} & case.fields.keys()
     path = operation.path.replace("{conversationId}", new if makes else ROOT)
     query = "userId=will" if "userId" in operation.query_names else ""
-    agent = "planner" if case.fields.get("channel") == "context" else None
+    has_context = case.fields.get("channel") == "context" or "context" in case.fields
+    agent = "planner" if has_context else None
     return world.send(Ask(operation.method, path, case.body, query=query, agent=agent))
 
 
@@ -161,7 +185,11 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
     """Return what was made or changed as every read shows it, and as the answer did."""
     made = answer.json
     match BY_NAME[case.operation].result:
-        case results.Conversation:
+        case results.Forked if "data" in made:
+            alone = [world.send(show(one["id"])).json for one in made["data"]]
+            assert [one for one in alone if one["id"] != alone[0]["id"]] == made["data"][1:]
+            return [{**one, "equal": made["data"]} for one in alone]
+        case results.Conversation | results.Forked:
             own, of_auditor = (world.send(one).json for one in (show(made["id"]), _as_auditor(made["id"])))
             listed = world.send(conversations("mode=all&ancestry=all&limit=200")).json["data"]
             return [made, own, of_auditor, *(row for row in listed if row["id"] == made["id"])]
@@ -176,8 +204,11 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
             rows = world.send(entries("limit=200", of=of, agent="planner")).json["data"]
             listed = [row for row in rows if row["id"] == entry["id"]]
             conversation = world.send(show(of)).json
-            lineage = {name: conversation.get(name) for name in FORKED + STARTED}
-            return [{**lineage, **one} for one in (entry, *listed)]
+            new = {name: conversation.get(name) for name in (*FORKED, *STARTED, *DESCRIBED, "isCurrent")}
+            if "context" in made:
+                [context] = [row for row in rows if row["id"] == made["context"]["entry"]["id"]]
+                new["context"] = {name: context[name] for name in VALUES["context"]}
+            return [{**one, **new} for one in (entry, *listed)]
 
 
 def _as_auditor(conversation: str) -> Ask:

@@ -15,7 +15,7 @@ from forklore.api import operations
 from forklore.api.operation import Operation
 from forklore.aws.http_events import read_query
 from tests.api import reference
-from tests.api.samples import AUDITED, LISTS, PAGING, filters_of, value_of
+from tests.api.samples import AUDITED, LISTS, PAGING, TEXTS, filters_of, value_of
 from tests.aws.world import (
     FORK,
     NOTED,
@@ -50,10 +50,14 @@ NOT_OF_AUDITORS = {
 NOT_IN_EVENTS = {
     "epoch": "it goes with channel=context alone",
     "upToEntryId": "the service makes the entry's id",
+    "startedByEntryId": "the service makes the entry's id",
     "allForks": "the sample shows one conversation",
     "forks": "another spelling of allForks",
 }
 """The filters that no sample event has, and why."""
+
+
+OF_AN_AGENT = {"agentId": TEXTS["agentId"], "tags": dict([TEXTS["tag"].split(":")])}
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +69,13 @@ def world() -> Iterator[World]:
     with table_on_moto() as template:
         world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
         world.send(append({**NOTED, "epoch": 6}, agent="planner"))
+        by_nobody = {**SAID, "startedByConversationId": ROOT}
+        world.send(append(by_nobody, to=conversation_id(73)))
         for number in (71, 72):
-            child = {**SAID, "startedByConversationId": ROOT}
+            child = {**by_nobody, "startedByEntryId": "<first>"}
             world.send(append(child, to=conversation_id(number)))
             own, other = conversation_id(number + 10), conversation_id(number + 20)
-            world.send(create({"id": own, "title": "one of Ann"}))
+            world.send(create({"id": own, "title": "one of Ann"} | OF_AN_AGENT))
             world.send(create({"id": other}, user="bob"))
             for of, user, heir in ((own, "ann", "will"), (other, "bob", "ann")):
                 world.send(share({"userId": heir, "accessLevel": "reader"}, of=of, user=user))

@@ -28,6 +28,7 @@ from tests.aws.world import (
     JSON,
     NOTED,
     PLAIN,
+    PRESENT,
     ROOT,
     SAID,
     USED_KEY,
@@ -35,6 +36,7 @@ from tests.aws.world import (
     World,
     append,
     change,
+    children,
     conversation_id,
     conversations,
     create,
@@ -44,6 +46,7 @@ from tests.aws.world import (
     metadata,
     nested,
     path_of,
+    promote,
     show,
     tags,
     with_content,
@@ -54,6 +57,8 @@ from tools.harness.gateway import Gateway
 
 SURELY_WRONG = '"00000000-0000-7000-8000-000000000001"'
 """An If-Match with a valid entry id that no entry has."""
+AGES_AGO = '"2020-01-01T00:00:00.000Z"'
+"""An If-Match with a time before every conversation."""
 
 
 # Credentials
@@ -287,6 +292,18 @@ BAD_FIELDS = [
     bad("fork: a long position", fork({"position": "z" * 5000})),
     bad("fork: metrics as text", fork({"resetMetrics": "true"})),
     bad("fork: metrics as a number", fork({"resetMetrics": 0})),
+    bad("fork: promoted, as text", fork({"promote": "true"})),
+    bad("fork: count 1", fork({"count": 1})),
+    bad("fork: count 11", fork({"count": 11})),
+    bad("fork: count 2.5", fork('{"count":2.5}')),
+    bad("fork: count as text", fork({"count": "2"})),
+    bad("fork: count with an id", fork({"count": 2, "id": FRESH})),
+    bad("fork: count and promoted", fork({"count": 2, "promote": True})),
+    bad("append: promoted, but no fork", append({**PLAIN, "promote": True})),
+    bad("append: promoted, but a child", append({**PLAIN, "promote": True, "startedByConversationId": ROOT})),
+    bad("append: promoted in one of several", append({"entries": [{**PLAIN, "promote": True}]})),
+    bad("promote: a body", promote({"promote": True})),
+    bad("promote: an If-Match", promote({}, headers=[("If-Match", SURELY_WRONG)])),
     bad("conversations: unknown", conversations("sort=title")),
     bad("conversations: a key", conversations("X-API-Key=key-of-planner")),
     bad("conversations: a user", conversations("userId=bob")),
@@ -297,6 +314,17 @@ BAD_FIELDS = [
     bad("conversations: a long mode", conversations("mode=" + "z" * 5000)),
     bad("conversations: an unknown ancestry", conversations("ancestry=parents")),
     bad("conversations: a long query", conversations("query=" + "z" * 501)),
+    bad("conversations: an empty agent", conversations("agentId=")),
+    bad("conversations: a long agent", conversations("agentId=" + "z" * 256)),
+    bad("conversations: an empty tag", conversations("tag=")),
+    bad("conversations: a tag without a name", conversations("tag=:x")),
+    bad("conversations: a tag of other letters", conversations("tag=a+b")),
+    bad("conversations: a long tag", conversations("tag=" + "z" * 65)),
+    bad("conversations: a long value of a tag", conversations("tag=a:" + "z" * 257)),
+    bad("conversations: two tags", conversations("tag=a&tag=b")),
+    bad("children: two entries", children("startedByEntryId=<first>&startedByEntryId=<second>")),
+    bad("children: a long entry", children("startedByEntryId=" + "z" * 1001)),
+    bad("forks: by an entry", forks("startedByEntryId=<first>")),
     bad("conversations: repeated", conversations("limit=5&limit=5")),
     bad("conversations: repeated, once empty", conversations("query=a&query=")),
     bad("conversations: repeated in two spellings", conversations("limit=5&%6Cimit=6")),
@@ -359,6 +387,8 @@ BAD_CURSORS = [
         CURSOR,
     ),
     bad("conversations: of another query", conversations("query=Ann&afterCursor=<conversations>"), CURSOR),
+    bad("conversations: of another tag", conversations("tag=a&afterCursor=<conversations>"), CURSOR),
+    bad("conversations: of another agent", conversations("agentId=a&afterCursor=<conversations>"), CURSOR),
     bad("conversations: of forks", conversations("afterCursor=<forks>"), CURSOR),
     bad("forks: of conversations", forks("afterCursor=<conversations>"), CURSOR),
     bad("forks: of another conversation", forks("afterCursor=<forks of fork>"), CURSOR),
@@ -463,6 +493,53 @@ BAD_ENTRIES = [
     bad("several: not objects", append({"entries": [1]})),
     bad("several: the last is wrong", append({"entries": [PLAIN, PLAIN, {"contentType": "x"}]})),
     bad("fork: an entry without a conversation", append({**PLAIN, "forkedAtEntryId": "<first>"}, to=FRESH)),
+    *(
+        bad(f"present context: {name}", append({**PLAIN, "context": context}, agent="planner"))
+        for name, context in {
+            "a list": [PRESENT],
+            "text": "x",
+            "no content": {"contentType": "note"},
+            "no content type": {"content": []},
+            "content of null": {**PRESENT, "content": None},
+            "content that is no array": {**PRESENT, "content": {}},
+            "1,001 elements": {**PRESENT, "content": [0] * 1001},
+            "an empty content type": {**PRESENT, "contentType": ""},
+            "content type of 128 characters": {**PRESENT, "contentType": "x" * 128},
+            "agent: empty": {**PRESENT, "agentId": ""},
+            "agent: 256 characters": {**PRESENT, "agentId": "a" * 256},
+            "an epoch": {**PRESENT, "epoch": 1},
+            "a channel": {**PRESENT, "channel": "context"},
+            "itself": {**PRESENT, "context": PRESENT},
+        }.items()
+    ),
+    bad("present context: of a user", append({**PLAIN, "context": PRESENT}), FORBIDDEN),
+    bad("present context: beside context", append({**NOTED, "context": PRESENT}, agent="planner")),
+    bad(
+        "present context: beside an entry of context",
+        append({"entries": [PLAIN, NOTED], "context": PRESENT}, agent="planner"),
+    ),
+    bad(
+        "present context: in an entry", append({"entries": [{**PLAIN, "context": PRESENT}]}, agent="planner")
+    ),
+    bad("append: a title in one of several", append({"entries": [{**PLAIN, "title": "x"}]})),
+    bad("append: title: 501 characters", append({**PLAIN, "title": "x" * 501}, to=FRESH)),
+    bad("append: tags: 51", append({**PLAIN, "tags": tags(51)}, to=FRESH)),
+    bad("append: metadata: no object", append({**PLAIN, "metadata": []}, to=FRESH)),
+    *(
+        bad(f"append: a position {name}", append({**PLAIN, **lineage}, to=FRESH))
+        for name, lineage in {
+            "without a conversation": {"forkedAtPosition": "head"},
+            "before no entry": {"forkedAtConversationId": ROOT, "forkedAtPosition": "before"},
+            "after no entry": {"forkedAtConversationId": ROOT, "forkedAtPosition": "after"},
+            "at the head, with an entry": {
+                "forkedAtConversationId": ROOT,
+                "forkedAtEntryId": "<first>",
+                "forkedAtPosition": "head",
+            },
+            "that is blank": {"forkedAtConversationId": ROOT, "forkedAtPosition": "blank"},
+            "that is unknown": {"forkedAtConversationId": ROOT, "forkedAtPosition": "HEAD"},
+        }.items()
+    ),
 ]
 
 BAD_HISTORY = [
@@ -545,10 +622,24 @@ BAD_HEADERS = [
         CONFLICT,
     ),
     *(
+        bad(f"If-Match of a change: {name}", change({"title": "x"}, headers=[("If-Match", value)]))
+        for name, value in {
+            "an entry": '"<second>"',
+            "a star": "*",
+            "without quotes": AGES_AGO[1:-1],
+            "weak": f"W/{AGES_AGO}",
+            "without milliseconds": '"2020-01-01T00:00:00Z"',
+            "microseconds": '"2020-01-01T00:00:00.000000Z"',
+            "another zone": '"2020-01-01T00:00:00.000+00:00"',
+            "other digits": '"２０２０-01-01T00:00:00.000Z"',
+            "two": f"{AGES_AGO}, {AGES_AGO}",
+        }.items()
+    ),
+    bad("If-Match of a change: another time", change({}, headers=[("If-Match", AGES_AGO)]), CONFLICT),
+    *(
         bad(f"If-Match: to {verb}", replace(ask, headers=[("If-Match", '"<second>"')]))
         for verb, ask in {
             "create": create({}),
-            "change": change({"title": "x"}),
             "sync": Ask("POST", f"{path_of(ROOT)}/entries/sync", {**NOTED}, agent="planner"),
             "delete": Ask("DELETE", path_of(ROOT)),
         }.items()
@@ -585,6 +676,24 @@ BAD_HEADERS = [
     bad(
         "forkedAt on a conversation that is not a fork",
         append({**PLAIN, "forkedAtConversationId": ROOT}),
+        CONFLICT,
+    ),
+    bad(
+        "a fork at another position",
+        append(
+            {
+                **PLAIN,
+                "forkedAtConversationId": ROOT,
+                "forkedAtEntryId": "<second>",
+                "forkedAtPosition": "after",
+            },
+            to=FORK,
+        ),
+        CONFLICT,
+    ),
+    bad(
+        "a fork at the head that is before an entry",
+        append({**PLAIN, "forkedAtConversationId": ROOT, "forkedAtPosition": "head"}, to=FORK),
         CONFLICT,
     ),
     bad(
@@ -713,7 +822,9 @@ BAD_FORKS = [
         for verb, ask in (("fork", _fork_at), ("append", _append_a_fork_at))
     ),
     bad("fork: an empty entry", fork({"atEntryId": ""}), NOT_FOUND),
-    bad("fork: context", fork({"atEntryId": "<noted>"})),
+    bad("fork: context, by a user", fork({"atEntryId": "<noted>"})),
+    bad("fork: context, by another client", fork({"atEntryId": "<noted>"}, agent="coder")),
+    bad("append: context, by a user", _append_a_fork_at("<noted>")),
     bad("fork: an entry that the source never shows", fork({"atEntryId": "<of fork>"})),
     bad("fork: an entry after the fork point", fork({"atEntryId": "<second>"}, of=FORK)),
     bad("fork: an entry that is a number", fork({"atEntryId": 1})),

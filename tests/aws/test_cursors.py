@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from forklore.api import cursors
 from forklore.domain.keys import ListKey
+from forklore.domain.listing import Place
 from forklore.errors import InvalidCursorError
 from forklore.usecases.cursors import valid
-from forklore.usecases.lists import Place
 from tests.aws.world import (
     FOREIGN,
     PLAIN,

@@ -227,6 +227,11 @@ BAD_INPUTS: dict[str, Any] = {
     "an entry that is not an object": append(
         "null", "userId", more=',"entries":[5,null,{"contentType":"x","contentJson":"[]"}]'
     ),
+    "content and contentJson in a context": append(
+        "[]", more=',"context":{"contentType":"x","content":[],"contentJson":"[]"}'
+    ),
+    "a context of text": append("[]", more=',"context":"x"'),
+    "a context of a list": append("[]", more=',"context":[{"contentType":"x","contentJson":"[]"}]'),
     "entries of text": append("null", "userId", more=',"entries":"x"'),
     "entries inside an entry": append(
         "null", "userId", more=',"entries":[{"entries":[{"contentJson":"[]"}]}]'
@@ -306,7 +311,15 @@ def test_content_json_keeps_numbers_and_spelling(open_direct: Direct, number: st
     one = json.loads(spelled(text))
     batch = {**one, "input": {"conversationId": ROOT, "entries": [{"contentType": "x", "contentJson": text}]}}
 
-    for event in (one, batch):
+    present = {"contentType": "x", "contentJson": text}
+    new = {"conversationId": conversation_id(200 + NUMBERS.index(number))}
+    turn = {
+        **one,
+        "caller": {"userId": "ann", "clientId": "planner"},
+        "input": {**new, "contentType": "x", "content": [], "context": present},
+    }
+
+    for event in (one, batch, turn):
         answer = open_direct.send({**event, "bodyJson": True})
         assert answer["status"] == 201
         assert f'"content":{text}' in answer["bodyJson"]

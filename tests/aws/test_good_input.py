@@ -1,15 +1,18 @@
 """Requests just within the bounds are accepted. Their JSON comes back token by token."""
 
 import base64
+import json
 import time
 
 import pytest
 
 from tests.aws.world import (
     FORK,
+    FRESH,
     JSON,
     NOTED,
     PLAIN,
+    PRESENT,
     ROOT,
     SAID,
     USED_KEY,
@@ -17,6 +20,7 @@ from tests.aws.world import (
     World,
     append,
     change,
+    children,
     conversation_id,
     conversations,
     create,
@@ -26,6 +30,7 @@ from tests.aws.world import (
     metadata,
     nested,
     path_of,
+    promote,
     show,
     tags,
     with_content,
@@ -75,6 +80,43 @@ ENOUGH = {
     "history: the other roles": append({**SAID, "content": [{"role": "SYSTEM", "text": ""}]}),
     "context: in upper case": append({**NOTED, "channel": "CONTEXT"}, agent="planner"),
     "context: an epoch": append({**NOTED, "epoch": 5}, agent="planner"),
+    "present context: beside an entry": append({**PLAIN, "context": PRESENT}, agent="planner"),
+    "present context: beside several": append(
+        {"entries": [PLAIN, SAID], "context": PRESENT}, agent="planner"
+    ),
+    "present context: null": append({**PLAIN, "context": None}),
+    "present context: nothing": append({**PLAIN, "context": {**PRESENT, "content": []}}, agent="planner"),
+    "present context: 1,000 elements": append(
+        {**PLAIN, "context": {**PRESENT, "content": [0] * 1000}}, agent="planner"
+    ),
+    "present context: content type: 127 characters": append(
+        {**PLAIN, "context": {**PRESENT, "contentType": "x" * 127}}, agent="planner"
+    ),
+    "present context: agent: 255 characters": append(
+        {**PLAIN, "context": {**PRESENT, "agentId": "a" * 255}}, agent="planner"
+    ),
+    "append: title: 500 characters": append({**PLAIN, "title": "x" * 500}, to=conversation_id(60)),
+    "append: tags: 50": append({**PLAIN, "tags": tags(50)}, to=conversation_id(61)),
+    "append: metadata: 16 KB": append(
+        json.dumps({**PLAIN, "metadata": {"a": "x" * (16 * 1024 - 8)}}, separators=(",", ":")),
+        to=conversation_id(62),
+    ),
+    "append: a title for a conversation that exists": append(
+        {**PLAIN, "title": "ignored", "tags": {"a": "b"}}
+    ),
+    "append: a fork after an entry": append(
+        {**PLAIN, "forkedAtConversationId": ROOT, "forkedAtEntryId": "<first>", "forkedAtPosition": "after"},
+        to=conversation_id(63),
+    ),
+    "append: a fork at the head": append(
+        {**PLAIN, "forkedAtConversationId": ROOT, "forkedAtPosition": "head"}, to=conversation_id(64)
+    ),
+    "append: a fork at own context": append(
+        {**PLAIN, "forkedAtConversationId": ROOT, "forkedAtEntryId": "<noted>"},
+        to=conversation_id(65),
+        agent="planner",
+    ),
+    "fork: own context": fork({"atEntryId": "<noted>", "position": "after"}, agent="planner"),
     "usage: none": append({**PLAIN, "usage": {}}),
     "usage: the largest": append(
         with_usage(
@@ -93,6 +135,9 @@ ENOUGH = {
     "type: with UTF-8": create("{}", headers=[("Content-Type", "application/json; charset=utf-8")]),
     "type: in upper case": create("{}", headers=[("Content-Type", "Application/JSON;CHARSET=UTF-8")]),
     "type: with a space": create("{}", headers=[("Content-Type", "application/json ;charset=utf-8")]),
+    "fork: promoted": fork({"promote": True}),
+    "fork: 2 equal ones": fork({"count": 2, "promote": False}),
+    "fork: 10 equal ones": fork('{"count":10.0}'),
     "fork: after": fork({"atEntryId": "<first>", "position": "after"}),
     "limit: 1": conversations("limit=1"),
     "limit: 200": conversations("limit=200"),
@@ -101,6 +146,15 @@ ENOUGH = {
     "empty query parameters": conversations("&&"),
     "query: nothing": conversations("query="),
     "query: a NUL": conversations("query=%00"),
+    "agent of a list: 255 characters": conversations("agentId=" + "z" * 255),
+    "tag: a name of 64 characters": conversations("tag=" + "Z" * 64),
+    "tag: a value of 256 characters": conversations("tag=a.b_c-9:" + "z" * 256),
+    "tag: an empty value": conversations("tag=a:"),
+    "tag: any value": conversations("tag=a:b:%0A%00%F0%9F%98%80"),
+    "children: of an entry": children("startedByEntryId=<first>"),
+    "children: of an unknown entry": children("startedByEntryId=x"),
+    "children: of an empty entry": children("startedByEntryId="),
+    "mode: current": conversations("mode=current&ancestry=all"),
     "mode: roots": conversations("mode=roots&ancestry=children&query=x&limit=7"),
     "tail": entries("tail=true"),
     "no tail": entries("tail=false&afterCursor=<first>"),
@@ -153,6 +207,10 @@ OPTIONAL = {
     "fork: the tags": fork({"tags": None}),
     "fork: the position": fork({"position": None}),
     "fork: the metrics": fork({"resetMetrics": None}),
+    "fork: the promotion": fork({"promote": None}),
+    "fork: the count": fork({"count": None}),
+    "append: the promotion": append({**PLAIN, "promote": None}),
+    "append: no promotion": append({**PLAIN, "promote": False}),
     "fork: the user": fork({"userId": "ann"}),
     "create: the user": create({"userId": "ann"}),
     "change: the user": change({"userId": "ann"}),
@@ -212,14 +270,14 @@ TOKENS = [f"[{NUMBERS}, {LONG_NUMBERS}]", f"[{','.join(TEXTS)}]", *SHAPES]
 def test_content_comes_back_token_by_token(open_world: World, tokens: str) -> None:
     body = f'{{"contentType": "x", "content" : [ {tokens}, 1.0 ] , "agentId":"a"}}'
     made = open_world.send(append(body))
-    batch = open_world.send(append(f'{{"entries": [{body}, {body}]}}'))
-    listed = open_world.send(entries("tail=true&limit=3"))
+    batch = open_world.send(append(f'{{"entries": [{body}, {body}], "context" : {body}}}', agent="planner"))
+    listed = open_world.send(entries("tail=true&limit=4", agent="planner"))
     content = f'"content":[ {tokens}, 1.0 ],'
 
     assert made.status == 201, made.text
     assert content in made.text
-    assert batch.text.count(content) == 2
-    assert listed.text.count(content) == 3
+    assert batch.text.count(content) == 3, batch.text
+    assert listed.text.count(content) == 4
 
 
 @pytest.mark.parametrize("tokens", TOKENS, ids=range(len(TOKENS)))
@@ -287,3 +345,29 @@ def test_a_number_of_any_size_is_checked_fast(open_world: World, number: str) ->
 
     assert time.process_time() - started < 2
     assert set(statuses) <= {201, 400}
+
+
+def test_a_change_may_name_the_updated_at_that_it_has_seen(open_world: World) -> None:
+    seen = open_world.send(show(ROOT)).json["updatedAt"]
+    headers = [("If-Match", f'"{seen}"')]
+
+    first, again = (open_world.send(change({"title": "x"}, headers=headers)) for _ in range(2))
+
+    assert (first.status, again.status, again.code) == (200, 409, "conflict")
+    details = again.json["details"]
+    assert (details["reason"], details["updatedAt"]) == ("stale", first.json["updatedAt"])
+
+
+def test_a_promotion_is_204_without_a_body(open_world: World) -> None:
+    for ask in (promote(), promote({}), promote("", of=FORK), promote(of=ROOT, agent="planner")):
+        answer = open_world.send(ask)
+        assert (answer.status, answer.text) == (204, ""), answer.text
+    assert open_world.send(show(ROOT)).json["isCurrent"]
+
+
+def test_an_append_that_forks_may_promote_the_fork(open_world: World) -> None:
+    forked = append({**PLAIN, "forkedAtConversationId": ROOT, "promote": True}, to=FRESH)
+
+    assert open_world.send(forked).status == 201
+    shown = {of: open_world.send(show(of)).json["isCurrent"] for of in (ROOT, FORK, FRESH)}
+    assert shown == {ROOT: False, FORK: False, FRESH: True}

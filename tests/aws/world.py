@@ -27,6 +27,8 @@ SAID: Mapping[str, Any] = {
     "content": [{"role": "USER", "text": "hello"}],
 }
 NOTED: Mapping[str, Any] = {"channel": "context", "contentType": "note", "content": [{"kept": True}]}
+PRESENT: Mapping[str, Any] = {"contentType": "note", "content": [{"kept": True}]}
+"""An agent's present context, as an append carries it."""
 
 
 def path_of(conversation: str) -> str:
@@ -60,6 +62,10 @@ def append(body: Any, *, to: str = ROOT, **more: Any) -> Ask:
 
 def fork(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("POST", f"{path_of(of)}/fork", body, **more)
+
+
+def promote(body: Any = None, *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("POST", f"{path_of(of)}/promote", body, **more)
 
 
 def show(conversation: str, **more: Any) -> Ask:

@@ -3,32 +3,42 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from forklore.domain import ids, keys
+from forklore.domain import ancestry, ids, keys
 from forklore.domain.ancestry import Segment
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.keys import Key, ListKey
-from forklore.domain.model import Channel
+from forklore.domain.model import Channel, LastEntries
+from forklore.domain.remnants import Remnant
+from forklore.domain.tree import ForkRecord
 from forklore.fsck.shapes import Kind
 from forklore.storage import items
+from forklore.storage.connection import Item
 from forklore.storage.items import binary, number, text
 from tests.fsck.made import Made, record_item
 from tests.fsck.world import (
     APPENDED_FORK,
     BLANK,
+    CHAT,
+    CHAT_FORK,
     CHILD,
     CREATING,
     DYING,
     DYING_FORK,
     FIRST_FORK,
     FORK,
+    FORMER,
     GONE,
     HANDED,
     HANDED_FORK,
     HEAD_FORK,
+    KEPT,
+    LATER,
     PLAIN,
     ROOT,
+    SHOWING,
     TWIG,
     UNBORN,
+    VANISHED,
     conversation,
 )
 from tests.support.tables import DAY_S
@@ -36,6 +46,7 @@ from tests.support.tables import DAY_S
 STRANGER = conversation(99)
 NOW = "2026-03-01T09:15:00.000Z"
 LATE = EntryId("019ca8ad-fa20-7000-8000-000000000005")
+LATE_IN_2099 = EntryId("03b63b45-c000-7000-8000-000000000005")
 
 
 @dataclass(frozen=True)
@@ -87,6 +98,29 @@ def _swap_segments(m: Made) -> None:
 def _swallow(m: Made) -> None:
     """Let a path contain its own conversation."""
     m.set_path(HEAD_FORK, (*m.path(HEAD_FORK), Segment(HEAD_FORK, ids.next_id(m.path(HEAD_FORK)[-1].stop))))
+
+
+def _place(m: Made, conversation_id: str) -> ListKey:
+    return ListKey(m.created_at(conversation_id), conversation_id)
+
+
+def _remnant_of_nothing() -> Item:
+    record = ForkRecord(PLAIN, FIRST, NOW, STRANGER, is_removed=True)
+    return items.remnant_item(Remnant(PLAIN, STRANGER, NOW, "n", record))
+
+
+def _live_again(m: Made) -> None:
+    """Give a removed branch a HEAD and a CONV."""
+    m.copy_to(head(SHOWING, FORMER), head(KEPT, FORMER))
+    m.copy_to(conv(SHOWING, FORMER), conv(KEPT, FORMER))
+
+
+def _child_of_nobody(m: Made) -> None:
+    """Let a child name a parent that does not exist."""
+    child_key = keys.child(ROOT, STRANGER, ListKey(m.created_at(CHILD, CHILD), CHILD))
+    m.move(m.key(Kind.CHILD, CHILD), child_key)
+    m.change(conv(CHILD, CHILD), startedByConversationId=text(STRANGER))
+    m.change(keys.group(CHILD), childKey=text(child_key.sort))
 
 
 CORRUPTIONS = [
@@ -311,6 +345,45 @@ CORRUPTIONS = [
         "wrong_untitled",
         lambda m: m.change(head(ROOT), untitled={"BOOL": True}),
     ),
+    # Turns
+    a(
+        "an entry of a turn that names no turn",
+        "wrong_fork_point wrong_turn",
+        lambda m: m.change(m.turned(0), turn=None),
+    ),
+    a(
+        "a history entry that does not name its turn",
+        "wrong_turn",
+        lambda m: m.change(m.turned(1), turn=None),
+    ),
+    a(
+        "an entry that names the turn of another",
+        "wrong_turn",
+        lambda m: m.change(m.turned(2), turn=m.contents[m.turn_of_two()]["turn"]),
+    ),
+    a(
+        "a turn that names something else before it",
+        "wrong_turn",
+        lambda m: m.spoil_turn(before=LastEntries(None, None)),
+    ),
+    a(
+        "a turn that names something else after it",
+        "wrong_turn",
+        lambda m: m.spoil_turn(after=LastEntries(None, None)),
+    ),
+    a(
+        "a turn that ends too early, and the fork that it splits",
+        "wrong_fork_point wrong_turn",
+        lambda m: m.spoil_turn(last=EntryId(m.world.turn[1])),
+    ),
+    a(
+        "a fork that ends inside a turn",
+        "wrong_floor wrong_fork_point wrong_last_context wrong_last_history",
+        lambda m: m.change(
+            keys.path(CHAT, CHAT_FORK),
+            path=binary(ancestry.pack((Segment(CHAT, EntryId(m.world.turn[1])),))),
+        ),
+    ),
     # Entries
     a(
         "a missing entry",
@@ -399,12 +472,12 @@ CORRUPTIONS = [
     # Paths
     a(
         "a fork without its path",
-        "missing_path wrong_floor wrong_last_history",
+        "missing_path wrong_floor wrong_last_history wrong_record",
         lambda m: m.take(keys.path(ROOT, TWIG)),
     ),
     a(
         "a blank fork gets a path",
-        "wrong_floor wrong_fork_point wrong_last_history",
+        "wrong_floor wrong_fork_point wrong_last_history wrong_record",
         lambda m: m.put(m.contents[keys.path(ROOT, TWIG)] | items.key_of(keys.path(ROOT, BLANK))),
     ),
     a(
@@ -414,20 +487,20 @@ CORRUPTIONS = [
     ),
     a(
         "a path of half a segment",
-        "malformed_path wrong_floor wrong_last_history",
+        "malformed_path wrong_floor wrong_last_history wrong_record",
         lambda m: m.change(keys.path(ROOT, TWIG), path=binary(b"0123456789")),
     ),
     a(
         "a path into another tree",
-        "path_leaves_tree wrong_last_history",
+        "path_leaves_tree wrong_last_history wrong_record",
         lambda m: m.set_path(TWIG, (Segment(PLAIN, m.path(TWIG)[-1].stop),)),
     ),
-    a("a path through itself", "broken_path wrong_floor wrong_fork_point", _swallow),
-    a("stops that do not ascend", "broken_path wrong_floor", _swap_segments),
-    a("a fork sees more than its source", "path_widened wrong_last_context", _widen),
+    a("a path through itself", "broken_path wrong_floor wrong_fork_point wrong_record", _swallow),
+    a("stops that do not ascend", "broken_path wrong_floor wrong_record", _swap_segments),
+    a("a fork sees more than its source", "path_widened wrong_last_context wrong_record", _widen),
     a(
         "a fork with another stop",
-        "path_widened wrong_floor wrong_fork_point wrong_prev",
+        "path_widened wrong_floor wrong_fork_point wrong_prev wrong_record",
         lambda m: m.set_path(FORK, (Segment(ROOT, EntryId(m.world.said[1])),)),
     ),
     a(
@@ -518,6 +591,16 @@ CORRUPTIONS = [
     a("a closed conversation with a live pointer", "wrong_ptr", lambda m: m.take(head(DYING_FORK, DYING))),
     a("an id that is retired for ever", "malformed_ptr", lambda m: m.change(keys.pointer(GONE), ttl=None)),
     a(
+        "an id that rests for a tree which does not need it",
+        "orphan_ptr",
+        lambda m: m.put(items.resting_item(STRANGER, ROOT)),
+    ),
+    a(
+        "an id of a live conversation that is retired for ever",
+        "wrong_ptr",
+        lambda m: m.put(items.resting_item(FORK, ROOT)),
+    ),
+    a(
         "an id that is retired for years",
         "wrong_ttl",
         lambda m: m.add(keys.pointer(GONE), "ttl", 365 * DAY_S),
@@ -598,6 +681,135 @@ CORRUPTIONS = [
         "a child of a tree that does not exist",
         "missing_child orphan_child",
         lambda m: m.change(keys.group(CHILD), parent=text(STRANGER)),
+    ),
+    # Removed branches
+    a(
+        "a removed branch with a HEAD",
+        "orphan_head",
+        lambda m: m.copy_to(head(SHOWING, FORMER), head(KEPT, FORMER)),
+    ),
+    a(
+        "a removed branch with a HEAD and a CONV",
+        "entry_below_floor missing_tree wrong_conversations wrong_gone wrong_head_counts wrong_head_first"
+        " wrong_head_last wrong_last_history wrong_floor wrong_ptr",
+        _live_again,
+    ),
+    a(
+        "entries of a removed branch without its job",
+        "idle_gone unshown_entry",
+        lambda m: m.take(keys.job("prune", FORMER, LATER)),
+    ),
+    a(
+        "an entry of a removed branch that nobody shows",
+        "unshown_entry wrong_prev",
+        lambda m: m.put(
+            m.contents[m.key(Kind.ENTRY, FORMER)]
+            | items.key_of(keys.entry(FORMER, LATE_IN_2099))
+            | {"L1": text(keys.by_conversation(KEPT, Channel.HISTORY, LATE_IN_2099))}
+        ),
+    ),
+    a(
+        "entries of a removed branch that left nothing else",
+        "orphan_entry orphan_job orphan_path orphan_ptr",
+        lambda m: m.take(keys.remnant(FORMER, LATER)),
+    ),
+    a(
+        "a removed branch without its path",
+        "broken_path wrong_prev wrong_record",
+        lambda m: m.take(keys.path(FORMER, KEPT)),
+    ),
+    a(
+        "a fork without its record",
+        "idle_gone unshown_entry wrong_record",
+        lambda m: m.change(m.listed(SHOWING, FORMER), L1=None),
+    ),
+    a(
+        "a fork whose record names another stop",
+        "wrong_record",
+        lambda m: m.change(m.listed(TWIG), L1=text(keys.fork_record(ROOT, LATE, _place(m, TWIG)))),
+    ),
+    a(
+        "a root with a record",
+        "wrong_record",
+        lambda m: m.change(m.listed(ROOT), L1=text(keys.fork_record(ROOT, LATE, _place(m, ROOT)))),
+    ),
+    a(
+        "a removed branch whose record names another stop",
+        "wrong_record",
+        lambda m: m.change(
+            keys.remnant(FORMER, KEPT),
+            L1=text(keys.fork_record(FORMER, LATE_IN_2099, ListKey(NOW, KEPT))),
+        ),
+    ),
+    a(
+        "a removed branch that nobody shows any more",
+        "idle_gone missing_ptr",
+        lambda m: m.put(_remnant_of_nothing()),
+    ),
+    a(
+        "a current branch that does not exist",
+        "wrong_current",
+        lambda m: m.change(keys.group(ROOT), current=text(STRANGER)),
+    ),
+    a(
+        "a current branch that was removed",
+        "wrong_current",
+        lambda m: m.change(keys.group(FORMER), current=text(KEPT)),
+    ),
+    a(
+        "a removed root that is still the current branch",
+        "wrong_current",
+        lambda m: m.change(keys.group(VANISHED), current=None),
+    ),
+    a(
+        "a removed branch whose id may be used again",
+        "missing_ptr",
+        lambda m: m.take(keys.pointer(KEPT)),
+    ),
+    a(
+        "a removed branch whose id may be used again in time",
+        "wrong_ptr",
+        lambda m: m.put(items.retired_item(KEPT, ttl_s=m.now_s + 9)),
+    ),
+    a(
+        "a tree whose id may be used again",
+        "wrong_ptr",
+        lambda m: m.put(items.retired_item(VANISHED, ttl_s=m.now_s + 9)),
+    ),
+    a(
+        "a removed branch with a live pointer",
+        "wrong_ptr",
+        lambda m: m.copy_to(keys.pointer(SHOWING), keys.pointer(KEPT)),
+    ),
+    a(
+        "context of a branch that left nothing",
+        "orphan_ctx",
+        lambda m: m.copy_to(keys.context(FORMER, KEPT, "planner"), keys.context(FORMER, STRANGER, "planner")),
+    ),
+    a(
+        "context of a removed branch is missing",
+        "missing_ctx",
+        lambda m: m.take(keys.context(FORMER, KEPT, "planner")),
+    ),
+    a(
+        "a job to prune a live branch",
+        "orphan_job",
+        lambda m: m.put(items.job_item("prune", FORMER, SHOWING, created_at=NOW, nonce="n")),
+    ),
+    a(
+        "a job to prune a tree that does not exist",
+        "orphan_job",
+        lambda m: m.put(items.job_item("prune", STRANGER, STRANGER, created_at=NOW, nonce="n")),
+    ),
+    a(
+        "a job to prune without a nonce",
+        "malformed_job",
+        lambda m: m.put(items.job_item("prune", FORMER, KEPT, created_at=NOW)),
+    ),
+    a(
+        "a live child of a branch that was removed long ago",
+        "wrong_started_by",
+        _child_of_nobody,
     ),
     # Jobs
     a("a deletion without its job", "missing_job", lambda m: m.take(keys.job("delete", DYING))),

@@ -1,6 +1,6 @@
 """The contents of a table, with methods to find items and to change, move and remove them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from forklore.domain import ancestry, keys
@@ -14,7 +14,7 @@ from forklore.fsck.shapes import Kind, kind_of
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import binary, number
-from tests.fsck.world import ROOT, World
+from tests.fsck.world import CHAT, ROOT, World
 
 Contents = dict[Key, Item]
 
@@ -46,6 +46,17 @@ class Made:
     def thought(self, at: int) -> Key:
         """Return the key of the planner's context entry number `at` in the root."""
         return self.entry(self.world.thoughts[at])
+
+    def turned(self, at: int) -> Key:
+        """Return the key of the entry number `at` of the chat's turn of three entries."""
+        return self.entry(self.world.turn[at], CHAT)
+
+    def turn_of_two(self) -> Key:
+        """Return the key of an entry of the chat's other turn."""
+        turned = {self.turned(at) for at in range(3)}
+        return next(
+            key for key, item in sorted(self.contents.items()) if "turn" in item and key not in turned
+        )
 
     def key(self, kind: Kind, *parts: str) -> Key:
         """Return the first key of a kind that contains all parts."""
@@ -101,6 +112,13 @@ class Made:
     def set_path(self, conversation_id: str, path: Path) -> None:
         """Give a conversation another path. HEAD stays as it is."""
         self.change(keys.path(ROOT, conversation_id), path=binary(ancestry.pack(path)))
+
+    def spoil_turn(self, **parts: Any) -> None:
+        """Replace parts of the chat's turn of three entries in each of these."""
+        for at in range(3):
+            turn = items.turn(self.contents[self.turned(at)])
+            assert turn is not None
+            self.change(self.turned(at), turn=binary(items._packed_turn(replace(turn, **parts))))
 
     def give(self, entry: Key, conversation_id: str, channel: Channel = Channel.HISTORY) -> None:
         """Move an entry to another conversation."""

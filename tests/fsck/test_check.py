@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from forklore.domain import keys
 from forklore.domain.keys import Key, SortRange
 from forklore.fsck.again import by_tree, look_again
 from forklore.fsck.check import check
@@ -13,10 +14,11 @@ from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import Kind, kind_of
 from forklore.fsck.source import Source
 from forklore.storage import items
+from forklore.storage.connection import Item
 from tests.fsck import world
 from tests.fsck.corruptions import CORRUPTIONS, Corruption
 from tests.fsck.made import Contents, Made, record_item
-from tests.fsck.world import DYING, GONE, UNBORN, conversation
+from tests.fsck.world import DYING, FORMER, GONE, LATER, LATER_CHILD, UNBORN, conversation
 from tests.reliability.figures import Measure
 from tests.support.tables import DAY_S, fresh_store
 
@@ -108,7 +110,7 @@ def _free(made: Made) -> set[Key]:
     """Return the keys of items that no other item implies, or that may be deleted already.
 
     These are: records; ids of deleted trees; the rest of a tree that was never live; CHILD items of
-    a tree that is being deleted.
+    a tree that is being deleted; what the worker removes of a removed branch and of its child.
     """
     ended = (GONE, UNBORN, conversation(77))
     return {
@@ -118,7 +120,16 @@ def _free(made: Made) -> set[Key]:
         or ("retired" in item and key.partition.endswith(ended))
         or UNBORN in f"{key.partition}/{key.sort}"
         or (kind_of(key) is Kind.CHILD and key.partition == DYING)
+        or _may_be_pruned(key, item)
     }
+
+
+def _may_be_pruned(key: Key, item: Item) -> bool:
+    """Tell whether an item belongs to a branch that waits for the worker, or to its child."""
+    is_entry = kind_of(key) is Kind.ENTRY
+    of_branch = key == keys.path(FORMER, LATER) or (is_entry and LATER in item["L1"]["S"])
+    of_both = key.partition.startswith(f"BLOB#{FORMER}") or (is_entry and key.partition == LATER_CHILD)
+    return of_branch or of_both
 
 
 @pytest.mark.parametrize("number", range(100))

@@ -13,7 +13,7 @@ from forklore.domain.model import Caller, Conversation, StartedBy
 from forklore.domain.tree import Member
 from forklore.storage import parts
 from forklore.storage.table import Table
-from forklore.usecases import cascade, deletion, sweeper
+from forklore.usecases import cascade, deletion, removal, sweeper
 from tests.reliability.faults import Call, Fault, Killed, at
 from tests.reliability.service import Process
 from tests.support.mailbox import Mailbox
@@ -36,16 +36,26 @@ CHILD, HANDED, HANDED_FORK, CREATING, UNBORN, GONE, DYING, DYING_FORK, DYING_CHI
     conversation, range(11, 20)
 )
 PLAIN = conversation(30)
+FORMER, KEPT, SHOWING, LATER, LATER_CHILD = map(conversation, range(40, 45))
+"""A tree whose root FORMER and whose fork KEPT were removed, and that SHOWING still shows; and
+LATER, which waits for the worker, with its child."""
+VANISHED, LEFT = map(conversation, range(45, 47))
+"""A tree whose root left nothing but its id, and its other branch."""
+CHAT, CHAT_FORK = conversation(31), conversation(32)
 
 
 @dataclass(frozen=True)
 class World:
-    """The ids of what was made. said, thoughts: entries of ROOT in its history and its context."""
+    """The ids of what was made. said, thoughts: entries of ROOT in its history and its context.
+
+    turn: the entries of a turn of CHAT, of which the second one is of the history.
+    """
 
     said: list[str]
     thoughts: list[str]
     large: str
     started: str
+    turn: list[str]
 
 
 def build(store: Store) -> World:
@@ -56,6 +66,7 @@ def build(store: Store) -> World:
     _creating(process.table)
     _never_live(process.table)
     _gone(process)
+    _removed(process)
     dying(process)
     with pytest.raises(Killed):
         delete(Process(store, at(KILLED_AT, Fault.KILL), in_order=True))
@@ -148,7 +159,23 @@ def _main_tree(process: Process) -> World:
         idempotency_key="s",
     )
     assert synced.status == 200, synced
-    return World(said, thoughts, large, started)
+    return World(said, thoughts, large, started, _chat(process))
+
+
+def _chat(process: Process) -> list[str]:
+    """Make a tree with turns, and a fork at the context of one. Return the entries of that turn."""
+    say(process, CHAT, "hello", by=PLANNER, context={"contentType": "note", "content": ["hello"]})
+    entries = [
+        {"channel": "context", "contentType": "note", "content": ["more"]},
+        {"contentType": "history", "content": [{"text": "more"}]},
+        {"channel": "context", "contentType": "note", "content": ["and more"]},
+    ]
+    made = process.ask("appendEntry", PLANNER, conversationId=CHAT, entries=entries)
+    turn = [entry["id"] for entry in made.body["data"]]
+    at = {"atEntryId": turn[0], "position": "after"}
+    assert process.ask("forkConversation", PLANNER, conversationId=CHAT, id=CHAT_FORK, **at).status == 201
+    say(process, CHAT, "bye", by=PLANNER)
+    return turn
 
 
 def _handed_over(store: Store, process: Process) -> None:
@@ -204,6 +231,45 @@ def _gone(process: Process) -> None:
     mailbox = Mailbox()
     deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=GONE, wait_s=0)
     assert cascade.run_deletion(process.table, mailbox.queue, GONE, wait_s=-2)
+
+
+def remove(process: Process, conversation_id: str, *, then_prune: bool) -> None:
+    """Remove a branch, without the usual wait."""
+    mailbox = Mailbox()
+    table, queue = process.table, mailbox.queue
+    removal.remove_branch(table, queue, caller=ANN, conversation_id=conversation_id, wait_s=0)
+    while then_prune and mailbox.messages:
+        for message in mailbox.take():
+            message.work(table, queue)
+
+
+def _removed(process: Process) -> None:
+    """Make a tree with removed branches, and one whose removed root left nothing."""
+    say(process, FORMER, "of the root", idempotency_key="r")
+    think(process, FORMER, "known")
+    _fork(process, FORMER, KEPT)
+    say(process, KEPT, "of the branch", idempotency_key="rb")
+    think(process, KEPT, "more", epoch=2)
+    think(process, KEPT, "much more", epoch=3)
+    later = say(process, KEPT, "shown by nobody")
+    say(process, KEPT, _large(50_000))
+    _fork(process, KEPT, SHOWING, atEntryId=later)
+    say(process, SHOWING, "last")
+    remove(process, FORMER, then_prune=True)
+    remove(process, KEPT, then_prune=True)
+    _fork(process, SHOWING, LATER)
+    say(process, LATER, _large(40_000))
+    think(process, LATER, "soon gone")
+    say(process, LATER_CHILD, "work", startedByConversationId=LATER)
+    remove(process, LATER, then_prune=False)
+    first = say(process, VANISHED, "edited")
+    _fork(process, VANISHED, LEFT, atEntryId=first)
+    remove(process, VANISHED, then_prune=True)
+
+
+def _fork(process: Process, source: str, fork: str, **given: Any) -> None:
+    forked = process.ask("forkConversation", ANN, conversationId=source, id=fork, **given)
+    assert forked.status == 201, forked
 
 
 def dying(process: Process) -> None:

@@ -21,6 +21,7 @@ STORY = {
     "listForks": 200,
     "getConversation": 200,
     "listConversations": 200,
+    "promoteConversation": 204,
     "syncContext": 200,
     "listChildren": 200,
     "shareConversation": 201,

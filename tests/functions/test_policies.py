@@ -144,13 +144,15 @@ class Service:
         for _ in range(ROUNDS):
             self._run(SWEEP, read_event("sweep"))
             jobs = [
-                row for kind in ("delete", "transfer") for row in open_table().query(keys.jobs_range(kind))
+                row
+                for kind in ("delete", "transfer", "prune")
+                for row in open_table().query(keys.jobs_range(kind))
             ]
             bodies = [_message(*keys.in_job(row["SK"]["S"])) for row in jobs]
             if bodies:
                 records = [record | {"body": body} for body in bodies]
                 assert self._run(WORKER, {"Records": records}) == {"batchItemFailures": []}
-        for kind in ("delete", "create", "transfer"):
+        for kind in ("delete", "create", "transfer", "prune"):
             assert list(open_table().query(keys.jobs_range(kind))) == [], kind
 
     def _run(self, name: str, event: Any) -> Any:
@@ -158,8 +160,9 @@ class Service:
             return invoke(*self._handlers[name], event)
 
 
-def _message(kind: str, group_id: str) -> str:
-    return json.dumps({"groupId": group_id, "kind": kind})
+def _message(kind: str, group_id: str, conversation_id: str | None = None) -> str:
+    branch = {} if conversation_id is None else {"conversationId": conversation_id}
+    return json.dumps({"groupId": group_id, "kind": kind, **branch})
 
 
 def _direct_request(event: Mapping[str, Any], body: Any, *, user: str) -> dict[str, Any]:
@@ -192,6 +195,7 @@ def use_everything(service: Service) -> None:
         parents.append(group)
         said = ask("POST", f"conversations/{group}/entries", SAID)["id"]
         ask("POST", f"conversations/{group}/fork", {"atEntryId": said, "position": "before"})
+        ask("POST", f"conversations/{group}/promote")
         ask("POST", f"conversations/{group}/entries/sync", NOTES)
         for at in range(55 if number == 1 else 3):  # more members than one transaction can copy to a child
             body = {"userId": f"user {at}", "accessLevel": "reader"}

@@ -129,7 +129,8 @@ class Poller:
 def fork(table: Table, source_id: str, anchor: str | None = None) -> str:
     """Fork after an entry, or at the head; return the fork's id."""
     request = ForkRequest(source_id, None, None if anchor is None else EntryId(anchor), ForkPosition.AFTER)
-    return fork_conversation(table, caller=CALLER, request=request).conversation.conversation_id
+    [made] = fork_conversation(table, caller=CALLER, request=request)
+    return made.conversation.conversation_id
 
 
 def told(table: Table, conversation_id: str, *names: str) -> list[Acknowledged]:

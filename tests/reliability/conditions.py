@@ -24,6 +24,7 @@ CHOSEN = "owner = :owner"
 PURPOSES: Mapping[str, set[str]] = {
     "child": {"Put CHILD"},
     "fork": {"Put PTR", "Update GROUP"},
+    "promotion": {"Update GROUP", "ConditionCheck HEAD"},
     "sync": {"Put ENTRY", "Update CTX of a sync"},
     "append": {"Put ENTRY", "Update HEAD"},
     "change": {"Update CONV", "Update HEAD"},

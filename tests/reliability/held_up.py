@@ -246,8 +246,8 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
         assert_intact(store, settled=True)
 
 
-def start_a_child_late(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Assert that a reader cannot start a child, although a stale read shows them as a writer.
+def create_late(name: str, request: Mapping[str, Any], endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Assert that a reader cannot fork or start a child, although a stale read shows a writer.
 
     A read in the middle of a transaction can show a part of its writes. DynamoDB Local never does
     this, so the test changes the answer.
@@ -270,9 +270,7 @@ def start_a_child_late(endpoint: str, rewrite: Rewrite | None = None) -> None:
                     item.update(earlier)
 
         Wire.of(starting.table).after(show_late)
-        answer = starting.ask(
-            "appendEntry", BOB, conversationId=NEW, **said("too late"), startedByConversationId=ROOT
-        )
+        answer = starting.ask(name, BOB, **request)
 
         hold(answer.status == 403 and store.contents() == left, answer)
 
@@ -376,7 +374,14 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "clear up a child that lives again": clear_up_what_lives_again,
     "delete a child that lives again": partial(clear_up_what_lives_again, erased=2),
     "continue a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
-    "start a child as a former writer who is now a reader": start_a_child_late,
+    "start a child as a former writer who is now a reader": partial(
+        create_late,
+        "appendEntry",
+        {"conversationId": NEW, **said("too late"), "startedByConversationId": ROOT},
+    ),
+    "fork as a former writer who is now a reader": partial(
+        create_late, "forkConversation", {"conversationId": ROOT, "id": NEW}
+    ),
     "fork in a tree without room": fork_without_room,
     "give a child up while another request continues it": give_a_child_up,
     "two take one lease": take_one_lease,

@@ -216,6 +216,22 @@ PAIRS: dict[str, Pair] = {
         append(BOB, to=UNTITLED, of=untitled),
     ),
     "change, delete": pair(OPERATIONS["change"], _DELETE),
+    "change with If-Match, append and a look": pair(
+        OPERATIONS["change with If-Match"],
+        (replace(append(BOB), in_seconds=60), replace(_look(ROOT, by=BOB), in_seconds=60)),
+    ),
+    "change with If-Match, change": pair(OPERATIONS["change with If-Match"], OPERATIONS["change"]),
+    "promote, promote another and a look": pair(
+        OPERATIONS["promote"],
+        (post("promoteConversation", BOB, conversationId=ROOT), _look(ROOT, by=BOB), _look(FORK, by=BOB)),
+    ),
+    "promote, promote with one key": by_key(OPERATIONS["promote by a writer"]),
+    "promote, fork and promote": pair(OPERATIONS["promote"], (OPERATIONS["fork and promote"], _look(NEW))),
+    "promote, append": pair(OPERATIONS["promote"], append(BOB, to=FORK, knows=(FORK, BOB))),
+    "promote, delete": pair(OPERATIONS["promote"], _DELETE),
+    "revoke and a look, promote by them": pair((_REVOKE, _look(FORK)), OPERATIONS["promote by a writer"]),
+    "fork several, fork": pair(OPERATIONS["fork several"], _FORK),
+    "fork several, delete": pair(OPERATIONS["fork several"], _DELETE),
     "offer, offer": pair(
         OPERATIONS["offer"], post("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="mia")
     ),
@@ -284,6 +300,10 @@ PAIRS: dict[str, Pair] = {
     # The next pairs need a caller with several requests, or a request that is delayed for long.
     "offer, delete and the worker": pair("offer", (_DELETE, _work_off(ROOT)), is_endless=True),
     "fork, delete and the worker": pair(_FORK, (_DELETE, _work_off(ROOT)), is_endless=True),
+    "promote, delete and the worker": pair("promote", (_DELETE, _work_off(ROOT)), is_endless=True),
+    "promote by a writer, delete and the worker": pair(
+        "promote by a writer", (_DELETE, _work_off(ROOT)), is_endless=True
+    ),
     "share, delete and the worker": pair(_ADD, (_DELETE, _work_off(ROOT)), is_endless=True),
     "change, delete and the worker": pair("change", (_DELETE, _work_off(ROOT)), is_endless=True),
     "delete, delete and the worker": pair(
@@ -320,6 +340,11 @@ PAIRS: dict[str, Pair] = {
     "change, accept and remove the sender": pair(
         change("updateConversation", ANN, of=offered, conversationId=GIVEN, title="new"),
         _TAKE_OVER,
+        is_endless=True,
+    ),
+    "promote, accept and remove the sender": pair(
+        post("promoteConversation", ANN, of=offered, conversationId=GIVEN_FORK),
+        (*_TAKE_OVER, _look(GIVEN_FORK, by=BOB, of=offered)),
         is_endless=True,
     ),
     "revoke by a manager, promote": pair("remove a member as a manager", "change a level"),

@@ -67,7 +67,8 @@ class Post:
     def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
         for entry in Entries:
             body = json.loads(entry["MessageBody"])
-            self.put(worker.Message(body.pop("groupId"), **body))
+            branch = body.pop("conversationId", None)
+            self.put(worker.Message(body.pop("groupId"), conversation_id=branch, **body))
         return {}
 
     def put(self, message: worker.Message) -> None:

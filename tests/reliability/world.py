@@ -204,6 +204,7 @@ def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
         made[name] = process.ask("appendEntry", caller, conversationId=ROOT, **entry).id
     members = [(MIA, "manager"), (BOB, "writer"), (RITA, "reader")]
     _share(process, ROOT, *members)
+    made["updated"] = process.ask("getConversation", ANN, conversationId=ROOT).body["updatedAt"]
     forked = {"forkedAtConversationId": ROOT, "forkedAtEntryId": made["third"]}
     made["of fork"] = process.ask("appendEntry", BOB, conversationId=FORK, **said("fork"), **forked).id
     for child, parent in ((CHILD, ROOT), (GRANDCHILD, CHILD)):
@@ -506,8 +507,16 @@ OPERATIONS: dict[str, Operation] = {
     "fork before an entry": _fork(atEntryId="<third>"),
     "fork after an inherited entry": _fork(conversationId=FORK, atEntryId="<first>", position="after"),
     "fork at the head": _fork(ANN, resetMetrics=False, title="new"),
+    "fork several": post("forkConversation", BOB, conversationId=ROOT, count=3, atEntryId="<third>"),
+    "fork and promote": _fork(promote=True),
+    "append, fork and promote": append(BOB, to=NEW, forkedAtConversationId=ROOT, promote=True),
+    "promote": post("promoteConversation", ANN, conversationId=FORK),
+    "promote by a writer": post("promoteConversation", BOB, conversationId=FORK),
     "fork under a generated id": post("forkConversation", BOB, conversationId=ROOT),
     "change": change("updateConversation", BOB, conversationId=ROOT, title="new", tags={"a": "b"}),
+    "change with If-Match": change(
+        "updateConversation", ANN, repeated=409, conversationId=ROOT, title="new", if_match="<updated>"
+    ),
     "change an untitled conversation": change(
         "updateConversation", ANN, of=untitled, conversationId=UNTITLED, title=None
     ),
@@ -559,9 +568,11 @@ OPERATIONS: dict[str, Operation] = {
     "list ancestors": read("listAncestors", RITA, conversationId=FORK),
     "show": read("getConversation", RITA, conversationId=FORK),
     "list": read("listConversations", BOB, of=peaceful, mode="all", ancestry="all"),
+    "list the current": read("listConversations", ANN, of=peaceful, mode="current", tag="a"),
     "list the latest": read("listConversations", ANN, of=peaceful),
     "list forks": read("listForks", RITA, conversationId=FORK),
     "list children": read("listChildren", BOB, conversationId=ROOT),
+    "list children of an entry": read("listChildren", BOB, conversationId=ROOT, startedByEntryId="<first>"),
     "list members": read("listMemberships", RITA, conversationId=ROOT),
     "list offers": read("listTransfers", BOB, of=offered, role="all"),
     "show an offer": read("getTransfer", ANN, of=offered, transferId="<transfer>"),

@@ -15,16 +15,17 @@ from forklore.usecases.worker import Outcome
 
 @dataclass(frozen=True)
 class Message:
-    """A message: the tree, the delay in seconds, the kind of the job, and the lease."""
+    """A message: the tree, the delay in seconds, the kind of the job, the lease, and the branch."""
 
     group_id: str
     delay_s: int
     kind: str = JobKind.DELETION
     lease: str | None = None
+    conversation_id: str | None = None
 
     def work(self, table: Table, queue: Queue, *, wait_s: int = 0, lease_s: int = 0) -> Outcome:
         """Let a worker take the message. lease_s: 0, so that a killed one holds up nobody."""
-        message = worker.Message(self.group_id, JobKind(self.kind), self.lease)
+        message = worker.Message(self.group_id, JobKind(self.kind), self.lease, self.conversation_id)
         return worker.work(table, queue, message, lease_s=lease_s, wait_s=wait_s)
 
 
@@ -48,7 +49,10 @@ class Mailbox:
         self.batches.append(len(Entries))
         for entry in Entries:
             body = json.loads(entry["MessageBody"])
-            self.messages.append(Message(body.pop("groupId"), entry["DelaySeconds"], **body))
+            branch = body.pop("conversationId", None)
+            self.messages.append(
+                Message(body.pop("groupId"), entry["DelaySeconds"], conversation_id=branch, **body)
+            )
         return {}
 
     def take(self) -> list[Message]:

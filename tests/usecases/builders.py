@@ -9,8 +9,9 @@ from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel, Entry, ForkPosition, TokenUsage
 from forklore.storage.table import Table
-from forklore.usecases import conversations, entries, forks
-from forklore.usecases.append import Append, Fork, append_entries
+from forklore.usecases import conversations, entries, forks, promotion
+from forklore.usecases.append import Append, Fork, append_entries, append_turn
+from forklore.usecases.appended import Appended
 from forklore.usecases.conversations import NewConversation
 from forklore.usecases.drafts import Draft
 from forklore.usecases.entries import EntryPage, ListEntriesRequest, PageStart
@@ -62,16 +63,40 @@ def append(
     request = Append(
         conversation_id,
         [said(draft) if isinstance(draft, str) else draft for draft in drafts],
-        fork=Fork(*fork) if fork else None,
+        fork=Fork(*fork, BEFORE if fork[1] else BLANK) if fork else None,
         if_match=if_match,
         idempotency_key=idempotency_key,
     )
     return append_entries(table, caller=by, request=request)
 
 
-def say(table: Table, conversation_id: str, *drafts: Draft | str, by: Caller = ANN) -> list[EntryId]:
+def say(
+    table: Table,
+    conversation_id: str,
+    *drafts: Draft | str,
+    by: Caller = ANN,
+    if_match: EntryId | None = None,
+) -> list[EntryId]:
     """Append, and return the new entries' ids."""
-    return [entry.entry_id for entry in append(table, conversation_id, *drafts, by=by)]
+    return [entry.entry_id for entry in append(table, conversation_id, *drafts, by=by, if_match=if_match)]
+
+
+def turn(
+    table: Table,
+    conversation_id: str,
+    *drafts: Draft | str,
+    context: Sequence[Any],
+    by: Caller = PLANNER,
+    **what: Any,
+) -> Appended:
+    """Append, with the agent's whole present context."""
+    request = Append(
+        conversation_id,
+        [said(draft) if isinstance(draft, str) else draft for draft in drafts],
+        context=Draft(C, "application/json", text_of(list(context))),
+        **what,
+    )
+    return append_turn(table, caller=by, request=request)
 
 
 def create(
@@ -102,7 +127,20 @@ def fork(
     """Fork at an entry, by default before it. Without an entry, fork at the head."""
     position = position or (BEFORE if anchor else AFTER)
     request = ForkRequest(source_id, fork_id, anchor, position, **what)
-    return forks.fork_conversation(table, caller=by, request=request, idempotency_key=idempotency_key)
+    made = forks.fork_conversation(table, caller=by, request=request, idempotency_key=idempotency_key)
+    return made[0]
+
+
+def promote(
+    table: Table,
+    conversation_id: str = FORK,
+    *,
+    by: Caller = ANN,
+    idempotency_key: IdempotencyKey | None = None,
+) -> None:
+    promotion.promote_conversation(
+        table, caller=by, conversation_id=conversation_id, idempotency_key=idempotency_key
+    )
 
 
 def show(table: Table, conversation_id: str = ROOT, *, by: Caller = ANN) -> ConversationDetails:

@@ -6,13 +6,14 @@ from typing import Any
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
+from forklore.domain.listing import Ancestry, Mode
 from forklore.domain.model import Caller, Transfer
 from forklore.domain.tree import State
 from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases import lists, sharing, transfers
 from forklore.usecases.idempotency import IdempotencyKey
-from forklore.usecases.lists import Ancestry, ListRequest, Mode
+from forklore.usecases.lists import ListRequest
 from forklore.usecases.sharing import Membership
 from forklore.usecases.transfers import Role
 from tests.support.tables import Store

@@ -8,10 +8,11 @@ import pytest
 
 from forklore.domain import keys
 from forklore.domain.keys import ListKey
+from forklore.domain.listing import Ancestry, Mode, Place
 from forklore.domain.model import Caller
 from forklore.storage.table import Table
 from forklore.usecases import lists
-from forklore.usecases.lists import Ancestry, ListRequest, Mode, Place
+from forklore.usecases.lists import ListRequest
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import ANN, BOB, conversation, fork
 from tests.usecases.test_lists import grow, named, plant_tree

@@ -584,13 +584,23 @@ def test_if_match_fails_for_an_unknown_conversation(store: Store, table: Table) 
     assert raised.value.details["lastEntryId"] is None
 
 
-def test_a_conversation_without_history_matches_no_entry(store: Store, table: Table) -> None:
-    (context,) = append(table, ROOT, thought("c"), by=PLANNER)
-
+@PROCESSES
+def test_if_match_holds_for_the_last_entry_of_either_channel_and_no_other(
+    store: Store, table: Table, process: Callable[[Store], Table]
+) -> None:
+    (old,) = append(table, ROOT, thought("c"), by=PLANNER)
     with store.refuses(ConflictError) as raised:
-        append(table, ROOT, "a", if_match=context.entry_id)
-
+        append(process(store), ROOT, "a", if_match=ids.next_id(old.entry_id))
     assert raised.value.details["lastEntryId"] is None
+
+    (said,) = say(process(store), ROOT, "a", if_match=old.entry_id)
+    (new,) = append(process(store), ROOT, thought("d"), by=PLANNER, if_match=old.entry_id)
+    with store.refuses(ConflictError) as raised:
+        append(process(store), ROOT, "b", if_match=old.entry_id)
+    assert raised.value.details["lastEntryId"] == said
+    append(process(store), ROOT, thought("e"), by=PLANNER, if_match=said)
+    with store.refuses(ConflictError):
+        append(process(store), ROOT, "b", if_match=new.entry_id)
 
 
 def test_if_match_fails_after_a_concurrent_append(store: Store, table: Table) -> None:

@@ -8,6 +8,7 @@ import pytest
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key, ListKey
+from forklore.domain.listing import Ancestry, Mode
 from forklore.domain.model import Caller, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.tree import Member, State
@@ -27,7 +28,6 @@ from forklore.usecases import children, entries
 from forklore.usecases.append import Append, Start, append_entries
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
-from forklore.usecases.lists import Ancestry, Mode
 from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,
@@ -95,7 +95,9 @@ def start(
     return append_entries(table, caller=by, request=request)
 
 
-def kids(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200) -> list[str]:
+def kids(
+    table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200, started_by: str | None = None
+) -> list[str]:
     """Return the ids of the children, read page by page."""
     found: list[str] = []
     place: ListKey | None = None
@@ -106,6 +108,7 @@ def kids(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200) ->
             conversation_id=of,
             after=place,
             limit=limit,
+            started_by=started_by,
         )
         assert len(page.children) <= limit
         found += [shown.conversation.conversation_id for shown in page.children]
@@ -320,6 +323,40 @@ def test_children_are_listed_oldest_first_and_without_those_the_caller_may_not_s
     remove(parent, "bob")
     with store.refuses(ForbiddenError):
         kids(parent, by=BOB)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 200])
+def test_the_children_of_one_entry_can_be_listed_alone(store: Store, parent: Table, limit: int) -> None:
+    first, second = say(parent, ROOT, "one", "two")
+    starting = [first, None, second, first, second, None, first]
+    made = [conversation(number) for number in range(90, 90 + len(starting))]
+    for child_key, at in zip(made, starting, strict=True):
+        start(parent, child_key=child_key, at=at)
+
+    for at in (first, second):
+        expected = [one for one, by in zip(made, starting, strict=True) if by == at]
+        assert kids(parent, limit=limit, started_by=at) == expected
+    for nobody in (ROOT, "x", ""):
+        assert kids(parent, limit=limit, started_by=nobody) == []
+
+
+@pytest.mark.failure("no-time-left")
+@pytest.mark.parametrize("started_by", [None, "an entry"])
+def test_a_page_of_children_looks_at_a_bounded_number_of_rows(
+    store: Store, parent: Table, started_by: str | None
+) -> None:
+    at = ids.timestamp(ids.milliseconds(show(parent).conversation.created_at))
+    rows = [ListKey(at, conversation(number)) for number in range(1_000, 1_000 + 2 * children.ROWS_MAX)]
+    store.put(*(items.child_item(keys.child(ROOT, ROOT, row), StartedBy(ROOT, None)) for row in rows))
+    wire = Wire.of(parent)
+
+    page = children.list_children(
+        parent, caller=ANN, conversation_id=ROOT, after=None, limit=200, started_by=started_by
+    )
+
+    assert (page.children, page.resume) == ([], rows[children.ROWS_MAX - 1])
+    assert wire.operations.count("Query") <= (1 if started_by else children.ROWS_MAX // 25)
+    assert kids(parent, started_by=started_by) == []
 
 
 def test_children_of_one_millisecond_are_all_listed_by_id(store: Store, parent: Table) -> None:

@@ -19,9 +19,9 @@ from forklore.errors import ConflictError, ForbiddenError, NotFoundError, Payloa
 from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases import context, views
-from forklore.usecases.context import Synced
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
+from forklore.usecases.syncing import Synced
 from tests.domain.builders import examples
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (

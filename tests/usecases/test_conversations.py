@@ -85,6 +85,7 @@ def test_a_new_conversation_has_the_requested_fields(table: Table) -> None:
         Head("ann", created_at),
         AccessLevel.OWNER,
         "ann",
+        is_current=True,
     )
     assert show(table) == made
     assert abs(ids.milliseconds(created_at) - system_ms()) < 5_000
@@ -132,7 +133,8 @@ def test_an_id_in_use_is_409_without_details_of_the_conversation(
     for conversation_id in (ROOT, FORK):
         with store.refuses(ConflictError) as raised:
             create(store.process(), conversation_id, by=by)
-        assert set(raised.value.details) == {"message"}
+        assert set(raised.value.details) == {"message", "reason"}
+        assert raised.value.details["reason"] == "id_in_use"
         assert "secret" not in raised.value.message
         assert "ann" not in raised.value.message
 
@@ -455,3 +457,101 @@ def test_a_change_sent_twice_is_the_same_change(store: Store, table: Table) -> N
     first, second = (change(table, title="new", tags={"a": "b"}) for _ in range(2))
 
     assert second.conversation == first.conversation == show(table).conversation
+
+
+# If-Match on a change
+
+
+def test_a_change_that_names_the_present_updated_at_is_made(store: Store, table: Table) -> None:
+    at = create(table).head.updated_at
+    for title in ("first", "second"):
+        changed = update_conversation(
+            table, caller=ANN, conversation_id=ROOT, change=Change(has_title=True, title=title, if_match=at)
+        )
+        assert show(store.process()) == changed
+        at = changed.head.updated_at
+    say(table, ROOT, "said")
+    update_conversation(
+        table, caller=ANN, conversation_id=ROOT, change=Change(if_match=show(table).head.updated_at)
+    )
+
+
+def test_a_change_that_names_an_earlier_updated_at_is_409(store: Store, table: Table) -> None:
+    earlier = create(table).head.updated_at
+    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change(tags={"a": "b"}))
+    now = show(table).head.updated_at
+
+    for wrong in (earlier, "2000-01-01T00:00:00.000Z", ids.timestamp(ids.milliseconds(now) + 1)):
+        with store.refuses(ConflictError) as raised:
+            update_conversation(
+                store.process(), caller=ANN, conversation_id=ROOT, change=Change(tags={}, if_match=wrong)
+            )
+        assert {name: raised.value.details[name] for name in ("reason", "updatedAt")} == {
+            "reason": "stale",
+            "updatedAt": now,
+        }
+
+
+def test_a_stranger_s_change_with_a_wrong_updated_at_is_403(store: Store, table: Table) -> None:
+    create(table)
+
+    with store.refuses(ForbiddenError):
+        change = Change(tags={}, if_match="2000-01-01T00:00:00.000Z")
+        update_conversation(table, caller=EVE, conversation_id=ROOT, change=change)
+
+
+@pytest.mark.parametrize("by_append", [True, False], ids=["an append", "a change"])
+def test_what_comes_between_reading_and_writing_makes_a_change_stale(
+    store: Store, table: Table, by_append: bool
+) -> None:
+    at = create(table).head.updated_at
+    process = store.process()
+    wire = Wire.of(process)
+
+    def intervene(request: Request) -> None:
+        if request.operation == "TransactWriteItems":
+            later = store.process(clock=WrongClock(60_000))
+            if by_append:
+                say(later, ROOT, "between")
+            else:
+                update_conversation(later, caller=ANN, conversation_id=ROOT, change=Change(tags={"a": "b"}))
+
+    wire.before(intervene)
+    with pytest.raises(ConflictError) as raised:
+        update_conversation(
+            process, caller=ANN, conversation_id=ROOT, change=Change(metadata='{"x": 1}', if_match=at)
+        )
+
+    assert raised.value.details["reason"] == "stale"
+    assert show(store.process()).conversation.metadata == "{}"
+
+
+# Ids that are not free
+
+
+def test_an_id_that_was_deleted_recently_is_409_and_says_so(store: Store, table: Table) -> None:
+    created = create(table).conversation
+    create(table, OTHER)
+    store.put(items.retired_item(ROOT, ttl_s=table.now_s() + 60))
+    store.delete(keys.head(ROOT, ROOT), keys.conversation(ROOT, ROOT), keys.group(ROOT))
+
+    with store.refuses(ConflictError) as raised:
+        create(store.process(), ROOT)
+    assert raised.value.details["reason"] == "deleted_recently"
+    with store.refuses(ConflictError) as raised:
+        fork(store.process(), OTHER, created.conversation_id)
+    assert raised.value.details["reason"] == "deleted_recently"
+
+
+def test_an_id_that_is_deleted_during_its_creation_is_409_and_says_so(store: Store, table: Table) -> None:
+    wire = Wire.of(table)
+
+    def delete(request: Request) -> None:
+        if request.operation == "TransactWriteItems":
+            store.put(items.retired_item(ROOT, ttl_s=store.process().now_s() + 60))
+
+    wire.before(delete)
+    with pytest.raises(ConflictError) as raised:
+        create(table)
+
+    assert raised.value.details["reason"] == "deleted_recently"

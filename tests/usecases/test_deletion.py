@@ -936,7 +936,7 @@ def test_a_job_without_time_left_is_no_failure(world: World) -> None:
     plant_unborn(world.store, seconds_ago=301)
     table = world.store.process()
     table.now_ms()
-    end_time_after(Wire.of(table), len(["delete", "transfer", "create"]))
+    end_time_after(Wire.of(table), len(["delete", "transfer", "prune", "create"]))
 
     assert sweep(table, Mailbox().queue).failed == 0
 

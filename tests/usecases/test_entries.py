@@ -87,7 +87,8 @@ def grow(store: Store) -> Grown:
     add(ROOT, *shows[ROOT][:4])
     add(ROOT, thought("p1"), "r4", thought("p2"), by=PLANNER)
     add(ROOT, thought("c1", 4), "r5", by=CODER)
-    add(ROOT, thought("p3", 2), "r6", thought("p4"), *shows[ROOT][7:], by=PLANNER)
+    add(ROOT, thought("p3", 2), by=PLANNER)
+    add(ROOT, "r6", thought("p4"), *shows[ROOT][7:], by=PLANNER)
     add(FORK, "f0", "f1", of=(ROOT, entries["r6"].entry_id))
     add(FORK, thought("p5"), thought("p6", 3), by=PLANNER)
     shows[FORK] = [*shows[ROOT][:6], "f0", "f1"]

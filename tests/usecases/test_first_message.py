@@ -2,7 +2,7 @@
 
 from forklore.domain import ids, keys
 from forklore.domain.jsontext import text_of
-from forklore.domain.model import Caller, Channel
+from forklore.domain.model import Caller, Channel, ForkPosition
 from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases.append import Append, Fork, append_entries
@@ -27,7 +27,8 @@ def test_repeated_edits_of_the_first_message_do_not_lengthen_the_path(table: Tab
     question = say(table, root, "question")
     first = say(table, root, "answer 0")
     for number in range(1, 6):
-        first = say(table, conversation(number), f"answer {number}", Fork(conversation(number - 1), first))
+        at = Fork(conversation(number - 1), first, ForkPosition.BEFORE)
+        first = say(table, conversation(number), f"answer {number}", at)
 
     shown = list_entries(table, caller=ANN, request=ListEntriesRequest(conversation(5), PageStart(), 50))
 

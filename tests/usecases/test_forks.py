@@ -33,7 +33,7 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import number, text
 from forklore.storage.table import Table
-from forklore.usecases import forks
+from forklore.usecases import fork_list
 from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.drafts import Draft
 from tests.support.tables import Store, WrongClock
@@ -413,10 +413,11 @@ def test_a_forks_first_context_may_not_be_below_the_inherited_epoch(
     store: Store, table: Table, is_append: bool
 ) -> None:
     create(table)
-    anchors = append(table, ROOT, thought("inherited", epoch=3), "a", by=PLANNER)
+    append(table, ROOT, thought("inherited", epoch=3), by=PLANNER)
+    (anchor,) = say(table, ROOT, "a")
     if not is_append:
         fork(table)
-    of = (ROOT, anchors[1].entry_id) if is_append else None
+    of = (ROOT, anchor) if is_append else None
 
     with store.refuses(ConflictError):
         append(table, FORK, thought("own", epoch=2), fork=of, by=PLANNER)
@@ -461,11 +462,15 @@ class TestRefused:
             return append(table, to, "x", fork=(source, anchor), by=by)
         return fork(table, source, to, anchor, by=by)
 
-    def test_a_context_entry_is_no_anchor(self, store: Store, table: Table, is_append: bool) -> None:
+    @pytest.mark.parametrize("by", [ANN, CODER], ids=["a plain user", "another client"])
+    def test_a_context_entry_is_no_anchor_for_others(
+        self, store: Store, table: Table, is_append: bool, by: Caller
+    ) -> None:
+        create(table)
         _, anchor = append(table, ROOT, "a", thought("c"), by=PLANNER)
 
         with store.refuses(ValidationError):
-            self.fork(table, is_append, ROOT, anchor.entry_id, by=PLANNER)
+            self.fork(table, is_append, ROOT, anchor.entry_id, by=by)
 
     def test_an_entry_that_the_source_does_not_show_is_no_anchor(
         self, store: Store, table: Table, is_append: bool
@@ -651,7 +656,8 @@ def test_an_id_in_use_is_409_and_says_nothing_of_what_it_holds(
     with store.refuses(ConflictError) as raised:
         fork(table, ROOT, theirs)
 
-    assert set(raised.value.details) == {"message"}
+    assert set(raised.value.details) == {"message", "reason"}
+    assert raised.value.details["reason"] == "id_in_use"
     assert "secret" not in raised.value.message
 
 
@@ -893,7 +899,7 @@ def listed(
     found: list[Conversation] = []
     after: ListKey | None = None
     while True:
-        one = forks.list_forks(
+        one = fork_list.list_forks(
             table,
             caller=by,
             conversation_id=conversation_id,
@@ -942,12 +948,12 @@ def test_a_list_of_forks_shows_each_as_it_is_now(table: Table) -> None:
 def test_forks_made_between_two_pages_are_listed_at_the_end(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     fork(table)
-    first = forks.list_forks(table, caller=ANN, conversation_id=ROOT, after=None, limit=2)
+    first = fork_list.list_forks(table, caller=ANN, conversation_id=ROOT, after=None, limit=2)
     assert first.resume is None
-    first = forks.list_forks(table, caller=ANN, conversation_id=ROOT, after=None, limit=1)
+    first = fork_list.list_forks(table, caller=ANN, conversation_id=ROOT, after=None, limit=1)
     fork(table, ROOT, TWIG)
 
-    rest = forks.list_forks(table, caller=ANN, conversation_id=ROOT, after=first.resume, limit=9)
+    rest = fork_list.list_forks(table, caller=ANN, conversation_id=ROOT, after=first.resume, limit=9)
 
     assert [one.conversation_id for one in rest.conversations] == [FORK, TWIG]
 
@@ -956,10 +962,10 @@ def test_only_present_members_of_a_live_tree_see_the_list_of_forks(store: Store,
     say(table, ROOT, "a")
     fork(table)
     store.add_member(ROOT, "bob", AccessLevel.READER)
-    first = forks.list_forks(table, caller=BOB, conversation_id=ROOT, after=None, limit=1)
+    first = fork_list.list_forks(table, caller=BOB, conversation_id=ROOT, after=None, limit=1)
 
     def next_page(by: Caller) -> object:
-        return forks.list_forks(table, caller=by, conversation_id=ROOT, after=first.resume, limit=1)
+        return fork_list.list_forks(table, caller=by, conversation_id=ROOT, after=first.resume, limit=1)
 
     def refused(by: Caller, error: type[ForkloreError]) -> None:
         with store.refuses(error):

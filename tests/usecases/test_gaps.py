@@ -14,7 +14,7 @@ from forklore.domain.model import Caller, Channel
 from forklore.errors import UnavailableError
 from forklore.storage import items
 from forklore.storage.table import Table
-from forklore.usecases import forks
+from forklore.usecases import fork_list
 from forklore.usecases.entries import EntryPage
 from tests.support.tables import Store
 from tests.usecases.builders import (
@@ -298,7 +298,7 @@ def test_a_fork_that_is_shown_late_is_not_left_out_of_the_list(store: Store) -> 
             held[:] = shown
 
     Wire.of(process).after(hide)
-    got = forks.list_forks(process, caller=ANN, conversation_id=ROOT, after=None, limit=20)
+    got = fork_list.list_forks(process, caller=ANN, conversation_id=ROOT, after=None, limit=20)
 
     assert [one.conversation_id for one in got.conversations] == [ROOT, FORK]
 

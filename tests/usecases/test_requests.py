@@ -10,11 +10,12 @@ import pytest
 
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.ids import EntryId
+from forklore.domain.listing import Mode
 from forklore.domain.model import Conversation, Entry, ForkPoint, Head
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
-from forklore.usecases import ancestors, comparing, conversations, entries, forks, lists
+from forklore.usecases import ancestors, comparing, conversations, entries, fork_list, lists
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     AFTER,
@@ -108,7 +109,7 @@ class Asked:
     tree: Tree
     new_id: str
 
-    def list(self, mode: lists.Mode) -> None:
+    def list(self, mode: Mode) -> None:
         lists.list_conversations(self.table, caller=BOB, request=lists.ListRequest(mode))
 
 
@@ -263,14 +264,16 @@ FIGURES = {
     "page of the whole tree": Figure(lambda a: page(a.table, a.tree.root, limit=50, all_forks=True), 2, 2),
     # target: forks page of 20: 3
     "page of forks": Figure(
-        lambda a: forks.list_forks(a.table, caller=ANN, conversation_id=a.tree.root, after=None, limit=20),
+        lambda a: fork_list.list_forks(
+            a.table, caller=ANN, conversation_id=a.tree.root, after=None, limit=20
+        ),
         3,
         3,
     ),
     # target: list page: 3
-    "list, roots": Figure(lambda a: a.list(lists.Mode.ROOTS), 2, 2),
-    "list, latest forks": Figure(lambda a: a.list(lists.Mode.LATEST_FORK), None, 5),
-    "list, all": Figure(lambda a: a.list(lists.Mode.ALL), None, 4),
+    "list, roots": Figure(lambda a: a.list(Mode.ROOTS), 2, 2),
+    "list, latest forks": Figure(lambda a: a.list(Mode.LATEST_FORK), None, 5),
+    "list, all": Figure(lambda a: a.list(Mode.ALL), None, 4),
     "show": Figure(lambda a: show(a.table, a.tree.root), 1, 1),
     "change": Figure(
         lambda a: conversations.update_conversation(

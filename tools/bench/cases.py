@@ -159,7 +159,7 @@ def _rows(**query: Any) -> Callable[[World], dict[str, Any]]:
 
 
 def _compared(world: World) -> dict[str, Any]:
-    """Return a comparison of the subject with a fork before its first entry, which has PAGE entries."""
+    """Return a comparison of the subject with a fork at its first entry, of PAGE entries."""
     made = {"conversationId": world.new_id(), "forkedAtConversationId": world.subject}
     entries = [world.said() for _ in range(PAGE)]
     world.ask("appendEntry", ANN, **made, forkedAtEntryId=world.entry_ids[0], entries=entries)

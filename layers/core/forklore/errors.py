@@ -97,37 +97,42 @@ class ConflictError(ForkloreError):
     status = 409
     code = "conflict"
 
-    def __init__(self, message: str, *, reason: str | None = None, **details: object) -> None:
-        if reason is not None:
-            details = {"reason": reason, **details}
-        super().__init__(message, field=None, **details)
+    def __init__(self, message: str, *, reason: str, **details: object) -> None:
+        super().__init__(message, field=None, reason=reason, **details)
 
 
-class ForkTooDeepError(ConflictError):
+class NamedConflictError(ConflictError):
+    """A conflict with a code of its own. Its reason is the same word."""
+
+    def __init__(self, message: str, **details: object) -> None:
+        super().__init__(message, reason=self.code.lower(), **details)
+
+
+class ForkTooDeepError(NamedConflictError):
     """A path of more than ancestry.SEGMENTS_MAX segments."""
 
     code = "fork_too_deep"
 
 
-class ForkLimitError(ConflictError):
+class ForkLimitError(NamedConflictError):
     """The fork tree has as many conversations as it may have."""
 
     code = "fork_limit"
 
 
-class GroupFullError(ConflictError):
+class GroupFullError(NamedConflictError):
     """The fork tree is near DynamoDB's 10 GB for an item collection with a local index."""
 
     code = "group_full"
 
 
-class MemberLimitError(ConflictError):
+class MemberLimitError(NamedConflictError):
     """The fork tree has as many members as it may have."""
 
     code = "member_limit"
 
 
-class TransferPendingError(ConflictError):
+class TransferPendingError(NamedConflictError):
     """The fork tree's ownership is offered to somebody already."""
 
     code = "TRANSFER_ALREADY_PENDING"

@@ -1,18 +1,19 @@
 """Answers: domain values as fields of JSON objects. Content keeps the spelling that was sent."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Caller, Conversation, Entry, ForkPoint, Metrics, Transfer
 from forklore.usecases.ancestors import Ancestor
+from forklore.usecases.appended import Appended
 from forklore.usecases.comparing import Comparison
-from forklore.usecases.context import Synced
 from forklore.usecases.entries import EntryPage
 from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.sharing import Membership
+from forklore.usecases.syncing import Synced
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -94,6 +95,13 @@ def ancestor(ancestor: Ancestor) -> dict[str, Any]:
     )
 
 
+def appended(appended: Appended, *, is_batch: bool) -> dict[str, Any]:
+    """Return the fields of an append's result. is_batch: whether the request had `entries`."""
+    data = [entry(one) for one in appended.entries]
+    context = {} if appended.synced is None else {"context": synced(appended.synced)}
+    return {**({"data": data} if is_batch else data[0]), **context}
+
+
 def synced(synced: Synced) -> dict[str, Any]:
     """Return the fields of a sync's result."""
     return {
@@ -152,6 +160,7 @@ def conversation(details: ConversationDetails) -> dict[str, Any]:
         "title": c.title,
         "ownerUserId": details.owner,
         "accessLevel": details.level,
+        "isCurrent": details.is_current,
         **_present(agentId=c.agent_id),
         "tags": dict(c.tags),
         "metadata": _text(c.metadata),
@@ -169,6 +178,17 @@ def conversation(details: ConversationDetails) -> dict[str, Any]:
         ),
         "metrics": _metrics(head.metrics),
     }
+
+
+def conversation_alone(made: Sequence[ConversationDetails]) -> dict[str, Any]:
+    """Return the fields of the one conversation that was made."""
+    [details] = made
+    return conversation(details)
+
+
+def conversations(made: Sequence[ConversationDetails]) -> dict[str, Any]:
+    """Return the fields of several conversations that were made together."""
+    return {"data": [conversation(details) for details in made]}
 
 
 def membership(membership: Membership) -> dict[str, Any]:
@@ -192,11 +212,12 @@ def transfer(transfer: Transfer) -> dict[str, Any]:
     }
 
 
-def fork(conversation: Conversation) -> dict[str, Any]:
+def fork(conversation: Conversation, *, is_current: bool) -> dict[str, Any]:
     """Return a conversation's fields in a list of forks."""
     return {
         "conversationId": conversation.conversation_id,
         "title": conversation.title,
         **_fork_point(conversation.fork_point),
+        "isCurrent": is_current,
         "createdAt": conversation.created_at,
     }

@@ -10,8 +10,8 @@ import re
 
 from forklore.domain.ids import is_uuid
 from forklore.domain.keys import ListKey
+from forklore.domain.listing import Place
 from forklore.usecases.cursors import InvalidCursor
-from forklore.usecases.lists import Place
 
 _DIGEST_BYTES = 6
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"

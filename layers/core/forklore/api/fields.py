@@ -14,7 +14,9 @@ from forklore.domain.model import Channel
 from forklore.domain.users import is_user_id
 
 UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+TIME_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$"
 INTEGER_MAX = 2**53
+FORKS_AT_ONCE = 10
 METADATA_BYTES_MAX = 16 * 1024
 USAGE_BYTES_MAX = 1024
 _DIGITS = re.compile("0|[1-9][0-9]{0,15}")
@@ -110,6 +112,7 @@ USER_ID_SCHEMA = WithJsonSchema(
 UserId = Annotated[str, AfterValidator(_user_id), USER_ID_SCHEMA]
 Title = Annotated[str, Field(max_length=500)]
 AgentId = Annotated[str, Field(min_length=1, max_length=255)]
+ContentType = Annotated[str, Field(min_length=1, max_length=127)]
 TagName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
 Tags = Annotated[
     dict[TagName, Annotated[str, Field(max_length=256)]],
@@ -123,6 +126,8 @@ Tags = Annotated[
         }
     ),
 ]
+TagFilter = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}(:[\s\S]{0,256})?$")]
+"""A tag that a conversation must have: `name`, or `name:value`."""
 Metadata = Annotated[
     JsonText,
     BeforeValidator(_json_object),
@@ -159,6 +164,8 @@ Epoch = Annotated[int, Field(ge=1, le=NAMED_EPOCH_MAX), _WHOLE]
 Limit200 = Annotated[int, Field(ge=1, le=200), BeforeValidator(_counted)]
 Limit1000 = Annotated[int, Field(ge=1, le=1000), BeforeValidator(_counted)]
 Tokens = Annotated[int, Field(ge=0, le=INTEGER_MAX), _WHOLE]
+ForkCount = Annotated[int, Field(ge=2, le=FORKS_AT_ONCE), _WHOLE]
+"""How many equal forks to make at once."""
 
 COST_DECIMALS_MAX = 9
 

@@ -72,6 +72,9 @@ def _as_json_text(fields: Mapping[str, Any]) -> dict[str, Any]:
         texts["entries"] = [
             _with_content(entry) if isinstance(entry, Mapping) else text_of(entry) for entry in entries
         ]
+    context = fields.get("context")
+    if isinstance(context, Mapping):
+        texts["context"] = _with_content(context)
     return texts
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pydantic
 
 from forklore.api.answers import to_json
+from forklore.api.fields import TIME_PATTERN, UUID_PATTERN
 from forklore.api.requests import NoFields, NoParameters
 from forklore.api.wording import describe
 from forklore.domain import ids, keys
@@ -35,6 +36,19 @@ NOBODY = Caller("")
 
 Fields = Mapping[str, Any]
 """The fields of a JSON object."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchForm:
+    """What an If-Match holds between its quotes. meaning: for the API document."""
+
+    what: str
+    pattern: str
+    meaning: str
+
+
+OF_ENTRY = MatchForm("an entry id", UUID_PATTERN, "Only if this is the last history entry of the view.")
+OF_TIME = MatchForm("an `updatedAt`", TIME_PATTERN, "Only if this is still the conversation's `updatedAt`.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +149,7 @@ class Operation:
     query, body: the models of what the request may hold.
     errors: the statuses of errors that not every operation has.
     own_errors: kinds of errors that only this operation and others that list them can answer.
+    takes_if_match, match: whether it takes an If-Match, and of which form.
     is_public: needs no credentials.
     role: the role that the caller needs. The caller then sees every conversation, and each request
         is written to the audit log.
@@ -153,6 +168,7 @@ class Operation:
     errors: tuple[int, ...] = ()
     own_errors: tuple[type[ForkloreError], ...] = ()
     takes_if_match: bool = False
+    match: MatchForm = OF_ENTRY
     is_public: bool = False
     role: str | None = None
     summary: str = ""
@@ -205,14 +221,15 @@ class Operation:
         return answer.status, "" if answer.fields is None else to_json(answer.fields)
 
     def _if_match(self, raw: RawRequest) -> str | None:
-        """Return the entry id in the If-Match header, or None without one."""
-        value = raw.if_match
+        """Return what the If-Match header holds, or None without one."""
+        value, form = raw.if_match, self.match
         if value is None or self.method == "GET":
             return None
         if not self.takes_if_match:
-            raise ValidationError("If-Match goes with appending and forking only", field="If-Match")
-        if len(value) < 2 or value[0] != '"' or value[-1] != '"' or not ids.is_uuid(value[1:-1]):
-            raise ValidationError('If-Match must be an entry id in double quotes: "…"', field="If-Match")
+            raise ValidationError("this operation takes no If-Match", field="If-Match")
+        is_quoted = len(value) >= 2 and value[0] == value[-1] == '"'
+        if not is_quoted or not re.fullmatch(form.pattern, value[1:-1]):
+            raise ValidationError(f'If-Match must be {form.what} in double quotes: "…"', field="If-Match")
         return value[1:-1]
 
     def _idempotency(self, raw: RawRequest, body: Any) -> tuple[keys.Key, str] | None:

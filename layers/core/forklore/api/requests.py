@@ -23,8 +23,9 @@ from pydantic.alias_generators import to_camel
 
 from forklore.api import fields, wording
 from forklore.domain.jsontext import JsonText
+from forklore.domain.listing import Ancestry, Mode
 from forklore.domain.model import Channel, TokenUsage
-from forklore.usecases.lists import Ancestry, Mode
+from forklore.usecases.removal import Scope
 from forklore.usecases.transfers import Role
 
 KEPT_AS_TEXT = frozenset({"content", "metadata", "usage"})
@@ -156,8 +157,16 @@ class ListConversations(Request):
     mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
     query: Annotated[str, Field(max_length=500)] | None = None
+    agent_id: fields.AgentId | None = None
+    tag: fields.TagFilter | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
+
+
+class DeleteConversation(Request):
+    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
+
+    scope: Annotated[Scope, fields.one_of(Scope)] = Scope.TREE
 
 
 class ForkConversation(Request):
@@ -172,11 +181,19 @@ class ForkConversation(Request):
     at_entry_id: fields.NamedId | None = None
     position: Literal["before", "after"] | None = None
     reset_metrics: bool | None = None
+    promote: bool | None = None
+    count: fields.ForkCount | None = None
 
     @model_validator(mode="after")
     def _position_needs_entry(self) -> "ForkConversation":
         if self.position is not None and self.at_entry_id is None:
             raise ValueError("position needs atEntryId; without one the fork is at the head")
+        return self
+
+    @model_validator(mode="after")
+    def _count_makes_equal_forks(self) -> "ForkConversation":
+        if self.count is not None and (self.id is not None or self.promote):
+            raise ValueError("count makes equal forks, so it goes without id and promote")
         return self
 
 
@@ -185,6 +202,12 @@ class ListPage(Request):
 
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
+
+
+class ListChildren(ListPage):
+    """Which of the started conversations to list, oldest first."""
+
+    started_by_entry_id: fields.NamedId | None = None
 
 
 class ListMembers(Request):
@@ -238,7 +261,7 @@ class EntryFields(Request):
     hints = wording.MESSAGE_HINTS
 
     channel: fields.ChannelName | None = None
-    content_type: Annotated[str, Field(min_length=1, max_length=127)]
+    content_type: fields.ContentType
     content: fields.Content
     user_id: str | None = None
     agent_id: fields.AgentId | None = None
@@ -246,22 +269,47 @@ class EntryFields(Request):
     usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
 
 
-class Lineage(Request):
-    """Where a new conversation comes from: a fork or a child, made by an append to a new id.
+class PresentContext(Request):
+    """An agent's whole present context."""
 
-    `forkedAtEntryId` is the first entry that the fork does not inherit. For a conversation that
-    exists, the fields must be the ones that it was created with.
+    hints = wording.CONTEXT_HINTS
+
+    content_type: fields.ContentType
+    content: fields.Content
+    agent_id: fields.AgentId | None = None
+
+
+class NewByAppend(Request):
+    """What the conversation is, if the append creates it: a fork, a child or a root.
+
+    `forkedAtEntryId` is the entry that the fork is `before` (then it is the first one that the fork
+    does not inherit) or `after`; `forkedAtPosition` = `head` inherits everything. For a
+    conversation that exists, the fields of a fork or a child must be the ones that it was created
+    with, and `title`, `tags` and `metadata` change nothing.
     """
 
     forked_at_conversation_id: fields.NamedId | None = None
     forked_at_entry_id: fields.NamedId | None = None
+    forked_at_position: Literal["before", "after", "head"] | None = None
     started_by_conversation_id: fields.NamedId | None = None
     started_by_entry_id: fields.NamedId | None = None
+    title: fields.Title | None = None
+    tags: fields.Tags | None = None
+    metadata: fields.Metadata | None = None
+    promote: bool | None = None
 
     @model_validator(mode="after")
-    def _is_one_thing(self) -> "Lineage":
+    def _is_one_thing(self) -> "NewByAppend":
+        if self.promote and self.forked_at_conversation_id is None:
+            raise ValueError("promote needs forkedAtConversationId")
         if self.forked_at_entry_id is not None and self.forked_at_conversation_id is None:
             raise ValueError("forkedAtEntryId needs forkedAtConversationId")
+        if self.forked_at_position is not None and self.forked_at_conversation_id is None:
+            raise ValueError("forkedAtPosition needs forkedAtConversationId")
+        if self.forked_at_position is not None and (self.forked_at_position == "head") != (
+            self.forked_at_entry_id is None
+        ):
+            raise ValueError("forkedAtPosition is before or after forkedAtEntryId, or head without it")
         if self.started_by_entry_id is not None and self.started_by_conversation_id is None:
             raise ValueError("startedByEntryId needs startedByConversationId")
         if self.forked_at_conversation_id is not None and self.started_by_conversation_id is not None:
@@ -269,7 +317,26 @@ class Lineage(Request):
         return self
 
 
-class AppendEntry(EntryFields, Lineage):
+class AppendFields(NewByAppend):
+    """What an append has beside its entries.
+
+    `context` is the agent's whole present context. It is synced after the entries.
+    """
+
+    context: PresentContext | None = None
+
+    @property
+    def drafts(self) -> list[EntryFields]:
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _has_one_context(self) -> "AppendFields":
+        if self.context is not None and any(one.channel is Channel.CONTEXT for one in self.drafts):
+            raise ValueError("context stands beside entries of the history only")
+        return self
+
+
+class AppendEntry(EntryFields, AppendFields):
     """One entry to append."""
 
     others = ("entries",)
@@ -279,7 +346,7 @@ class AppendEntry(EntryFields, Lineage):
         return [self]
 
 
-class AppendEntries(Lineage):
+class AppendEntries(AppendFields):
     """Entries to append, all or none, in order."""
 
     entries: Annotated[list[EntryFields], Field(min_length=1, max_length=BATCH_ENTRIES_MAX)]
@@ -295,7 +362,7 @@ class SyncContext(Request):
     hints = wording.CONTEXT_HINTS
 
     channel: fields.ContextOnly | None = None
-    content_type: Annotated[str, Field(min_length=1, max_length=127)]
+    content_type: fields.ContentType
     content: fields.Content
     user_id: str | None = None
     agent_id: fields.AgentId | None = None
@@ -375,12 +442,22 @@ class AdminListConversations(Justified):
     user_id: fields.UserId | None = None
     mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
+    agent_id: fields.AgentId | None = None
+    tag: fields.TagFilter | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
 
 
+class AdminDeleteConversation(DeleteConversation, Justified):
+    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
+
+
 class AdminListPage(ListPage, Justified):
     """A page of a list, oldest first."""
+
+
+class AdminListChildren(ListChildren, Justified):
+    """Which of the started conversations to list, oldest first."""
 
 
 class AdminListMembers(ListMembers, Justified):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 from pydantic.alias_generators import to_camel
 
-from forklore.api.fields import UUID_PATTERN
+from forklore.api.fields import TIME_PATTERN, UUID_PATTERN
 from forklore.domain.alternatives import ALTERNATIVES_MAX
 
 
@@ -18,7 +18,7 @@ class Result(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", defer_build=True)
 
 
-Time = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+Time = Field(pattern=TIME_PATTERN)
 Id = Field(pattern=UUID_PATTERN)
 Cursor = Field(description="The position to go on from; null where the list ends.")
 
@@ -46,6 +46,7 @@ class Conversation(Result):
     title: str | None
     owner_user_id: str
     access_level: Literal["owner", "manager", "writer", "reader"]
+    is_current: bool
     agent_id: str = Field(default="")
     tags: dict[str, str]
     metadata: dict[str, Any]
@@ -65,6 +66,16 @@ class ConversationPage(Result):
 
     data: list[Conversation]
     after_cursor: str | None = Cursor
+
+
+class Conversations(Result):
+    """Equal forks that were made together."""
+
+    data: list[Conversation]
+
+
+class Forked(RootModel[Conversation | Conversations]):
+    """The fork, or with `count` in the request `data` with all of them."""
 
 
 class AdminConversation(Conversation):
@@ -88,6 +99,7 @@ class Fork(Result):
     forked_at_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
     forked_at_entry_id: str = Field(default="", pattern=UUID_PATTERN)
     forked_at_position: Literal["before", "after", "blank"] = Field(default="before")
+    is_current: bool
     created_at: str = Time
 
 
@@ -114,16 +126,6 @@ class Entry(Result):
     created_at: str = Time
 
 
-class Entries(Result):
-    """Entries appended together, in order."""
-
-    data: list[Entry]
-
-
-class Appended(RootModel[Entry | Entries]):
-    """The entry, or with `entries` in the request `data` with all of them."""
-
-
 class Synced(Result):
     """What a sync did. `epoch` is null when there is no context, `entry` when nothing was written."""  # noqa: W505 (the API shows it)
 
@@ -131,6 +133,30 @@ class Synced(Result):
     no_op: bool
     epoch_incremented: bool
     entry: Entry | None
+
+
+NOTHING_SYNCED = Synced.model_construct(epoch=None, no_op=True, epoch_incremented=False, entry=None)
+PresentContext: Any = Field(
+    default_factory=lambda: NOTHING_SYNCED,
+    description="What became of the request's `context`; left out without one.",
+)
+
+
+class AppendedEntry(Entry):
+    """The entry that was appended."""
+
+    context: Synced = PresentContext
+
+
+class Entries(Result):
+    """Entries appended together, in order."""
+
+    data: list[Entry]
+    context: Synced = PresentContext
+
+
+class Appended(RootModel[AppendedEntry | Entries]):
+    """The entry, or with `entries` in the request `data` with all of them."""
 
 
 class ListedEntry(Entry):
@@ -224,6 +250,7 @@ class ErrorDetails(BaseModel):
 
     message: str
     field: str = ""
+    reason: str = ""
 
 
 class Error(BaseModel):

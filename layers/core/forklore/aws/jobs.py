@@ -1,4 +1,4 @@
-"""Work in the background: the messages of the queue, each about one tree, and the sweep."""
+"""Work in the background: the messages of the queue, each about one tree or branch; the sweep."""
 
 import json
 import math
@@ -65,20 +65,24 @@ def sweep(context: Any) -> None:
 def _message(body: str) -> worker.Message:
     """Return a message: `{"groupId": "<uuid>"}` with an optional `kind` and `lease`.
 
+    A message of the kind `prune` also has the `conversationId` of the removed branch.
     Raises ValueError for anything else.
     """
     try:
         given = json.loads(body)
     except RecursionError as error:
         raise ValueError("a message nests too deep") from error
-    if not isinstance(given, dict) or not given.keys() <= {"groupId", "kind", "lease"}:
+    if not isinstance(given, dict) or not given.keys() <= {"groupId", "kind", "lease", "conversationId"}:
         raise ValueError("a message has unknown fields")
     group_id, kind, lease = given.get("groupId"), given.get("kind", JobKind.DELETION), given.get("lease")
     if not isinstance(group_id, str) or not ids.is_uuid(group_id):
         raise ValueError("a message names no tree")
     if kind not in worker.KINDS or not isinstance(lease, str | None):
         raise ValueError("a message asks for nothing that is done here")
-    return worker.Message(group_id, JobKind(kind), lease)
+    branch = given.get("conversationId")
+    if (kind == JobKind.PRUNE) != (isinstance(branch, str) and ids.is_uuid(branch)):
+        raise ValueError("only a branch is pruned, and a message names it")
+    return worker.Message(group_id, JobKind(kind), lease, branch)
 
 
 def _seconds_left(context: Any) -> float:

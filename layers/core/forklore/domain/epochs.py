@@ -59,7 +59,7 @@ def decide_sync(known: Iterable[Any], sent: Sequence[Any], *, epoch: int) -> Syn
 
 def _next(epoch: int) -> Sync:
     if epoch >= EPOCH_MAX:
-        raise ConflictError(f"no epoch is left after {EPOCH_MAX}", latestEpoch=epoch)
+        raise ConflictError(f"no epoch is left after {EPOCH_MAX}", reason="no_epoch_left", latestEpoch=epoch)
     return Sync(epoch + 1, 0, increments=True)
 
 

@@ -46,7 +46,8 @@ def read_object(text: str, *, kept: frozenset[str]) -> dict[str, Any]:
     """Return the members of the JSON object `text`.
 
     Those named in `kept`, and not null, are JsonText.
-    The members of the objects in the array `entries` are read in the same way.
+    The members of the objects in the array `entries` and of the object `context` are read in the
+    same way.
 
     Raises ValidationError for anything but one JSON object, for a nesting deeper than DEPTH_MAX, a
     repeated name, NaN, an infinity, a lone surrogate, or text after the end.
@@ -182,7 +183,7 @@ _DECODER = json.JSONDecoder(
 
 def _names(value: dict[str, Any]) -> set[str]:
     inner = value.get("entries")
-    elements: Iterable[Any] = inner if isinstance(inner, list) else ()
+    elements: Iterable[Any] = [*(inner if isinstance(inner, list) else ()), value.get("context")]
     return set(value).union(*(element for element in elements if isinstance(element, dict)))
 
 
@@ -200,6 +201,8 @@ def _with_texts(text: str, kept: frozenset[str]) -> dict[str, Any]:
                 found[name] = None if value is None else JsonText(text[at:end], value)
             elif name == "entries" and text[at] == "[":
                 found[name], end = elements(at)
+            elif name == "context" and text[at] == "{":
+                found[name], end = members(at)
             else:
                 found[name], end = _DECODER.raw_decode(text, at)
             return end

@@ -96,6 +96,12 @@ def fork_records_range(group_id: str, owner: str, *, first: EntryId, last: Entry
     return SortRange(group_id, of + position(first), f"{of}{position(last)}$", by_conversation=True)
 
 
+def own_entries_range(group_id: str, conversation_id: str, channel: Channel, *, first: EntryId) -> SortRange:
+    """Return the range of a conversation's own entries in a channel, from a position on."""
+    last = f"{conversation_id}#{CHANNEL_LETTERS[channel]}#:"
+    return SortRange(group_id, by_conversation(conversation_id, channel, first), last, by_conversation=True)
+
+
 def entry(group_id: str, entry_id: EntryId) -> Key:
     return Key(group_id, position(entry_id))
 
@@ -155,6 +161,11 @@ def contexts_range(group_id: str) -> SortRange:
     return _all(group_id, _CONTEXT)
 
 
+def contexts_of_range(group_id: str, conversation_id: str) -> SortRange:
+    """Return the range of every CTX of a conversation."""
+    return _all(group_id, f"{_CONTEXT}{conversation_id}#")
+
+
 def is_context_of(sort_key: str, client_id: str) -> bool:
     """Tell whether a CTX item's sort key names this client."""
     return sort_key.split("#")[2] == escape(client_id)
@@ -186,6 +197,19 @@ def list_key(sort_key: str) -> ListKey:
     """Return the place in the sort key of a TREE, USER_TREE, CHILD, a user's XFER or a GROUP."""
     created_at, conversation_id = sort_key.split("#")[-2:]
     return ListKey(created_at, conversation_id)
+
+
+_REMNANT = "GONE#"
+
+
+def remnant(group_id: str, conversation_id: str) -> Key:
+    """Return the key of what stays of a removed branch."""
+    return Key(group_id, f"{_REMNANT}{conversation_id}")
+
+
+def in_remnant(sort_key: str) -> str | None:
+    """Return the conversation id that a GONE item's sort key names; None for any other key."""
+    return sort_key.removeprefix(_REMNANT) if sort_key.startswith(_REMNANT) else None
 
 
 _TREE = "TREE#"
@@ -277,19 +301,30 @@ def all_children_range(parent_group_id: str) -> SortRange:
 _JOB = "JOB"
 
 
-def job(kind: str, group_id: str) -> Key:
-    """Return the key of work in progress on a tree: what the sweeper looks for."""
-    return Key(_JOB, f"{kind}#{group_id}")
+class JobName(NamedTuple):
+    """Work in progress on a tree, or on one conversation of a tree."""
+
+    kind: str
+    group_id: str
+    conversation_id: str | None = None
 
 
-def in_job(sort_key: str) -> tuple[str, str]:
-    """Return the kind and the group id that a JOB item's sort key names.
+def job(kind: str, group_id: str, conversation_id: str | None = None) -> Key:
+    """Return the key of work in progress: what the sweeper looks for."""
+    return Key(_JOB, "#".join(part for part in (kind, group_id, conversation_id) if part is not None))
+
+
+def in_job(sort_key: str) -> JobName:
+    """Return the work that a JOB item's sort key names.
 
     >>> in_job(job("delete", "g").sort)
-    ('delete', 'g')
+    JobName(kind='delete', group_id='g', conversation_id=None)
+    >>> in_job(job("prune", "g", "c").sort)
+    JobName(kind='prune', group_id='g', conversation_id='c')
     """
-    kind, _, group_id = sort_key.partition("#")
-    return kind, group_id
+    kind, _, of = sort_key.partition("#")
+    group_id, _, conversation_id = of.partition("#")
+    return JobName(kind, group_id, conversation_id or None)
 
 
 def jobs_range(kind: str) -> SortRange:

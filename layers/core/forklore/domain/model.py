@@ -26,12 +26,14 @@ class ForkPosition(StrEnum):
 class JobKind(StrEnum):
     """The kinds of unfinished work that a tree may have.
 
-    TRANSFER: the tree has a new owner, and its HEADs do not all name them yet.
+    TRANSFER: the tree has a new owner, and its HEADs do not all name them yet. PRUNE: a branch was
+    removed, and what nobody shows of it may still be there.
     """
 
     DELETION = "delete"
     CREATION = "create"
     TRANSFER = "transfer"
+    PRUNE = "prune"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import Epoch
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key
+from forklore.domain.keys import JobName, Key, ListKey
 
 WAIT_SECONDS = 35
 """For how many seconds after the tombstone no item is removed.
@@ -78,11 +78,19 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildRow:
+    """A row in the list of the trees that a conversation has started. started_by: the entry."""
+
+    place: ListKey
+    started_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ForkRecord:
-    """Where a fork leaves its tree: the end of its path, as the fork's TREE item holds it.
+    """Where a fork leaves its tree: the end of its path, as the fork's TREE or GONE item holds it.
 
     owner, stop: the last segment of the path. For an empty path: the root and FIRST.
-    is_removed: whether the fork was deleted, and its item stays for others that show its entries.
+    is_removed: whether the fork was removed, and its GONE item stays for what others show of it.
     """
 
     owner: str
@@ -94,9 +102,13 @@ class ForkRecord:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The tree that holds a conversation. group_id: None while the id may not be used again."""
+    """The tree that holds a conversation. group_id: None while the id may not be used again.
+
+    is_resting: whether that has no end yet: the conversation was removed from a tree that lives.
+    """
 
     group_id: str | None
+    is_resting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +141,13 @@ class ClientContext:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work in progress on a tree.
+    """Work in progress on a tree, or on one conversation of a tree.
 
     created_at: when the work was requested. leased_until: when its lease ends.
+    nonce: changes whenever the pruning of a branch is requested again.
     """
 
-    kind: str
-    group_id: str
+    name: JobName
     created_at: str | None
     leased_until: str | None
+    nonce: str | None = None

@@ -6,7 +6,7 @@ read between them belongs to one state of the tree.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from forklore.domain import ids, keys
@@ -15,8 +15,9 @@ from forklore.domain.model import JobKind
 from forklore.fsck.check import findings
 from forklore.fsck.finding import Finding
 from forklore.fsck.outside import implied
+from forklore.fsck.shapes import Kind, kind_of
 from forklore.fsck.source import Source
-from forklore.fsck.survey import Survey
+from forklore.fsck.survey import Survey, unknown
 from forklore.storage.connection import Item
 
 LOOKS_MAX = 6
@@ -69,7 +70,8 @@ def _look(
     parents = {item["parent"]["S"] for item in before.values() if "parent" in item} - trees
     trees |= parents
     before |= _all_but_entries(source, parents)
-    beside: dict[Key, Item] = {}
+    # The job of a removed branch is read before its entries, because it is deleted after them.
+    beside = source.get(_jobs_of(before))
     for tree in trees:
         beside |= source.range(keys.entries_range(tree))
     # Items outside the partition are read last, because a deletion removes them first.
@@ -78,16 +80,33 @@ def _look(
     survey = Survey(now_s=now_s)
     survey.take_all(before.values())
     implied_keys = {one.key for tree in survey.trees.values() for one in implied(tree, survey)}
+    implied_keys -= set(_jobs_of(before))
     beside |= source.get(key for key in places | implied_keys if key not in before)
+    beside |= source.get(_pointers_of_unknown(survey, beside))
     stood_still = _all_but_entries(source, trees) == before
     if any(suspect.kind == "wrong_children" for suspect in suspects):
         jobs = source.range(
             keys.jobs_range(JobKind.DELETION)
         )  # a child that is being deleted may have no CHILD
-        beside |= source.get(keys.group(keys.in_job(job.sort)[1]) for job in jobs)
+        beside |= source.get(keys.group(keys.in_job(job.sort).group_id) for job in jobs)
     whole = Survey(now_s=now_s)
     whole.take_all((before | beside).values())
     return findings(whole), stood_still
+
+
+def _jobs_of(some: Iterable[Key]) -> list[Key]:
+    """Return the keys of the jobs of removed branches, whose remnants are among some keys."""
+    removed = ((key.partition, keys.in_remnant(key.sort)) for key in some)
+    return [keys.job(JobKind.PRUNE, group_id, one) for group_id, one in removed if one is not None]
+
+
+def _pointers_of_unknown(survey: Survey, beside: Mapping[Key, Item]) -> Iterator[Key]:
+    """Yield the pointers that tell whether conversations were removed that items name."""
+    for tree in survey.trees.values():
+        yield from map(keys.pointer, unknown(tree))
+    for key, item in beside.items():
+        if kind_of(key) is Kind.IDEM and "conversation" in item:
+            yield keys.pointer(item["conversation"].get("S", ""))
 
 
 def _all_but_entries(source: Source, trees: Iterable[str]) -> dict[Key, Item]:

@@ -12,10 +12,11 @@ from heapq import merge
 
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.ancestry import SEGMENT_BYTES
-from forklore.domain.ids import FIRST, LAST
+from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.model import ForkPoint, ForkPosition, Head, Metrics
 from forklore.domain.tree import State
 from forklore.errors import BrokenAncestryError
+from forklore.fsck import turns
 from forklore.fsck.facts import Conv, Own, Tree
 from forklore.fsck.finding import Finding
 from forklore.storage import items
@@ -29,7 +30,8 @@ def check(tree: Tree) -> Iterator[Finding]:
         yield from _path(tree, conversation_id, conversation)
         head = tree.heads.get(conversation_id)
         if tree.keeps_entries:
-            yield from _chain(tree, conversation_id)
+            yield from chain(tree, conversation_id)
+            yield from turns.check(tree, conversation_id)
         if head is not None:
             yield from _head(tree, conversation_id, conversation, head)
         elif not tree.is_deleting:
@@ -43,9 +45,21 @@ def _listing(tree: Tree, conversation_id: str, conversation: Conv) -> Iterator[F
     if tree.keeps_rest and place not in tree.listed:
         key = keys.tree(tree.group_id, *place)
         yield Finding(key, "missing_tree", "the conversation is not listed", None, tree.group_id)
+    elif tree.keeps_rest and tree.records[conversation_id] != record(tree, place):
+        key = keys.tree(tree.group_id, *place)
+        yield Finding(key, "wrong_record", "it does not say where its path ends", 16, tree.group_id)
     if tree.group is not None and tree.group.state is State.CREATING:
         key = keys.conversation(tree.group_id, conversation_id)
         yield Finding(key, "early_conv", "the tree is still being created", None, tree.group_id)
+
+
+def record(tree: Tree, place: keys.ListKey) -> str | None:
+    """Return the key in the local index that says where a conversation leaves; None for a root."""
+    if place.conversation_id == tree.group_id:
+        return None
+    packed = tree.paths.get(place.conversation_id, b"")
+    owner, stop = (_conversation(packed), _stop(packed)) if packed else (tree.group_id, FIRST)
+    return keys.fork_record(owner, ids.EntryId(stop), place) if ids.is_entry_id(stop) else None
 
 
 def _strays(tree: Tree) -> Iterator[Finding]:
@@ -56,11 +70,11 @@ def _strays(tree: Tree) -> Iterator[Finding]:
         yield Finding(key, "orphan_head", "there is no such conversation", 1, group_id)
     if not tree.keeps_rest:
         return
-    for conversation_id in tree.paths.keys() - known.keys():
+    for conversation_id in tree.paths.keys() - known.keys() - tree.remnants.keys():
         key = keys.path(group_id, conversation_id)
         yield Finding(key, "orphan_path", "there is no such conversation", 1, group_id)
     for conversation_id, own in tree.own.items():
-        if conversation_id not in known:
+        if not tree.knows(conversation_id):
             key = keys.entry(group_id, ids.EntryId(own.first or FIRST))
             detail = f"{len(own)} entries of {conversation_id}, which the tree does not have"
             yield Finding(key, "orphan_entry", detail, 1, group_id)
@@ -124,7 +138,7 @@ def _beyond_own(tree: Tree, conversation: Conv, head: Head, own: Own) -> Iterato
         yield name, of_all - of_own[name], most[name]
 
 
-def _chain(tree: Tree, conversation_id: str) -> Iterator[Finding]:
+def chain(tree: Tree, conversation_id: str) -> Iterator[Finding]:
     """Yield the first entry that does not name the entries which were shown last before it."""
     own, packed = tree.own_of(conversation_id), tree.paths.get(conversation_id, b"")
     shown = _last_history(tree, packed), _last_context(tree, packed)
@@ -160,14 +174,17 @@ def _fault_of_fork(
     if point is None or (point.position is ForkPosition.BLANK):
         return ("orphan_path", "it inherits nothing") if packed else None
     source = tree.conversations.get(point.conversation_id)
-    if source is None or source.created_at >= conversation.created_at:
+    is_removed = tree.was_removed(point.conversation_id)
+    if not is_removed and (source is None or source.created_at >= conversation.created_at):
         return "wrong_fork_point", "its source is not an older conversation of its tree"
     source_path = tree.paths.get(point.conversation_id, b"")
     if not packed:
         is_first = point.position is ForkPosition.BEFORE and not _misplaced(tree, point, packed)
         return None if is_first else ("missing_path", "it inherits entries")
     if packed != source_path:  # The check of the source finds the faults of the source's path.
-        fault = _fault_of_last(tree, packed) or _widened(packed, source_path, point.conversation_id)
+        fault = _fault_of_last(tree, packed)
+        if fault is None and not is_removed:
+            fault = _widened(packed, source_path, point.conversation_id)
         if fault is not None:
             return fault
     return _misplaced(tree, point, packed)
@@ -176,7 +193,7 @@ def _fault_of_fork(
 def _fault_of_last(tree: Tree, packed: bytes) -> tuple[str, str] | None:
     """Return what is wrong with the last segment of a path, as (kind, detail); None if nothing."""
     last_id, before = _conversation(packed), packed[:-SEGMENT_BYTES]
-    if last_id not in tree.conversations:
+    if not tree.knows(last_id):
         return "path_leaves_tree", f"there is no {last_id}"
     if before != tree.paths.get(last_id, b""):
         try:
@@ -205,23 +222,27 @@ def _widened(packed: bytes, source_path: bytes, source_id: str) -> tuple[str, st
 
 def _misplaced(tree: Tree, point: ForkPoint, packed: bytes) -> tuple[str, str] | None:
     """Return how the end of a path differs from the fork point; None if it does not differ."""
-    if point.position is ForkPosition.AFTER:
-        last = _last_history(tree, packed)
-        return None if last == point.entry_id else ("wrong_fork_point", f"the path ends with {last}")
-    entry_id = str(point.entry_id)
+    entry_id, is_after = str(point.entry_id), point.position is ForkPosition.AFTER
     source = tree.paths.get(point.conversation_id, b"")
     shown = [point.conversation_id, *(owner for owner, _ in segments_backward(source))]
-    owner_id = next((owner for owner in shown if tree.own_of(owner).has_history(entry_id)), None)
-    if owner_id is None:
-        ends = False
-    else:
-        own = tree.own_of(owner_id)
-        begins, _ = own.turns.get(entry_id, (entry_id, entry_id))
-        if own.first == begins:
+    owner_id = next((owner for owner in shown if tree.own_of(owner).holds(entry_id)), None)
+    if owner_id is None and any(map(tree.was_removed, shown)):
+        return None  # the entry may have been removed with its branch
+    own = tree.own_of(owner_id) if owner_id is not None else None
+    if is_after and (own is None or own.has_history(entry_id)):  # Context may follow it.
+        last = _last_history(tree, packed)
+        return None if last == point.entry_id else ("wrong_fork_point", f"the path ends with {last}")
+    ends = False
+    if owner_id is not None and own is not None:
+        turn = own.turns.get(entry_id)
+        begins = turn.first if turn else entry_id
+        stop = ids.next_id(turn.last if turn else EntryId(entry_id)) if is_after else begins
+        if not is_after and own.first == begins:
             ends = packed == tree.paths.get(owner_id, b"")
         else:
-            ends = bool(packed) and (_conversation(packed), _stop(packed)) == (owner_id, begins)
-    return None if ends else ("wrong_fork_point", f"the path does not end before {point.entry_id}")
+            ends = bool(packed) and (_conversation(packed), _stop(packed)) == (owner_id, stop)
+    where = "after" if is_after else "before"
+    return None if ends else ("wrong_fork_point", f"the path does not end {where} {point.entry_id}")
 
 
 def _last_history(tree: Tree, packed: bytes) -> str | None:

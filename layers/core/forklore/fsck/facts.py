@@ -7,7 +7,8 @@ from typing import NamedTuple
 from forklore.domain import ids
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey
-from forklore.domain.model import ForkPoint, Head, StartedBy, TokenUsage, Transfer
+from forklore.domain.model import ForkPoint, Head, StartedBy, TokenUsage, Transfer, Turn
+from forklore.domain.remnants import Remnant
 from forklore.domain.tree import Group, Member, State
 
 
@@ -27,14 +28,14 @@ class Own:
     """A conversation's own entries. They are in order after a call of `sort`.
 
     after: by entry, the (history, context) entries that it names as shown last before it.
-    turns: by entry of a turn of several entries, the first and the last entry of the turn.
+    turns: by entry of a turn of several entries, the turn that it names.
     usage: the sum of the entries' usage.
     """
 
     history: list[str] = field(default_factory=list)
     context: list[ContextEntry] = field(default_factory=list)
     after: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
-    turns: dict[str, tuple[str, str]] = field(default_factory=dict)
+    turns: dict[str, Turn] = field(default_factory=dict)
     usage: TokenUsage = NO_USAGE
 
     def sort(self) -> None:
@@ -96,6 +97,9 @@ class Tree:
     conversations, paths (packed), heads, own: by conversation.
     contexts: by conversation and escaped client.
     chunked: how many chunks the body has, by entry, for bodies that lie in BLOB items.
+    records: by live conversation, its key in the local index. remnants: by removed branch.
+    to_prune: the branches that have a job. gone: conversations that items name, and that may have
+    been removed from the tree without a trace but their ids.
     """
 
     group_id: str
@@ -106,6 +110,10 @@ class Tree:
     heads: dict[str, Head] = field(default_factory=dict)
     contexts: dict[tuple[str, str], Ctx] = field(default_factory=dict)
     listed: set[ListKey] = field(default_factory=set)
+    records: dict[str, str | None] = field(default_factory=dict)
+    remnants: dict[str, Remnant] = field(default_factory=dict)
+    to_prune: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
     members: dict[str, Member] = field(default_factory=dict)
     transfer: Transfer | None = None
     own: dict[str, Own] = field(default_factory=dict)
@@ -147,8 +155,20 @@ class Tree:
     @property
     def is_erased(self) -> bool:
         """Tell whether a deletion has removed everything but GROUP. Perhaps also CHILD."""
-        rest = (self.conversations, self.listed, self.contexts, self.paths, self.members, self.transfer)
-        return self.is_deleting and not (self.keeps_rest or any(rest))
+        kinds = (self.conversations, self.remnants, self.listed, self.contexts, self.paths, self.members)
+        return self.is_deleting and not (self.keeps_rest or self.transfer or any(kinds))
+
+    def knows(self, conversation_id: str) -> bool:
+        """Tell whether a conversation is live, or a remnant."""
+        return conversation_id in self.conversations or conversation_id in self.remnants
+
+    def was_removed(self, conversation_id: str) -> bool:
+        """Tell whether a conversation was removed, as far as items can show it."""
+        return conversation_id in self.remnants or conversation_id in self.gone
+
+    def is_doomed(self, entry_id: str) -> bool:
+        """Tell whether a worker may be removing an entry of a removed branch."""
+        return any(self.own_of(one).holds(entry_id) for one in self.to_prune & self.remnants.keys())
 
     def own_of(self, conversation_id: str) -> Own:
         return self.own.get(conversation_id, NOTHING)

@@ -32,12 +32,15 @@ def check(tree: Tree) -> Iterator[Finding]:
             yield wrong("wrong_rewriting", "the former owner is not a member", 9)
     if tree.keeps_rest:
         root = tree.conversations.get(tree.group_id)
-        if root is None:
+        has_root = root is not None or tree.was_removed(tree.group_id)
+        if not has_root:
             key = keys.conversation(tree.group_id, tree.group_id)
             yield Finding(key, "missing_conv", "the tree has no root", 1, tree.group_id)
-        elif root.created_at != group.created_at:
+        elif root is not None and root.created_at != group.created_at:
             yield wrong("wrong_created_at", "the root was created at another time")
-        if root is not None and group.conversations != len(tree.conversations):
+        if has_root and group.current not in tree.conversations:
+            yield wrong("wrong_current", f"{group.current} is not live", 17)
+        if has_root and group.conversations != len(tree.conversations):
             yield wrong(
                 "wrong_conversations", f"{group.conversations}, but there are {len(tree.conversations)}", 18
             )

@@ -47,7 +47,8 @@ def _origin(tree: Tree, survey: Survey) -> Iterator[Finding]:
         if parent is None or not parent.keeps_entries:
             return
         if started_by.conversation_id not in parent.conversations:
-            yield wrong("its parent's tree has no such conversation")
+            if not (tree.is_deleting or started_by.conversation_id in parent.to_prune):
+                yield wrong("its parent's tree has no such conversation")
         elif started_by.entry_id and not is_shown(parent, started_by.conversation_id, started_by.entry_id):
             yield wrong("its parent does not show the entry")
 
@@ -81,7 +82,7 @@ def _transfer(tree: Tree) -> Iterator[Finding]:
         and transfer.from_user_id == group.owner
         and recipient is not None
         and recipient.level is not AccessLevel.OWNER
-        and transfer.conversation_id in tree.conversations
+        and (transfer.conversation_id in tree.conversations or tree.was_removed(transfer.conversation_id))
     )
     if not is_so:
         key = keys.transfer_of_group(tree.group_id)
@@ -95,6 +96,8 @@ def _record(record: Recorded, tree: Tree | None) -> Iterator[Finding]:
     if tree is None or not tree.is_live:
         if tree is None and record.entry_ids and not ids.is_uuid(record.group_id):
             yield Finding(record.key, "wrong_idem", "it names entries, but no tree", 11)
+        return
+    if tree.was_removed(record.conversation_id):
         return
     own = tree.own_of(record.conversation_id)
     if record.conversation_id not in tree.conversations or not all(map(own.holds, record.entry_ids)):

@@ -13,10 +13,10 @@ from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import JobKind, Transfer
 from forklore.domain.tree import State
-from forklore.fsck.facts import Tree
+from forklore.fsck.facts import Tree, is_time
 from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import Kind, kind_of
-from forklore.fsck.survey import RETIRED, Survey
+from forklore.fsck.survey import RETIRED, Resting, Survey
 from forklore.storage.parts.conversation import RETIRED_SECONDS
 
 ANY: Final = object()
@@ -69,10 +69,12 @@ def _finding(how: str, key: Key, detail: str, group_id: str | None) -> Finding:
 def _tree_of(key: Key, said: object) -> str | None:
     """Return the tree that an item outside a partition refers to; None if it names none."""
     match kind_of(key), said:
+        case Kind.PTR, Resting():
+            return said.group_id
         case Kind.PTR, str():
             return said
         case Kind.JOB, _:
-            return keys.in_job(key.sort)[1]
+            return keys.in_job(key.sort).group_id
         case ((Kind.USER_TREE | Kind.CHILD), _):
             return keys.list_key(key.sort).conversation_id
         case Kind.XFER, Transfer():
@@ -100,11 +102,15 @@ def _pointers(tree: Tree, now_s: int) -> Iterator[Implied]:
             yield Implied(key, RETIRED if rests else ANY, rests)
         else:
             yield Implied(key, tree.group_id, group is not None)
+    removed = {*tree.remnants, *({tree.group_id} & tree.gone)}
+    for conversation_id in removed - tree.conversations.keys():
+        key = keys.pointer(conversation_id)
+        yield Implied(key, ANY, rests) if tree.is_deleting else Implied(key, Resting(tree.group_id))
 
 
 def _rests(deleted_at: str, now_s: int) -> bool:
     """Tell whether the ids of a tree that was deleted then may not be used again yet."""
-    return ids.milliseconds(deleted_at) // 1000 + RETIRED_SECONDS > now_s
+    return is_time(deleted_at) and ids.milliseconds(deleted_at) // 1000 + RETIRED_SECONDS > now_s
 
 
 def _list_rows(tree: Tree) -> Iterator[Implied]:
@@ -134,6 +140,8 @@ def _jobs(tree: Tree) -> Iterator[Implied]:
             yield Implied(keys.job(JobKind.DELETION, tree.group_id))
     if group.rewriting is not None:
         yield Implied(keys.job(JobKind.TRANSFER, tree.group_id), needed=tree.is_live)
+    for conversation_id in tree.remnants:
+        yield Implied(keys.job(JobKind.PRUNE, tree.group_id, conversation_id), needed=False)
 
 
 def _child(tree: Tree, survey: Survey) -> Iterator[Implied]:
@@ -157,7 +165,7 @@ def _chunks(survey: Survey) -> Iterator[Finding]:
             found = left.pop(key.partition, 0)
             if found > expected:
                 yield _finding("orphan", key, f"{found} chunks; expected: {expected}", tree.group_id)
-            elif found < expected and tree.keeps_entries:
+            elif found < expected and tree.keeps_entries and not tree.is_doomed(entry_id):
                 yield _finding("missing", key, f"{found} chunks; expected: {expected}", tree.group_id)
             elif found == expected and key.partition in survey.chunks.broken:
                 yield Finding(key, "unreadable_body", "no JSON array", 13, tree.group_id)

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     HEAD = "head"
     CTX = "ctx"
     TREE = "tree"
+    GONE = "gone"
     MEM = "mem"
     ENTRY = "entry"
     CHILD = "child"
@@ -74,6 +75,7 @@ SHAPES = {
     ),
     Kind.CTX: _shape("epoch:N first:S last:S count:N"),
     Kind.TREE: _shape("", "L1:S"),
+    Kind.GONE: _shape("removedAt:S nonce:S", "L1:S"),
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S"),
     Kind.ENTRY: _shape(
         "L1:S userId:S contentType:S size:N nonce:S",
@@ -86,7 +88,7 @@ SHAPES = {
     Kind.USER_TREE: _shape(),
     Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
-    Kind.JOB: _shape("", "createdAt:S leasedUntil:S"),
+    Kind.JOB: _shape("", "createdAt:S leasedUntil:S nonce:S"),
 }
 
 _BY_PARTITION = {"BLOB": Kind.BLOB, "PTR": Kind.PTR, "XFER": Kind.XFER, "IDEM": Kind.IDEM, "JOB": Kind.JOB}
@@ -97,6 +99,7 @@ _IN_TREE = {
     "HEAD": Kind.HEAD,
     "CTX": Kind.CTX,
     "TREE": Kind.TREE,
+    "GONE": Kind.GONE,
     "MEM": Kind.MEM,
     "CHILD": Kind.CHILD,
     "XFER": Kind.XFER,

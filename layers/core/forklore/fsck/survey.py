@@ -3,9 +3,9 @@
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from forklore.domain import ids, jsontext, keys
@@ -28,7 +28,14 @@ CLOCK_SECONDS_MAX = 24 * 3600
 """How much later a `ttl` may be than a correct clock would make it."""
 
 RETIRED: Final = "retired"
-"""The value in `Survey.outside` of a pointer whose id may not be used again yet."""
+"""The value in `Survey.outside` of a pointer whose id may not be used again for some time."""
+
+
+class Resting(NamedTuple):
+    """The same for a removed branch, as long as its tree needs the id."""
+
+    group_id: str
+
 
 _CHANNELS = {letter: channel for channel, letter in CHANNEL_LETTERS.items()}
 _RECORD = re.compile(r"IDEM#[0-9a-f]{64}")
@@ -99,11 +106,24 @@ class Survey:
             self.find(key, f"malformed_{kind}", ", ".join(malformed))
 
     def finish(self) -> None:
-        """Check the last bodies and sort all entries. Call it once, at the end."""
+        """Check the last bodies, and note what concerns whole trees. Call it once, at the end."""
         self.chunks.finish()
         for tree in self.trees.values():
             for own in tree.own.values():
                 own.sort()
+            tree.gone.update(filter(self._is_retired, unknown(tree)))
+            tree.gone.update(long_unknown(tree, self.now_s))
+        for key in self.jobs:
+            _, group_id, conversation_id = keys.in_job(key.sort)
+            if conversation_id is not None and group_id in self.trees:
+                self.trees[group_id].to_prune.add(conversation_id)
+        for record in self.records:
+            if record.group_id in self.trees and self._is_retired(record.conversation_id):
+                self.trees[record.group_id].gone.add(record.conversation_id)
+
+    def _is_retired(self, conversation_id: str) -> bool:
+        said = self.outside.get(keys.pointer(conversation_id))
+        return said == RETIRED or isinstance(said, Resting)
 
     def find(self, key: Key, kind: str, detail: str, invariant: int | None = None) -> None:
         group_id = key.partition if ids.is_uuid(key.partition) else None
@@ -152,10 +172,19 @@ class Survey:
         ctx = Ctx(a["epoch"], a["first"], a["last"], a["count"])
         self._tree(key).contexts[_conversation_in(key, 3), client] = ctx
 
-    def _listed(self, key: Key, _item: Item) -> None:
+    def _listed(self, key: Key, item: Item) -> None:
         _, created_at, conversation_id = key.sort.split("#")
         _require(is_time(created_at) and ids.is_uuid(conversation_id))
-        self._tree(key).listed.add(keys.list_key(key.sort))
+        tree = self._tree(key)
+        tree.listed.add(keys.list_key(key.sort))
+        tree.records[conversation_id] = item.get("L1", {}).get("S")
+
+    def _remnant(self, key: Key, item: Item) -> None:
+        remnant = items.remnant(item)
+        _require(ids.is_uuid(remnant.conversation_id) and is_time(remnant.removed_at))
+        _require(remnant.is_root == (remnant.record is None))
+        _require(remnant.record is None or remnant.record.conversation_id == remnant.conversation_id)
+        self._tree(key).remnants[_conversation_in(key, 2)] = remnant
 
     def _member(self, key: Key, item: Item) -> None:
         member = items.member(item)
@@ -176,7 +205,7 @@ class Survey:
         own.after[entry_id] = _interned(named.history), _interned(named.context)
         turn = items.turn(item)
         if turn is not None:
-            own.turns[entry_id] = turn.first, turn.last
+            own.turns[entry_id] = turn
         if "usage" in item:
             own.usage += _usage(item["usage"]["S"])
         if channel is Channel.HISTORY:
@@ -205,7 +234,9 @@ class Survey:
     def _pointer(self, key: Key, item: Item) -> None:
         conversation_id = _conversation_of(key.partition)
         _require(key == keys.pointer(conversation_id))
-        if "retired" in item:
+        if "retired" in item and "ttl" not in item:
+            self.outside[key] = Resting(item["group"]["S"])
+        elif "retired" in item:
             ttl_s = int(item["ttl"]["N"])
             _require("group" not in item)
             self._require_ttl(key, ttl_s, RETIRED_SECONDS)
@@ -242,9 +273,11 @@ class Survey:
             self.records.append(Recorded(key, record.group_id, record.conversation_id, entry_ids))
 
     def _job(self, key: Key, item: Item) -> None:
-        kind, group_id = keys.in_job(key.sort)
+        kind, group_id, conversation_id = keys.in_job(key.sort)
         _require(key.partition == "JOB" and kind in set(JobKind) and ids.is_uuid(group_id))
+        _require(conversation_id is None or ids.is_uuid(conversation_id))
         job = items.job(item)
+        _require((kind == JobKind.PRUNE) == (conversation_id is not None) == (job.nonce is not None))
         _require(all(at is None or is_time(at) for at in (job.created_at, job.leased_until)))
         self.outside[key] = None
         self.jobs[key] = job.created_at
@@ -252,6 +285,26 @@ class Survey:
     def _require_ttl(self, key: Key, ttl_s: int, seconds: int) -> None:
         if ttl_s > self.now_s + seconds + CLOCK_SECONDS_MAX:
             self.find(key, "wrong_ttl", f"it expires only in {ttl_s - self.now_s} seconds")
+
+
+def unknown(tree: Tree) -> Iterator[str]:
+    """Yield the conversations that items of a tree name and that are not live in it."""
+    points = (one.fork_point for one in tree.conversations.values())
+    named = {
+        tree.group_id,
+        *(point.conversation_id for point in points if point),
+        *([tree.transfer.conversation_id] if tree.transfer else []),
+    }
+    yield from named - tree.conversations.keys()
+
+
+def long_unknown(tree: Tree, now_s: int) -> Iterator[str]:
+    """Yield the unknown sources of forks that are older than a removed branch's id rests."""
+    for one in tree.conversations.values():
+        source = one.fork_point.conversation_id if one.fork_point else tree.group_id
+        is_old = ids.milliseconds(one.created_at) // 1000 + RETIRED_SECONDS < now_s
+        if is_old and source != tree.group_id and not tree.knows(source):
+            yield source
 
 
 def _usage(text: str) -> TokenUsage:
@@ -295,6 +348,7 @@ _TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
     Kind.HEAD: Survey._head,
     Kind.CTX: Survey._context,
     Kind.TREE: Survey._listed,
+    Kind.GONE: Survey._remnant,
     Kind.MEM: Survey._member,
     Kind.ENTRY: Survey._entry,
     Kind.CHILD: Survey._child,

@@ -61,12 +61,14 @@ _CONTEXT: Json = {
     "contentType": "text/plain",
     "content": ["Lisbon, two nights", "no hostels"],
 }
+_SYNCED: Json = {"epoch": 2, "noOp": False, "epochIncremented": True, "entry": _CONTEXT}
 _FORK: Json = {
     "conversationId": _FORK_ID,
     "title": "Two nights in Porto",
     "forkedAtConversationId": _ID,
     "forkedAtEntryId": _ENTRY["id"],
     "forkedAtPosition": "after",
+    "isCurrent": False,
     "createdAt": "2025-11-07T10:31:00.000Z",
 }
 _CHILD: Json = {
@@ -88,6 +90,7 @@ _TRANSFER: Json = {
 ANSWERS: dict[type[BaseModel], Json] = {
     results.Health: {"status": "ok"},
     results.Conversation: _CONVERSATION,
+    results.Forked: {**_CONVERSATION, "id": _FORK_ID},
     results.ConversationPage: {"data": [_CHILD, _CONVERSATION], "afterCursor": None},
     results.AdminConversation: {**_CONVERSATION, "clientId": "travel-planner"},
     results.AdminConversationPage: {
@@ -95,10 +98,13 @@ ANSWERS: dict[type[BaseModel], Json] = {
         "afterCursor": None,
     },
     results.ForkPage: {
-        "data": [{"conversationId": _ID, "title": "Weekend in Lisbon", "createdAt": _AT}, _FORK],
+        "data": [
+            {"conversationId": _ID, "title": "Weekend in Lisbon", "isCurrent": True, "createdAt": _AT},
+            _FORK,
+        ],
         "afterCursor": None,
     },
-    results.Appended: _ENTRY,
+    results.Appended: {**_ENTRY, "context": _SYNCED},
     results.Entry: _ENTRY,
     results.EntryPage: {
         "data": [{**_ENTRY, "alternatives": [_FORK_ID]}],
@@ -132,7 +138,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
             {"conversationId": _FORK_ID, "title": "Two nights in Porto"},
         ]
     },
-    results.Synced: {"epoch": 2, "noOp": False, "epochIncremented": True, "entry": _CONTEXT},
+    results.Synced: _SYNCED,
     results.Membership: _MEMBER,
     results.MembershipPage: {"data": [{**_MEMBER, "userId": "alice", "accessLevel": "owner"}, _MEMBER]}
     | {"afterCursor": None},

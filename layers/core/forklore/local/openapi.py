@@ -209,9 +209,9 @@ def _header_parameters(operation: Operation) -> list[Json]:
         told = "The effect happens once; a replay within 24 hours gets the same answer."
         parameters.append(_header("Idempotency-Key", key, told))
     if operation.takes_if_match:
-        entry = {"type": "string", "pattern": f'^"{UUID_PATTERN[1:-1]}"$'}
-        told = "Only if this is the last history entry of the view."
-        parameters.append(_header("If-Match", entry, told))
+        form = operation.match
+        quoted = {"type": "string", "pattern": f'^"{form.pattern[1:-1]}"$'}
+        parameters.append(_header("If-Match", quoted, form.meaning))
     return parameters
 
 

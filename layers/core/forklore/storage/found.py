@@ -9,6 +9,7 @@ from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head, StoredEntry, Transfer
+from forklore.domain.remnants import Remnant
 from forklore.domain.tree import ClientContext, Group, IdempotencyRecord, Job, Member, Pointer
 from forklore.storage import items
 from forklore.storage.connection import Item
@@ -75,8 +76,11 @@ class Found:
         """Return the tree's pending transfer."""
         return self._value(keys.transfer_of_group(group_id), items.transfer)
 
-    def job(self, kind: str, group_id: str) -> Job | None:
-        return self._value(keys.job(kind, group_id), items.job)
+    def job(self, key: Key) -> Job | None:
+        return self._value(key, items.job)
+
+    def remnant(self, group_id: str, conversation_id: str) -> Remnant | None:
+        return self._value(keys.remnant(group_id, conversation_id), items.remnant)
 
     def idempotency_record(self, key: Key, *, now_s: int) -> IdempotencyRecord | None:
         """Return the record of an Idempotency-Key. None: there is none, or it has expired."""

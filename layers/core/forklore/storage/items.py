@@ -25,7 +25,9 @@ from forklore.domain.model import (
     Transfer,
     Turn,
 )
+from forklore.domain.remnants import Remnant
 from forklore.domain.tree import (
+    ChildRow,
     ClientContext,
     ForkRecord,
     Group,
@@ -209,10 +211,33 @@ def tree_item(conversation: Conversation, path: ancestry.Path = ()) -> Item:
 
 
 def fork_record(item: Item) -> ForkRecord:
-    """Return where a fork leaves, from its TREE item."""
+    """Return where a fork leaves, from its TREE item, or from GONE if it was removed."""
     a = plain(item)
     owner, stop, place = keys.in_fork_record(a[schema.ENTRY_SORT_KEY])
-    return ForkRecord(owner, stop, *place, is_removed=a.get("removed", False))
+    return ForkRecord(owner, stop, *place, is_removed=keys.in_remnant(a["SK"]) is not None)
+
+
+def remnant_item(remnant: Remnant) -> Item:
+    """Return what stays of a removed branch. It keeps the record of where the branch left."""
+    record = remnant.record
+    return key_of(keys.remnant(remnant.group_id, remnant.conversation_id)) | present(
+        {
+            schema.ENTRY_SORT_KEY: keys.fork_record(
+                record.owner, record.stop, ListKey(record.created_at, record.conversation_id)
+            )
+            if record
+            else None,
+            "removedAt": remnant.removed_at,
+            "nonce": remnant.nonce,
+        }
+    )
+
+
+def remnant(item: Item) -> Remnant:
+    a = plain(item)
+    record = fork_record(item) if schema.ENTRY_SORT_KEY in a else None
+    conversation_id = a["SK"].partition("#")[2]
+    return Remnant(a["PK"], conversation_id, a["removedAt"], a["nonce"], record)
 
 
 COUNTERS = ("entries", "inputTokens", "outputTokens", "cachedInputTokens", "costNanoUsd")
@@ -294,6 +319,11 @@ def user_tree_item(group_id: str, user_id: str, *, created_at: str, is_child: bo
     return key_of(keys.user_tree(user_id, created_at, group_id, is_child=is_child))
 
 
+def child_row(item: Item) -> ChildRow:
+    a = plain(item)
+    return ChildRow(keys.list_key(a["SK"]), a.get("startedByEntryId"))
+
+
 def child_item(child_key: Key, started_by: StartedBy) -> Item:
     """Return a started child's row in the list of its parent's."""
     return key_of(child_key) | present({"startedByEntryId": started_by.entry_id})
@@ -326,6 +356,15 @@ def pointer_item(conversation: Conversation, nonce: str) -> Item:
     )
 
 
+def resting_item(conversation_id: str, group_id: str) -> Item:
+    """Return the item that replaces the pointer of a removed branch, as long as its tree needs it.
+
+    It becomes a retired item when nothing of the branch is shown any more; that of a root, with
+    its tree.
+    """
+    return key_of(keys.pointer(conversation_id)) | present({"retired": True, "group": group_id})
+
+
 def retired_item(conversation_id: str, *, ttl_s: int) -> Item:
     """Return the item that replaces a pointer until its id may be used again."""
     return key_of(keys.pointer(conversation_id)) | present({"retired": True, "ttl": ttl_s})
@@ -335,9 +374,18 @@ FREE = ids.timestamp(0)
 """The end of the lease of a JOB that no worker holds: long ago by every clock."""
 
 
-def job_item(kind: str, group_id: str, *, created_at: str) -> Item:
+def job_item(
+    kind: str,
+    group_id: str,
+    conversation_id: str | None = None,
+    *,
+    created_at: str,
+    nonce: str | None = None,
+) -> Item:
     """Return a JOB that no worker holds. created_at: when the work began."""
-    return key_of(keys.job(kind, group_id)) | present({"createdAt": created_at, "leasedUntil": FREE})
+    return key_of(keys.job(kind, group_id, conversation_id)) | present(
+        {"createdAt": created_at, "leasedUntil": FREE, "nonce": nonce}
+    )
 
 
 def job(item: Item) -> Job:
@@ -346,8 +394,12 @@ def job(item: Item) -> Job:
     Raises KeyError or ValueError if it is malformed.
     """
     a = plain(item)
-    kind, group_id = keys.in_job(a["SK"])
-    return Job(kind, group_id, created_at=a.get("createdAt"), leased_until=a.get("leasedUntil"))
+    return Job(
+        keys.in_job(a["SK"]),
+        created_at=a.get("createdAt"),
+        leased_until=a.get("leasedUntil"),
+        nonce=a.get("nonce"),
+    )
 
 
 def context(item: Item) -> ClientContext:
@@ -361,11 +413,12 @@ def nonce(item: Item) -> str | None:
 
 
 def pointer(item: Item, *, now_s: int) -> Pointer | None:
-    """Return the pointer; None if it has expired."""
+    """Return the pointer; None if it has expired, as only that of a deleted conversation does."""
     a = plain(item)
-    if a.get("retired") and a["ttl"] < now_s:
+    if "ttl" in a and a["ttl"] < now_s:
         return None
-    return Pointer(a.get("group"))
+    is_retired = a.get("retired", False)
+    return Pointer(None if is_retired else a["group"], is_resting=is_retired and "ttl" not in a)
 
 
 def chunks(item: Item) -> int:

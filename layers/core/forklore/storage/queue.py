@@ -2,12 +2,14 @@
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.session import get_session
+
+from forklore.domain.model import JobKind
 
 BATCH_MESSAGES_MAX = 10
 """SQS's own limit for SendMessageBatch."""
@@ -48,7 +50,29 @@ class Queue:
         within_s: how long new batches are sent.
         """
         more = {name: value for name, value in (("kind", kind), ("lease", lease)) if value is not None}
-        left = list(group_ids)
+        self._send([{"groupId": group_id, **more} for group_id in group_ids], delay_s, within_s)
+
+    def announce_prunes(
+        self,
+        branches: Iterable[tuple[str, str]],
+        *,
+        lease: str | None = None,
+        delay_s: int = 0,
+        within_s: float = ANNOUNCE_SECONDS,
+    ) -> None:
+        """Send a message for each removed branch, as `announce` does for a tree.
+
+        branches: the tree and the conversation of each.
+        """
+        more = {"kind": JobKind.PRUNE, **({"lease": lease} if lease is not None else {})}
+        messages = [
+            {"groupId": group_id, "conversationId": conversation_id, **more}
+            for group_id, conversation_id in branches
+        ]
+        self._send(messages, delay_s, within_s)
+
+    def _send(self, messages: Sequence[Mapping[str, str]], delay_s: int, within_s: float) -> None:
+        left = list(messages)
         if self._url is None or not left:
             return
         give_up_at = time.monotonic() + within_s
@@ -58,10 +82,10 @@ class Queue:
             entries = [
                 {
                     "Id": str(at),
-                    "MessageBody": json.dumps({"groupId": group_id, **more}),
+                    "MessageBody": json.dumps(message),
                     "DelaySeconds": delay_s,
                 }
-                for at, group_id in enumerate(now)
+                for at, message in enumerate(now)
             ]
             try:
                 self._client = self._client or make_queue_client()

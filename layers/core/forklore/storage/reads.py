@@ -11,8 +11,8 @@ from typing import Protocol
 from forklore.domain import keys
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
-from forklore.domain.model import Head, Transfer
-from forklore.domain.tree import ClientContext, ForkRecord, Job, Member
+from forklore.domain.model import Channel, Head, Transfer
+from forklore.domain.tree import ChildRow, ClientContext, ForkRecord, Job, Member
 from forklore.storage import items
 from forklore.storage.connection import Item
 
@@ -83,9 +83,10 @@ class Reads:
 
     def children(
         self, group_id: str, conversation_id: str, *, after: ListKey | None, page: int
-    ) -> Iterator[ListKey]:
-        """Yield the places of the trees that a conversation has started, oldest first."""
-        return self._places(keys.children_range(group_id, conversation_id, after=after), page=page)
+    ) -> Iterator[ChildRow]:
+        """Yield the rows of the trees that a conversation has started, oldest first."""
+        of = keys.children_range(group_id, conversation_id, after=after)
+        return map(items.child_row, self._source.query(of, page=page))
 
     def user_trees(
         self,
@@ -137,6 +138,10 @@ class Reads:
         rows = self._source.query(keys.contexts_range(group_id))
         return (items.context(row) for row in rows if keys.is_context_of(_sort(row), client_id))
 
+    def context_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
+        """Yield the keys of the CTX items of a conversation."""
+        return map(items.key, self._source.query(keys.contexts_of_range(group_id, conversation_id), only=()))
+
     def transfers(self, user_id: str, *, after: ListKey | None, page: int) -> Iterator[Transfer]:
         """Yield the pending transfers that a user sent or may accept, oldest first."""
         return map(items.transfer, self._source.query(keys.transfers_range(user_id, after=after), page=page))
@@ -154,6 +159,22 @@ class Reads:
         """Yield each entry of a tree with the number of BLOB items that its body takes."""
         rows = self._source.query(keys.entries_range(group_id), only=("chunks",))
         return ((keys.entry_id_of(_sort(row)), items.chunks(row)) for row in rows)
+
+    def own_entries(
+        self, group_id: str, conversation_id: str, *, first: EntryId
+    ) -> Iterator[tuple[EntryId, int]]:
+        """Yield the own entries of a conversation from a position on, as `entry_chunks` does.
+
+        Each channel is in order.
+        """
+        for channel in Channel:
+            of = keys.own_entries_range(group_id, conversation_id, channel, first=first)
+            for row in self._source.query(of, only=("chunks",)):
+                yield keys.entry_id_of(_sort(row)), items.chunks(row)
+
+    def child_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
+        """Yield the keys of the CHILD items of one conversation."""
+        return map(items.key, self._source.query(keys.children_range(group_id, conversation_id), only=()))
 
     def all_child_keys(self, group_id: str) -> Iterator[Key]:
         """Yield the keys of the CHILD items of all conversations of a tree."""

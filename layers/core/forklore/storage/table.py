@@ -364,14 +364,25 @@ class Table:
         end = answer.get("LastEvaluatedKey")
         return RangeAnswer(found, keys.entry_id_of(end["SK"]["S"]) if end else None)
 
-    def conversations(self, group_id: str, conversation_ids: Sequence[str]) -> list[Conversation]:
-        """Return the conversations with these ids, in this order. All must exist.
+    def conversations(self, group_id: str, places: Sequence[ListKey]) -> list[Conversation]:
+        """Return the conversations in these places of a tree's list, in this order.
 
-        Raises UnavailableError if one cannot be read yet.
+        One that was removed meanwhile is left out. Raises UnavailableError if one cannot be read
+        yet.
         """
-        wanted = [keys.conversation(group_id, one) for one in conversation_ids]
-        found = self._all_items_at(wanted)
-        return [items.conversation(found[key]) for key in wanted]
+        wanted = {
+            keys.conversation(group_id, place.conversation_id): keys.tree(group_id, *place)
+            for place in places
+        }
+        found: dict[Key, Item] = {}
+        for attempt in range(LOOKS_MAX):
+            self.pause(attempt)
+            found |= self.items_at(key for key in wanted if key not in found)
+            rows = self.items_at(row for key, row in wanted.items() if key not in found)
+            wanted = {key: row for key, row in wanted.items() if key in found or row in rows}
+            if len(found) == len(wanted):
+                return [items.conversation(found[key]) for key in wanted]
+        raise UnavailableError("a fork that was made cannot be read yet; try again")
 
     def _all_items_at(self, wanted: Sequence[Key]) -> dict[Key, Item]:
         """Return items that are known to exist. Read an item again if a read missed it.

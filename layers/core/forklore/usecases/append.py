@@ -7,15 +7,16 @@ from forklore.domain import access, ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Caller, Conversation, Entry, ForkPoint, ForkPosition, StartedBy
+from forklore.domain.model import Caller, Conversation, Entry, ForkPosition, StartedBy
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
 from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
 from forklore.storage.parts import ConditionFailed, PartKind
 from forklore.storage.table import Table
 from forklore.usecases import views
+from forklore.usecases.appended import Appended, appended_again, record_appended
 from forklore.usecases.children import ChildRequest, start_child
-from forklore.usecases.creating import Creation, PreparedCreation
+from forklore.usecases.creating import PLAIN, Description
 from forklore.usecases.drafts import (
     Draft,
     batch_parts,
@@ -25,22 +26,23 @@ from forklore.usecases.drafts import (
     has_context,
     head_move,
     is_own_first_attempt,
+    matches,
     mint_batch,
     require_match,
 )
 from forklore.usecases.forks import ForkRequest, fork_with_entries
 from forklore.usecases.idempotency import (
+    NO_GROUP,
     IdempotencyKey,
     IdempotentReplay,
-    entries_again,
     keys_of,
     raise_if_answered,
     raise_if_recorded,
-    record_entries,
 )
 from forklore.usecases.loading import LoadedConversation, LookUp, TreeExtras, look_up
 from forklore.usecases.optimistic import APPEND, attempts
-from forklore.usecases.roots import plan_root, root_parts
+from forklore.usecases.roots import RootRequest, create_root
+from forklore.usecases.syncing import Decision, Synced, decide
 
 _IS_NOT = (
     "the conversation exists and is not that {}: "
@@ -53,15 +55,24 @@ _IS_NOT = (
 class Fork:
     """Where a new conversation forks from.
 
-    entry_id: the first entry that it does not inherit; None: it inherits nothing.
+    entry_id: the entry that it is before or after; with None: at the source's head with AFTER, or
+    inheriting nothing with BLANK.
+    promotes: whether it becomes the tree's current branch when it is made.
     """
 
     source_id: str
     entry_id: EntryId | None
+    position: ForkPosition
+    promotes: bool = False
 
-    @property
-    def position(self) -> ForkPosition:
-        return ForkPosition.BEFORE if self.entry_id else ForkPosition.BLANK
+    def is_of(self, conversation: Conversation) -> bool:
+        """Tell whether the conversation was forked so. A fork at the head has named an entry."""
+        point = conversation.fork_point
+        if point is None or point.conversation_id != self.source_id:
+            return False
+        if self.entry_id is None and self.position is ForkPosition.AFTER:
+            return point.position is not ForkPosition.BEFORE
+        return (point.entry_id, point.position) == (self.entry_id, self.position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,32 +90,42 @@ class Start:
 class Append:
     """Entries for a conversation, all or none, in order.
 
+    context: the agent's whole present context, which is synced after them. Only with it there may
+    be no drafts.
     fork, start: what the conversation is a fork or a child of. At most one of them is given. If the
-    conversation does not exist, it is created so.
-    if_match: the last history entry that the caller knows of.
+    conversation does not exist, it is created so, as `described`.
+    if_match: the last entry that the caller knows of.
     """
 
     conversation_id: str
     drafts: Sequence[Draft]
+    context: Draft | None = None
     fork: Fork | None = None
     start: Start | None = None
+    described: Description = PLAIN
     if_match: EntryId | None = None
     idempotency_key: IdempotencyKey | None = None
 
 
 def append_entries(table: Table, *, caller: Caller, request: Append) -> list[Entry]:
-    """Append the entries and return them. A conversation that does not exist is created.
+    """Append as `append_turn`, and return the entries without what became of the context."""
+    return append_turn(table, caller=caller, request=request).entries
 
+
+def append_turn(table: Table, *, caller: Caller, request: Append) -> Appended:
+    """Append the entries, and sync the present context in the same transaction.
+
+    A conversation that does not exist is created.
     Raises NotFoundError if the conversation is deleted, ForbiddenError below writer or for another
-    client's context, ConflictError if `if_match` is not the last history entry, an epoch is over or
-    the conversation is not the fork or child that the request names, PayloadTooLargeError,
+    client's context, ConflictError if `if_match` is not a last entry, an epoch is over or the
+    conversation is not the fork or child that the request names, PayloadTooLargeError,
     GroupFullError.
     """
-    check_fits(request.drafts)
+    check_fits([*request.drafts, *([request.context] if request.context else [])])
     try:
         return _Appending(table, caller, request).run()
     except IdempotentReplay as before:
-        return entries_again(table, before.record)
+        return appended_again(table, before.record, own=len(request.drafts))
 
 
 class _Appending:
@@ -121,14 +142,15 @@ class _Appending:
         self._id = request.conversation_id
         self._nonce = table.nonce()
         self._has_lineage = request.fork is None and request.start is None
+        self._decision: Decision | None = None
 
-    def run(self) -> list[Entry]:
+    def run(self) -> Appended:
         cached = self._cached()
         for _ in attempts(self._table, APPEND):
             if cached is None:
-                entries = self._create()
-                if entries is not None:
-                    return entries
+                made = self._create()
+                if made is not None:
+                    return made
                 cached = self._cached()
                 continue
             try:
@@ -144,6 +166,8 @@ class _Appending:
 
     def _cached(self) -> CachedConversation | None:
         """Return what the append can be tried on without a read; None if a read is needed."""
+        if self._request.context is not None and self._decision is None:
+            return None
         cached = self._table.cache.get(self._id) if self._has_lineage else None
         if cached is None or not has_context(self._request.drafts):
             return cached
@@ -152,22 +176,18 @@ class _Appending:
 
     # The conversation does not exist, or this process does not know it
 
-    def _create(self) -> list[Entry] | None:
-        """Return the entries of the conversation that they created; None if it exists.
-
-        It is cached then.
-        """
+    def _create(self) -> Appended | None:
+        """Return what has created the conversation; None if it exists. It is cached then."""
         fork, start = self._request.fork, self._request.start
-        if fork is not None:
-            entries = self._fork(fork)
-        elif start is not None:
-            entries = self._start_child(start)
-        else:
-            entries = None
-        return entries if entries is not None else self._create_root_or_load()
+        made = None
+        if fork is not None and not self._has_lineage:
+            made = self._fork(fork)
+        elif start is not None and not self._has_lineage:
+            made = self._start_child(start)
+        return made or self._create_root_or_load()
 
-    def _fork(self, fork: Fork) -> list[Entry] | None:
-        """Return the entries of a new fork; None if an id is in use or invalid."""
+    def _fork(self, fork: Fork) -> Appended | None:
+        """Return what has created a fork; None if an id is in use or invalid."""
         if not ids.is_uuid(fork.source_id):
             return None
         request = ForkRequest(
@@ -175,15 +195,20 @@ class _Appending:
             fork_id=self._id,
             anchor=fork.entry_id,
             position=fork.position,
+            title=self._request.described.title,
+            tags=self._request.described.tags,
+            metadata=self._request.described.metadata,
             agent_id=self._request.drafts[0].agent_id,
             drafts=self._request.drafts,
+            context=self._request.context,
             if_match=self._request.if_match,
+            promotes=fork.promotes,
         )
         key = self._request.idempotency_key
         return fork_with_entries(self._table, caller=self._caller, request=request, idempotency_key=key)
 
-    def _start_child(self, start: Start) -> list[Entry] | None:
-        """Return the entries of a new child; None if an id is in use or invalid."""
+    def _start_child(self, start: Start) -> Appended | None:
+        """Return what has created a child; None if an id is in use or invalid."""
         if not ids.is_uuid(start.parent_id):
             return None
         request = ChildRequest(
@@ -191,13 +216,15 @@ class _Appending:
             child_id=self._id,
             entry_id=start.entry_id,
             drafts=self._request.drafts,
+            context=self._request.context,
+            described=self._request.described,
             if_match=self._request.if_match,
         )
         key = self._request.idempotency_key
         return start_child(self._table, caller=self._caller, request=request, idempotency_key=key)
 
-    def _create_root_or_load(self) -> list[Entry] | None:
-        """Return the entries of a new root; None if the conversation exists.
+    def _create_root_or_load(self) -> Appended | None:
+        """Return what has created a root; None if the conversation exists.
 
         Raises NotFoundError if the request names a source or a parent: neither is there.
         """
@@ -211,54 +238,60 @@ class _Appending:
             raise NotFoundError("no such conversation to be started by")
         return self._create_root()
 
-    def _create_root(self) -> list[Entry] | None:
-        """Return the entries of a new root; None if its id is in use."""
-        creation = Creation[list[Entry]](self._table, self._caller, self._request.idempotency_key)
-        for nonce in creation.attempts():
-            creation.write(self._prepare_root(nonce))
-        return creation.answer
+    def _create_root(self) -> Appended | None:
+        """Return what has created a root; None if its id is in use."""
+        key, request = self._request.idempotency_key, self._request
+        if not request.drafts and request.context is not None and not request.context.content.value:
+            return self._create_nothing()
+        root = RootRequest(
+            root_id=self._id,
+            drafts=request.drafts,
+            context=request.context,
+            described=request.described,
+            if_match=request.if_match,
+        )
+        return create_root(self._table, caller=self._caller, request=root, idempotency_key=key)
 
-    def _prepare_root(self, nonce: str) -> PreparedCreation[list[Entry]]:
-        """Return a new tree whose first conversation begins with the entries."""
-        request = self._request
-        require_match(request.if_match, None)
-        root = plan_root(
-            self._table, self._caller, conversation_id=self._id, drafts=request.drafts, nonce=nonce
-        )
-        entries = root.batch.entries
-        record = record_entries(
-            self._table, request.idempotency_key, group_id=self._id, conversation_id=self._id, entries=entries
-        )
-        return PreparedCreation(
-            [*record, *root_parts(self._table, root, nonce=nonce)], entries, self._id, root.cached
-        )
+    def _create_nothing(self) -> Appended:
+        """Return the answer to an empty context for a conversation that does not exist."""
+        access.require_context(self._caller, bound_to=None)
+        key = self._request.idempotency_key
+        answer = Appended([], Synced(None, None, epoch_incremented=False))
+        record = record_appended(self._table, key, answer, group_id=NO_GROUP, conversation_id=self._id)
+        refused = self._table.try_commit(record) if record else None
+        if refused is not None:
+            raise_if_recorded(self._table, key, refused, caller=self._caller)
+        return answer
 
     def _cache_existing(self, looked_up: LookUp) -> None:
-        """Cache what an append to the conversation is tried on.
+        """Cache what an append to the conversation is tried on, and decide on the present context.
 
         Raises NotFoundError if it is deleted, ForbiddenError, and ConflictError if it is not the
         fork or child that the request names.
         """
         loaded = looked_up.require(self._id, AccessLevel.WRITER)
         self._require_lineage(loaded.conversation)
-        if has_context(self._request.drafts):
-            access.require_context(self._caller, bound_to=loaded.conversation.client_id)
-            client = self._caller.client_id
-            assert client is not None
-            context = looked_up.found.context(loaded.group.group_id, self._id, client)
+        present = self._request.context
+        if present is None and not has_context(self._request.drafts):
+            return
+        access.require_context(self._caller, bound_to=loaded.conversation.client_id)
+        client = self._caller.client_id
+        assert client is not None
+        context = looked_up.found.context(loaded.group.group_id, self._id, client)
+        if present is not None:
+            self._decision = decide(self._table, self._caller, loaded, context, present)
+        else:
             self._cache_epoch(loaded, client, context.epoch if context else None)
 
     def _require_lineage(self, conversation: Conversation) -> None:
         """Raise ConflictError if the conversation is not what the request says."""
         fork, start = self._request.fork, self._request.start
-        if fork is not None and conversation.fork_point != ForkPoint(
-            fork.source_id, fork.entry_id, fork.position
-        ):
-            raise ConflictError(_IS_NOT.format("fork", "forkedAt…"))
+        if fork is not None and not fork.is_of(conversation):
+            raise ConflictError(_IS_NOT.format("fork", "forkedAt…"), reason="not_the_fork")
         if start is not None and conversation.started_by != StartedBy(
             start.parent_id, EntryId(start.entry_id) if start.entry_id else None
         ):
-            raise ConflictError(_IS_NOT.format("child", "startedBy…"))
+            raise ConflictError(_IS_NOT.format("child", "startedBy…"), reason="not_the_child")
         self._has_lineage = True
 
     def _cache_epoch(self, loaded: LoadedConversation, client: str, epoch: Epoch | None) -> None:
@@ -282,15 +315,15 @@ class _Appending:
         return replace(cached, tip=now.tip, titled=now.titled)
 
     def _matching(self, cached: CachedConversation) -> CachedConversation:
-        """Return the same with the caller's If-Match as the last history entry.
+        """Return the same with the caller's If-Match as the last entry of a channel.
 
         The write requires the last entry of what is returned, so nothing more is checked for
-        If-Match. Raises ConflictError if the last history entry is another.
+        If-Match. Raises ConflictError if the last entries are others.
         """
-        if self._request.if_match in (None, cached.tip.lasts.history):
+        if matches(self._request.if_match, cached.tip.lasts):
             return cached
         head = self._load().head
-        require_match(self._request.if_match, head.last_history)
+        require_match(self._request.if_match, head.lasts)
         return replace(cached, tip=head.tip)
 
     def _load(self) -> LoadedConversation:
@@ -307,16 +340,23 @@ class _Appending:
         raise_if_answered(table, key, looked_up.found, caller=caller)
         return looked_up
 
-    def _append(self, cached: CachedConversation) -> list[Entry] | ConditionFailed:
-        """Append in one transaction. Return the entries, or the refusal if `cached` is outdated."""
-        table, caller, request = self._table, self._caller, self._request
-        table.refuse_if_full(cached.group_id)
-        client = caller.client_id
-        epoch = (cached.epoch_of(client) if client else None) or NO_EPOCH
-        batch = mint_batch(
-            table, request.drafts, conversation_id=self._id, caller=caller, after=cached.tip, epoch=epoch
-        )
+    def _append(self, cached: CachedConversation) -> Appended | ConditionFailed:
+        """Append in one transaction. Return the refusal if `cached` or the decision is outdated."""
+        table, caller, request, decision = self._table, self._caller, self._request, self._decision
         where = {"group_id": cached.group_id, "conversation_id": self._id}
+        client = caller.client_id
+        drafts = [*request.drafts, *(decision.drafts if decision else ())]
+        known = cached.epoch_of(client) if client else None
+        epoch = decision.epoch if decision else known or NO_EPOCH
+        if drafts:
+            table.refuse_if_full(cached.group_id)
+        batch = mint_batch(
+            table, drafts, conversation_id=self._id, caller=caller, after=cached.tip, epoch=epoch
+        )
+        appended = Appended.of(batch, decision)
+        record = record_appended(table, request.idempotency_key, appended, **where)
+        if not drafts:
+            return (table.try_commit(record) if record else None) or appended
         is_owner = caller.user_id == cached.owner
         member = parts.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)
         move = head_move(
@@ -327,11 +367,15 @@ class _Appending:
         )
         title = batch.title if move.titles else None
         writes = [
-            *record_entries(table, request.idempotency_key, entries=batch.entries, **where),
+            *record,
             *batch_parts(batch, group_id=cached.group_id, nonce=self._nonce),
             parts.conversation.move_head(move),
             *([] if is_owner else [member]),
-            *context_parts(batch, caller=caller, epoch=epoch, **where),
+            *(
+                [decision.part(batch, caller=caller, **where)]
+                if decision
+                else context_parts(batch, caller=caller, epoch=epoch, **where)
+            ),
             *([parts.conversation.set_title(title=title, **where)] if title else []),
         ]
         refused = table.try_commit(writes)
@@ -341,7 +385,7 @@ class _Appending:
         if client and batch.context:
             now_cached = now_cached.with_epoch(client, epoch_after(batch, epoch))
         table.cache.put(self._id, now_cached)
-        return batch.entries
+        return appended
 
     def _learn(self, cached: CachedConversation, refused: ConditionFailed) -> CachedConversation | None:
         """Return what the next attempt is tried on; None if it must read the conversation.
@@ -363,6 +407,9 @@ class _Appending:
                     return replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
                 case PartKind.MEMBER:
                     raise ForbiddenError("this needs the access level 'writer'") from refused
+                case PartKind.CONTEXT if self._decision is not None:
+                    self._decision = None
+                    return None
                 case PartKind.CONTEXT:
                     epoch = refused.epoch()
                     if epoch is not None and self._caller.client_id:

@@ -17,7 +17,7 @@ from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed, PartKind
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.usecases.closing import close_tree, in_batches
+from forklore.usecases.closing import close_tree, in_batches, retire_ids
 
 RETRY_SECONDS = 5
 ERASED_AT_ONCE = 500
@@ -60,12 +60,13 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
         return None
     if not group.never_live:
         at = found.pointer(group_id, now_s=table.now_s())
-        has_pointer = at is not None and at.group_id == group_id
+        has_pointer = at is not None and (at.group_id == group_id or at.is_resting)
         close_tree(table, queue, group_id, last=group_id, delay_s=0, has_pointer=has_pointer)
-    left_s = _seconds_left(group, table.now_ms(), wait_s)
+    left_s = seconds_left(group.deleted_at, table.now_ms(), wait_s)
     if left_s > 0:
         return left_s
-    _erase_entries(table, group)
+    if not group.never_live:  # a tree gets its first entry when it becomes live
+        erase_entries(table, group_id, table.read.entry_chunks(group_id))
     _erase_members(table, group)
     _erase_transfer(table, group)
     _erase_others(table, group)
@@ -73,20 +74,21 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
     return None
 
 
-def _seconds_left(group: Group, now_ms: int, wait_s: int) -> int:
-    """Return for how many seconds no item of a deleted tree may be removed yet."""
-    if group.deleted_at is None:
+def seconds_left(deleted_at: str | None, now_ms: int, wait_s: int) -> int:
+    """Return for how many seconds no item may be removed yet of what was deleted at that time."""
+    if deleted_at is None:
         return 0
-    return math.ceil((ids.milliseconds(group.deleted_at) - now_ms) / 1000 + wait_s)
+    return math.ceil((ids.milliseconds(deleted_at) - now_ms) / 1000 + wait_s)
 
 
-def _erase_entries(table: Table, group: Group) -> None:
-    """Remove the entries. The chunks of a body go first, because only the entry names them."""
-    if group.never_live:
-        return  # a tree gets its first entry when it becomes live
-    for some in in_batches(table.read.entry_chunks(group.group_id), ERASED_AT_ONCE):
-        table.delete(_blobs(group.group_id, some))
-        table.delete(keys.entry(group.group_id, entry_id) for entry_id, _ in some)
+def erase_entries(table: Table, group_id: str, entries: Iterable[tuple[EntryId, int]]) -> None:
+    """Remove entries of a tree, each given with the number of its chunks.
+
+    The chunks of a body go first, because only the entry names them.
+    """
+    for some in in_batches(entries, ERASED_AT_ONCE):
+        table.delete(_blobs(group_id, some))
+        table.delete(keys.entry(group_id, entry_id) for entry_id, _ in some)
 
 
 def _blobs(group_id: str, entries: Iterable[tuple[EntryId, int]]) -> Iterator[Key]:
@@ -117,9 +119,15 @@ def _erase_transfer(table: Table, group: Group) -> None:
 
 
 def _erase_others(table: Table, group: Group) -> None:
-    """Remove all other items in the tree's partition except GROUP."""
+    """Remove all other items in the tree's partition except GROUP.
+
+    What stays of a removed branch names its job and its id. So it goes after both.
+    """
     own = keys.group(group.group_id)
     for some in in_batches(table.read.other_keys(group.group_id), ERASED_AT_ONCE):
+        remnants = [removed for key in some if (removed := keys.in_remnant(key.sort)) is not None]
+        retire_ids(table, remnants)
+        table.delete(keys.job(JobKind.PRUNE, group.group_id, removed) for removed in remnants)
         _erase(table, group, [key for key in some if key != own])
 
 
@@ -146,7 +154,7 @@ def _end(table: Table, group: Group) -> None:
     """
     last = [
         parts.group.delete(group),
-        *(parts.job.delete(kind, group.group_id) for kind in JobKind),
+        *(parts.job.delete(kind, group.group_id) for kind in JobKind if kind is not JobKind.PRUNE),
     ]
     if group.child_key is None or group.never_live:  # a child is listed and counted when it becomes live
         table.try_commit(last)

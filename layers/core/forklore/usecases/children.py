@@ -5,7 +5,7 @@ not at all. A few members fit into one transaction. More are staged in a tree th
 yet. The transaction that makes it live checks that the parent's members are those that were copied.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -13,18 +13,19 @@ from forklore.domain import access, ancestry, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey
-from forklore.domain.model import Caller, Entry, StartedBy
+from forklore.domain.model import NOTHING, Caller, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
-from forklore.domain.tree import Group, Member, State
+from forklore.domain.tree import ChildRow, Group, Member, State
 from forklore.errors import InvalidCursorError, ValidationError
 from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases import cursors
-from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
+from forklore.usecases.appended import Appended, record_appended
+from forklore.usecases.creating import PLAIN, Creation, Description, Obstacle, PreparedCreation
 from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.drafts import TRANSACTION_WRITES_MAX, Draft, require_match
-from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_entries
+from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered
 from forklore.usecases.loading import (
     ConversationDetails,
     LoadedConversation,
@@ -35,10 +36,11 @@ from forklore.usecases.loading import (
     root_of,
 )
 from forklore.usecases.roots import Root, plan_root
+from forklore.usecases.syncing import decide_on_nothing
 
 ROWS_MAX = 250
-"""Children read for one page. At the bound the page is short, and has a cursor."""
-ROWS_AT_ONCE = 25
+"""Children looked at for one page. At the bound the page is short, and has a cursor."""
+CHILDREN_AT_ONCE = 25
 """Children read in one request: four items each."""
 MEMBERS_AT_ONCE = (TRANSACTION_WRITES_MAX - 1) // 2
 """Members copied in one transaction, each with its row in the member's list."""
@@ -46,25 +48,30 @@ MEMBERS_AT_ONCE = (TRANSACTION_WRITES_MAX - 1) // 2
 
 @dataclass(frozen=True, slots=True)
 class ChildRequest:
-    """A child to start with its first entries. entry_id: the parent's entry that started it."""
+    """A child to start with its first entries. entry_id: the parent's entry that started it.
+
+    context: the agent's present context, which follows them.
+    """
 
     parent_id: str
     child_id: str
     entry_id: str | None
     drafts: Sequence[Draft]
+    context: Draft | None = None
+    described: Description = PLAIN
     if_match: EntryId | None = None
 
 
 def start_child(
     table: Table, *, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None = None
-) -> list[Entry] | None:
+) -> Appended | None:
     """Create a child by its first entries; None if a conversation of that id exists already.
 
     Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it,
     ValidationError if the parent does not show the entry, ConflictError for an `if_match`: a new
     conversation shows nothing.
     """
-    creation = Creation[list[Entry]](table, caller, idempotency_key)
+    creation = Creation[Appended](table, caller, idempotency_key)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, idempotency_key, nonce))
     return creation.answer
@@ -81,18 +88,20 @@ class _Parent:
 
 def _prepare(
     table: Table, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None, nonce: str
-) -> PreparedCreation[list[Entry]] | Obstacle:
+) -> PreparedCreation[Appended] | Obstacle:
     parent = _read_parent(table, caller, request, idempotency_key)
     if isinstance(parent, Obstacle):
         return parent
-    require_match(request.if_match, None)
+    require_match(request.if_match, NOTHING)
+    decision = decide_on_nothing(caller, request.context) if request.context else None
     child_id, group = request.child_id, parent.loaded.group
     started_by = StartedBy(request.parent_id, EntryId(request.entry_id) if request.entry_id else None)
     root = plan_root(
         table,
         caller,
         conversation_id=child_id,
-        drafts=request.drafts,
+        drafts=[*request.drafts, *(decision.drafts if decision else ())],
+        described=request.described,
         nonce=nonce,
         owner=group.owner,
         started_by=started_by,
@@ -100,10 +109,8 @@ def _prepare(
     )
     place = ListKey(root.conversation.created_at, child_id)
     child_key = keys.child(group.group_id, request.parent_id, place)
-    entries = root.batch.entries
-    record = record_entries(
-        table, idempotency_key, group_id=child_id, conversation_id=child_id, entries=entries
-    )
+    appended = Appended.of(root.batch, decision)
+    record = record_appended(table, idempotency_key, appended, group_id=child_id, conversation_id=child_id)
     around = [
         *record,
         parts.group.count_child(group),
@@ -114,7 +121,7 @@ def _prepare(
         root.conversation, root.head, parent.members, nonce=nonce, now_s=table.now_s(), child_key=child_key
     )
     if parent.begun is None and len(around) + len(tree) + len(root.parts) <= TRANSACTION_WRITES_MAX:
-        return PreparedCreation([*around, *tree, *root.parts], entries, child_id, root.cached)
+        return PreparedCreation([*around, *tree, *root.parts], appended, child_id, root.cached)
     if not _stage(table, parent, root, child_key, nonce):
         return Obstacle.CHANGED
     return PreparedCreation(
@@ -123,7 +130,7 @@ def _prepare(
             *parts.group.open_tree(root.conversation, root.head, members=len(parent.members), nonce=nonce),
             *root.parts,
         ],
-        entries,
+        appended,
         child_id,
         root.cached,
     )
@@ -239,10 +246,12 @@ def list_children(
     conversation_id: str,
     after: ListKey | str | InvalidCursor | None,
     limit: int,
+    started_by: str | None = None,
 ) -> ChildPage:
     """Return a page of the conversation's direct children that the caller may see, oldest first.
 
     after: the `resume` of the page before, or the id of such a child.
+    started_by: only those that this entry has started. None: all.
     Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
     for an invalid `after` or the id of another conversation.
     """
@@ -251,11 +260,13 @@ def list_children(
     place = cursors.valid(after)
     if isinstance(place, str):
         place = _place_of(table, loaded, place, caller)
-    last = place
-    looked = page_bytes = 0
-    at_once = min(limit + 1, ROWS_AT_ONCE)
-    rows = table.read.children(loaded.group.group_id, conversation_id, after=place, page=at_once)
-    while places := list(islice(rows, at_once)):
+    last, page_bytes = place, 0
+    at_once = min(limit + 1, CHILDREN_AT_ONCE)
+    page_rows = at_once if started_by is None else ROWS_MAX
+    rows = table.read.children(loaded.group.group_id, conversation_id, after=place, page=page_rows)
+    looked: list[ChildRow] = []
+    wanted = _wanted(rows, started_by, looked)
+    while places := list(islice(wanted, at_once)):
         found = table.get(key for place in places for key in keys_of_root(place.conversation_id, caller))
         for place in places:
             child = root_of(found, place.conversation_id, caller)
@@ -267,10 +278,18 @@ def list_children(
             page.append(child.details)
             page_bytes += size
             last = place
-        looked += len(places)
-        if looked >= ROWS_MAX:
-            return ChildPage(page, places[-1])
-    return ChildPage(page, None)
+    return ChildPage(page, looked[-1].place if len(looked) == ROWS_MAX else None)
+
+
+def _wanted(rows: Iterator[ChildRow], started_by: str | None, looked: list[ChildRow]) -> Iterator[ListKey]:
+    """Yield the children that the entry has started, out of the first ROWS_MAX; None: any entry.
+
+    looked: gets every row that was looked at.
+    """
+    for row in islice(rows, ROWS_MAX):
+        looked.append(row)
+        if started_by in (None, row.started_by):
+            yield row.place
 
 
 def _place_of(table: Table, parent: LoadedConversation, child_id: str, caller: Caller) -> ListKey:

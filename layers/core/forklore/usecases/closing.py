@@ -54,23 +54,34 @@ def close_tree(
     open_heads.sort(key=lambda head: head.conversation_id == last)
     first, at_last = open_heads[:-CLOSED_AT_ONCE], open_heads[-CLOSED_AT_ONCE:]
     for some in in_batches(child_keys, CHILDREN_AT_ONCE):
-        marked = _mark_children_deleted(table, some)
-        looking = table.head_ids_of(list(marked))
-        new = _groups(table, (child for child, was_live in marked.items() if was_live))
-        _close_conversations(table, _heads(table, looking, new))
-        queue.announce([_child_of(child_key) for child_key in some], delay_s=delay_s)
+        close_children(table, queue, some, delay_s=delay_s)
         table.delete(some)
     _close_conversations(table, first)
     _close_conversations(table, at_last)
 
 
-def tombstone(group_id: str, *, at: str, owner: str | None = None) -> list[Part]:
+def close_children(table: Table, queue: Queue, child_keys: Iterable[Key], *, delay_s: int) -> None:
+    """Delete the trees that CHILD items name, whoever owns them, up to the work of the worker.
+
+    The CHILD items stay. delay_s: the delay of the messages that announce these deletions.
+    Raises UnavailableError, as `close_tree` does.
+    """
+    for some in in_batches(child_keys, CHILDREN_AT_ONCE):
+        marked = _mark_children_deleted(table, some)
+        looking = table.head_ids_of(list(marked))
+        new = _groups(table, (child for child, was_live in marked.items() if was_live))
+        _close_conversations(table, _heads(table, looking, new))
+        queue.announce([_child_of(child_key) for child_key in some], delay_s=delay_s)
+
+
+def tombstone(group_id: str, *, at: str, owner: str | None = None, is_last: bool = False) -> list[Part]:
     """Return the parts that mark a live tree as deleted and add its deletion job.
 
     owner: if it is not None, the transaction is refused unless this user owns the tree.
+    is_last: whether the transaction is refused unless the tree has only one live conversation.
     """
     return [
-        parts.group.mark_deleted(group_id, at=at, owner=owner),
+        parts.group.mark_deleted(group_id, at=at, owner=owner, is_last=is_last),
         parts.job.put(JobKind.DELETION, group_id, at=at),
     ]
 
@@ -150,3 +161,10 @@ def _closing(heads: Sequence[_Head], now_s: int) -> list[Part]:
             parts.conversation.delete_head(head.group_id, head.conversation_id),
         ]
     return closing
+
+
+def retire_ids(table: Table, conversation_ids: Sequence[str]) -> None:
+    """Block the ids of deleted conversations for 30 days from now on."""
+    now_s = table.now_s()
+    batches = in_batches(conversation_ids, CLOSED_AT_ONCE)
+    table.commit_each([[parts.conversation.retire_id(one, now_s=now_s) for one in some] for some in batches])

@@ -7,7 +7,7 @@ from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH
 from forklore.domain.model import Caller, Conversation, Head
-from forklore.errors import ConflictError, UnavailableError, brief
+from forklore.errors import ConflictError, UnavailableError
 from forklore.storage import parts
 from forklore.storage.table import Table
 from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
@@ -39,7 +39,7 @@ def create_conversation(
     for nonce in creation.attempts():
         creation.write(_prepare_root(table, caller, request, idempotency_key, nonce))
     if creation.answer is None:
-        raise ConflictError(f"the id {brief(request.conversation_id)} is in use")
+        raise creation.id_conflict(request.conversation_id)
     return creation.answer
 
 
@@ -49,8 +49,9 @@ def _prepare_root(
     pointer = [keys.pointer(request.conversation_id)] if request.conversation_id else []
     found = table.get([*pointer, *keys_of(idempotency_key)])
     raise_if_answered(table, idempotency_key, found, caller=caller)
-    if request.conversation_id and found.pointer(request.conversation_id, now_s=table.now_s()):
-        return Obstacle.ID_IN_USE
+    taken = found.pointer(request.conversation_id, now_s=table.now_s()) if request.conversation_id else None
+    if taken is not None:
+        return Obstacle.of(taken)
     conversation_id = request.conversation_id or table.mint_conversation()
     root = Conversation(
         conversation_id=conversation_id,
@@ -63,7 +64,7 @@ def _prepare_root(
         client_id=caller.client_id,
     )
     head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.title is None)
-    details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner)
+    details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner, is_current=True)
     record = record_answer(
         table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=details
     )
@@ -82,12 +83,16 @@ def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> C
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What to replace. has_title tells a title that is cleared (None) from one that stays."""
+    """What to replace. has_title tells a title that is cleared (None) from one that stays.
+
+    if_match: the `updatedAt` that the caller knows of.
+    """
 
     has_title: bool = False
     title: str | None = None
     tags: Mapping[str, str] | None = None
     metadata: str | None = None
+    if_match: str | None = None
 
 
 def update_conversation(
@@ -95,11 +100,16 @@ def update_conversation(
 ) -> ConversationDetails:
     """Replace title, tags or metadata, and move `updatedAt`.
 
-    Raises NotFoundError, ForbiddenError below writer.
+    Raises NotFoundError, ForbiddenError below writer, ConflictError if the conversation was changed
+    since the `if_match` of the change.
     """
     for _ in attempts(table, CHANGE):
         loaded = load_conversation(table, conversation_id, caller=caller, minimum=AccessLevel.WRITER)
         group_id, head = loaded.group.group_id, loaded.head
+        if change.if_match not in (None, head.updated_at):
+            raise ConflictError(
+                "the conversation was changed since then", reason="stale", updatedAt=head.updated_at
+            )
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
         changed_at = max(ids.timestamp(table.now_ms()), later)
         is_owner = caller.user_id == head.owner
@@ -112,6 +122,7 @@ def update_conversation(
                 conversation_id,
                 changed_at=changed_at,
                 was=head.changed_at,
+                last=None if change.if_match is None else head.last,
                 owner=caller.user_id if is_owner else None,
                 titled=change.has_title,
             ),

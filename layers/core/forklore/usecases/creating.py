@@ -1,15 +1,15 @@
 """Creating a conversation of any kind: write it in one transaction, and judge a refusal."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Generic, TypeVar
 
 from forklore.domain.model import Caller
-from forklore.errors import ForbiddenError, ForkLimitError, NotFoundError, UnavailableError
+from forklore.domain.tree import Pointer
+from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError, brief
 from forklore.storage.cache import CachedConversation
 from forklore.storage.parts import ConditionFailed, Part, PartKind
-from forklore.storage.parts.group import CONVERSATIONS_MAX
 from forklore.storage.table import Table
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, raise_if_recorded
 from forklore.usecases.optimistic import CREATION, attempts
@@ -18,28 +18,51 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class Description:
+    """What a request says of the conversation that it creates.
+
+    title None: that of its first text.
+    """
+
+    title: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metadata: str = "{}"
+
+
+PLAIN = Description()
+"""A conversation of which nothing is said."""
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedCreation(Generic[T]):
     """A creation that was decided: what to write, and what to answer when it is written.
 
     conversation_id, cached: what this process then knows, so that the next request need not read
-    it.
+    it. equal_ids: further conversations of which it then knows the same.
     """
 
     parts: Sequence[Part]
     answer: T
     conversation_id: str
     cached: CachedConversation
+    equal_ids: Sequence[str] = ()
 
 
 class Obstacle(Enum):
     """Why a creation could not be prepared or written.
 
-    ID_IN_USE: another conversation has the id. CHANGED: what was read has changed, so the creation
-    must be decided again.
+    ID_IN_USE: another conversation has the id. ID_RETIRED: one had it that was deleted recently.
+    CHANGED: what was read has changed, so the creation must be decided again.
     """
 
     ID_IN_USE = auto()
+    ID_RETIRED = auto()
     CHANGED = auto()
+
+    @classmethod
+    def of(cls, pointer: Pointer) -> "Obstacle":
+        """Return why an id with this pointer is not free."""
+        return cls.ID_RETIRED if pointer.group_id is None else cls.ID_IN_USE
 
 
 class Creation(Generic[T]):
@@ -49,7 +72,7 @@ class Creation(Generic[T]):
         for nonce in creation.attempts():
             creation.write(prepare(nonce))
 
-    answer: of the conversation that was created; None when another conversation has its id.
+    answer: of the conversation that was created; None when its id is not free.
     """
 
     def __init__(self, table: Table, caller: Caller, idempotency_key: IdempotencyKey | None) -> None:
@@ -58,10 +81,11 @@ class Creation(Generic[T]):
         self._idempotency_key = idempotency_key
         self._nonce = table.nonce()
         self._is_over = False
+        self._obstacle: Obstacle | None = None
         self.answer: T | None = None
 
     def attempts(self) -> Iterator[str]:
-        """Yield the request's nonce for each attempt, until one is written or the id is in use.
+        """Yield the request's nonce for each attempt, until one is written or the id is not free.
 
         Raises UnavailableError when there are no attempts left.
         """
@@ -75,17 +99,23 @@ class Creation(Generic[T]):
         """Write what was prepared, and note what has become of it.
 
         Raises IdempotentReplay for a replay, ForbiddenError when a membership was taken away
-        meanwhile, NotFoundError when the tree was deleted, ForkLimitError when it has no room for a
-        fork.
+        meanwhile, NotFoundError when the tree was deleted.
         """
         obstacle = prepared if isinstance(prepared, Obstacle) else self._commit(prepared)
         if obstacle is Obstacle.CHANGED:
             return
-        self._is_over = True
-        if obstacle is Obstacle.ID_IN_USE:
+        self._is_over, self._obstacle = True, obstacle
+        if obstacle is not None:
             # This very request, sent before, may have taken the id after its record was looked for.
             found = self._table.get(keys_of(self._idempotency_key))
             raise_if_answered(self._table, self._idempotency_key, found, caller=self._caller)
+
+    def id_conflict(self, conversation_id: str | None) -> ConflictError:
+        """Return the error for an id that is not free, which is why there is no answer."""
+        named = brief(conversation_id)
+        if self._obstacle is Obstacle.ID_RETIRED:
+            return ConflictError(f"the id {named} was deleted recently", reason="deleted_recently")
+        return ConflictError(f"the id {named} is in use", reason="id_in_use")
 
     def _commit(self, prepared: PreparedCreation[T]) -> Obstacle | None:
         refused = self._table.try_commit(prepared.parts)
@@ -93,7 +123,8 @@ class Creation(Generic[T]):
             obstacle = self._judge(refused)
             if obstacle is not None:
                 return obstacle
-        self._table.cache.put(prepared.conversation_id, prepared.cached)
+        for conversation_id in (prepared.conversation_id, *prepared.equal_ids):
+            self._table.cache.put(conversation_id, prepared.cached)
         self.answer = prepared.answer
         return None
 
@@ -107,7 +138,10 @@ class Creation(Generic[T]):
                 case PartKind.IDEMPOTENCY:
                     raise_if_recorded(self._table, self._idempotency_key, refused, caller=self._caller)
                 case PartKind.POINTER:
-                    return None if refused.has_nonce(kind, self._nonce) else Obstacle.ID_IN_USE
+                    if refused.has_nonce(kind, self._nonce):
+                        return None
+                    pointer = refused.pointer(now_s=self._table.now_s())
+                    return Obstacle.of(pointer) if pointer else Obstacle.CHANGED
                 case PartKind.MEMBER:
                     raise ForbiddenError("the membership was taken away") from refused
                 case PartKind.CREATING_GROUP:
@@ -122,10 +156,6 @@ class Creation(Generic[T]):
                         )
                     if group is None or not group.is_live:
                         raise NotFoundError("the conversation is deleted") from refused
-                    if group.conversations >= CONVERSATIONS_MAX:
-                        raise ForkLimitError(
-                            f"a fork tree has at most {CONVERSATIONS_MAX} conversations"
-                        ) from refused
                 case PartKind.PARENT_GROUP:
                     parent = refused.group(kind)
                     if parent is None or not parent.is_live:

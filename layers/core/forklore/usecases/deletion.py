@@ -27,9 +27,19 @@ def delete_conversation(
     Raises NotFoundError. Raises ForbiddenError if the caller is not the owner.
     """
     group_id, is_new = _set_tombstone(table, caller, conversation_id)
-    table.cache.forget(conversation_id)
+    return finish_deletion(table, queue, group_id, last=conversation_id, is_new=is_new, wait_s=wait_s)
+
+
+def finish_deletion(
+    table: Table, queue: Queue, group_id: str, *, last: str, is_new: bool = True, wait_s: int
+) -> bool:
+    """Close a tree that has its tombstone, and announce it. Return as `delete_conversation` does.
+
+    last: the conversation that the request named. is_new: whether the tombstone was set just now.
+    """
+    table.cache.forget(last)
     try:
-        close_tree(table, queue, group_id, last=conversation_id, delay_s=wait_s + 1, is_new=is_new)
+        close_tree(table, queue, group_id, last=last, delay_s=wait_s + 1, is_new=is_new)
     except UnavailableError:
         queue.announce([group_id])
         return False

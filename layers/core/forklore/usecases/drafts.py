@@ -9,8 +9,19 @@ from forklore.domain.ancestry import Path, inherited
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import JsonText, escaped_size
-from forklore.domain.model import Caller, Channel, Entry, EntryRef, Head, Metrics, Tip, TokenUsage
+from forklore.domain.model import (
+    Caller,
+    Channel,
+    Entry,
+    EntryRef,
+    Head,
+    LastEntries,
+    Metrics,
+    Tip,
+    TokenUsage,
+)
 from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.domain.turns import with_turns
 from forklore.errors import ConflictError, PayloadTooLargeError
 from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed, Part, PartKind
@@ -127,7 +138,11 @@ def mint_batch(
         if draft.channel is Channel.CONTEXT:
             own_epoch = max(latest, 1) if draft.epoch is None else draft.epoch
             if own_epoch < latest:
-                raise ConflictError(f"epoch {own_epoch} is over; the latest is {latest}", latestEpoch=latest)
+                raise ConflictError(
+                    f"epoch {own_epoch} is over; the latest is {latest}",
+                    reason="epoch_over",
+                    latestEpoch=latest,
+                )
             latest = own_epoch
         entries.append(
             Entry(
@@ -149,7 +164,7 @@ def mint_batch(
             )
         )
         tip = Tip(entry_id, tip.lasts.moved(draft.channel, entry_id))
-    return Batch(drafts, entries, after, tip)
+    return Batch(drafts, with_turns(entries), after, tip)
 
 
 def head_over(head: Head, batch: Batch) -> Head:
@@ -170,10 +185,15 @@ def head_over(head: Head, batch: Batch) -> Head:
     )
 
 
-def require_match(if_match: EntryId | None, last_history: EntryId | None) -> None:
-    """Raise ConflictError if the caller named a last history entry that is not the last."""
-    if if_match is not None and if_match != last_history:
-        raise ConflictError("the conversation has moved on", lastEntryId=last_history)
+def matches(if_match: EntryId | None, lasts: LastEntries) -> bool:
+    """Tell whether the caller named no entry, or the last one of a channel that is shown."""
+    return if_match is None or if_match in (lasts.history, lasts.context)
+
+
+def require_match(if_match: EntryId | None, lasts: LastEntries) -> None:
+    """Raise ConflictError if the caller named an entry that is the last one of no channel."""
+    if not matches(if_match, lasts):
+        raise ConflictError("the conversation has moved on", reason="stale", lastEntryId=lasts.history)
 
 
 def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_id: str, path: Path) -> Epoch:

@@ -44,8 +44,8 @@ class PageStart:
 class ListEntriesRequest:
     """What to list.
 
-    channel None: all that the caller may see. up_to: the view as it was when that entry was last.
-
+    channel None: all that the caller may see. up_to: the view as it was when the turn of that entry
+    was its last.
     epoch: only with Channel.CONTEXT: one epoch, all of them, or the latest that is shown.
     own: only the conversation's own entries. alternatives: also what goes on differently. Neither
     goes with all_forks.
@@ -96,9 +96,10 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     loaded = looked_up.require(request.conversation_id, AccessLevel.READER)
     show = _filter(caller, request.channel, loaded)
     group_id = loaded.group.group_id
+    up_to = looked_up.found.entry(group_id, request.up_to) if request.up_to else None
     # The page ends where HEAD ended when it was read. A later append may be in one of the ranges
     # that are read side by side, and not in another.
-    end = request.up_to or (LAST if request.all_forks else loaded.head.last)
+    end = up_to.entry.ends if up_to else LAST if request.all_forks else loaded.head.last
     window = Window(stop=LAST if end == LAST else ids.next_id(end))
     lasts, shown_before = loaded.head.lasts, None
     for entry_id in named:
@@ -109,7 +110,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         if entry_id == start.before:
             lasts = entry.after
         elif entry_id == request.up_to and not start.before:
-            lasts = entry.after.moved(entry.channel, entry_id)
+            lasts = entry.lasts_after
         if entry_id == start.after:
             shown_before = entry.after.moved(entry.channel, entry_id).history
     own_context = looked_up.found.context(group_id, request.conversation_id, client) if client else None

@@ -1,14 +1,13 @@
-"""Make a fork, and list those of a tree. A fork copies nothing but the path."""
+"""Make a fork. A fork copies nothing but the path."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
-from forklore.domain import ancestry, content, ids, keys
+from forklore.domain import access, ancestry, content, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import ListKey
 from forklore.domain.model import (
     NOTHING,
     Caller,
@@ -23,13 +22,14 @@ from forklore.domain.model import (
     StoredEntry,
 )
 from forklore.domain.paging import RangeAnswer, RangeRead, Window
-from forklore.errors import ConflictError, InvalidCursorError, NotFoundError, ValidationError, brief
+from forklore.errors import ForkLimitError, NotFoundError, ValidationError, brief
 from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
+from forklore.storage.parts.group import CONVERSATIONS_MAX
 from forklore.storage.table import Table
-from forklore.usecases import cursors, views
+from forklore.usecases import views
+from forklore.usecases.appended import Appended, record_appended
 from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
-from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.drafts import (
     Draft,
     batch_parts,
@@ -46,15 +46,14 @@ from forklore.usecases.idempotency import (
     keys_of,
     raise_if_answered,
     record_answer,
-    record_entries,
 )
 from forklore.usecases.loading import (
     ConversationDetails,
     LoadedConversation,
     TreeExtras,
-    load_conversation,
     look_up,
 )
+from forklore.usecases.syncing import decide_on_inherited
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +63,11 @@ class ForkRequest:
     anchor: the entry that the fork is before or after. None with BLANK. None with AFTER: the fork
     shows all that the source shows now.
     fork_id None: an id is made. agent_id None: the source's. drafts: the fork's first entries.
+    context: the agent's present context, which follows them.
     title None: that of the first own text, or the source's if there are no drafts.
-    if_match: the last history entry that the caller expects to inherit.
+    if_match: the last entry that the caller expects to inherit.
+    promotes: whether the fork becomes the tree's current branch. count: how many equal forks to
+    make; more than one have generated ids and no entries.
     """
 
     source_id: str
@@ -78,52 +80,56 @@ class ForkRequest:
     agent_id: str | None = None
     reset_metrics: bool = True
     drafts: Sequence[Draft] = ()
+    context: Draft | None = None
     if_match: EntryId | None = None
+    promotes: bool = False
+    count: int = 1
 
 
 def fork_conversation(
     table: Table, *, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None = None
-) -> ConversationDetails:
-    """Make a fork without entries.
+) -> list[ConversationDetails]:
+    """Make `count` forks without entries, all or none.
 
     Raises NotFoundError if the source or the anchor does not exist, ForbiddenError below writer,
-    ValidationError if the anchor is no history entry that the source shows, ConflictError if the id
-    is in use, ForkTooDeepError if the path would be too long, IdempotentReplay for a replay.
+    ValidationError if the anchor is no entry that the source shows to the caller, ConflictError if
+    the id is not free, ForkTooDeepError if the path would be too long, ForkLimitError if the tree
+    has no room, IdempotentReplay for a replay.
     """
-    made = _fork(table, caller, request, idempotency_key)
-    if made is None:
-        raise ConflictError(f"the id {brief(request.fork_id)} is in use")
-    return made.details
+    creation = _fork(table, caller, request, idempotency_key)
+    if creation.answer is None:
+        raise creation.id_conflict(request.fork_id)
+    return creation.answer.made
 
 
 def fork_with_entries(
     table: Table, *, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None = None
-) -> list[Entry] | None:
+) -> Appended | None:
     """Make a fork by appending its first entries; None if a conversation of that id exists already.
 
-    Raises as `fork_conversation`, and ConflictError if `if_match` is not the last history entry
-    inherited.
+    Raises as `fork_conversation`, and ConflictError if `if_match` is not the last entry of a
+    channel that is inherited.
     """
-    made = _fork(table, caller, request, idempotency_key)
-    return None if made is None else made.entries
+    made = _fork(table, caller, request, idempotency_key).answer
+    return None if made is None else made.appended
 
 
 @dataclass(frozen=True, slots=True)
-class _Fork:
-    """A fork that was made, and its first entries."""
+class _Forked:
+    """The forks that were made, and what was appended to a single one."""
 
-    details: ConversationDetails
-    entries: list[Entry]
+    made: list[ConversationDetails]
+    appended: Appended
 
 
 def _fork(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
-) -> _Fork | None:
-    """Make a fork; None if its id is in use."""
-    creation = Creation[_Fork](table, caller, idempotency_key)
+) -> Creation[_Forked]:
+    """Make the forks. There is no answer if the id is not free."""
+    creation = Creation[_Forked](table, caller, idempotency_key)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, idempotency_key, nonce))
-    return creation.answer
+    return creation
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +154,29 @@ class _Inheritance:
 
 def _prepare(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None, nonce: str
-) -> PreparedCreation[_Fork] | Obstacle:
+) -> PreparedCreation[_Forked] | Obstacle:
     source = _read_source(table, caller, request, idempotency_key)
-    if source is None:
-        return Obstacle.ID_IN_USE
+    if isinstance(source, Obstacle):
+        return source
     loaded, group_id = source.loaded, source.loaded.group.group_id
     table.refuse_if_full(group_id)
-    inherited = _inherit(source, request)
+    inherited = _inherit(source, request, caller)
     path = inherited.path
     fork_id = request.fork_id or table.mint_conversation()
-    epoch = first_epoch(table, caller, request.drafts, group_id=group_id, path=path)
+    decision = None
+    if request.context is not None:
+        decision = decide_on_inherited(table, caller, request.context, group_id=group_id, path=path)
+        if decision is None:
+            return Obstacle.CHANGED
+        drafts, epoch = [*request.drafts, *decision.drafts], decision.epoch
+    else:
+        drafts = [*request.drafts]
+        epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
     floor = ancestry.floor_of(path)
     lasts = _lasts(source, inherited.point)
-    require_match(request.if_match, lasts.history)
+    require_match(request.if_match, lasts)
+    if loaded.group.conversations + request.count > CONVERSATIONS_MAX:
+        raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
     preview = _preview(table, source, request, inherited, lasts)
     created_at = _not_before(loaded.conversation.created_at, ids.timestamp(table.now_ms()))
     head = Head(
@@ -172,10 +188,9 @@ def _prepare(
         metrics=Metrics() if request.reset_metrics else loaded.head.metrics,
         preview=preview,
     )
-    batch = mint_batch(
-        table, request.drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch
-    )
-    default = batch.title if request.drafts else loaded.conversation.title
+    batch = mint_batch(table, drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch)
+    appended = Appended.of(batch, decision)
+    default = batch.title if drafts else loaded.conversation.title
     title = default if request.title is None else request.title
     head = head_over(replace(head, untitled=title is None), batch)
     fork = Conversation(
@@ -189,33 +204,45 @@ def _prepare(
         client_id=caller.client_id,
         fork_point=inherited.point,
     )
-    details = replace(loaded.details, conversation=fork, head=head)
+    forks = [
+        fork,
+        *(replace(fork, conversation_id=table.mint_conversation()) for _ in range(1, request.count)),
+    ]
+    details = replace(loaded.details, head=head, is_current=request.promotes)
+    made = [replace(details, conversation=one) for one in forks]
     record = (
-        record_entries(
-            table, idempotency_key, group_id=group_id, conversation_id=fork_id, entries=batch.entries
-        )
-        if request.drafts
-        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=details)
+        record_appended(table, idempotency_key, appended, group_id=group_id, conversation_id=fork_id)
+        if drafts
+        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=made)
     )
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
     writes = [
         *record,
-        *parts.group.put_fork(loaded.group, fork, head, path, nonce=nonce, now_s=table.now_s()),
+        *parts.group.put_forks(
+            loaded.group,
+            forks,
+            head,
+            path,
+            promoted=fork_id if request.promotes else None,
+            nonce=nonce,
+            now_s=table.now_s(),
+        ),
         *member,
         *batch_parts(batch, group_id=group_id, nonce=nonce),
         *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
     ]
-    client, is_known = caller.client_id, has_context(request.drafts) or lasts.context is None
+    client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
-    return PreparedCreation(writes, _Fork(details, batch.entries), fork_id, cached)
+    equal_ids = [one.conversation_id for one in forks[1:]]
+    return PreparedCreation(writes, _Forked(made, appended), fork_id, cached, equal_ids)
 
 
 def _read_source(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
-) -> _Source | None:
-    """Return the source and the anchor; None when the fork's id is in use."""
+) -> _Source | Obstacle:
+    """Return the source and the anchor."""
     anchor = request.anchor
     is_id = anchor is not None and ids.is_entry_id(anchor)
     before = _start_history_before(table, request) if anchor and is_id else None
@@ -230,12 +257,12 @@ def _read_source(
     history_before = before.result().entries if before else ()
     raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
     fork_id = request.fork_id
-    is_taken = fork_id is not None and looked_up.found.pointer(fork_id, now_s=table.now_s()) is not None
-    if is_taken and request.drafts:
-        return None
+    taken = looked_up.found.pointer(fork_id, now_s=table.now_s()) if fork_id is not None else None
+    if taken is not None and request.drafts:
+        return Obstacle.of(taken)
     loaded = looked_up.require(request.source_id, AccessLevel.WRITER)
-    if is_taken:
-        return None
+    if taken is not None:
+        return Obstacle.of(taken)
     if anchor is None:
         return _Source(loaded, None, None)
     stored = looked_up.found.entry(loaded.group.group_id, anchor) if is_id else None
@@ -264,10 +291,10 @@ def _start_history_before(table: Table, request: ForkRequest) -> Future[RangeAns
     return table.start_range(group_id, read, backward=True)
 
 
-def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
-    """Decide what the fork shows.
+def _inherit(source: _Source, request: ForkRequest, caller: Caller) -> _Inheritance:
+    """Decide what the fork shows. An anchor stands for its whole turn.
 
-    Raises ValidationError if the anchor is no history entry that the source shows.
+    Raises ValidationError if the anchor is no entry that the source shows to the caller.
     """
     view, anchor, position = source.loaded.view, source.anchor, request.position
     field_name = "forkedAtEntryId" if request.drafts else "atEntryId"
@@ -275,8 +302,11 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
         owner, entry_id = anchor.entry.conversation_id, anchor.entry_id
         if not ancestry.shows(view, conversation_id=owner, entry_id=entry_id):
             raise ValidationError("the source does not show the entry to fork at", field=field_name)
-        if anchor.entry.channel is not Channel.HISTORY:
-            raise ValidationError("a fork is made at a history entry", field=field_name)
+        if not _may_name(caller, anchor.entry, source.loaded.conversation):
+            raise ValidationError(
+                "a fork is made at an entry of the history, or by an agent at one of its own context",
+                field=field_name,
+            )
         if position is ForkPosition.AFTER:
             path = ancestry.path_after(view, conversation_id=owner, entry_id=anchor.entry.ends)
         else:
@@ -291,6 +321,13 @@ def _inherit(source: _Source, request: ForkRequest) -> _Inheritance:
     if not path:
         return _Inheritance((), ForkPoint(request.source_id, None, ForkPosition.BLANK))
     return _Inheritance(path, ForkPoint(request.source_id, head.last_history, position))
+
+
+def _may_name(caller: Caller, anchor: Entry, source: Conversation) -> bool:
+    """Tell whether the caller may fork at the entry: the source's history, or their own context."""
+    if anchor.channel is Channel.HISTORY:
+        return True
+    return anchor.client_id == caller.client_id and access.may_use_context(caller, bound_to=source.client_id)
 
 
 def _lasts(source: _Source, point: ForkPoint) -> LastEntries:
@@ -327,47 +364,3 @@ def _preview(
 def _not_before(source_created_at: str, now: str) -> str:
     """Return the fork's `createdAt`. It is later than the source's, whatever the clocks say."""
     return max(now, ids.timestamp(ids.milliseconds(source_created_at) + 1))
-
-
-@dataclass(frozen=True, slots=True)
-class ForkPage:
-    """Conversations of a tree, oldest first. resume: to continue after; None at the end."""
-
-    conversations: list[Conversation]
-    resume: ListKey | None
-
-
-def list_forks(
-    table: Table,
-    *,
-    caller: Caller,
-    conversation_id: str,
-    after: ListKey | str | InvalidCursor | None,
-    limit: int,
-) -> ForkPage:
-    """Return a page of all conversations of the tree that `conversation_id` is in.
-
-    after: the `resume` of the page before, or the id of a conversation of the tree.
-    Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
-    for an invalid `after` or the id of another conversation.
-    """
-    loaded = load_conversation(table, conversation_id, caller=caller)
-    group_id = loaded.group.group_id
-    place = cursors.valid(after)
-    if isinstance(place, str):
-        place = _place_of(table, group_id, place)
-    places = list(table.read.conversations(group_id, after=place, limit=limit + 1))
-    page = table.conversations(group_id, [place.conversation_id for place in places[:limit]])
-    return ForkPage(page, places[limit - 1] if len(places) > limit else None)
-
-
-def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:
-    """Return the place of a conversation in the tree's list.
-
-    Raises InvalidCursorError if it has none.
-    """
-    found = table.get([keys.conversation(group_id, conversation_id)])
-    conversation = found.conversation(group_id, conversation_id)
-    if conversation is None:
-        raise InvalidCursorError
-    return ListKey(conversation.created_at, conversation_id)

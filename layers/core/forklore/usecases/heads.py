@@ -18,17 +18,27 @@ def all_head_owners(table: Table, group: Group) -> Iterator[tuple[str, str]]:
     """Yield each conversation of a tree once, with the owner that its HEAD names.
 
     group: GROUP, read after the write that stops new forks or changes how they are made.
-    A HEAD that was read counts as seen, even if it is closed before the next Query.
+    In a tree with a tombstone, a HEAD that was read counts as seen, even if it is closed before the
+    next Query. In a live tree a branch may be removed meanwhile. So GROUP is read again before the
+    next Query, which must find as many HEADs as GROUP counts then.
     Raises UnavailableError if some HEADs cannot be read yet.
     """
     seen = set[str]()
+    is_live = group.is_live
     for attempt in range(LOOKS_MAX):
         table.pause(attempt)
+        if attempt and is_live:
+            now = table.get([keys.group(group.group_id)]).group(group.group_id)
+            if now is None or not now.is_live:
+                return  # it was deleted meanwhile
+            group = now
+        found = 0
         for conversation_id, owner in table.read.head_owners(group.group_id):
+            found += 1
             if conversation_id not in seen:
                 seen.add(conversation_id)
                 yield conversation_id, owner
-        if len(seen) >= group.conversations:
+        if (found if is_live else len(seen)) >= group.conversations:
             return
     raise UnavailableError("a fork that was made cannot be read yet; try again")
 

@@ -41,17 +41,28 @@ class LoadedConversation:
     def details(self) -> "ConversationDetails":
         """The conversation as the caller, a member, sees it."""
         assert self.level is not None, "shown to a member only"
-        return ConversationDetails(self.conversation, self.head, self.level, self.group.owner)
+        return ConversationDetails.of(self.conversation, self.head, self.group, self.level)
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationDetails:
-    """A conversation as a member of level `level` sees it. owner: the owner of the tree."""
+    """A conversation as a member of level `level` sees it.
+
+    owner: the owner of the tree. is_current: whether it is the tree's current branch.
+    """
 
     conversation: Conversation
     head: Head
     level: AccessLevel
     owner: str
+    is_current: bool
+
+    @classmethod
+    def of(
+        cls, conversation: Conversation, head: Head, group: Group, level: AccessLevel
+    ) -> "ConversationDetails":
+        is_current = conversation.conversation_id == group.current
+        return cls(conversation, head, level, group.owner, is_current)
 
     @property
     def escaped_bytes(self) -> int:

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 
 from forklore.domain import access, ids
 from forklore.domain.epochs import NO_EPOCH, Epoch
-from forklore.domain.model import Caller, Conversation, Head, StartedBy, Tip
+from forklore.domain.ids import EntryId
+from forklore.domain.model import NOTHING, Caller, Conversation, Head, StartedBy, Tip
 from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
 from forklore.storage.parts import Part
 from forklore.storage.table import Table
+from forklore.usecases.appended import Appended, record_appended
+from forklore.usecases.creating import PLAIN, Creation, Description, PreparedCreation
 from forklore.usecases.drafts import (
     Batch,
     Draft,
@@ -19,7 +22,10 @@ from forklore.usecases.drafts import (
     has_context,
     head_over,
     mint_batch,
+    require_match,
 )
+from forklore.usecases.idempotency import IdempotencyKey
+from forklore.usecases.syncing import decide_on_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,7 @@ def plan_root(
     conversation_id: str,
     drafts: Sequence[Draft],
     nonce: str,
+    described: Description = PLAIN,
     owner: str | None = None,
     started_by: StartedBy | None = None,
     created_at: str | None = None,
@@ -61,7 +68,9 @@ def plan_root(
         conversation_id=conversation_id,
         group_id=conversation_id,
         created_at=created_at or ids.created_at(batch.first),
-        title=batch.title,
+        title=batch.title if described.title is None else described.title,
+        tags=described.tags,
+        metadata=described.metadata,
         agent_id=drafts[0].agent_id,
         client_id=caller.client_id,
         started_by=started_by,
@@ -77,12 +86,47 @@ def plan_root(
     return Root(root, head, batch, entry_parts, cached)
 
 
+@dataclass(frozen=True, slots=True)
+class RootRequest:
+    """A tree to make with the first entries of its root. context: as of `append.Append`."""
+
+    root_id: str
+    drafts: Sequence[Draft]
+    context: Draft | None = None
+    described: Description = PLAIN
+    if_match: EntryId | None = None
+
+
+def create_root(
+    table: Table, *, caller: Caller, request: RootRequest, idempotency_key: IdempotencyKey | None = None
+) -> Appended | None:
+    """Create a root by its first entries; None if a conversation of that id exists already.
+
+    Raises ForbiddenError for context from a plain user, ConflictError for an `if_match`: a new
+    conversation shows nothing.
+    """
+    creation = Creation[Appended](table, caller, idempotency_key)
+    for nonce in creation.attempts():
+        creation.write(_prepare(table, caller, request, idempotency_key, nonce))
+    return creation.answer
+
+
+def _prepare(
+    table: Table, caller: Caller, request: RootRequest, idempotency_key: IdempotencyKey | None, nonce: str
+) -> PreparedCreation[Appended]:
+    require_match(request.if_match, NOTHING)
+    decision = decide_on_nothing(caller, request.context) if request.context else None
+    drafts = [*request.drafts, *(decision.drafts if decision else ())]
+    root_id = request.root_id
+    root = plan_root(
+        table, caller, conversation_id=root_id, drafts=drafts, nonce=nonce, described=request.described
+    )
+    appended = Appended.of(root.batch, decision)
+    record = record_appended(table, idempotency_key, appended, group_id=root_id, conversation_id=root_id)
+    tree = parts.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
+    return PreparedCreation([*record, *tree, *root.parts], appended, root_id, root.cached)
+
+
 def cache_entry_of_root(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> CachedConversation:
     """Return what to cache of a new conversation without ancestry, its epoch included."""
     return CachedConversation.of(root, head, ((caller.client_id, epoch),) if caller.client_id else ())
-
-
-def root_parts(table: Table, root: Root, *, nonce: str) -> list[Part]:
-    """Return the parts that make a tree whose only member is its owner."""
-    tree = parts.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
-    return [*tree, *root.parts]

@@ -96,7 +96,7 @@ def share_conversation(
         group = tree.loaded.group
         access.require_grant(tree.level, level)
         if tree.target is not None:
-            raise ConflictError("already a member; PATCH changes the level")
+            raise ConflictError("already a member; PATCH changes the level", reason="already_member")
         if group.members >= MEMBERS_MAX:
             raise MemberLimitError(f"a fork tree has at most {MEMBERS_MAX} members")
         member = Member(user_id, level, ids.timestamp(table.now_ms()))

@@ -50,6 +50,10 @@ def sweep(
         free = [job.group_id for job in jobs if job.leased_until_ms <= table.now_ms()]
         queue.announce(free, kind=None if kind is JobKind.DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)
         found += jobs
+    prunes = _jobs(table, JobKind.PRUNE, alone)
+    free_branches = [job.branch for job in prunes if job.branch and job.leased_until_ms <= table.now_ms()]
+    queue.announce_prunes(free_branches, within_s=ANNOUNCE_ALL_SECONDS)
+    found += prunes
     creations = _jobs(table, JobKind.CREATION, alone)
     for job in creations:
         with alone.each():
@@ -89,11 +93,13 @@ class _Job:
 
     since_ms: when it was requested; None if the job does not say.
     leased_until_ms: until when a worker holds it; 0 if no worker does.
+    branch: the tree and the removed branch, if it is work on one.
     """
 
     group_id: str
     since_ms: int | None
     leased_until_ms: int
+    branch: tuple[str, str] | None = None
 
 
 def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
@@ -105,11 +111,13 @@ def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
             if isinstance(job, Malformed):
                 raise job.error
             since, until = job.created_at, job.leased_until
+            _, group_id, conversation_id = job.name
             found.append(
                 _Job(
-                    job.group_id,
+                    group_id,
                     None if since is None else ids.milliseconds(since),
                     0 if until is None else ids.milliseconds(until),
+                    (group_id, conversation_id) if conversation_id else None,
                 )
             )
             alone.unreadable -= 1

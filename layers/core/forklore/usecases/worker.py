@@ -20,9 +20,10 @@ from forklore.storage.parts import ConditionFailed
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.cascade import RETRY_SECONDS, run_deletion
+from forklore.usecases.pruning import run_prune
 from forklore.usecases.transfers import run_rewriting
 
-KINDS = (JobKind.DELETION, JobKind.TRANSFER)
+KINDS = (JobKind.DELETION, JobKind.TRANSFER, JobKind.PRUNE)
 """The kinds of work that a message may ask for."""
 
 
@@ -31,11 +32,13 @@ class Message:
     """A tree and the work to do on it.
 
     lease: the lease of the worker that sent the message; None if no worker sent it.
+    conversation_id: the removed branch to prune; None for work on a whole tree.
     """
 
     group_id: str
     kind: JobKind = JobKind.DELETION
     lease: str | None = None
+    conversation_id: str | None = None
 
 
 class Outcome(StrEnum):
@@ -56,7 +59,7 @@ def work(
     """Do what a message asks for until it is done or time is up. If time is up, announce it again.
 
     lease_s: for how many seconds this worker can run.
-    wait_s: for how many seconds after a tombstone no item is removed.
+    wait_s: for how many seconds after a tombstone or a removal no item is removed.
     """
     group_id, kind = message.group_id, message.kind
     try:
@@ -65,13 +68,23 @@ def work(
         return Outcome.DROPPED
     except UnavailableError:
         delay_s = RETRY_SECONDS if table.has_time() else 0
-        queue.announce([group_id], kind=kind, lease=message.lease, delay_s=delay_s)
+        _announce_again(queue, message, delay_s)
         return Outcome.LEFT
-    if kind is JobKind.TRANSFER:
+    if message.conversation_id is not None:
+        is_done = run_prune(table, queue, group_id, message.conversation_id, wait_s=wait_s, lease=lease)
+    elif kind is JobKind.TRANSFER:
         is_done = run_rewriting(table, queue, group_id, lease=lease)
     else:
         is_done = run_deletion(table, queue, group_id, wait_s=wait_s, lease=lease)
     return Outcome.DONE if is_done else Outcome.LEFT
+
+
+def _announce_again(queue: Queue, message: Message, delay_s: int) -> None:
+    if message.conversation_id is None:
+        queue.announce([message.group_id], kind=message.kind, lease=message.lease, delay_s=delay_s)
+    else:
+        branch = (message.group_id, message.conversation_id)
+        queue.announce_prunes([branch], lease=message.lease, delay_s=delay_s)
 
 
 def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
@@ -79,8 +92,8 @@ def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
 
     Raises _Held if another worker has the lease.
     """
-    key = keys.job(message.kind, message.group_id)
-    job = table.get([key]).job(message.kind, message.group_id)
+    key = keys.job(message.kind, message.group_id, message.conversation_id)
+    job = table.get([key]).job(key)
     held = job.leased_until if job else None
     if held is None:
         return None

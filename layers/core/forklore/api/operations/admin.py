@@ -10,6 +10,7 @@ from typing import Any
 from forklore.api import answers, cursors, requests, results
 from forklore.api.operation import CheckedRequest, Fields, Operation
 from forklore.api.operations import conversations, entries, sharing
+from forklore.domain.listing import Filter, Tag
 from forklore.domain.users import ADMIN, AUDITOR
 from forklore.usecases import lists
 
@@ -17,13 +18,15 @@ from forklore.usecases import lists
 def list_conversations(request: CheckedRequest) -> Fields:
     """List everybody's conversations, or those of one user, tree by tree, the newest root first."""
     query: requests.AdminListConversations = request.query
-    resource = json.dumps(["admin/conversations", query.user_id, query.mode, query.ancestry])
+    filters = [query.user_id, query.mode, query.ancestry, query.agent_id, query.tag]
+    resource = json.dumps(["admin/conversations", *filters])
     page = lists.list_conversations(
         request.table,
         caller=request.caller,
         request=lists.ListRequest(
             mode=query.mode,
             ancestry=query.ancestry,
+            wanted=Filter(agent_id=query.agent_id, tag=Tag.of(query.tag) if query.tag else None),
             after=cursors.to_place(resource, query.after_cursor),
             limit=query.limit,
             of_user=query.user_id,
@@ -89,9 +92,9 @@ OPERATIONS = (
     _for_role(
         AUDITOR,
         "listChildren",
-        query=requests.AdminListPage,
+        query=requests.AdminListChildren,
         result=results.AdminConversationPage,
         summary="List the conversations that any conversation has started, oldest first.",
     ),
-    _for_role(ADMIN, "deleteConversation"),
+    _for_role(ADMIN, "deleteConversation", query=requests.AdminDeleteConversation),
 )

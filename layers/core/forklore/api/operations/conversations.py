@@ -3,11 +3,13 @@
 import json
 
 from forklore.api import answers, cursors, requests, results
-from forklore.api.operation import Answer, CheckedRequest, Fields, Operation
+from forklore.api.operation import OF_TIME, Answer, CheckedRequest, Fields, Operation
 from forklore.domain.ids import EntryId
+from forklore.domain.listing import Filter, Tag
 from forklore.domain.model import ForkPosition
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError
-from forklore.usecases import children, conversations, deletion, forks, lists
+from forklore.usecases import children, conversations, deletion, fork_list, forks, lists, promotion, removal
+from forklore.usecases.removal import Scope
 
 
 def check_health(_request: CheckedRequest) -> Fields:
@@ -56,7 +58,7 @@ def update_conversation(request: CheckedRequest) -> Fields:
     """Replace a conversation's title, tags or metadata.
 
     For writers. What the body names is replaced as a whole, the rest stays. `title: null`
-    clears the title.
+    clears the title. With `If-Match` only if `updatedAt` has not changed.
     """
     body: requests.UpdateConversation = request.body
     request.require_own(body.user_id)
@@ -69,18 +71,23 @@ def update_conversation(request: CheckedRequest) -> Fields:
             title=body.title,
             tags=body.tags,
             metadata=body.metadata.text if body.metadata else None,
+            if_match=request.if_match,
         ),
     )
     return answers.conversation(details)
 
 
 def delete_conversation(request: CheckedRequest) -> Answer:
-    """Delete the conversation's whole fork tree, and every tree started from it.
+    """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
-    For the owner. 202 says that closing a very wide tree goes on in the background. The ids
+    Every tree started from what is deleted goes with it. The tree is for the owner. A branch is
+    for managers: other branches keep what they inherited from it. Deleting the last branch is
+    deleting the tree. 202 says that closing a very wide tree goes on in the background. The ids
     cannot be used again for 30 days.
     """
-    is_closed = deletion.delete_conversation(
+    query: requests.DeleteConversation = request.query
+    delete = removal.remove_branch if query.scope is Scope.BRANCH else deletion.delete_conversation
+    is_closed = delete(
         request.table,
         request.service.queue,
         caller=request.caller,
@@ -94,17 +101,19 @@ def list_conversations(request: CheckedRequest) -> Fields:
     """List the caller's conversations, tree by tree, the newest root first.
 
     `mode` chooses which conversations of a fork tree are shown, `query` those with a text in
-    their title. A page may be short, even empty: only an `afterCursor` of null ends the list.
+    their title, `agentId` and `tag` (`name` or `name:value`) those that have them. A page may be
+    short, even empty: only an `afterCursor` of null ends the list.
     """
     query: requests.ListConversations = request.query
-    resource = json.dumps(["conversations", request.caller.user_id, query.mode, query.ancestry, query.query])
+    filters = [query.mode, query.ancestry, query.query, query.agent_id, query.tag]
+    resource = json.dumps(["conversations", request.caller.user_id, *filters])
     page = lists.list_conversations(
         request.table,
         caller=request.caller,
         request=lists.ListRequest(
             mode=query.mode,
             ancestry=query.ancestry,
-            query=query.query,
+            wanted=Filter(query.query, query.agent_id, Tag.of(query.tag) if query.tag else None),
             after=cursors.to_place(resource, query.after_cursor),
             limit=query.limit,
         ),
@@ -120,12 +129,14 @@ def fork_conversation(request: CheckedRequest) -> Fields:
 
     For writers. The fork shows what its source showed up to `atEntryId`, excluded or included
     as `position` says, or everything without it. Later entries of either are not shown in the
-    other.
+    other. With `count` that many equal forks are made, and the answer is `{"data": […]}`. With
+    `promote` the fork becomes the tree's current branch.
     """
     body: requests.ForkConversation = request.body
     request.require_own(body.user_id)
     at_head = body.at_entry_id is None
-    details = forks.fork_conversation(
+    answer = answers.conversation_alone if body.count is None else answers.conversations
+    made = forks.fork_conversation(
         request.table,
         caller=request.caller,
         request=forks.ForkRequest(
@@ -139,10 +150,25 @@ def fork_conversation(request: CheckedRequest) -> Fields:
             agent_id=body.agent_id,
             reset_metrics=body.reset_metrics is not False,
             if_match=None if request.if_match is None else EntryId(request.if_match),
+            promotes=body.promote is True,
+            count=body.count or 1,
         ),
-        idempotency_key=request.idempotency_key(answers.conversation),
+        idempotency_key=request.idempotency_key(answer),
     )
-    return answers.conversation(details)
+    return answer(made)
+
+
+def promote_conversation(request: CheckedRequest) -> None:
+    """Make a conversation the current branch of its fork tree.
+
+    For writers. The last promotion wins. Until one is made, the root is the current branch.
+    """
+    promotion.promote_conversation(
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+        idempotency_key=request.idempotency_key(),
+    )
 
 
 def list_forks(request: CheckedRequest) -> Fields:
@@ -154,7 +180,7 @@ def list_forks(request: CheckedRequest) -> Fields:
     query: requests.ListPage = request.query
     conversation_id = request.conversation_id
     resource = f"forks/{conversation_id}"
-    page = forks.list_forks(
+    page = fork_list.list_forks(
         request.table,
         caller=request.caller,
         conversation_id=conversation_id,
@@ -162,7 +188,9 @@ def list_forks(request: CheckedRequest) -> Fields:
         limit=query.limit,
     )
     return {
-        "data": [answers.fork(conversation) for conversation in page.conversations],
+        "data": [
+            answers.fork(one, is_current=one.conversation_id == page.current) for one in page.conversations
+        ],
         "afterCursor": cursors.of_list_key(resource, page.resume),
     }
 
@@ -172,17 +200,18 @@ def list_children(request: CheckedRequest) -> Fields:
     them.
 
     A child is a conversation for a delegated task: see `startedByConversationId` at
-    appendEntry.
+    appendEntry. With `startedByEntryId` only those that the entry has started.
     """
-    query: requests.ListPage = request.query
-    conversation_id = request.conversation_id
-    resource = f"children/{conversation_id}"
+    query: requests.ListChildren = request.query
+    conversation_id, started_by = request.conversation_id, query.started_by_entry_id
+    resource = json.dumps(["children", conversation_id, started_by])
     page = children.list_children(
         request.table,
         caller=request.caller,
         conversation_id=conversation_id,
         after=cursors.to_list_key_or_id(resource, query.after_cursor),
         limit=query.limit,
+        started_by=started_by,
     )
     return {
         "data": [answers.conversation_for(request.caller, child) for child in page.children],
@@ -221,7 +250,9 @@ OPERATIONS = (
         update_conversation,
         results.Conversation,
         body=requests.UpdateConversation,
-        errors=(403, 404),
+        errors=(403, 404, 409),
+        takes_if_match=True,
+        match=OF_TIME,
     ),
     Operation(
         "deleteConversation",
@@ -229,6 +260,7 @@ OPERATIONS = (
         _ONE,
         delete_conversation,
         None,
+        query=requests.DeleteConversation,
         status=204,
         also=(202,),
         errors=(403, 404),
@@ -238,12 +270,21 @@ OPERATIONS = (
         "POST",
         f"{_ONE}/fork",
         fork_conversation,
-        results.Conversation,
+        results.Forked,
         status=201,
         body=requests.ForkConversation,
         errors=(403, 404, 409),
         own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError),
         takes_if_match=True,
+    ),
+    Operation(
+        "promoteConversation",
+        "POST",
+        f"{_ONE}/promote",
+        promote_conversation,
+        None,
+        status=204,
+        errors=(403, 404),
     ),
     Operation(
         "listForks",
@@ -260,7 +301,7 @@ OPERATIONS = (
         f"{_ONE}/children",
         list_children,
         results.ConversationPage,
-        query=requests.ListPage,
+        query=requests.ListChildren,
         errors=(403, 404),
     ),
 )

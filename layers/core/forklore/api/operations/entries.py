@@ -4,9 +4,10 @@ from forklore.api import answers, requests, results
 from forklore.api.operation import CheckedRequest, Fields, Operation
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Channel
+from forklore.domain.model import Channel, ForkPosition
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, ValidationError
 from forklore.usecases import ancestors, append, comparing, context, entries
+from forklore.usecases.creating import Description
 from forklore.usecases.drafts import Draft
 
 
@@ -15,32 +16,52 @@ def append_entry(request: CheckedRequest) -> Fields:
 
     For writers. An unknown conversation is created; with `forkedAtConversationId` as a fork,
     with `startedByConversationId` as a child. `If-Match` appends only behind the entry that it
-    names. Only agents may write to the `context` channel.
+    names. Only agents may write to the `context` channel, and give `context`: their whole present
+    context, which is synced in the same step.
     """
-    body = request.body.root
-    conversation_id = _id_that_may_be_new(request)
-    fork = None
-    if body.forked_at_conversation_id is not None:
-        entry_id = body.forked_at_entry_id
-        fork = append.Fork(body.forked_at_conversation_id, None if entry_id is None else EntryId(entry_id))
-    start = None
-    if body.started_by_conversation_id is not None:
-        start = append.Start(body.started_by_conversation_id, body.started_by_entry_id)
-    is_batch = isinstance(body, requests.AppendEntries)
-    appended = append.append_entries(
+    body: requests.AppendEntry | requests.AppendEntries = request.body.root
+    done = append.append_turn(
         request.table,
         caller=request.caller,
         request=append.Append(
-            conversation_id=conversation_id,
+            conversation_id=_id_that_may_be_new(request),
             drafts=[_draft(request, fields) for fields in body.drafts],
-            fork=fork,
-            start=start,
+            context=None if body.context is None else _present(body.context),
+            fork=_fork(body),
+            start=_start(body),
+            described=Description(body.title, body.tags or {}, body.metadata.text if body.metadata else "{}"),
             if_match=None if request.if_match is None else EntryId(request.if_match),
             idempotency_key=request.idempotency_key(),
         ),
     )
-    data = [answers.entry(entry) for entry in appended]
-    return {"data": data} if is_batch else data[0]
+    return answers.appended(done, is_batch=isinstance(body, requests.AppendEntries))
+
+
+def _fork(body: requests.NewByAppend) -> append.Fork | None:
+    if body.forked_at_conversation_id is None:
+        return None
+    entry_id, named = body.forked_at_entry_id, body.forked_at_position
+    if entry_id is None:
+        position = ForkPosition.BLANK if named is None else ForkPosition.AFTER
+        return append.Fork(body.forked_at_conversation_id, None, position, body.promote is True)
+    position = ForkPosition(named or ForkPosition.BEFORE)
+    return append.Fork(body.forked_at_conversation_id, EntryId(entry_id), position, body.promote is True)
+
+
+def _start(body: requests.NewByAppend) -> append.Start | None:
+    if body.started_by_conversation_id is None:
+        return None
+    return append.Start(body.started_by_conversation_id, body.started_by_entry_id)
+
+
+def _present(fields: requests.PresentContext) -> Draft:
+    content.check_elements(fields.content.value)
+    return Draft(
+        channel=Channel.CONTEXT,
+        content_type=fields.content_type,
+        content=fields.content,
+        agent_id=fields.agent_id,
+    )
 
 
 def _draft(request: CheckedRequest, fields: requests.EntryFields) -> Draft:

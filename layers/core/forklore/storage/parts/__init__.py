@@ -17,6 +17,7 @@ from forklore.storage.parts import (
     idempotency,
     job,
     member,
+    remnant,
     transfer,
 )
 from forklore.storage.parts.part import Part, PartId, PartKind
@@ -34,5 +35,6 @@ __all__ = [
     "idempotency",
     "job",
     "member",
+    "remnant",
     "transfer",
 ]

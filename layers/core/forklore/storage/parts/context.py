@@ -46,10 +46,26 @@ def sync(move: ContextMove, *, decided_on: EntryId | None) -> Part:
     decided_on: the last entry of the CTX that was read; None: there was no CTX.
     """
     n = Names()
+    return _move(move, n, condition=_still_ends_at(decided_on, n))
+
+
+def check(group_id: str, conversation_id: str, client_id: str, *, decided_on: EntryId | None) -> Part:
+    """Check that CTX still ends where it ended when it was read. decided_on: as of `sync`."""
+    n = Names()
+    condition = _still_ends_at(decided_on, n)
+    return conditional(
+        PartKind.CONTEXT,
+        "ConditionCheck",
+        Key=key_of(keys.context(group_id, conversation_id, client_id)),
+        ConditionExpression=condition,
+        **n.attributes(),
+    )
+
+
+def _still_ends_at(decided_on: EntryId | None, n: Names) -> str:
     if decided_on is None:
-        return _move(move, n, condition="attribute_not_exists(PK)")
-    decided = n.value("decided", text(decided_on))
-    return _move(move, n, condition=f"{n.name('last')} = {decided}")
+        return "attribute_not_exists(PK)"
+    return f"{n.name('last')} = {n.value('decided', text(decided_on))}"
 
 
 def _move(move: ContextMove, n: Names, *, condition: str) -> Part:

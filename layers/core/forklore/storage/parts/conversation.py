@@ -21,7 +21,7 @@ RETIRED_SECONDS = 30 * 24 * 3600
 def claim_id(conversation: Conversation, *, nonce: str, now_s: int) -> Part:
     """Put the pointer of a new conversation, unless its id is in use or was deleted recently."""
     item = items.pointer_item(conversation, nonce)
-    return part.put_unless_current(PartKind.POINTER, item, now_s=now_s)
+    return part.put_unless_current(PartKind.POINTER, item, now_s=now_s, of=conversation.conversation_id)
 
 
 def free_id(conversation_id: str) -> Part:
@@ -35,6 +35,11 @@ def retire_id(conversation_id: str, *, now_s: int) -> Part:
     return part.put(PartKind.POINTER, item, of=conversation_id)
 
 
+def rest_id(conversation_id: str, group_id: str) -> Part:
+    """Replace the pointer of a removed branch: its id may not be used while the tree needs it."""
+    return part.put(PartKind.POINTER, items.resting_item(conversation_id, group_id), of=conversation_id)
+
+
 # The conversation
 
 
@@ -43,11 +48,12 @@ def put(conversation: Conversation, head: Head, path: ancestry.Path = ()) -> lis
 
     An empty path has no item.
     """
+    of = conversation.conversation_id
     return [
-        part.put(PartKind.CONVERSATION, items.conversation_item(conversation)),
-        part.put(PartKind.HEAD, items.head_item(conversation, head), of=conversation.conversation_id),
-        part.put(PartKind.TREE, items.tree_item(conversation, path)),
-        *([part.put(PartKind.PATH, items.path_item(conversation, path))] if path else []),
+        part.put(PartKind.CONVERSATION, items.conversation_item(conversation), of=of),
+        part.put(PartKind.HEAD, items.head_item(conversation, head), of=of),
+        part.put(PartKind.TREE, items.tree_item(conversation, path), of=of),
+        *([part.put(PartKind.PATH, items.path_item(conversation, path), of=of)] if path else []),
     ]
 
 
@@ -153,21 +159,36 @@ def move_head(move: HeadMove) -> Part:
     )
 
 
+def check_live(group_id: str, conversation_id: str) -> Part:
+    """Check that a conversation is there and that nobody has begun to close it."""
+    return conditional(
+        PartKind.HEAD,
+        "ConditionCheck",
+        of=conversation_id,
+        Key=key_of(keys.head(group_id, conversation_id)),
+        ConditionExpression="attribute_exists(PK)",
+    )
+
+
 def touch_head(
     group_id: str,
     conversation_id: str,
     *,
     changed_at: str,
     was: str,
+    last: EntryId | None,
     owner: str | None,
     titled: bool,
 ) -> Part:
     """Move `changedAt` of HEAD on from what was read. titled: the title is changed, too.
 
+    last: if not None, what must still be the last own entry, or the floor.
     owner: if not None, the user who must still be the owner.
     """
     n = Names()
     conditions = [f"{n.name('changedAt')} = {n.value('was', text(was))}"]
+    if last is not None:
+        conditions.append(f"{n.name('last')} = {n.value('last', text(last))}")
     if owner is not None:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
     return conditional(
@@ -196,6 +217,18 @@ def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, ow
             ExpressionAttributeValues={":owner": text(owner), ":was": text(was)},
         )
         for conversation_id in conversation_ids
+    ]
+
+
+def remove(conversation: Conversation) -> list[Part]:
+    """Delete HEAD, CONV and TREE of a branch, and block its id. The rest is for the worker."""
+    group_id, conversation_id = conversation.group_id, conversation.conversation_id
+    tree = keys.tree(group_id, conversation.created_at, conversation_id)
+    return [
+        rest_id(conversation_id, group_id),
+        delete_head(group_id, conversation_id),
+        part.delete(PartKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
+        part.delete(PartKind.TREE, tree),
     ]
 
 

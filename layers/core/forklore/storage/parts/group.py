@@ -56,14 +56,24 @@ def put_child(child_key: Key, started_by: StartedBy) -> Part:
     return part.put(PartKind.CHILD, items.child_item(child_key, started_by))
 
 
-def put_fork(
-    tree: Group, fork: Conversation, head: Head, path: ancestry.Path, *, nonce: str, now_s: int
+def put_forks(
+    tree: Group,
+    forks: Sequence[Conversation],
+    head: Head,
+    path: ancestry.Path,
+    *,
+    promoted: str | None,
+    nonce: str,
+    now_s: int,
 ) -> list[Part]:
-    """Put a conversation into a live tree, with its path but without the entries that it shows."""
+    """Put equal forks into a live tree, with their path but without the entries that they show.
+
+    promoted: the fork that becomes the tree's current branch.
+    """
     return [
-        conversation_parts.claim_id(fork, nonce=nonce, now_s=now_s),
-        count_fork(tree),
-        *conversation_parts.put(fork, head, path),
+        *(conversation_parts.claim_id(fork, nonce=nonce, now_s=now_s) for fork in forks),
+        count_forks(tree, len(forks), promoted=promoted),
+        *(part for fork in forks for part in conversation_parts.put(fork, head, path)),
     ]
 
 
@@ -216,17 +226,22 @@ def change_members(group_id: str, *, by: int, owner: str | None, target: str) ->
     )
 
 
-def count_fork(tree: Group) -> Part:
-    """Count a fork in a tree that is live, has the version that was read, and has room."""
+def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Part:
+    """Count forks in a tree that is live, has the version that was read, and has room.
+
+    promoted: the fork that becomes the current branch.
+    """
     n = Names()
     conversations = n.name("conversations")
+    most = CONVERSATIONS_MAX - forks
+    current = f" SET {n.name('current')} = {n.value('current', text(promoted))}" if promoted else ""
     return conditional(
         PartKind.GROUP,
         "Update",
         Key=key_of(keys.group(tree.group_id)),
-        UpdateExpression=f"ADD {conversations} {n.value('one', number(1))}",
+        UpdateExpression=f"ADD {conversations} {n.value('by', number(forks))}{current}",
         ConditionExpression=f"{_live_as_read(n, tree)}"
-        f" AND {conversations} < {n.value('most', number(CONVERSATIONS_MAX))}",
+        f" AND {conversations} <= {n.value('most', number(most))}",
         **n.attributes(),
     )
 
@@ -250,6 +265,32 @@ def _live_as_read(n: Names, tree: Group) -> str:
     return f"{is_live} AND {n.name('version')} = {n.value('version', number(tree.version))}"
 
 
+def remove_branch(tree: Group, *, current: str | None) -> Part:
+    """Count a branch less in a tree that is live and unchanged in what the removal depends on.
+
+    current: the new current branch, if the removed one was it. If the tree counted no child when
+    it was read, it must still count none: the branch may have started one since then.
+    """
+    n = Names()
+    conditions = [_live_as_read(n, tree)]
+    if tree.promoted is None:
+        conditions.append(f"attribute_not_exists({n.name('current')})")
+    else:
+        conditions.append(f"{n.name('current')} = {n.value('current', text(tree.promoted))}")
+    if tree.children == 0:
+        conditions.append(f"{n.name('children')} = {n.value('none', number(0))}")
+    sets = f"SET {n.name('current')} = {n.value('next', text(current))} " if current is not None else ""
+    return conditional(
+        PartKind.GROUP,
+        "Update",
+        Key=key_of(keys.group(tree.group_id)),
+        UpdateExpression=f"{sets}ADD {n.name('conversations')} {n.value('less', number(-1))}"
+        f", {n.name('version')} {n.value('one', number(1))}",
+        ConditionExpression=" AND ".join(conditions),
+        **n.attributes(),
+    )
+
+
 def uncount_child(parent_group_id: str) -> Part:
     """Take a deleted child from its parent's count, if the parent is there."""
     return conditional(
@@ -260,6 +301,30 @@ def uncount_child(parent_group_id: str) -> Part:
         ConditionExpression="attribute_exists(PK)",
         ExpressionAttributeNames={"#children": "children"},
         ExpressionAttributeValues={":less": number(-1)},
+    )
+
+
+# The current branch
+
+
+def promote(group_id: str, conversation_id: str, *, owner: str | None) -> Part:
+    """Make a conversation the tree's current branch.
+
+    Another part of the transaction checks that it is live, and so that the tree is there.
+    owner: if not None, the user who must still be the owner.
+    """
+    n = Names()
+    key = keys.group(group_id)
+    update = f"SET {n.name('current')} = {n.value('current', text(conversation_id))}"
+    if owner is None:
+        return part.update(PartKind.GROUP, key, UpdateExpression=update, **n.attributes())
+    return conditional(
+        PartKind.GROUP,
+        "Update",
+        Key=key_of(key),
+        UpdateExpression=update,
+        ConditionExpression=f"{n.name('owner')} = {n.value('owner', text(owner))}",
+        **n.attributes(),
     )
 
 
@@ -321,15 +386,18 @@ def _while_rewriting(verb: str, group: Group, **request: Any) -> Part:
 # Deleting
 
 
-def mark_deleted(group_id: str, *, at: str, owner: str | None = None) -> Part:
+def mark_deleted(group_id: str, *, at: str, owner: str | None = None, is_last: bool = False) -> Part:
     """Set the tombstone of a live tree and take it off the list of all trees.
 
-    owner: if not None, the user who must still be the owner.
+    owner: if not None, the user who must still be the owner. is_last: whether the tree must have
+    only one live conversation.
     """
     n = Names()
     conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
     if owner is not None:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+    if is_last:
+        conditions.append(f"{n.name('conversations')} = {n.value('one', number(1))}")
     return _tombstone(group_id, n, at=at, conditions=conditions)
 
 

@@ -3,10 +3,11 @@
 from forklore.domain import keys
 from forklore.domain.keys import Key
 from forklore.domain.model import JobKind
+from forklore.domain.tree import Job
 from forklore.storage import items
 from forklore.storage.items import key_of, text
 from forklore.storage.parts import part
-from forklore.storage.parts.part import Part, PartKind
+from forklore.storage.parts.part import Names, Part, PartKind
 
 
 def put(kind: JobKind, group_id: str, *, at: str) -> Part:
@@ -15,10 +16,32 @@ def put(kind: JobKind, group_id: str, *, at: str) -> Part:
     return part.put(PartKind.JOB, item, of=keys.job(kind, group_id).sort)
 
 
-def delete(kind: JobKind, group_id: str) -> Part:
-    """Note that work on a tree is done, whether it was noted or not."""
-    key = keys.job(kind, group_id)
+def put_prune(group_id: str, conversation_id: str, *, at: str, nonce: str) -> Part:
+    """Note that a removed branch is to be pruned, whether it is noted already or not.
+
+    nonce: a new one, so that a worker which has looked at the branch before keeps the job.
+    """
+    item = items.job_item(JobKind.PRUNE, group_id, conversation_id, created_at=at, nonce=nonce)
+    return part.put(PartKind.JOB, item, of=items.key(item).sort)
+
+
+def delete(kind: JobKind, group_id: str, conversation_id: str | None = None) -> Part:
+    """Note that work is done, whether it was noted or not."""
+    key = keys.job(kind, group_id, conversation_id)
     return part.delete(PartKind.JOB, key, of=key.sort)
+
+
+def delete_prune(job: Job) -> Part:
+    """Note that a branch is pruned, if that was not requested again since the job was read."""
+    n, key = Names(), keys.job(*job.name)
+    return part.conditional(
+        PartKind.JOB,
+        "Delete",
+        of=key.sort,
+        Key=key_of(key),
+        ConditionExpression=f"{n.name('nonce')} = {n.value('read', text(job.nonce or ''))}",
+        **n.attributes(),
+    )
 
 
 def lease(key: Key, *, was: str, until: str) -> Part:

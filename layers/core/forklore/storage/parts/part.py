@@ -35,6 +35,7 @@ class PartKind(Enum):
     PARENT_GROUP = auto()
     PATH = auto()
     POINTER = auto()
+    REMNANT = auto()
     TRANSFER = auto()
     TREE = auto()
     USER_TREE = auto()
@@ -107,11 +108,12 @@ def put_new(kind: PartKind, item: Item, *, of: str = "") -> Part:
     return conditional(kind, "Put", of=of, Item=item, ConditionExpression="attribute_not_exists(PK)")
 
 
-def put_unless_current(kind: PartKind, item: Item, *, now_s: int) -> Part:
+def put_unless_current(kind: PartKind, item: Item, *, now_s: int, of: str = "") -> Part:
     """Return the part that puts an item where none is, or one whose time is over."""
     return conditional(
         kind,
         "Put",
+        of=of,
         Item=item,
         ConditionExpression="attribute_not_exists(PK) OR #ttl < :now",
         ExpressionAttributeNames={"#ttl": "ttl"},

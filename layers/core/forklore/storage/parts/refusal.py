@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from forklore.domain.epochs import Epoch
 from forklore.domain.model import Head, Transfer
-from forklore.domain.tree import Group, IdempotencyRecord
+from forklore.domain.tree import Group, IdempotencyRecord, Pointer
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.parts.part import PartId, PartKind
@@ -61,6 +61,11 @@ class ConditionFailed(Exception):
         """Return the tree's pending transfer that refused; None if there is none."""
         item = self._item(PartKind.TRANSFER)
         return items.transfer(item) if item else None
+
+    def pointer(self, *, now_s: int) -> Pointer | None:
+        """Return where the conversation is whose id was refused; None if the id is free by now."""
+        item = self._item(PartKind.POINTER)
+        return items.pointer(item, now_s=now_s) if item else None
 
     def leased_until(self) -> str | None:
         """Return the end of the lease of the JOB that refused; None if there is none."""

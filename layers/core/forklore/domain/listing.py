@@ -1,0 +1,87 @@
+"""Which conversations a list shows of each tree, and where it goes on."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from forklore.domain.keys import ListKey
+from forklore.domain.model import Conversation
+
+
+class Mode(StrEnum):
+    """Which conversations of a tree are listed."""
+
+    LATEST_FORK = "latest-fork"
+    CURRENT = "current"
+    ROOTS = "roots"
+    ALL = "all"
+
+
+class Ancestry(StrEnum):
+    """Which trees are listed: those that no conversation started, those that one did, or both."""
+
+    ROOTS = "roots"
+    CHILDREN = "children"
+    ALL = "all"
+
+    def includes(self, is_child: bool) -> bool:
+        return self is Ancestry.ALL or (self is Ancestry.CHILDREN) == is_child
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag that a conversation must have. value: of the tag; None: any."""
+
+    name: str
+    value: str | None = None
+
+    @classmethod
+    def of(cls, text: str) -> "Tag":
+        """Return the tag that a caller has spelled as `name` or as `name:value`.
+
+        >>> Tag.of("kind"), Tag.of("kind:a:b")
+        (Tag(name='kind', value=None), Tag(name='kind', value='a:b'))
+        """
+        name, colon, value = text.partition(":")
+        return cls(name, value if colon else None)
+
+    def is_of(self, conversation: Conversation) -> bool:
+        held = conversation.tags.get(self.name)
+        return held is not None and self.value in (None, held)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a conversation must be like to be listed. None: anything.
+
+    query: a part of the title; upper and lower case are equal. agent_id: its logical agent.
+    """
+
+    query: str | None = None
+    agent_id: str | None = None
+    tag: Tag | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether every conversation passes."""
+        return not self.query and self.agent_id is None and self.tag is None
+
+    def passes(self, conversation: Conversation) -> bool:
+        return (
+            (self.query or "").casefold() in (conversation.title or "").casefold()
+            and self.agent_id in (None, conversation.agent_id)
+            and (self.tag is None or self.tag.is_of(conversation))
+        )
+
+
+EVERYTHING = Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the list: a tree, and with Mode.ALL a conversation in it.
+
+    conversation: None for the place after the whole tree.
+    """
+
+    tree: ListKey
+    conversation: ListKey | None = None

@@ -1,0 +1,29 @@
+"""The parts about what stays of a removed branch (item GONE)."""
+
+from forklore.domain import keys
+from forklore.domain.remnants import Remnant
+from forklore.storage import items
+from forklore.storage.items import key_of
+from forklore.storage.parts import part
+from forklore.storage.parts.part import Part, PartKind, conditional
+
+
+def put(remnant: Remnant) -> Part:
+    """Note that a branch was removed. The same transaction deletes its HEAD, CONV and TREE."""
+    return part.put(PartKind.REMNANT, items.remnant_item(remnant))
+
+
+def delete(remnant: Remnant) -> Part:
+    """Note that nobody shows an entry of a removed branch any more."""
+    return part.delete(PartKind.REMNANT, keys.remnant(remnant.group_id, remnant.conversation_id))
+
+
+def check(group_id: str, conversation_id: str, *, is_there: bool) -> Part:
+    """Check that a conversation is a remnant, or that it is none."""
+    return conditional(
+        PartKind.REMNANT,
+        "ConditionCheck",
+        of=conversation_id,
+        Key=key_of(keys.remnant(group_id, conversation_id)),
+        ConditionExpression="attribute_exists(PK)" if is_there else "attribute_not_exists(PK)",
+    )

@@ -1,0 +1,124 @@
+"""The request that removes one branch of a fork tree, and leaves the other branches as they are.
+
+One transaction removes the branch. What other branches show of it stays as a remnant. A JOB item,
+which the same transaction puts, guarantees that a worker removes what nobody shows
+(usecases/pruning.py). The queue only makes this fast.
+"""
+
+from enum import StrEnum
+
+from forklore.domain import access, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.model import Caller
+from forklore.domain.remnants import Remnant
+from forklore.domain.tree import WAIT_SECONDS
+from forklore.errors import NotFoundError, UnavailableError, brief
+from forklore.storage import parts
+from forklore.storage.parts import Part
+from forklore.storage.queue import Queue
+from forklore.storage.table import Table
+from forklore.usecases.closing import close_children, time_now, tombstone
+from forklore.usecases.deletion import delete_conversation, finish_deletion
+from forklore.usecases.loading import LoadedConversation, look_up
+from forklore.usecases.optimistic import CHANGE, attempts
+
+
+class Scope(StrEnum):
+    """What a deletion deletes: the fork tree of a conversation, or the conversation alone."""
+
+    TREE = "tree"
+    BRANCH = "branch"
+
+
+def remove_branch(
+    table: Table, queue: Queue, *, caller: Caller, conversation_id: str, wait_s: int = WAIT_SECONDS
+) -> bool:
+    """Remove a conversation, and every tree that it has started. Other branches do not change.
+
+    To remove the last live branch is to delete the tree.
+    Return True if the conversation and its direct children can no longer be read or written.
+    Return False if a worker still has to close some children.
+    Raises NotFoundError. Raises ForbiddenError below manager, and for the last branch if the caller
+    is not the owner.
+    """
+    nonce, group_id, is_last = table.nonce(), "", False
+    for attempt in attempts(table, CHANGE):
+        loaded = look_up(table, conversation_id, caller=caller).loaded
+        if loaded is None and is_last:
+            return delete_conversation(
+                table, queue, caller=caller, conversation_id=conversation_id, wait_s=wait_s
+            )
+        if loaded is None and attempt and _is_removed_by(table, group_id, conversation_id, nonce):
+            return _finish(table, queue, group_id, conversation_id, has_children=True, wait_s=wait_s)
+        if loaded is None:
+            raise NotFoundError(f"no conversation {brief(conversation_id)}")
+        access.require(loaded.level, AccessLevel.MANAGER)
+        group, group_id = loaded.group, loaded.group.group_id
+        is_last = group.conversations == 1
+        if is_last:
+            access.require(loaded.level, AccessLevel.OWNER)
+            owner = None if caller.bypasses_membership else caller.user_id
+            if table.try_commit(tombstone(group_id, at=time_now(table), owner=owner, is_last=True)) is None:
+                return finish_deletion(table, queue, group_id, last=conversation_id, wait_s=wait_s)
+        elif table.try_commit(_parts(table, caller, loaded, nonce)) is None:
+            has_children = group.children > 0
+            return _finish(table, queue, group_id, conversation_id, has_children=has_children, wait_s=wait_s)
+        # Refused: the tree, the caller's level or the current branch has changed. Decide again.
+    raise UnavailableError("the conversation keeps changing; try again")
+
+
+def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str) -> list[Part]:
+    """Return the parts that remove a branch from a tree that has others."""
+    group, conversation = loaded.group, loaded.conversation
+    at = time_now(table)
+    remnant = Remnant.of(conversation, loaded.path, removed_at=at, nonce=nonce)
+    is_manager = caller.user_id != group.owner and not caller.bypasses_membership
+    member = parts.member.check(group.group_id, caller.user_id, AccessLevel.MANAGER)
+    current = _oldest_other(table, loaded) if group.current == conversation.conversation_id else None
+    return [
+        parts.group.remove_branch(group, current=current),
+        *([member] if is_manager else []),
+        *parts.conversation.remove(conversation),
+        parts.remnant.put(remnant),
+        parts.job.put_prune(group.group_id, conversation.conversation_id, at=at, nonce=nonce),
+    ]
+
+
+def _oldest_other(table: Table, loaded: LoadedConversation) -> str:
+    """Return the oldest live conversation of the tree but this one: the root, if it is live.
+
+    Raises UnavailableError if it cannot be read yet.
+    """
+    own = loaded.conversation.conversation_id
+    places = table.read.conversations(loaded.group.group_id, limit=2)
+    other = next((place.conversation_id for place in places if place.conversation_id != own), None)
+    if other is None:
+        raise UnavailableError("a fork that was made cannot be read yet; try again")
+    return other
+
+
+def _is_removed_by(table: Table, group_id: str, conversation_id: str, nonce: str) -> bool:
+    """Tell whether an earlier attempt of this request, with a lost answer, removed the branch."""
+    found = table.get([keys.remnant(group_id, conversation_id)])
+    remnant = found.remnant(group_id, conversation_id)
+    return remnant is not None and remnant.nonce == nonce
+
+
+def _finish(
+    table: Table, queue: Queue, group_id: str, conversation_id: str, *, has_children: bool, wait_s: int
+) -> bool:
+    """Close the children of a removed branch and announce its pruning.
+
+    Return whether all of them are closed. has_children: whether there may be any.
+    """
+    table.cache.forget(conversation_id)
+    announced = [(group_id, conversation_id)]
+    try:
+        if has_children:
+            child_keys = table.read.child_keys(group_id, conversation_id)
+            close_children(table, queue, child_keys, delay_s=wait_s + 1)
+    except UnavailableError:
+        queue.announce_prunes(announced)
+        return False
+    queue.announce_prunes(announced, delay_s=wait_s + 1)
+    return True

@@ -1,0 +1,50 @@
+import pytest
+
+from forklore.domain.listing import EVERYTHING, Filter, Tag
+from forklore.domain.model import Conversation
+
+AT = "2026-03-01T09:15:00.000Z"
+TRIP = Conversation(
+    "c", "c", AT, title="Zwei Nächte in LISSABON", tags={"kind": "travel", "x": ""}, agent_id="planner"
+)
+PLAIN = Conversation("d", "d", AT)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (EVERYTHING, [TRIP, PLAIN]),
+        (Filter(query=""), [TRIP, PLAIN]),
+        (Filter(query="NÄCHTE"), [TRIP]),
+        (Filter(query="nachte"), []),
+        (Filter(agent_id="planner"), [TRIP]),
+        (Filter(agent_id="Planner"), []),
+        (Filter(tag=Tag("kind")), [TRIP]),
+        (Filter(tag=Tag("x")), [TRIP]),
+        (Filter(tag=Tag("x", "")), [TRIP]),
+        (Filter(tag=Tag("kind", "travel")), [TRIP]),
+        (Filter(tag=Tag("kind", "trav")), []),
+        (Filter(tag=Tag("kind", "")), []),
+        (Filter(tag=Tag("travel")), []),
+        (Filter(query="lissabon", agent_id="planner", tag=Tag("kind")), [TRIP]),
+        (Filter(query="lissabon", agent_id="other", tag=Tag("kind")), []),
+    ],
+)
+def test_a_conversation_passes_if_it_has_all_that_is_named(
+    wanted: Filter, expected: list[Conversation]
+) -> None:
+    assert [one for one in (TRIP, PLAIN) if wanted.passes(one)] == expected
+    assert wanted.is_open == (wanted in (EVERYTHING, Filter(query="")))
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("kind", Tag("kind")),
+        ("kind:", Tag("kind", "")),
+        ("kind:travel", Tag("kind", "travel")),
+        ("kind:a:b ", Tag("kind", "a:b ")),
+    ],
+)
+def test_the_first_colon_ends_the_name_of_a_tag(text: str, tag: Tag) -> None:
+    assert Tag.of(text) == tag
