@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from forklore.domain import keys
 from forklore.domain.ids import EntryId
 from forklore.storage.table import Table
 from tests.domain.builders import Tree
@@ -34,6 +33,7 @@ from tests.usecases.builders import (
     thought,
 )
 from tests.usecases.test_alternatives_of_trees import history_of, places_of, plain
+from tests.usecases.test_removal import prune, remove
 from tools.harness.wire import Wire
 
 AT_END = "at the end"
@@ -51,13 +51,6 @@ def edit(table: Table, new_id: str, source: str, anchor: EntryId, text: str) -> 
     """Fork before an entry with another text, as an interface edits a message."""
     [entry] = append(table, new_id, text, fork=(source, anchor))
     return entry.entry_id
-
-
-def remove(store: Store, conversation_id: str) -> None:
-    """Remove a branch as its deletion does: HEAD and CONV are gone, and its record is marked."""
-    created_at = store.item(keys.conversation(ROOT, conversation_id))["createdAt"]["S"]
-    store.delete(keys.head(ROOT, conversation_id), keys.conversation(ROOT, conversation_id))
-    store.change(keys.tree(ROOT, created_at, conversation_id), removed={"BOOL": True})
 
 
 def test_a_message_that_was_edited_twice_has_two_alternatives_in_each_branch(table: Table) -> None:
@@ -161,12 +154,14 @@ def test_the_oldest_live_branch_that_shows_it_stands_for_a_removed_one(store: St
     fork(table, FORK, OTHER)
     assert alternatives(table, ROOT) == {"B": [FORK]}
 
-    remove(store, FORK)
+    remove(table, FORK)
     assert alternatives(table, ROOT) == {"B": [TWIG]}
     assert alternatives(table, TWIG) == {"B, edited": [ROOT], AT_END: [OTHER]}
-    remove(store, TWIG)
+    remove(table, TWIG)
     assert alternatives(table, ROOT) == {"B": [OTHER]}
-    remove(store, OTHER)
+    remove(table, OTHER)
+    assert alternatives(table, ROOT) == {}
+    prune(store)
     assert alternatives(table, ROOT) == {}
 
 
@@ -174,10 +169,10 @@ def test_a_removed_root_is_not_listed_either(store: Store, table: Table) -> None
     _, second, _ = say(table, ROOT, "A", "B", "C")
     edit(table, FORK, ROOT, second, "B, edited")
     fork(table, ROOT, TWIG)
-    store.delete(keys.head(ROOT, ROOT), keys.conversation(ROOT, ROOT))
+    remove(table, ROOT)
 
     assert alternatives(table, FORK) == {"B, edited": [TWIG]}
-    remove(store, TWIG)
+    remove(table, TWIG)
     assert alternatives(table, FORK) == {}
 
 
@@ -231,11 +226,12 @@ def test_random_trees_in_the_table_agree_with_the_plain_definition(
             mine = tree.append(here, now_ms=1_000 * moment, channel=channel, client_id="planner")
             [entry] = append(table, here, "said" if channel is H else thought("p"), by=PLANNER)
             real[mine] = entry.entry_id
-    removed = frozenset(one for one in [*tree.paths][1:] if random.random() < 0.3)
+    everyone = [*tree.paths]
+    removed = frozenset(one for one in everyone[:-1] if random.random() < 0.3)
     for one in removed:
-        created_at = store.item(keys.conversation(numbered(0), one))["createdAt"]["S"]
-        store.delete(keys.head(numbered(0), one), keys.conversation(numbered(0), one))
-        store.change(keys.tree(numbered(0), created_at, one), removed={"BOOL": True})
+        remove(table, one, by=PLANNER)
+    if seed % 2:
+        prune(store)
     for of in [one for one in tree.paths if one not in removed]:
         history = history_of(tree)[of]
         found = page(table, of, alternatives=True, by=ANN, limit=random.choice([2, 100]), tail=True)

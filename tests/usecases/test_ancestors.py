@@ -24,7 +24,7 @@ from tests.usecases.builders import (
     say,
     thought,
 )
-from tests.usecases.test_alternatives import remove
+from tests.usecases.test_removal import remove
 from tools.harness.wire import Wire
 
 
@@ -77,7 +77,7 @@ def test_a_removed_ancestor_is_marked(store: Store, table: Table) -> None:
     first, second = say(table, ROOT, "A", "B")
     [own] = append(table, FORK, "B, edited", fork=(ROOT, second))
     fork(table, FORK, TWIG, title="twig")
-    remove(store, FORK)
+    remove(table, FORK)
 
     assert ancestors(table, TWIG) == [
         Ancestor(ROOT, title="A", up_to=first),

@@ -35,7 +35,7 @@ from tests.usecases.builders import (
     texts,
     thought,
 )
-from tests.usecases.test_alternatives import remove
+from tests.usecases.test_removal import remove
 from tools.harness.wire import Wire
 
 
@@ -141,7 +141,7 @@ def test_a_removed_branch_cannot_be_compared_and_its_forks_can(store: Store, tab
     first, second = say(table, ROOT, "A", "B")
     append(table, FORK, "C", fork=(ROOT, second))
     fork(table, FORK, TWIG)
-    remove(store, FORK)
+    remove(table, FORK)
 
     with pytest.raises(ValidationError):
         compare(table)
