@@ -165,6 +165,14 @@ def _rows(**query: Any) -> Callable[[World], dict[str, Any]]:
     return lambda world: {**subject(world), "limit": ROWS, **query}
 
 
+def _compared(world: World) -> dict[str, Any]:
+    """Return a comparison of the subject with a fork at its first entry, of PAGE entries."""
+    made = {"conversationId": world.new_id(), "forkedAtConversationId": world.subject}
+    entries = [world.said() for _ in range(PAGE)]
+    world.ask("appendEntry", ANN, **made, forkedAtEntryId=world.entry_ids[0], entries=entries)
+    return {"conversationId": made["conversationId"], "with": world.subject, "limit": PAGE}
+
+
 CASES: dict[str, Case] = {
     "append": Case("appendEntry", _append(), puts(E), knows=Knows.READ),
     "append, cold": Case("appendEntry", _append(), puts(E)),
@@ -254,6 +262,15 @@ CASES: dict[str, Case] = {
         shows(E),
     ),
     "page, all forks": Case("listEntries", _page(allForks=True), shows(E)),
+    "newest page, with alternatives": Case("listEntries", _page(tail=True, alternatives=True), shows(E)),
+    "first page, with alternatives": Case("listEntries", _page(alternatives=True), shows(E)),
+    "newest page, of a fork, with alternatives": Case(
+        "listEntries", _page(fork, tail=True, alternatives=True), shows(E), needs="forks"
+    ),
+    "own entries": Case("listEntries", _page(fork, own=True), shows(E), needs="forks"),
+    "show an entry": Case("getEntry", lambda world: {**subject(world), "entryId": middle(world)}, shows(E)),
+    "compare": Case("compareConversations", _compared, shows(E, requests=2)),
+    "ancestors": Case("listAncestors", subject, shows(C, E)),
     "latest epoch": Case("listEntries", _page(channel="context"), shows(E), caller=PLANNER),
     "forks": Case("listForks", _rows(), shows(C)),
     "children": Case("listChildren", _rows(), shows(C)),
@@ -293,6 +310,17 @@ CASES: dict[str, Case] = {
     ),
     "admin: show": Case("adminGetConversation", subject, shows(C, H), caller=ADMIN, base_only=True),
     "admin: newest page": Case("adminListEntries", _page(tail=True), shows(E), caller=ADMIN, base_only=True),
+    "admin: show an entry": Case(
+        "adminGetEntry",
+        lambda world: {**subject(world), "entryId": middle(world)},
+        shows(E),
+        caller=ADMIN,
+        base_only=True,
+    ),
+    "admin: compare": Case(
+        "adminCompareConversations", _compared, shows(E, requests=2), caller=ADMIN, base_only=True
+    ),
+    "admin: ancestors": Case("adminListAncestors", subject, shows(C, E), caller=ADMIN, base_only=True),
     "admin: members": Case("adminListMemberships", _rows(), shows(M), caller=ADMIN, base_only=True),
     "admin: forks": Case("adminListForks", _rows(), shows(C), caller=ADMIN, base_only=True),
     "admin: children": Case("adminListChildren", _rows(), shows(C), caller=ADMIN, base_only=True),
