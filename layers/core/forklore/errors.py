@@ -139,6 +139,18 @@ class TransferPendingError(NamedConflictError):
     code = "TRANSFER_ALREADY_PENDING"
 
 
+class NameMovedError(ConflictError):
+    """A name that points elsewhere than the caller expects.
+
+    revision: of the name; 0: there is no such name. conversation_id: where it points, if anywhere.
+    """
+
+    def __init__(self, message: str, *, revision: int, conversation_id: str | None = None) -> None:
+        pointed = {} if conversation_id is None else {"conversationId": conversation_id}
+        super().__init__(message, reason="name_moved", revision=revision, **pointed)
+        self.conversation_id = conversation_id
+
+
 class BadRequestError(ForkloreError):
     """A transfer's own rule: to oneself, or to somebody who is not a member."""
 

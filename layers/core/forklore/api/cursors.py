@@ -6,11 +6,14 @@ rejects after its access checks. Cursors of entries are entry ids and are not ma
 
 import base64
 import hashlib
+import json
 import re
 
 from forklore.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
 from forklore.domain.keys import ListKey
 from forklore.domain.listing import Place
+from forklore.domain.names import NameOwner, NameRef, is_name
+from forklore.domain.users import is_user_id
 from forklore.usecases import search
 from forklore.usecases.cursors import InvalidCursor
 
@@ -53,6 +56,25 @@ def to_member(resource: str, cursor: str | None) -> tuple[str, str] | InvalidCur
         return None
     created_at, _, user_id = (_decode(resource, cursor) or "").partition("#")
     return (created_at, user_id) if _CREATED_AT.fullmatch(created_at) else InvalidCursor()
+
+
+def of_name(resource: str, ref: NameRef | None) -> str | None:
+    """Return the cursor of a name; None for the end."""
+    return None if ref is None else _encode(resource, json.dumps([ref.owner.client_id, ref.name]))
+
+
+def to_name(resource: str, cursor: str | None, *, user_id: str) -> NameRef | InvalidCursor | None:
+    """Return the name of a user that a cursor of `resource` names; None without a cursor."""
+    if cursor is None:
+        return None
+    try:
+        client_id, name = json.loads(_decode(resource, cursor) or "")
+    except (TypeError, ValueError):  # no JSON, or not two of them
+        return InvalidCursor()
+    is_client = client_id is None or is_user_id(client_id)
+    if not is_client or not isinstance(name, str) or not is_name(name):
+        return InvalidCursor()
+    return NameRef(NameOwner(user_id, client_id), name)
 
 
 def of_place(resource: str, place: Place | None) -> str | None:

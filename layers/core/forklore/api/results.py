@@ -121,9 +121,14 @@ class Entry(Result):
     agent_id: str = Field(default="")
     channel: Literal["history", "context"]
     epoch: int = Field(default=1, ge=1)
+    key: str = Field(default="", max_length=128)
     content_type: str
     content: list[Any]
     usage: dict[str, Any] = Field(default_factory=dict)
+    merged_from_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    merged_up_to_entry_id: str = Field(default="", pattern=UUID_PATTERN)
+    copied_from_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    copied_from_entry_id: str = Field(default="", pattern=UUID_PATTERN)
     created_at: str = Time
 
 
@@ -216,6 +221,42 @@ class TransferPage(Result):
     """Pending transfers, oldest first."""
 
     data: list[Transfer]
+    after_cursor: str | None = Cursor
+
+
+class Name(Result):
+    """A name and where it points.
+
+    `deleted`: you cannot see the conversation any more. It is deleted, or you are no member.
+    """
+
+    name: str
+    conversation_id: str = Id
+    revision: int = Field(ge=1)
+    data: dict[str, Any]
+    created_at: str = Time
+    updated_at: str = Time
+    deleted: bool = Field(default=False)
+
+
+class NamePage(Result):
+    """Names in the order of their UTF-8 bytes."""
+
+    data: list[Name]
+    after_cursor: str | None = Cursor
+
+
+class AdminName(Name):
+    """A name as an auditor sees it, with whose it is. `deleted`: the conversation is deleted."""
+
+    user_id: str
+    client_id: str = Field(default="")
+
+
+class AdminNamePage(Result):
+    """Names of a user: those without a client, then client by client."""
+
+    data: list[AdminName]
     after_cursor: str | None = Cursor
 
 

@@ -26,6 +26,7 @@ from forklore.domain.model import (
     Transfer,
     Turn,
 )
+from forklore.domain.names import Name, NameOwner, NameRef
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import (
     ChildRow,
@@ -406,6 +407,30 @@ def job(item: Item) -> Job:
 def context(item: Item) -> ClientContext:
     a = plain(item)
     return ClientContext(Epoch(a["epoch"], EntryId(a["first"])), last=EntryId(a["last"]), entries=a["count"])
+
+
+def name(item: Item) -> Name:
+    a = plain(item)
+    user_id, name = keys.in_name(key(item))
+    return Name(
+        ref=NameRef(NameOwner(user_id, a.get("clientId")), name),
+        conversation_id=a["conversation"],
+        revision=a["revision"],
+        created_at=a["createdAt"],
+        updated_at=a["updatedAt"],
+        nonce=a["nonce"],
+        data=a.get("data"),
+    )
+
+
+def entry_key_item(group_id: str, conversation_id: str, key: str, entry_id: EntryId) -> Item:
+    """Return the item that says which own entry of the conversation has `key`."""
+    return key_of(keys.entry_key(group_id, conversation_id, key)) | {"entry": text(entry_id)}
+
+
+def keyed_entry(item: Item) -> EntryId:
+    """Return the entry that a KEY item names."""
+    return EntryId(item["entry"]["S"])
 
 
 def nonce(item: Item) -> str | None:

@@ -79,7 +79,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         extras=TreeExtras(entries=tuple(named), context_of=client if wants_context else None),
     )
     loaded = looked_up.require(request.conversation_id, AccessLevel.READER)
-    show = _filter(caller, request, loaded)
+    show = shown_to(caller, loaded, request.channel)
     group_id = loaded.group.group_id
     up_to = looked_up.found.entry(group_id, request.up_to) if request.up_to else None
     # The page ends where HEAD ended when it was read. A later append may be in one of the ranges
@@ -131,15 +131,18 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     return _in_order(table, group_id, page, start)
 
 
-def _filter(caller: Caller, request: ListEntriesRequest, loaded: LoadedConversation) -> Filter:
-    """Return what the caller is shown. Raises ForbiddenError for context that is not theirs."""
+def shown_to(caller: Caller, loaded: LoadedConversation, channel: Channel | None = None) -> Filter:
+    """Return what the caller is shown of a channel; None: of all that they may see.
+
+    Raises ForbiddenError for context that is not theirs.
+    """
     if caller.bypasses_membership:
-        return Filter((request.channel,) if request.channel else tuple(Channel), any_client=True)
+        return Filter((channel,) if channel else tuple(Channel), any_client=True)
     bound_to = loaded.conversation.client_id
-    if request.channel is Channel.CONTEXT:
+    if channel is Channel.CONTEXT:
         access.require_context(caller, bound_to=bound_to)
         return Filter((Channel.CONTEXT,), caller.client_id)
-    if request.channel is None and access.may_use_context(caller, bound_to=bound_to):
+    if channel is None and access.may_use_context(caller, bound_to=bound_to):
         return Filter((Channel.HISTORY, Channel.CONTEXT), caller.client_id)
     return Filter((Channel.HISTORY,))
 
