@@ -190,6 +190,8 @@ IN_PATHS = {
     "conversationId": _ID,
     "entryId": _ENTRY_ID,
     "with": _FORK_ID,
+    "key": "question 1",
+    "name": "trip",
     "userId": _MEMBER_ID,
     "transferId": _TRANSFER_ID,
 }

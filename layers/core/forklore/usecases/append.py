@@ -287,10 +287,6 @@ class _Appending:
         fork or child that the request names.
         """
         loaded = looked_up.require(self._id, AccessLevel.WRITER)
-        if self._request.described.name is not None:
-            raise ConflictError(
-                "the conversation exists, and only a new fork takes a name", reason="id_in_use"
-            )
         self._require_lineage(loaded.conversation)
         present = self._request.context
         if present is None and not has_context(self._request.drafts):
