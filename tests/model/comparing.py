@@ -9,8 +9,16 @@ from tests.model.asking import Answer, Json, Outcome, Request, Service, comparab
 from tests.model.oracle import Oracle
 
 LIMITS = (1, 3, 20, 200, 200)
-TOLD = ("lastEntryId", "existingTransferId", "reason", "entryId", "revision", "conversationId")
-TOLD += ("updatedAt", "latestEpoch")
+TOLD = (
+    "lastEntryId",
+    "existingTransferId",
+    "reason",
+    "entryId",
+    "revision",
+    "conversationId",
+    "updatedAt",
+    "latestEpoch",
+)
 """The members of an error's `details` that docs/api.md names."""
 TRANSCRIPT_LINES = 12
 OF_CONVERSATIONS = {"listconversations", "listforks", "listchildren"}

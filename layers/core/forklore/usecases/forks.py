@@ -42,6 +42,7 @@ from forklore.usecases.drafts import (
     head_over,
     mint_batch,
     require_match,
+    require_room,
 )
 from forklore.usecases.idempotency import (
     IdempotencyKey,
@@ -56,6 +57,7 @@ from forklore.usecases.loading import (
     TreeExtras,
     look_up,
 )
+from forklore.usecases.references import check_named
 from forklore.usecases.syncing import decide_on_inherited
 
 
@@ -243,9 +245,11 @@ def _prepare(
         *member,
         *name_parts(table, request.name, was=source.name, conversation_id=fork_id, nonce=nonce),
         *_held_source(source, request),
+        *check_named(table, request.drafts, group_id=group_id, conversation_id=fork_id),
         *batch_parts(batch, group_id=group_id, nonce=nonce),
         *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
     ]
+    require_room(writes)
     client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
