@@ -114,6 +114,11 @@ class Choices:
         names = {name for body in bodies_of(OPERATIONS[operation]) for name in names_of(body)}
         return self.some_of(**{name: values[name] for name in values if name in names})
 
+    def described(self, caller: Caller) -> dict[str, Json]:
+        """Return what an append may say of the conversation that it creates."""
+        said = self.description("appendEntry", caller)
+        return {name: said[name] for name in ("title", "tags", "metadata") if name in said}
+
     def filters(self, operation: str) -> dict[str, Json]:
         """Return some filters of a list, each with one of its values. None of them is free text."""
         words = {name: self.one_of(*some) for name, some in filters_of(OPERATIONS[operation]).items() if some}
@@ -181,6 +186,11 @@ class Choices:
 
     def key(self) -> str:
         return self.one_of("k1", "k2", "a key #3", "/?%")
+
+    def key_of(self, of: Conversation) -> str:
+        """Return a key, mostly one of an entry that the conversation shows."""
+        keys = [entry["key"] for entry in of.view() if "key" in entry]
+        return self.random.choice(keys) if keys and self.chance(0.8) else self.key()
 
     def name(self, of: Caller) -> dict[str, Json]:
         """Return a name of a caller's, mostly one that exists, and perhaps a revision."""
