@@ -36,8 +36,12 @@ TABLE, BY_CONVERSATION, ALL_TREES = "Table", "byConversation", "allTrees"
 
 AGENT, WORKER, SWEEP = "AgentFunction", "DeleteGroupFunction", "SweepFunction"
 NOTES = {"contentType": "notes", "content": ["hello"]}
-READS = [one for one in operations.ALL if one.method == "GET" and one.path_names == ["conversationId"]]
-"""What can be read of a conversation."""
+READS = [
+    one
+    for one in operations.ALL
+    if one.method == "GET" and "conversationId" in one.path_names and "/lookup" not in one.path
+]
+"""What can be read of a conversation without naming a key."""
 UNSTORED = {"GET /v1/health"}
 """The routes that ask nothing of the table."""
 ROUNDS = 5
@@ -215,8 +219,25 @@ def use_everything(service: Service) -> None:
         ask("DELETE", f"conversations/{group}/memberships?userId=user%202")
         for one in READS:
             path = one.path.removeprefix("/v1/").replace("{conversationId}", group)
-            ask("GET", path, user="adam" if one.role else "ann")
+            query = f"?with={group}" if "with" in one.query_names else ""
+            ask("GET", path.replace("{entryId}", said) + query, user="adam" if one.role else "ann")
+        ask("POST", f"conversations/{group}/entries", {**SAID, "key": "k"})
+        ask("GET", f"conversations/{group}/entries/lookup?key=k")
+        ask("GET", f"admin/conversations/{group}/entries/lookup?key=k", user="adam")
+        ask("POST", "names", {"name": "n", "conversationId": group})
+        ask("POST", "names/entries", {**SAID, "name": "n"})
+        ask("POST", "names/entries", {**SAID, "name": f"new {number}"})
+        ask("POST", f"conversations/{group}/fork", {"name": {"name": "n"}})
+        ask("GET", "names")
+        ask("GET", "names/lookup?name=n")
+        ask("GET", "names/entries?name=n")
+        ask("GET", "admin/names?userId=ann", user="adam")
+        ask("GET", "admin/names/lookup?userId=ann&clientId=planner&name=n", user="adam")
+        ask("DELETE", "names?name=n")
+        ask("DELETE", f"admin/names?userId=ann&clientId=planner&name=new%20{number}", user="adam")
         ask("GET", "conversations")
+        ask("POST", "conversations/search", {"query": "hello"})
+        ask("POST", "admin/conversations/search", {"query": "hello"}, user="adam")
         ask("GET", "admin/conversations", user="adam")
         ask("POST", "conversations", {"title": "y"})
     mine, other = parents

@@ -26,17 +26,20 @@ from tests.reliability.world import (
     CHILD,
     CODER,
     CROWD,
+    CUT,
+    CUT_FORK,
+    CUT_TWIG,
     DEAD,
+    FORK,
     HALF,
-    HALF_COPY,
     LAST_OF_CROWD,
-    LONG,
+    MIA,
     NEW,
     PASSED,
     PASSED_FORK,
     PLANNER,
-    RITA,
     ROOT,
+    World,
     begin,
     built,
     crowded,
@@ -47,11 +50,14 @@ from tests.reliability.world import (
     handed_over,
     killed_at_write,
     later,
-    lengthy,
+    removed_both,
+    removed_first,
     run_deletion,
+    run_prune,
     said,
     settle,
     thought,
+    twig_removed,
 )
 from tests.support.mailbox import Mailbox, Message
 from tools.harness.wire import Request, Wire
@@ -250,74 +256,24 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
         assert_intact(store, settled=True)
 
 
-COPY_ON: Mapping[str, Any] = {"conversationId": LONG, "id": HALF_COPY}
-
-
-def go_on_with_a_copy(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Assert that a copy has each entry once, although two processes continue it.
-
-    One is about to write the last entries. The other takes the copy over, and has read what is
-    there. Then the one writes, before the other writes and ends.
-    """
-    with built(lengthy, endpoint).copy(endpoint) as store:
-
-        @contextmanager
-        def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
-            both = {name: Process(store, in_order=True, rewrite=rewrite) for name in ("one", "other")}
-
-            def go_on(name: str, choose: Choose) -> None:
-                both[name].faults.choose = choose
-                assert both[name].ask("copyConversation", RITA, **COPY_ON).status in (201, 409)
-
-            yield {name: partial(go_on, name) for name in both}
-
-        # Both claim. one: the last entries.
-        follow(callers, [("one", 1), ("other", 1), ("one", 2), ("other", None), ("one", None)])
-
-        assert_intact(store)
-
-
-def give_a_copy_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Assert that nothing is left of a copy that was given up while a process continued it.
-
-    The process is about to write the last entries. Then the sweep gives the copy up and the worker
-    clears it up. Just before the worker deletes the copy's GROUP, the process writes.
-    """
-    with built(lengthy, endpoint).copy(endpoint) as store:
-
-        @contextmanager
-        def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
-            one = Process(store, in_order=True, rewrite=rewrite)
-            worker = Process(store, in_order=True, rewrite=rewrite, clock=later(ABANDONED_SECONDS))
-
-            def go_on(choose: Choose) -> None:
-                one.faults.choose = choose
-                assert one.ask("copyConversation", RITA, **COPY_ON).status in (201, 503)
-
-            def give_up(choose: Choose) -> None:
-                worker.faults.choose = choose
-                give_up_and_clear(HALF_COPY)(worker)
-
-            yield {"one": go_on, "worker": give_up}
-
-        # one: claims. worker: the tombstone, and all entries in two transactions.
-        follow(callers, [("one", 1), ("worker", 3), ("one", 2), ("worker", None), ("one", None)])
-
-        settle(store, in_seconds=ABANDONED_SECONDS)
-        assert_intact(store, settled=True)
-
-
-def create_late(name: str, request: Mapping[str, Any], endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Assert that a reader cannot fork or start a child, although a stale read shows a writer.
+def act_late(
+    name: str,
+    request: Mapping[str, Any],
+    endpoint: str,
+    rewrite: Rewrite | None = None,
+    *,
+    by: Caller = BOB,
+) -> None:
+    """Assert that a reader cannot do it, although a stale read shows a higher access level.
 
     A read in the middle of a transaction can show a part of its writes. DynamoDB Local never does
     this, so the test changes the answer.
     """
     with built(family, endpoint).copy(endpoint) as store:
-        place = keys.member(ROOT, "bob")
+        place = keys.member(ROOT, by.user_id)
         earlier = store.item(place)
-        bob = {"conversationId": ROOT, "userId": "bob"}
-        assert Process(store).ask("updateMembership", ANN, **bob, accessLevel="reader").status == 200
+        member = {"conversationId": ROOT, "userId": by.user_id}
+        assert Process(store).ask("updateMembership", ANN, **member, accessLevel="reader").status == 200
         left = store.contents()
         starting = Process(store, rewrite=rewrite)
 
@@ -331,7 +287,7 @@ def create_late(name: str, request: Mapping[str, Any], endpoint: str, rewrite: R
                     item.update(earlier)
 
         Wire.of(starting.table).after(show_late)
-        answer = starting.ask(name, BOB, **request)
+        answer = starting.ask(name, by, **request)
 
         hold(answer.status == 403 and store.contents() == left, answer)
 
@@ -425,6 +381,47 @@ def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
         hold(items.group(store.item(keys.group(ROOT))).conversations == CONVERSATIONS_MAX)
 
 
+def prune_beside(
+    world: Callable[[str], World],
+    pruned: str,
+    act: Callable[[Process], object],
+    endpoint: str,
+    rewrite: Rewrite | None = None,
+) -> None:
+    """Assert that no work on removed branches is lost or invented by what happens beside a pruning.
+
+    act: is done just before the last write of the worker that prunes a branch of CUT.
+    """
+    with built(world, endpoint).copy(endpoint) as store:
+        pruning = Process(store, first_write(lambda: act(Process(store))), rewrite=rewrite)
+        run_prune(CUT, pruned)(pruning)
+        assert_intact(store)
+        settle(store)
+        assert_intact(store, settled=True)
+
+
+def remove_twig_and_prune(process: Process) -> None:
+    """Remove the branch that shows CUT_FORK, and prune it."""
+    assert _remove(process, CUT_TWIG) == 204
+    run_prune(CUT, CUT_TWIG)(process)
+
+
+def remove_fork_and_prune(process: Process) -> None:
+    """Remove the branch that CUT_TWIG left, and prune it as far as CUT_TWIG lets it."""
+    assert _remove(process, CUT_FORK) == 204
+    run_prune(CUT, CUT_FORK)(process)
+
+
+def delete_and_clear(process: Process) -> None:
+    """Delete the tree completely."""
+    assert process.ask("deleteConversation", ANN, conversationId=CUT).status == 204
+    run_deletion(CUT)(process)
+
+
+def _remove(process: Process, conversation_id: str) -> int:
+    return process.ask("deleteConversation", ANN, conversationId=conversation_id, scope="branch").status
+
+
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two requests continue a child": go_on_with_a_child,
@@ -436,12 +433,12 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "delete a child that lives again": partial(clear_up_what_lives_again, erased=2),
     "continue a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
     "start a child as a former writer who is now a reader": partial(
-        create_late,
+        act_late,
         "appendEntry",
         {"conversationId": NEW, **said("too late"), "startedByConversationId": ROOT},
     ),
     "fork as a former writer who is now a reader": partial(
-        create_late, "forkConversation", {"conversationId": ROOT, "id": NEW}
+        act_late, "forkConversation", {"conversationId": ROOT, "id": NEW}
     ),
     "fork in a tree without room": fork_without_room,
     "give a child up while another request continues it": give_a_child_up,
@@ -449,4 +446,16 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "give a copy up while another request continues it": give_a_copy_up,
     "two take one lease": take_one_lease,
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
+    "remove a branch as a former manager who is now a reader": partial(
+        act_late, "deleteConversation", {"conversationId": FORK, "scope": "branch"}, by=MIA
+    ),
+    "prune a branch whose fork is pruned meanwhile": partial(
+        prune_beside, removed_first, CUT_FORK, remove_twig_and_prune
+    ),
+    "prune the fork of a branch that is removed meanwhile": partial(
+        prune_beside, twig_removed, CUT_TWIG, remove_fork_and_prune
+    ),
+    "prune in a tree that is deleted meanwhile": partial(
+        prune_beside, removed_both, CUT_TWIG, delete_and_clear
+    ),
 }

@@ -22,7 +22,7 @@ from forklore.storage.parts import Part
 from forklore.storage.table import Table
 from forklore.usecases import cursors
 from forklore.usecases.appended import Appended, record_appended
-from forklore.usecases.creating import PLAIN, Creation, Description, Obstacle, PreparedCreation
+from forklore.usecases.creating import PLAIN, Creation, Description, Obstacle, PreparedCreation, name_parts
 from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.drafts import TRANSACTION_WRITES_MAX, Draft, require_match
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered
@@ -72,7 +72,7 @@ def start_child(
     ValidationError if the parent does not show the entry, ConflictError for an `if_match`: a new
     conversation shows nothing.
     """
-    creation = Creation[Appended](table, caller, idempotency_key)
+    creation = Creation[Appended](table, caller, idempotency_key, name=request.described.name)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, idempotency_key, nonce))
     return creation.answer
@@ -117,6 +117,7 @@ def _prepare(
         parts.group.count_child(group),
         *([] if caller.user_id == group.owner else [_still_writer(group, caller)]),
         parts.group.put_child(child_key, started_by),
+        *name_parts(table, request.described.name, was=None, conversation_id=child_id, nonce=nonce),
     ]
     tree = parts.group.put_tree(
         root.conversation, root.head, parent.members, nonce=nonce, now_s=table.now_s(), child_key=child_key

@@ -243,13 +243,14 @@ def head_move(
 
 
 def batch_parts(batch: Batch, *, group_id: str, nonce: str) -> list[Part]:
-    """Return the parts that put the entries and their chunks.
+    """Return the parts that put the entries, their chunks and their keys.
 
     Raises PayloadTooLargeError when they do not fit into one transaction.
     """
     puts: list[Part] = []
     for entry in batch.entries:
         puts += parts.entry.put(group_id, entry, nonce=nonce, escaped_bytes=_answer_bytes(entry))
+        puts += parts.entry.claim_key(group_id, entry)
     size = parts.entry.body_bytes(puts)
     if size > TRANSACTION_BYTES_MAX or len(puts) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
