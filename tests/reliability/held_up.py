@@ -442,6 +442,8 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     ),
     "fork in a tree without room": fork_without_room,
     "give a child up while another request continues it": give_a_child_up,
+    "two requests continue a copy": go_on_with_a_copy,
+    "give a copy up while another request continues it": give_a_copy_up,
     "two take one lease": take_one_lease,
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
     "remove a branch as a former manager who is now a reader": partial(
