@@ -212,6 +212,9 @@ def use_everything(service: Service) -> None:
         for one in READS:
             path = one.path.removeprefix("/v1/").replace("{conversationId}", group)
             ask("GET", path, user="adam" if one.role else "ann")
+        branch = ask("POST", f"conversations/{group}/fork", {})["id"]
+        ask("POST", f"conversations/{branch}/entries", SAID)
+        ask("DELETE", f"conversations/{branch}?scope=branch")
         ask("GET", "conversations")
         ask("GET", "admin/conversations", user="adam")
         ask("POST", "conversations", {"title": "y"})
