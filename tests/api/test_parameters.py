@@ -15,8 +15,9 @@ from forklore.api import operations
 from forklore.api.operation import Operation
 from forklore.aws.http_events import read_query
 from tests.api import reference
-from tests.api.samples import AUDITED, LISTS, PAGING, TEXTS, filters_of, value_of
+from tests.api.samples import AUDITED, LISTS, PAGING, TEXTS, bodies_of, filters_of, names_of, value_of
 from tests.aws.world import (
+    FORK,
     NOTED,
     ROOT,
     SAID,
@@ -38,6 +39,8 @@ FILTERS = [(operation, name) for operation in LISTS for name in filters_of(opera
 
 BESIDE: Mapping[str, dict[str, str]] = {"epoch": {"channel": "context"}, "tail": {"limit": "1"}}
 """What a filter needs beside it to have an effect."""
+OF_FORKS = {"own"}
+"""The filters that leave something out of a fork, and nothing of a root."""
 WITHOUT_AUDITOR = {"checkHealth", "listTransfers", "getTransfer"}
 """What a user may read and an auditor may not."""
 NOT_OF_AUDITORS = {
@@ -81,9 +84,9 @@ def world() -> Iterator[World]:
         yield world
 
 
-def ask_page(world: World, operation: Operation, query: Mapping[str, Any]) -> Answer:
+def ask_page(world: World, operation: Operation, query: Mapping[str, Any], *, of: str = ROOT) -> Answer:
     spelled = {name: str(value).lower() if value is True else value for name, value in query.items()}
-    path = operation.path.replace("{conversationId}", ROOT)
+    path = operation.path.replace("{conversationId}", of)
     user = "aude" if operation.role else "ann"
     agent = None if operation.role else "planner"
     return world.send(Ask("GET", path, query=urlencode(world.named(spelled)), user=user, agent=agent))
@@ -93,10 +96,11 @@ def ask_page(world: World, operation: Operation, query: Mapping[str, Any]) -> An
 def test_a_filter_changes_what_is_listed(world: World, operation: Operation, name: str) -> None:
     plain = {"limit": "200"} | BESIDE.get(name, {})
     values = filters_of(operation)[name] or [value_of(name, [])]
-    answers = [ask_page(world, operation, plain | {name: value}) for value in values]
+    of = FORK if name in OF_FORKS else ROOT
+    answers = [ask_page(world, operation, plain | {name: value}, of=of) for value in values]
 
     assert {answer.status for answer in answers} == {200}, [answer.text for answer in answers]
-    everything = ask_page(world, operation, plain).json
+    everything = ask_page(world, operation, plain, of=of).json
     assert any(answer.json != everything for answer in answers), f"{name} is taken and changes nothing"
 
 
@@ -127,17 +131,21 @@ def test_the_lists_are_found() -> None:
 
 
 def test_an_auditor_can_read_all_that_a_user_can_with_the_same_parameters() -> None:
-    own = [one for one in operations.ALL if one.method == "GET" and one.role is None]
+    own = [one for one in operations.ALL if one.is_read and one.role is None]
     twins = {one.name: BY_NAME.get(f"admin{one.name[0].upper()}{one.name[1:]}") for one in own}
     missing = {
         (one.name, name)
         for one in own
         if (twin := twins[one.name])
-        for name in one.query_names - twin.query_names
+        for name in _fields_of(one) - _fields_of(twin)
     }
 
     assert {name for name, twin in twins.items() if twin is None} == WITHOUT_AUDITOR
     assert missing == set(NOT_OF_AUDITORS)
+
+
+def _fields_of(operation: Operation) -> set[str]:
+    return operation.query_names | {name for body in bodies_of(operation) for name in names_of(body)}
 
 
 @pytest.mark.parametrize("operation", LISTS, ids=lambda operation: operation.name)

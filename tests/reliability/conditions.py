@@ -43,6 +43,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "acceptance": {"Delete XFER", "Put JOB"},
     "deletion": {"Put JOB", "Update GROUP"},
     "clearing up": {"ConditionCheck GROUP"},
+    "naming": {"Update NAME"},
 }
 """The purpose of a transaction is the first of these whose writes are all in it."""
 EXPRESSIONS = ("ConditionExpression", "UpdateExpression")
@@ -161,7 +162,8 @@ def _is_of_sync(part: Mapping[str, Any]) -> bool:
 def _kind(key: Mapping[str, Any]) -> str:
     """Return the kind of the item with this key."""
     partition, sort = key["PK"]["S"], key["SK"]["S"]
-    place = partition if "#" in partition or partition == "JOB" else sort
+    is_of_sort = sort.startswith("NAME#") or ("#" not in partition and partition != "JOB")
+    place = sort if is_of_sort else partition
     return "ENTRY" if place[0].isdigit() else str(place.partition("#")[0])
 
 

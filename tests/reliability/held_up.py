@@ -148,7 +148,7 @@ def go_on_with_a_child_about_to_be_given_up(endpoint: str, rewrite: Rewrite | No
             clock=later(ABANDONED_SECONDS),
             rewrite=rewrite,
         )
-        give_up_and_clear(sweeping)
+        give_up_and_clear(HALF)(sweeping)
         left = store.contents().get(keys.group(HALF))
         hold(left is not None and items.group(left).state is State.CREATING, left)
         settle(store, in_seconds=ABANDONED_SECONDS)
@@ -180,7 +180,7 @@ def take_over_what_was_begun_anew(endpoint: str, rewrite: Rewrite | None = None)
     with built(crowded, endpoint).copy(endpoint) as store:
 
         def give_up_and_begin() -> None:
-            give_up_and_clear(Process(store, clock=later(ABANDONED_SECONDS)))
+            give_up_and_clear(HALF)(Process(store, clock=later(ABANDONED_SECONDS)))
             begin(store, GO_ON, steps=3)
 
         late = Process(store, first_write(give_up_and_begin), rewrite=rewrite)
@@ -211,7 +211,7 @@ def clear_up_what_lives_again(endpoint: str, rewrite: Rewrite | None = None, *, 
 
             def give_up(choose: Choose) -> None:
                 quick.faults.choose = choose
-                give_up_and_clear(quick)
+                give_up_and_clear(HALF)(quick)
 
             def clear_up(choose: Choose) -> None:
                 late.faults.choose = choose
@@ -245,7 +245,7 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
 
             def give_up(choose: Choose) -> None:
                 worker.faults.choose = choose
-                give_up_and_clear(worker)
+                give_up_and_clear(HALF)(worker)
 
             yield {"one": go_on, "worker": give_up}
 

@@ -28,10 +28,12 @@ from tests.reliability.world import (
     PLANNER,
     ROOT,
     ROOT_CALLER,
+    TAKES,
     UNTITLED,
     Operation,
     ahead,
     append,
+    by_name,
     change,
     crowded,
     delete,
@@ -40,6 +42,7 @@ from tests.reliability.world import (
     given_up,
     offered,
     passed,
+    point,
     post,
     read,
     removed,
@@ -49,6 +52,7 @@ from tests.reliability.world import (
     run_prune,
     said,
     thought,
+    turn,
     untitled,
     work,
 )
@@ -78,6 +82,14 @@ def _offer(caller: Caller, to: str, *, of: Any, what: str = ROOT) -> Operation:
 def _accept(caller: Caller, *, of: Any) -> Operation:
     """Accept the offer that the previous request made."""
     return post("acceptTransfer", caller, of=of, transferId="<last>")
+
+
+def _entries(conversation_id: str) -> Operation:
+    return read("listEntries", ANN, conversationId=conversation_id)
+
+
+def _fork_of_fork_that_takes(**move: Any) -> Operation:
+    return post("forkConversation", BOB, conversationId=FORK, id=OTHER, name=TAKES | move)
 
 
 def _actor(one: Operation | str | Actor) -> Actor:
@@ -252,6 +264,10 @@ PAIRS: dict[str, Pair] = {
     "promote, promote with one key": by_key(OPERATIONS["promote by a writer"]),
     "promote, fork and promote": pair(OPERATIONS["promote"], (OPERATIONS["fork and promote"], _look(NEW))),
     "promote, append": pair(OPERATIONS["promote"], append(BOB, to=FORK, knows=(FORK, BOB))),
+    "promote, remove the branch": pair(
+        OPERATIONS["promote"],
+        delete("deleteConversation", ANN, conversationId=FORK, scope="branch"),
+    ),
     "promote, delete": pair(OPERATIONS["promote"], _DELETE),
     "revoke and a look, promote by them": pair((_REVOKE, _look(FORK)), OPERATIONS["promote by a writer"]),
     "fork several, fork": pair(OPERATIONS["fork several"], _FORK),
@@ -310,6 +326,26 @@ PAIRS: dict[str, Pair] = {
     ),
     "sync, delete": pair(OPERATIONS["sync by a writer"], _DELETE),
     "sync, context": pair(OPERATIONS["sync more"], append(PLANNER, entry=thought("d"))),
+    "turn, turn": pair("append with context", "append with another context"),
+    "turn, the same turn": pair("append with context", "append with context by a writer, cached"),
+    "turn, sync": pair("append with context", OPERATIONS["sync something else"]),
+    "turn, history": pair("append with context", append(BOB)),
+    "turn, context": pair("append with context", append(PLANNER, entry=thought("d"))),
+    "turn without change, sync": pair("append with the same context", OPERATIONS["sync something else"]),
+    "turn without context, sync for the first time": pair(
+        "append with no context at all", OPERATIONS["sync for the first time"]
+    ),
+    "turn, turn of a new conversation": pair(
+        "append with context to a new conversation", append(PLANNER, to=NEW, entry=turn("z"))
+    ),
+    "turn, first turn of a fork": pair(
+        "append with context to a fork", append(PLANNER, to=FORK, entry=turn("a", "z"))
+    ),
+    "fork at the head, turn": pair("append and fork at the head", "append with context"),
+    "revoke and a look, turn": pair(
+        (_REVOKE, _look(ROOT)), "append with context by a writer, cached", is_endless=True
+    ),
+    "turn, delete": pair("append with context", _DELETE),
     "delete, delete": pair(
         _DELETE_GIVEN,
         delete("deleteConversation", ANN, of=offered, conversationId=GIVEN_FORK),
@@ -320,6 +356,55 @@ PAIRS: dict[str, Pair] = {
     ),
     "delete, the sweep": pair(
         delete("deleteConversation", BOB, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]
+    ),
+    "append with a key, append with it": pair(
+        OPERATIONS["append with a key"], append(ANN, key="new key", knows=(ROOT, ANN))
+    ),
+    "append by a name, append by it": pair(
+        OPERATIONS["append by a name"], by_name(**said("other"), knows=(ROOT, BOB))
+    ),
+    "append by a name with one key": by_key(OPERATIONS["append by a name, cold"]),
+    "append by a new name with one key": by_key(OPERATIONS["append by a new name"]),
+    "append by a new name, append by it": pair(
+        OPERATIONS["append by a new name"], by_name(name="new", data={"n": 3})
+    ),
+    "append by a new name, make it": pair(OPERATIONS["append by a new name"], OPERATIONS["make a name"]),
+    "append by a name, move it": pair(OPERATIONS["append by a name"], OPERATIONS["move a name"]),
+    "append by a name, move it and a look": pair(
+        OPERATIONS["append by a name"], (OPERATIONS["move a name"], _entries(ROOT))
+    ),
+    "append by a name with data, move it and a look": pair(
+        OPERATIONS["append by a name, cold"], (OPERATIONS["move a name"], _entries(ROOT))
+    ),
+    "append by a name with data, move it without": pair(
+        OPERATIONS["append by a name, cold"], OPERATIONS["move a name"]
+    ),
+    "append by a bare name with data, move it without": pair(
+        by_name(name="bare", data={"n": 2}), OPERATIONS["move a name without data"]
+    ),
+    "append by a name, delete it": pair(OPERATIONS["append by a name"], OPERATIONS["delete a name"]),
+    "append by a name, fork at the head that takes it": pair(
+        OPERATIONS["append by a name"], OPERATIONS["fork at the head and move a name"]
+    ),
+    "append by a name, fork before an entry that takes it": pair(
+        OPERATIONS["append by a name"], OPERATIONS["fork before an entry and move a name"]
+    ),
+    "append by a name, delete": pair(OPERATIONS["append by a name"], _DELETE),
+    "append by a name, revoke": pair(OPERATIONS["append by a name"], _REVOKE),
+    "move a name, move it": pair(OPERATIONS["move a name"], point(to=CHILD, expectRevision=1)),
+    "move a name, move it whatever it is": pair(point(), point(to=CHILD)),
+    "move a name, delete it": pair(point(), OPERATIONS["delete a name"]),
+    "make a name, make it": pair(OPERATIONS["make a name"], point(name="new", expectRevision=0)),
+    "delete a name, delete it": pair(OPERATIONS["delete a name"], OPERATIONS["delete a name as an admin"]),
+    "fork that takes a name, fork that takes it": pair(
+        OPERATIONS["fork at the head and move a name"], _fork_of_fork_that_takes(expectRevision=1)
+    ),
+    "fork that takes a name, move it": pair(OPERATIONS["fork before an entry and move a name"], point()),
+    "make a name, delete and a look": pair(
+        OPERATIONS["make a name"], (_DELETE, read("listNames", BOB, prefix="new"))
+    ),
+    "make a name, revoke and a look": pair(
+        OPERATIONS["make a name"], (_REVOKE, read("listNames", BOB, prefix="new"))
     ),
     # The next pairs need a caller with several requests, or a request that is delayed for long.
     "offer, delete and the worker": pair("offer", (_DELETE, _work_off(ROOT)), is_endless=True),

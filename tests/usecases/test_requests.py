@@ -15,7 +15,7 @@ from forklore.domain.model import Conversation, Entry, ForkPoint, Head
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
-from forklore.usecases import conversations, fork_list, lists
+from forklore.usecases import ancestors, comparing, conversations, entries, fork_list, lists
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     AFTER,
@@ -34,6 +34,7 @@ from tests.usecases.builders import (
     say,
     show,
     thought,
+    turn,
 )
 from tests.usecases.test_children import start
 from tests.usecases.test_context import sync
@@ -53,7 +54,7 @@ class Tree:
 
 
 def planted_fork(root: Conversation, number: int, anchor: EntryId) -> list[Item]:
-    """Return the items of a fork before `anchor` with one own entry, as `put_fork` writes them."""
+    """Return the items of a fork before `anchor` with one own entry, as `put_forks` writes them."""
     fork_id = conversation(int(root.group_id[:8], 16) + 1 + number)
     path = ancestry.path_before(
         ancestry.view_of(root.group_id, ()),
@@ -196,6 +197,18 @@ FIGURES = {
         1,
         lambda a: sync(a.table, "x", to=a.new_id, by=PLANNER),
     ),
+    # target: append with context: at most 3, as a sync
+    "append with context": Figure(
+        lambda a: turn(a.table, a.tree.root, "x", context=["y"]), 3, 3, knows_context
+    ),
+    "append with the same context": Figure(
+        lambda a: turn(a.table, a.new_id, "x", context=["y"]),
+        3,
+        3,
+        lambda a: turn(a.table, a.new_id, "x", context=["y"]),
+    ),
+    "append with context, cold": Figure(lambda a: turn(a.table, a.tree.root, "x", context=["y"]), 3, 3),
+    "create by appending with context": Figure(lambda a: turn(a.table, a.new_id, "x", context=["y"]), 2, 2),
     "first page, after forking": Figure(
         lambda a: page(a.table, a.new_id, limit=50),
         2,
@@ -241,6 +254,25 @@ FIGURES = {
     ),
     "page before a cursor": Figure(
         lambda a: page(a.table, a.tree.root, limit=20, before=a.tree.anchors[40]), 2, 2
+    ),
+    "page with alternatives": Figure(lambda a: page(a.table, a.tree.root, limit=20, alternatives=True), 3, 2),
+    # target: compare, 50 a side: 3
+    "compare": Figure(
+        lambda a: comparing.compare(
+            a.table, caller=ANN, conversation_id=a.tree.fork, other_id=a.tree.root, limit=50
+        ),
+        4,
+        3,
+    ),
+    "ancestors": Figure(
+        lambda a: ancestors.list_ancestors(a.table, caller=ANN, conversation_id=a.tree.fork), 4, 3
+    ),
+    "show an entry": Figure(
+        lambda a: entries.get_entry(
+            a.table, caller=ANN, conversation_id=a.tree.root, entry_id=a.tree.anchors[7]
+        ),
+        1,
+        1,
     ),
     "page of the whole tree": Figure(lambda a: page(a.table, a.tree.root, limit=50, all_forks=True), 2, 2),
     # target: forks page of 20: 3

@@ -30,6 +30,8 @@ LIMITS: Mapping[str, Limit] = {
     "append, other member": Limit(1, 0, 8),
     "append, to a fork": Limit(1, 0, 6, write_ratio=APPEND_RATIO),
     "append, context": Limit(1, 0, 8),
+    "append with context": Limit(3, None, 12),
+    "append with context, cold": Limit(3, None, 12),
     "append, cold": Limit(2, 5, 6, write_ratio=APPEND_RATIO),
     "append, to a new conversation": Limit(2, 8, 20),
     "append, to a new fork": Limit(2, 9, 20),

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 from pydantic.alias_generators import to_camel
 
 from forklore.api.fields import TIME_PATTERN, UUID_PATTERN
+from forklore.domain.alternatives import ALTERNATIVES_MAX
 
 
 class Result(BaseModel):
@@ -20,6 +21,8 @@ class Result(BaseModel):
 Time = Field(pattern=TIME_PATTERN)
 Id = Field(pattern=UUID_PATTERN)
 Cursor = Field(description="The position to go on from; null where the list ends.")
+_ABSENT: Any = None
+"""The default of a member that is another model and may be absent."""
 
 
 class Health(Result):
@@ -119,9 +122,14 @@ class Entry(Result):
     agent_id: str = Field(default="")
     channel: Literal["history", "context"]
     epoch: int = Field(default=1, ge=1)
+    key: str = Field(default="", max_length=128)
     content_type: str
     content: list[Any]
     usage: dict[str, Any] = Field(default_factory=dict)
+    merged_from_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    merged_up_to_entry_id: str = Field(default="", pattern=UUID_PATTERN)
+    copied_from_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    copied_from_entry_id: str = Field(default="", pattern=UUID_PATTERN)
     created_at: str = Time
 
 
@@ -158,12 +166,73 @@ class Appended(RootModel[AppendedEntry | Entries]):
     """The entry, or with `entries` in the request `data` with all of them."""
 
 
-class EntryPage(Result):
-    """Entries, oldest first."""
+class ListedEntry(Entry):
+    """What was appended. `alternatives`: the conversations that go on differently before it."""
 
-    data: list[Entry]
+    alternatives: list[str] = Field(default_factory=list, max_length=ALTERNATIVES_MAX)
+
+
+class EntryPage(Result):
+    """Entries, oldest first. `alternativesAtEnd`: those that go on where this one ends."""
+
+    data: list[ListedEntry]
     after_cursor: str | None = Cursor
     before_cursor: str | None = Cursor
+    alternatives_at_end: list[str] = Field(default_factory=list, max_length=ALTERNATIVES_MAX)
+
+
+class Base(Result):
+    """The last history entry that both conversations show; null: there is none."""
+
+    entry_id: str | None
+
+
+class ComparedBranch(Result):
+    """What a conversation shows of the history after the base, oldest first."""
+
+    conversation_id: str = Id
+    data: list[Entry]
+    after_cursor: str | None = Cursor
+
+
+class Comparison(Result):
+    """Where two conversations part, and how each goes on: first the one in the path."""
+
+    base: Base
+    branches: list[ComparedBranch]
+
+
+class Ancestor(Result):
+    """A conversation that is shown in part, up to `inheritedUpToEntryId`."""
+
+    conversation_id: str = Id
+    title: str = Field(default="")
+    removed: bool = Field(default=True)
+    inherited_up_to_entry_id: str = Field(default="", pattern=UUID_PATTERN)
+
+
+class Ancestors(Result):
+    """Whose entries a conversation shows, the oldest first; the last one is the conversation."""
+
+    data: list[Ancestor]
+
+
+class Hit(Result):
+    """An entry that has all words of the query. `highlights`: its text around the words."""
+
+    conversation_id: str = Id
+    conversation_title: str | None
+    entry_id: str = Id
+    created_at: str = Time
+    highlights: list[str]
+    entry: Entry = _ABSENT
+
+
+class SearchPage(Result):
+    """Hits: the newest tree first, and in each tree the newest entry first."""
+
+    data: list[Hit]
+    after_cursor: str | None = Cursor
 
 
 class Membership(Result):
@@ -196,6 +265,42 @@ class TransferPage(Result):
     """Pending transfers, oldest first."""
 
     data: list[Transfer]
+    after_cursor: str | None = Cursor
+
+
+class Name(Result):
+    """A name and where it points.
+
+    `deleted`: you cannot see the conversation any more. It is deleted, or you are no member.
+    """
+
+    name: str
+    conversation_id: str = Id
+    revision: int = Field(ge=1)
+    data: dict[str, Any]
+    created_at: str = Time
+    updated_at: str = Time
+    deleted: bool = Field(default=False)
+
+
+class NamePage(Result):
+    """Names in the order of their UTF-8 bytes."""
+
+    data: list[Name]
+    after_cursor: str | None = Cursor
+
+
+class AdminName(Name):
+    """A name as an auditor sees it, with whose it is. `deleted`: the conversation is deleted."""
+
+    user_id: str
+    client_id: str = Field(default="")
+
+
+class AdminNamePage(Result):
+    """Names of a user: those without a client, then client by client."""
+
+    data: list[AdminName]
     after_cursor: str | None = Cursor
 
 

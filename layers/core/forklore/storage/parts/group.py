@@ -82,7 +82,7 @@ def begin_tree(
     *,
     owner: str,
     members: int,
-    child_key: Key,
+    child_key: Key | None,
     nonce: str,
     taken_from: Group | None,
     now_s: int,
