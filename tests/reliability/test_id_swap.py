@@ -151,6 +151,7 @@ REQUESTS = [
         )
     ),
     Valid("adminDeleteConversation", of("child"), by="adam"),
+    Valid("deleteConversation", {**of("fork"), "scope": "branch"}),
     Valid("deleteConversation", of("root")),
 ]
 """The order matters: each request is valid after the ones before it."""

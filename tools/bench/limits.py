@@ -55,6 +55,8 @@ LIMITS: Mapping[str, Limit] = {
     "conversations, latest forks": Limit(3, 80, 0),
     "conversations, all": Limit(3, 80, 0),
     "delete": Limit(5, None, 10),
+    "delete a branch": Limit(4, 12, 20),
+    "delete a branch, the current one": Limit(4, 12, 20),
     "delete, all": Limit(5),
     CASCADE: Limit(write_ratio=CASCADE_RATIO),
 }
