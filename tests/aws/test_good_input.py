@@ -119,6 +119,18 @@ ENOUGH = {
         agent="planner",
     ),
     "fork: own context": fork({"atEntryId": "<noted>", "position": "after"}, agent="planner"),
+    "key: 128 characters": append({**PLAIN, "key": "k" * 128}),
+    "key: every kind of character": append({**PLAIN, "key": " #/%~'\""}),
+    "keys: 44": append({"entries": [{**PLAIN, "key": f"{at}"} for at in range(44)]}),
+    "name: 255 bytes": Ask("POST", "/v1/names", {"name": "x" * 255, "conversationId": ROOT}),
+    "name: 255 bytes that are escaped": Ask("POST", "/v1/names", {"name": "#" * 255, "conversationId": ROOT}),
+    "name: a space": Ask("POST", "/v1/names", {"name": " ", "conversationId": ROOT}),
+    "name: 4 KB of data": Ask(
+        "POST", "/v1/names", {"name": "n", "conversationId": ROOT, "data": {"k": "x" * (4 * 1024 - 8)}}
+    ),
+    "names: no prefix": Ask("GET", "/v1/names", query="prefix=&limit=200"),
+    "append by a name": Ask("POST", "/v1/names/entries", {**PLAIN, "name": "😀" * 63}),
+    "fork: a name": fork({"name": {"name": "of a fork", "expectRevision": 0}}),
     "usage: none": append({**PLAIN, "usage": {}}),
     "usage: the largest": append(
         with_usage(
