@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.aws.world import NOTED, PLAIN, SAID, conversation_id
 
-ROOT, FORK, CHILD, COPY, FRESH = (conversation_id(number) for number in (1, 2, 3, 4, 9))
+ROOT, FORK, CHILD, COPY, FRESH, CUT = (conversation_id(number) for number in (1, 2, 3, 4, 9, 5))
 NOTHING = "00000000-0000-7000-8000-000000000001"
 """A valid entry id, but no entry has it."""
 
@@ -127,6 +127,20 @@ STORY = [
     Step("copyConversation", at(FORK, upToEntryId=NOTHING)),
     Step("copyConversation", at(FORK, count=2)),
     Step("copyConversation", at(FORK), user="eve"),
+    Step("listEntries", at(FORK, alternatives=True)),
+    Step("listEntries", at(FORK, own=True)),
+    Step("listEntries", at(FORK, own=True, allForks=True)),
+    Step("getEntry", at(FORK, entryId="<second>")),
+    Step("getEntry", at(ROOT, entryId="<noted>"), agent="planner"),
+    Step("getEntry", at(ROOT, entryId="<noted>")),
+    Step("getEntry", at(ROOT, entryId="lookup")),
+    Step("getEntry", at(ROOT, entryId="<first>"), user="eve"),
+    Step("compareConversations", at(FORK, **{"with": ROOT, "limit": 1})),
+    Step("compareConversations", at(FORK, **{"with": CHILD})),
+    Step("compareConversations", at(FORK)),
+    Step("compareConversations", at(FORK, **{"with": ROOT}), user="eve"),
+    Step("listAncestors", at(FORK)),
+    Step("listAncestors", at(FRESH)),
     Step("forkConversation", at(ROOT, count=2, atEntryId="<second>")),
     Step("forkConversation", at(ROOT, count=2, promote=True)),
     Step("promoteConversation", at(FORK)),
@@ -202,6 +216,12 @@ STORY = [
     Step("adminListEntries", at(ROOT), user="aude"),
     Step("adminListEntries", at(ROOT, channel="context", tail=True, limit=1), user="aude"),
     Step("adminListEntries", at(ROOT, epoch="all"), user="aude"),
+    Step("adminGetEntry", at(ROOT, entryId="<noted>"), user="aude"),
+    Step("adminGetEntry", at(ROOT, entryId="<noted>")),
+    Step("adminCompareConversations", at(ROOT, **{"with": FORK}), user="aude"),
+    Step("adminCompareConversations", at(ROOT, **{"with": FORK, "limit": 0}), user="aude"),
+    Step("adminListAncestors", at(FORK), user="aude"),
+    Step("adminListAncestors", at(FORK, limit=1), user="aude"),
     Step("adminListMemberships", at(ROOT), user="aude"),
     Step("adminListForks", at(FORK, limit=1), user="aude"),
     Step("adminListForks", at(FORK, limit=0), user="bob"),
@@ -212,8 +232,15 @@ STORY = [
     Step("removeMembership", at(ROOT, userId="bob")),
     Step("removeMembership", at(ROOT, userId="ann")),
     Step("removeMembership", at(ROOT, userId="ann")),
+    Step("forkConversation", at(ROOT, id=CUT), user="bob"),
+    Step("forkConversation", at(ROOT), user="bob", keep="cut"),
+    Step("deleteConversation", at(CUT, scope="branch"), user="cy"),
+    Step("deleteConversation", at(CUT, scope="twig"), user="bob"),
+    Step("deleteConversation", at(CUT, scope="branch"), user="bob"),
+    Step("deleteConversation", at(CUT, scope="branch"), user="bob"),
+    Step("adminDeleteConversation", at("<cut>", scope="branch"), user="adam"),
     Step("deleteConversation", at(FORK)),
-    Step("deleteConversation", at(FORK), user="bob"),
+    Step("deleteConversation", at(FORK, scope="tree"), user="bob"),
     Step("deleteConversation", at(FORK), user="bob"),
     Step("deleteConversation", at("x")),
 ]

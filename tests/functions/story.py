@@ -15,6 +15,9 @@ STORY = {
     "listEntries": 200,
     "updateConversation": 200,
     "forkConversation": 201,
+    "getEntry": 200,
+    "compareConversations": 200,
+    "listAncestors": 200,
     "listForks": 200,
     "getConversation": 200,
     "listConversations": 200,
@@ -38,6 +41,9 @@ STORY = {
     "adminSearchConversations": 200,
     "adminGetConversation": 200,
     "adminListEntries": 200,
+    "adminGetEntry": 200,
+    "adminCompareConversations": 200,
+    "adminListAncestors": 200,
     "adminListMemberships": 200,
     "adminListForks": 200,
     "adminListChildren": 200,
@@ -73,6 +79,8 @@ SAMPLE_FORK = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
 """The fork that forkConversation makes in the sample events."""
 SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 """The id of the transfer in the sample events. The story replaces it with the real one."""
+SAMPLE_ENTRY = "019a5c1e-aa20-7b16-8c31-5d1e2f3a4b6c"
+"""The id of the entry in the sample events. The story replaces it with the real one."""
 
 
 def read_event(name: str) -> dict[str, Any]:
@@ -87,7 +95,7 @@ def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], An
     deliver: sends an event to the function of its route. invoke: invokes the function `agent`.
     """
     answers: dict[str, Answer] = {}
-    transfer = SAMPLE_TRANSFER
+    transfer, entry = SAMPLE_TRANSFER, SAMPLE_ENTRY
     for name in STORY:
         if name in ("requestTransfer", "acceptTransfer"):  # deleteTransfer has cancelled the first transfer
             answers["requestTransfer"] = deliver(read_event("requestTransfer"))
@@ -111,7 +119,8 @@ def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], An
             share = {"operation": "shareConversation", "caller": {"userId": "bob"}, "input": again}
             assert invoke(share)["status"] == 201
         if name != "requestTransfer":
-            answers[name] = deliver(
-                json.loads(json.dumps(read_event(name)).replace(SAMPLE_TRANSFER, transfer))
-            )
+            told = json.dumps(read_event(name)).replace(SAMPLE_TRANSFER, transfer)
+            answers[name] = deliver(json.loads(told.replace(SAMPLE_ENTRY, entry)))
+        if name == "appendEntry":
+            entry = answers[name].json["id"]
     return answers

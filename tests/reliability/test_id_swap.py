@@ -58,6 +58,11 @@ REQUESTS = [
     Valid("listEntries", of("root", upToEntryId="<second>", tail=True), entry(400, "upToEntryId")),
     Valid("listEntries", of("fork", allForks=True, afterCursor="<first>"), entry(400, "afterCursor")),
     Valid("listEntries", of("root", channel="context", epoch="all"), is_agents=True),
+    Valid("listEntries", of("fork", own=True, alternatives=True)),
+    Valid("getEntry", of("fork", entryId="<first>"), entry(404, "entryId")),
+    Valid("getEntry", of("root", entryId="<noted>"), entry(404, "entryId"), is_agents=True),
+    Valid("compareConversations", {"conversationId": "<root>", "with": "<fork>"}, entry(400, "with")),
+    Valid("listAncestors", of("fork")),
     Valid("listForks", of("root", limit=1, afterCursor="<forks>"), entry(400, "afterCursor")),
     Valid("listChildren", of("root", limit=1, afterCursor="<children>"), entry(400, "afterCursor")),
     Valid("listMemberships", of("root", limit=1, afterCursor="<members>"), entry(400, "afterCursor")),
@@ -146,6 +151,7 @@ REQUESTS = [
         )
     ),
     Valid("adminDeleteConversation", of("child"), by="adam"),
+    Valid("deleteConversation", {**of("fork"), "scope": "branch"}),
     Valid("deleteConversation", of("root")),
 ]
 """The order matters: each request is valid after the ones before it."""

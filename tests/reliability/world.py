@@ -795,6 +795,11 @@ OPERATIONS: dict[str, Operation] = {
     "read all forks": _list(BOB, ROOT, allForks=True, limit=3),
     "read the latest epoch": _list(PLANNER, ROOT, channel="context"),
     "read a large body": read("listEntries", ANN, of=passed, conversationId=PASSED),
+    "read alternatives": _list(BOB, FORK, alternatives=True),
+    "read the own tail with alternatives": _list(RITA, FORK, own=True, alternatives=True, tail=True, limit=1),
+    "show an entry": read("getEntry", RITA, conversationId=FORK, entryId="<first>"),
+    "compare": read("compareConversations", RITA, conversationId=FORK, **{"with": ROOT}),
+    "list ancestors": read("listAncestors", RITA, conversationId=FORK),
     "show": read("getConversation", RITA, conversationId=FORK),
     "read by a key": read("lookUpEntry", RITA, conversationId=FORK, key="k"),
     "read by a key as an admin": read("adminLookUpEntry", ROOT_CALLER, conversationId=FORK, key="k"),
@@ -819,6 +824,11 @@ OPERATIONS: dict[str, Operation] = {
     "search as an admin": read("adminSearchConversations", ROOT_CALLER, of=peaceful, query="r"),
     "show as an admin": read("adminGetConversation", ROOT_CALLER, conversationId=ROOT),
     "read as an admin": read("adminListEntries", ROOT_CALLER, conversationId=FORK),
+    "show an entry as an admin": read("adminGetEntry", ROOT_CALLER, conversationId=ROOT, entryId="<first>"),
+    "compare as an admin": read(
+        "adminCompareConversations", ROOT_CALLER, conversationId=ROOT, **{"with": FORK}
+    ),
+    "list ancestors as an admin": read("adminListAncestors", ROOT_CALLER, conversationId=FORK),
     "list members as an admin": read("adminListMemberships", ROOT_CALLER, conversationId=ROOT),
     "list forks as an admin": read("adminListForks", ROOT_CALLER, conversationId=ROOT),
     "list children as an admin": read("adminListChildren", ROOT_CALLER, conversationId=ROOT),

@@ -316,6 +316,7 @@ def test_an_append_by_a_name_touches_it(table: Table) -> None:
     assert look(table).name.data == '{"x":2}'
 
 
+@pytest.mark.failure("name-moves")
 def test_an_append_follows_a_name_that_another_process_has_moved(table: Table, store: Store) -> None:
     [first] = tell(table, "a")
     other = store.process()
@@ -467,9 +468,9 @@ def test_an_append_that_forks_moves_a_name(table: Table) -> None:
     assert read(table, target(table)) == ["a", "b", "c"]
     edit(OTHER, BLANK, None, 3)
     assert read(table, target(table)) == ["c"]
-    with pytest.raises(ConflictError) as in_use:
-        edit(FORK, BEFORE, b, 4)
-    assert in_use.value.details["reason"] == "id_in_use"
+    edit(FORK, BEFORE, b, 1)  # the fork exists, so this is a plain append
+    assert read(table, FORK) == ["a", "c", "c"]
+    assert target(table) == OTHER
 
 
 def test_a_fork_at_the_head_that_takes_a_name_inherits_what_is_appended_meanwhile(

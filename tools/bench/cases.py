@@ -12,6 +12,7 @@ from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Sh
 from tools.harness.service import OPERATIONS
 
 PAGE, ROWS = 50, 20
+NAME = "trip"
 LARGE_BYTES = 200_000
 """The size of a text that does not fit into its entry's item."""
 
@@ -153,6 +154,42 @@ def _small(world: World) -> str:
     return made
 
 
+def _branch(world: World, **more: Any) -> str:
+    """Fork the root at its head, and append to the fork; return its id."""
+    made = world.new_id()
+    world.ask("forkConversation", **subject(world), id=made, **more)
+    world.ask("appendEntry", conversationId=made, **world.said())
+    return made
+
+
+def _named(world: World, **more: Any) -> dict[str, Any]:
+    """Return a request about a name that points to the subject."""
+    world.ask("setName", name=NAME, **subject(world))
+    return {"name": NAME, **more}
+
+
+def _by_name(world: World) -> dict[str, Any]:
+    return _named(world, **world.said())
+
+
+def _names(world: World) -> dict[str, Any]:
+    """Return a list of ROWS names."""
+    for number in range(ROWS):
+        world.ask("setName", name=f"name {number}", **subject(world))
+    return {"limit": ROWS}
+
+
+def _keyed(world: World) -> dict[str, Any]:
+    """Return a request about an entry that has a key."""
+    key = world.new_id()
+    world.ask("appendEntry", **subject(world), **world.said(), key=key)
+    return {**subject(world), "key": key}
+
+
+def _of_ann(given: Callable[[World], dict[str, Any]]) -> Callable[[World], dict[str, Any]]:
+    return lambda world: {"userId": ANN.user_id, **given(world)}
+
+
 def _new(world: World) -> dict[str, Any]:
     return {"id": world.new_id()}
 
@@ -163,6 +200,14 @@ def _page(of: Callable[[World], dict[str, Any]] = subject, **query: Any) -> Call
 
 def _rows(**query: Any) -> Callable[[World], dict[str, Any]]:
     return lambda world: {**subject(world), "limit": ROWS, **query}
+
+
+def _compared(world: World) -> dict[str, Any]:
+    """Return a comparison of the subject with a fork at its first entry, of PAGE entries."""
+    made = {"conversationId": world.new_id(), "forkedAtConversationId": world.subject}
+    entries = [world.said() for _ in range(PAGE)]
+    world.ask("appendEntry", ANN, **made, forkedAtEntryId=world.entry_ids[0], entries=entries)
+    return {"conversationId": made["conversationId"], "with": world.subject, "limit": PAGE}
 
 
 CASES: dict[str, Case] = {
@@ -184,6 +229,19 @@ CASES: dict[str, Case] = {
         "appendEntry",
         lambda world: {**subject(world), **world.said(LARGE_BYTES)},
         puts(E, Kind.BLOB),
+        knows=Knows.READ,
+    ),
+    "append, by a name": Case("appendEntryByName", _by_name, puts(E, Kind.NAME), knows=Knows.DONE),
+    "append, by a name, cold": Case("appendEntryByName", _by_name, puts(E, Kind.NAME)),
+    "append, by a new name": Case(
+        "appendEntryByName",
+        lambda world: {"name": world.new_id(), **world.said()},
+        puts(E, C, Kind.NAME),
+    ),
+    "append, with a key of its own": Case(
+        "appendEntry",
+        lambda world: {**subject(world), **world.said(), "key": world.new_id()},
+        puts(E, Kind.KEY),
         knows=Knows.READ,
     ),
     "append, to a new conversation": Case(
@@ -228,6 +286,21 @@ CASES: dict[str, Case] = {
     ),
     "fork, at the head": Case("forkConversation", subject, puts(C, P)),
     "fork, of a fork": Case("forkConversation", fork, puts(C, P), needs="forks"),
+    "fork, at the head, that moves a name": Case(
+        "forkConversation",
+        lambda world: {**subject(world), "name": _named(world)},
+        puts(C, P, Kind.NAME),
+    ),
+    "fork, before an entry, that moves a name": Case(
+        "forkConversation",
+        lambda world: {**subject(world), "atEntryId": middle(world), "name": _named(world)},
+        puts(C, P, Kind.NAME),
+    ),
+    "fork, at a key": Case(
+        "forkConversation",
+        lambda world: {**subject(world), "atKey": _keyed(world)["key"]},
+        puts(C, P),
+    ),
     "fork, 10 at once": Case(
         "forkConversation",
         lambda world: {**subject(world), "atEntryId": middle(world), "count": FORKS_AT_ONCE},
@@ -254,6 +327,15 @@ CASES: dict[str, Case] = {
         shows(E),
     ),
     "page, all forks": Case("listEntries", _page(allForks=True), shows(E)),
+    "newest page, with alternatives": Case("listEntries", _page(tail=True, alternatives=True), shows(E)),
+    "first page, with alternatives": Case("listEntries", _page(alternatives=True), shows(E)),
+    "newest page, of a fork, with alternatives": Case(
+        "listEntries", _page(fork, tail=True, alternatives=True), shows(E), needs="forks"
+    ),
+    "own entries": Case("listEntries", _page(fork, own=True), shows(E), needs="forks"),
+    "show an entry": Case("getEntry", lambda world: {**subject(world), "entryId": middle(world)}, shows(E)),
+    "compare": Case("compareConversations", _compared, shows(E, requests=2)),
+    "ancestors": Case("listAncestors", subject, shows(C, E)),
     "latest epoch": Case("listEntries", _page(channel="context"), shows(E), caller=PLANNER),
     "forks": Case("listForks", _rows(), shows(C)),
     "children": Case("listChildren", _rows(), shows(C)),
@@ -266,6 +348,14 @@ CASES: dict[str, Case] = {
     "conversations, all": Case("listConversations", lambda _: {"mode": "all", "limit": ROWS}, shows(C)),
     "search, a page": Case("searchConversations", lambda _: {"query": "their", "limit": ROWS}, shows(E)),
     "search, nothing found": Case("searchConversations", lambda _: {"query": "0"}, Floor()),
+    "entry of a key": Case("lookUpEntry", _keyed, shows(E), knows=Knows.READ),
+    "entry of a key, cold": Case("lookUpEntry", _keyed, shows(E)),
+    "newest page, by a name": Case("listEntriesByName", lambda w: _named(w, tail=True, limit=PAGE), shows(E)),
+    "move a name": Case("setName", lambda w: {**_named(w), **subject(w)}, puts(Kind.NAME)),
+    "make a name": Case("setName", lambda w: {"name": w.new_id(), **subject(w)}, puts(Kind.NAME)),
+    "names": Case("listNames", _names, shows(Kind.NAME)),
+    "show a name": Case("lookUpName", _named, shows(Kind.NAME)),
+    "delete a name": Case("deleteName", _named, puts(Kind.NAME)),
     "share": Case(
         "shareConversation",
         lambda world: {**subject(world), "userId": world.new_id(), "accessLevel": "writer"},
@@ -279,6 +369,16 @@ CASES: dict[str, Case] = {
     "withdraw an offer": Case("deleteTransfer", _offered, puts(Kind.XFER)),
     "accept an offer": Case("acceptTransfer", _offered, puts(M), caller=BOB),
     "delete": Case("deleteConversation", lambda world: {"conversationId": _small(world)}, puts(Kind.GROUP)),
+    "delete a branch": Case(
+        "deleteConversation",
+        lambda world: {"conversationId": _branch(world), "scope": "branch"},
+        puts(Kind.GROUP, Kind.GONE, Kind.JOB),
+    ),
+    "delete a branch, the current one": Case(
+        "deleteConversation",
+        lambda world: {"conversationId": _branch(world, promote=True), "scope": "branch"},
+        puts(Kind.GROUP, Kind.GONE, Kind.JOB),
+    ),
     "delete, all": Case("deleteConversation", subject, puts(Kind.GROUP), is_end=True),
     "health": Case("checkHealth", lambda _: {}, Floor(requests=0)),
     "admin: conversations": Case(
@@ -293,6 +393,25 @@ CASES: dict[str, Case] = {
     ),
     "admin: show": Case("adminGetConversation", subject, shows(C, H), caller=ADMIN, base_only=True),
     "admin: newest page": Case("adminListEntries", _page(tail=True), shows(E), caller=ADMIN, base_only=True),
+    "admin: show an entry": Case(
+        "adminGetEntry",
+        lambda world: {**subject(world), "entryId": middle(world)},
+        shows(E),
+        caller=ADMIN,
+        base_only=True,
+    ),
+    "admin: compare": Case(
+        "adminCompareConversations", _compared, shows(E, requests=2), caller=ADMIN, base_only=True
+    ),
+    "admin: ancestors": Case("adminListAncestors", subject, shows(C, E), caller=ADMIN, base_only=True),
+    "admin: entry of a key": Case("adminLookUpEntry", _keyed, shows(E), caller=ADMIN, base_only=True),
+    "admin: names": Case("adminListNames", _of_ann(_names), shows(Kind.NAME), caller=ADMIN, base_only=True),
+    "admin: show a name": Case(
+        "adminLookUpName", _of_ann(_named), shows(Kind.NAME), caller=ADMIN, base_only=True
+    ),
+    "admin: delete a name": Case(
+        "adminDeleteName", _of_ann(_named), puts(Kind.NAME), caller=ADMIN, base_only=True
+    ),
     "admin: members": Case("adminListMemberships", _rows(), shows(M), caller=ADMIN, base_only=True),
     "admin: forks": Case("adminListForks", _rows(), shows(C), caller=ADMIN, base_only=True),
     "admin: children": Case("adminListChildren", _rows(), shows(C), caller=ADMIN, base_only=True),

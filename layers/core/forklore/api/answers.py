@@ -7,7 +7,10 @@ from typing import Any
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Caller, Conversation, Entry, EntryRef, ForkPoint, Metrics, Transfer
+from forklore.usecases.ancestors import Ancestor
 from forklore.usecases.appended import Appended
+from forklore.usecases.comparing import Comparison
+from forklore.usecases.entries import EntryPage
 from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.names import ShownName
 from forklore.usecases.search import Hit
@@ -74,6 +77,44 @@ def hit(hit: Hit, *, with_entry: bool) -> dict[str, Any]:
         "highlights": hit.highlights,
         **({"entry": entry(hit.entry)} if with_entry else {}),
     }
+
+
+def entry_page(page: EntryPage) -> dict[str, Any]:
+    """Return the fields of a page of entries."""
+    return {
+        "data": [
+            {**entry(one), **_present(alternatives=page.alternatives.get(one.entry_id))}
+            for one in page.entries
+        ],
+        "afterCursor": page.after,
+        "beforeCursor": page.before,
+        **_present(alternativesAtEnd=page.alternatives_at_end),
+    }
+
+
+def comparison(comparison: Comparison) -> dict[str, Any]:
+    """Return the fields of a comparison of two conversations."""
+    return {
+        "base": {"entryId": comparison.base},
+        "branches": [
+            {
+                "conversationId": branch.conversation_id,
+                "data": [entry(one) for one in branch.entries],
+                "afterCursor": branch.after,
+            }
+            for branch in comparison.branches
+        ],
+    }
+
+
+def ancestor(ancestor: Ancestor) -> dict[str, Any]:
+    """Return the fields of an ancestor."""
+    return _present(
+        conversationId=ancestor.conversation_id,
+        title=ancestor.title,
+        removed=ancestor.is_removed or None,
+        inheritedUpToEntryId=ancestor.up_to,
+    )
 
 
 def appended(appended: Appended, *, is_batch: bool) -> dict[str, Any]:

@@ -287,10 +287,6 @@ class _Appending:
         fork or child that the request names.
         """
         loaded = looked_up.require(self._id, AccessLevel.WRITER)
-        if self._request.described.name is not None:
-            raise ConflictError(
-                "the conversation exists, and only a new fork takes a name", reason="id_in_use"
-            )
         self._require_lineage(loaded.conversation)
         present = self._request.context
         if present is None and not has_context(self._request.drafts):
@@ -450,7 +446,7 @@ class _Appending:
                     if head is None:
                         table.cache.forget(self._id)
                         return None
-                    return replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
+                    cached = replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
                 case PartKind.MEMBER:
                     raise ForbiddenError("this needs the access level 'writer'") from refused
                 case PartKind.NAMED_HEAD if self._request.copied_out_of is not None:
@@ -465,5 +461,5 @@ class _Appending:
                 case PartKind.CONTEXT:
                     epoch = refused.epoch()
                     if epoch is not None and self._caller.client_id:
-                        return cached.with_epoch(self._caller.client_id, epoch)
+                        cached = cached.with_epoch(self._caller.client_id, epoch)
         return cached
