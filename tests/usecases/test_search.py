@@ -481,12 +481,12 @@ def test_indexed_text_counts_in_what_one_append_may_write(table: Table) -> None:
     noise = random.Random(1)
 
     def draft(indexed: str | None) -> Draft:
-        text = base64.b85encode(noise.randbytes(64_000)).decode().replace("\\", "_")
+        text = base64.b85encode(noise.randbytes(69_000)).decode().replace("\\", "_")
         return replace(said(text), indexed=indexed)
 
     def text() -> str:
         return base64.b85encode(noise.randbytes(26_000)).decode()
 
-    append(table, ROOT, *[draft(None) for _ in range(40)])
+    append(table, ROOT, *[draft(None) for _ in range(42)])
     with pytest.raises(PayloadTooLargeError):
-        append(table, ROOT, *[draft(text()) for _ in range(40)])
+        append(table, ROOT, *[draft(text()) for _ in range(42)])
