@@ -15,7 +15,7 @@ from forklore.api import operations
 from forklore.api.operation import Operation
 from forklore.aws.http_events import read_query
 from tests.api import reference
-from tests.api.samples import AUDITED, LISTS, PAGING, TEXTS, filters_of, value_of
+from tests.api.samples import AUDITED, LISTS, PAGING, TEXTS, bodies_of, filters_of, names_of, value_of
 from tests.aws.world import (
     FORK,
     NOTED,
@@ -131,17 +131,21 @@ def test_the_lists_are_found() -> None:
 
 
 def test_an_auditor_can_read_all_that_a_user_can_with_the_same_parameters() -> None:
-    own = [one for one in operations.ALL if one.method == "GET" and one.role is None]
+    own = [one for one in operations.ALL if one.is_read and one.role is None]
     twins = {one.name: BY_NAME.get(f"admin{one.name[0].upper()}{one.name[1:]}") for one in own}
     missing = {
         (one.name, name)
         for one in own
         if (twin := twins[one.name])
-        for name in one.query_names - twin.query_names
+        for name in _fields_of(one) - _fields_of(twin)
     }
 
     assert {name for name, twin in twins.items() if twin is None} == WITHOUT_AUDITOR
     assert missing == set(NOT_OF_AUDITORS)
+
+
+def _fields_of(operation: Operation) -> set[str]:
+    return operation.query_names | {name for body in bodies_of(operation) for name in names_of(body)}
 
 
 @pytest.mark.parametrize("operation", LISTS, ids=lambda operation: operation.name)

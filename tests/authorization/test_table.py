@@ -33,6 +33,18 @@ KINDS_MIN = 12
 """The check `who-may-what` of docs/reliability.md promises at least this many kinds of caller."""
 BOUND, OTHER = "planner", "coder"
 SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}
+NAMES = ("named", "appended to", "deleted", "deleted by an admin")
+"""Names that the owner gives to the conversation."""
+QUERIES = {
+    "lookUpEntry": "key=k",
+    "adminLookUpEntry": "key=k",
+    "lookUpName": "name=named",
+    "listEntriesByName": "name=named",
+    "deleteName": "name=deleted",
+    "adminListNames": "userId=ann",
+    "adminLookUpName": "userId=ann&name=named",
+    "adminDeleteName": "userId=ann&name=deleted%20by%20an%20admin",
+}
 numbers = itertools.count(1)
 
 
@@ -75,13 +87,12 @@ class Tree:
         return BY_NAME[operation].path.format(**names)
 
     def query_of(self, operation: str) -> str:
+        if operation in QUERIES:
+            return QUERIES[operation]
         if "with" in BY_NAME[operation].query_names:
             return f"with={self.conversation}"
-        return (
-            "userId=tess"
-            if "userId" in BY_NAME[operation].query_names and not BY_NAME[operation].role
-            else ""
-        )
+        of_member = "userId" in BY_NAME[operation].query_names and not BY_NAME[operation].role
+        return "userId=tess" if of_member else ""
 
     def body_of(self, operation: str) -> Any:
         """Return the body of the sample event, where no other is needed here."""
@@ -90,6 +101,10 @@ class Tree:
             "appendEntry": SAID,
             "syncContext": {"contentType": "x", "content": [next(numbers)]},
             "forkConversation": {},
+            "setName": {"name": "a name", "conversationId": self.conversation},
+            "appendEntryByName": {**SAID, "name": "appended to"},
+            "mergeConversation": {"fromConversationId": self.conversation},
+            "copyConversation": {},
             "shareConversation": {"userId": "nora", "accessLevel": "reader"},
             "updateMembership": {"accessLevel": "writer"},
             "updateMembershipByPath": {"accessLevel": "writer"},
@@ -119,10 +134,12 @@ class World:
         self.made("POST", "/v1/conversations", body={"id": parent}, agent=BOUND)
         for user, level in {**LEVELS, "tess": "reader"}.items():
             self._share(parent, user, level)
-        started = {**SAID, "startedByConversationId": parent}
+        started = {**SAID, "startedByConversationId": parent, "key": "k"}
         entry = self.made("POST", f"/v1/conversations/{child}/entries", body=started, agent=BOUND).json["id"]
         self.made("DELETE", f"/v1/conversations/{child}/memberships", query="userId=fred")
         self._share(parent, "paul", "manager")
+        for name in NAMES:
+            self.made("POST", "/v1/names", body={"name": name, "conversationId": child})
         if not with_transfer:
             return Tree(child, fresh(), entry)
         offer = {"conversationId": child, "newOwnerUserId": "mia"}

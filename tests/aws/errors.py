@@ -17,6 +17,7 @@ VALIDATION, CURSOR, NOT_FOUND, FORBIDDEN, CONFLICT = (
     (403, "forbidden"),
     (409, "conflict"),
 )
+NO_SEARCH_TYPE = (501, "search_type_unavailable")
 UNAUTHORIZED, WRONG_METHOD, WRONG_TYPE = (
     (401, "unauthorized"),
     (405, "method_not_allowed"),

@@ -248,8 +248,9 @@ def test_a_role_gives_no_access_through_the_other_routes(world: World) -> None:
 
 def test_a_deployment_can_require_a_justification(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORKLORE_JUSTIFICATION_REQUIRED", "true")
-    for path in sorted({operation.path for operation in ROUTES}):
-        asked = ask(path.removeprefix(ADMIN).replace("{conversationId}", ROOT))
+    for path, is_search in sorted({(operation.path, operation.only_reads) for operation in ROUTES}):
+        rest = path.removeprefix(ADMIN).replace("{conversationId}", ROOT)
+        asked = ask(rest, method="POST", body={"query": "x"}) if is_search else ask(rest)
         for query in ("", "justification=", "justification=%20%09"):
             assert_refused(world.send(replace(asked, query=query)), VALIDATION)
         assert world.send(replace(asked, query="justification=x")).status == 200
@@ -287,7 +288,7 @@ def test_each_request_writes_one_line_also_when_it_is_refused(
         "who": user,
         "clientId": None,
         "roles": ["auditor"] if user == "aude" else [],
-        "conversationId": FRESH if rest else None,
+        "conversationId": FRESH if FRESH in rest else None,
         "userId": None,
         "justification": "a ticket",
         "status": answer.status,

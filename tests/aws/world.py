@@ -7,6 +7,7 @@ from typing import Any
 from tools.harness.gateway import Answer, Gateway, Pairs
 
 CONVERSATIONS = "/v1/conversations"
+SEARCH = "/v1/conversations/search"
 TRANSFERS = "/v1/ownership-transfers"
 JSON = "application/json"
 
@@ -74,6 +75,11 @@ def show(conversation: str, **more: Any) -> Ask:
 
 def conversations(query: str = "", **more: Any) -> Ask:
     return Ask("GET", CONVERSATIONS, query=query, **more)
+
+
+def find(body: Any, **more: Any) -> Ask:
+    """Return a search."""
+    return Ask("POST", SEARCH, body, **more)
 
 
 def entries(query: str = "", *, of: str = ROOT, **more: Any) -> Ask:
@@ -164,6 +170,10 @@ class World:
         self.made["forks"] = self.send(forks("limit=1")).json["afterCursor"]
         self.made["forks of fork"] = self.send(forks("limit=1", of=FORK)).json["afterCursor"]
         self.made["conversations"] = self.send(conversations("limit=1")).json["afterCursor"]
+        self.made["search"] = self.send(find({"query": "hello", "limit": 1})).json["afterCursor"]
+        self.made["search of Bob"] = self.send(find({"query": "hello", "limit": 1}, user="bob")).json[
+            "afterCursor"
+        ]
         self.send(create({"id": conversation_id(6)}, user="bob"))
         self.made["conversations of Bob"] = self.send(conversations("limit=1", user="bob")).json[
             "afterCursor"

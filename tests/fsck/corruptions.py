@@ -8,6 +8,7 @@ from forklore.domain.ancestry import Segment
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Channel, LastEntries
+from forklore.domain.names import NameOwner, NameRef
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import ForkRecord
 from forklore.fsck.shapes import Kind
@@ -44,6 +45,7 @@ from tests.fsck.world import (
 from tests.support.tables import DAY_S
 
 STRANGER = conversation(99)
+OLD = "2020-01-01T00:00:00.000Z"
 NOW = "2026-03-01T09:15:00.000Z"
 LATE = EntryId("019ca8ad-fa20-7000-8000-000000000005")
 LATE_IN_2099 = EntryId("03b63b45-c000-7000-8000-000000000005")
@@ -74,6 +76,14 @@ def head(conversation_id: str, group_id: str = ROOT) -> Key:
 
 def conv(conversation_id: str, group_id: str = ROOT) -> Key:
     return keys.conversation(group_id, conversation_id)
+
+
+def keyed(key: str) -> Key:
+    """Return the key of the item for an entry's key."""
+    return keys.entry_key(PLAIN, PLAIN, key)
+
+
+NAME = keys.name(NameRef(NameOwner("bob", None), "tr#p"))
 
 
 def _entry_of_nobody(m: Made) -> None:
@@ -253,7 +263,7 @@ CORRUPTIONS = [
     ),
     a(
         "a root without its CONV",
-        "missing_conv orphan_entry orphan_head orphan_ptr orphan_tree",
+        "missing_conv orphan_entry orphan_head orphan_key orphan_ptr orphan_tree",
         lambda m: m.take(conv(PLAIN, PLAIN)),
     ),
     a("a live conversation without its HEAD", "missing_head", lambda m: m.take(head(BLANK))),
@@ -378,7 +388,7 @@ CORRUPTIONS = [
     ),
     a(
         "a fork that ends inside a turn",
-        "wrong_floor wrong_fork_point wrong_last_context wrong_last_history",
+        "wrong_floor wrong_fork_point wrong_last_context wrong_last_history wrong_record",
         lambda m: m.change(
             keys.path(CHAT, CHAT_FORK),
             path=binary(ancestry.pack((Segment(CHAT, EntryId(m.world.turn[1])),))),
@@ -681,6 +691,49 @@ CORRUPTIONS = [
         "a child of a tree that does not exist",
         "missing_child orphan_child",
         lambda m: m.change(keys.group(CHILD), parent=text(STRANGER)),
+    ),
+    # Keys of entries
+    a("a key without its item", "missing_key", lambda m: m.take(keyed("k#1"))),
+    a(
+        "a key that names another entry",
+        "wrong_key",
+        lambda m: m.change(keyed("k#1"), entry=text(m.world.keyed[1])),
+    ),
+    a("a key that no entry has", "orphan_key", lambda m: m.copy_to(keyed("k2"), keyed("k3"))),
+    a(
+        "a key of a conversation that does not exist",
+        "orphan_key",
+        lambda m: m.copy_to(keyed("k2"), keys.entry_key(PLAIN, STRANGER, "k2")),
+    ),
+    a(
+        "two entries with one key",
+        "orphan_key repeated_key wrong_key",
+        lambda m: m.change(m.entry(m.world.keyed[1], PLAIN), key=text("k#1")),
+    ),
+    a(
+        "a key that names no entry id",
+        "malformed_key",
+        lambda m: m.change(keyed("k2"), entry=text("k")),
+    ),
+    # Names
+    a("a name at revision 0", "malformed_name", lambda m: m.change(NAME, revision=number(0))),
+    a(
+        "a name of another client than its key says",
+        "malformed_name",
+        lambda m: m.change(NAME, clientId=text("planner")),
+    ),
+    a("a name that points to no id", "malformed_name", lambda m: m.change(NAME, conversation=text("trip"))),
+    a(
+        "a name that was changed before it was made",
+        "malformed_name",
+        lambda m: m.change(NAME, updatedAt=text(OLD)),
+    ),
+    a("a name whose data are no object", "malformed_name", lambda m: m.change(NAME, data=text("[]"))),
+    a("a name with no revision", "malformed_name", lambda m: m.change(NAME, revision=None)),
+    a(
+        "a name that is not escaped",
+        "malformed_name",
+        lambda m: m.move(NAME, Key(NAME.partition, f"{NAME.sort}~zz")),
     ),
     # Removed branches
     a(

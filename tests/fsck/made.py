@@ -86,7 +86,7 @@ class Made:
 
     # Damage items
 
-    def change(self, key: Key, **attributes: Any) -> "Made":
+    def change(self, key: Key, /, **attributes: Any) -> "Made":
         """Replace attributes of an item; None removes one."""
         item = self.contents[key] | attributes
         self.contents[key] = {name: value for name, value in item.items() if value is not None}

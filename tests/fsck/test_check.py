@@ -116,7 +116,7 @@ def _free(made: Made) -> set[Key]:
     return {
         key
         for key, item in made.contents.items()
-        if kind_of(key) is Kind.IDEM
+        if kind_of(key) in (Kind.IDEM, Kind.NAME)
         or ("retired" in item and key.partition.endswith(ended))
         or UNBORN in f"{key.partition}/{key.sort}"
         or (kind_of(key) is Kind.CHILD and key.partition == DYING)

@@ -48,7 +48,8 @@ CHAT, CHAT_FORK = conversation(31), conversation(32)
 class World:
     """The ids of what was made. said, thoughts: entries of ROOT in its history and its context.
 
-    turn: the entries of a turn of CHAT, of which the second one is of the history.
+    turn: the entries of a turn of CHAT, of which the second one is of the history. keyed: entries
+    of PLAIN that have keys.
     """
 
     said: list[str]
@@ -56,6 +57,7 @@ class World:
     large: str
     started: str
     turn: list[str]
+    keyed: list[str]
 
 
 def build(store: Store) -> World:
@@ -147,7 +149,13 @@ def _main_tree(process: Process) -> World:
     started = say(
         process, CHILD, "do it", startedByConversationId=FORK, startedByEntryId=said[0], idempotency_key="c"
     )
-    say(process, PLAIN, "a tree of its own", by=BOB)
+    keyed = [
+        say(process, PLAIN, "a tree of its own", by=BOB, key="k#1"),
+        say(process, PLAIN, "more of it", by=BOB, key="k2"),
+    ]
+    named = process.ask("setName", BOB, name="tr#p", conversationId=PLAIN, data={"a": 1})
+    assert named.status == 200, named
+    process.ask("setName", PLANNER, name="thread", conversationId=ROOT)
     offered = process.ask("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="bob")
     assert offered.status == 201, offered
     synced = process.ask(
@@ -159,7 +167,7 @@ def _main_tree(process: Process) -> World:
         idempotency_key="s",
     )
     assert synced.status == 200, synced
-    return World(said, thoughts, large, started, _chat(process))
+    return World(said, thoughts, large, started, _chat(process), keyed)
 
 
 def _chat(process: Process) -> list[str]:

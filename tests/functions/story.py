@@ -21,14 +21,24 @@ STORY = {
     "listForks": 200,
     "getConversation": 200,
     "listConversations": 200,
+    "searchConversations": 200,
     "promoteConversation": 204,
     "syncContext": 200,
+    "lookUpEntry": 200,
+    "setName": 200,
+    "listNames": 200,
+    "lookUpName": 200,
+    "appendEntryByName": 201,
+    "listEntriesByName": 200,
     "listChildren": 200,
+    "mergeConversation": 201,
+    "copyConversation": 201,
     "shareConversation": 201,
     "updateMembership": 200,
     "updateMembershipByPath": 200,
     "listMemberships": 200,
     "adminListConversations": 200,
+    "adminSearchConversations": 200,
     "adminGetConversation": 200,
     "adminListEntries": 200,
     "adminGetEntry": 200,
@@ -37,6 +47,11 @@ STORY = {
     "adminListMemberships": 200,
     "adminListForks": 200,
     "adminListChildren": 200,
+    "adminLookUpEntry": 200,
+    "adminListNames": 200,
+    "adminLookUpName": 200,
+    "deleteName": 204,
+    "adminDeleteName": 204,
     "adminDeleteConversation": 204,
     "requestTransfer": 201,
     "listTransfers": 200,
@@ -60,6 +75,8 @@ SAMPLE = "019a5c1e-7b40-7c3d-9e21-4f8d2b6a1c05"
 """The conversation of the sample events."""
 SAMPLE_OTHER = "019a5c22-4d10-7e36-a7c9-0b1f2e3d4c5a"
 """The conversation that adminDeleteConversation deletes in the sample events."""
+SAMPLE_FORK = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
+"""The fork that forkConversation makes in the sample events."""
 SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 """The id of the transfer in the sample events. The story replaces it with the real one."""
 SAMPLE_ENTRY = "019a5c1e-aa20-7b16-8c31-5d1e2f3a4b6c"
@@ -83,10 +100,20 @@ def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], An
         if name in ("requestTransfer", "acceptTransfer"):  # deleteTransfer has cancelled the first transfer
             answers["requestTransfer"] = deliver(read_event("requestTransfer"))
             transfer = answers["requestTransfer"].json["id"]
+        if name == "mergeConversation":  # the fork has no entry of its own yet
+            to_fork = read_event("agentAppendEntry") | {"caller": {"userId": "alice"}}
+            to_fork["input"] |= {"conversationId": SAMPLE_FORK, "idempotencyKey": "to the fork"}
+            assert invoke(to_fork)["status"] == 201
         if name == "adminDeleteConversation":  # delete another conversation: the story still needs this one
             to_another = read_event("agentAppendEntry")
             to_another["input"] |= {"conversationId": SAMPLE_OTHER, "idempotencyKey": "another"}
             assert invoke(to_another)["status"] == 201
+        if name == "lookUpEntry":
+            keyed = read_event("agentAppendEntry") | {"caller": {"userId": "alice"}}
+            keyed["input"] |= {"conversationId": SAMPLE, "key": "msg-17", "idempotencyKey": "keyed"}
+            assert invoke(keyed)["status"] == 201
+        if name == "adminDeleteName":  # deleteName has already deleted this name
+            deliver(read_event("setName"))
         if name == "removeMembershipByPath":  # removeMembership has already removed this member
             again = {"conversationId": SAMPLE, "userId": "alice", "accessLevel": "reader"}
             share = {"operation": "shareConversation", "caller": {"userId": "bob"}, "input": again}

@@ -78,7 +78,7 @@ def test_every_status_of_an_operation_is_there(operation: Operation) -> None:
     own = {operation.status, *operation.also, *operation.errors}
     always = {400, 405, 500, 503, *([] if operation.is_public else [401])}
     with_body = {413, 415} if operation.body else set()
-    with_key = {422} if operation.method == "POST" else set()
+    with_key = {422} if operation.takes_idempotency_key else set()
     wanted = {str(status) for status in own | always | with_body | with_key} | BY_GATEWAY
 
     assert set(described(operation)["responses"]) == wanted
@@ -114,7 +114,7 @@ def test_the_parameters_are_those_of_the_operation(operation: Operation) -> None
     wanted = {
         *(("path", name) for name in operation.path_names),
         *(("query", field.alias) for field in operation.query.model_fields.values()),
-        *([("header", "Idempotency-Key")] if operation.method == "POST" else []),
+        *([("header", "Idempotency-Key")] if operation.takes_idempotency_key else []),
         *([("header", "If-Match")] if operation.takes_if_match else []),
     }
 

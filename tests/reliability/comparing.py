@@ -49,6 +49,8 @@ def _spelled(item: Item) -> str:
         plain["path"] = items.path(item)
     if "prev" in plain:
         plain["prev"] = items.lasts(item)
+    if "turn" in plain:
+        plain["turn"] = items.turn(item)
     if plain["PK"].startswith("IDEM#"):
         plain["body"] = bodies.decode(plain["body"])
     return str(sorted((name, name if name in ANY else value) for name, value in plain.items()))

@@ -18,17 +18,25 @@ from typing import Any
 from tests.reliability.faults import WRITE, Call, Rewrite
 
 TRUE = "(attribute_exists(PK) OR attribute_not_exists(PK))"
-SAME = {"attribute_not_exists(nonce)": "nonce = :made"}
-"""Another form of a clause, which the same code writes for a tree that no request has marked."""
+SAME = {
+    "attribute_not_exists(nonce)": "nonce = :made",
+    "attribute_not_exists(current)": "current = :current",
+}
+"""Another form of a clause, which the same code writes for a tree that no request has marked, or of
+which no branch was promoted."""
 CHOSEN = "owner = :owner"
 PURPOSES: Mapping[str, set[str]] = {
     "child": {"Put CHILD"},
+    "branch": {"Put GONE"},
+    "pruning": {"Delete GONE"},
     "fork": {"Put PTR", "Update GROUP"},
     "promotion": {"Update GROUP", "ConditionCheck HEAD"},
     "sync": {"Put ENTRY", "Update CTX of a sync"},
     "append": {"Put ENTRY", "Update HEAD"},
     "change": {"Update CONV", "Update HEAD"},
     "rewriting": {"Update HEAD"},
+    "copy": {"Put MEM", "ConditionCheck HEAD"},
+    "copying entries": {"Put ENTRY", "ConditionCheck GROUP"},
     "copying members": {"Put MEM", "ConditionCheck GROUP"},
     "share": {"Put MEM", "Update GROUP"},
     "removal": {"Delete MEM", "Update GROUP"},
@@ -37,6 +45,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "acceptance": {"Delete XFER", "Put JOB"},
     "deletion": {"Put JOB", "Update GROUP"},
     "clearing up": {"ConditionCheck GROUP"},
+    "naming": {"Update NAME"},
 }
 """The purpose of a transaction is the first of these whose writes are all in it."""
 EXPRESSIONS = ("ConditionExpression", "UpdateExpression")
@@ -155,7 +164,8 @@ def _is_of_sync(part: Mapping[str, Any]) -> bool:
 def _kind(key: Mapping[str, Any]) -> str:
     """Return the kind of the item with this key."""
     partition, sort = key["PK"]["S"], key["SK"]["S"]
-    place = partition if "#" in partition or partition == "JOB" else sort
+    is_of_sort = sort.startswith("NAME#") or ("#" not in partition and partition != "JOB")
+    place = sort if is_of_sort else partition
     return "ENTRY" if place[0].isdigit() else str(place.partition("#")[0])
 
 

@@ -12,36 +12,50 @@ from tests.reliability.world import (
     CHILD,
     CODER,
     CROWD,
+    CUT,
+    CUT_FORK,
+    CUT_TWIG,
     EVE,
     FORK,
     GIVEN,
     GIVEN_FORK,
     HALF,
+    LONG,
     MIA,
     NEW,
     OPERATIONS,
     OTHER,
     PASSED,
     PLANNER,
+    RITA,
     ROOT,
     ROOT_CALLER,
+    TAKES,
     UNTITLED,
     Operation,
     ahead,
     append,
+    by_name,
     change,
     crowded,
     delete,
     family,
     full,
     given_up,
+    lengthy,
     offered,
     passed,
+    point,
     post,
     read,
+    removed,
+    removed_both,
+    removed_first,
     run_deletion,
+    run_prune,
     said,
     thought,
+    turn,
     untitled,
     work,
 )
@@ -56,6 +70,10 @@ def _look(conversation_id: str, *, by: Caller = ANN, of: Any = family) -> Operat
     return read("getConversation", by, of=of, conversationId=conversation_id)
 
 
+def _fork_of(conversation_id: str, *, of: Any = family, by: Caller = ANN) -> Operation:
+    return post("forkConversation", by, of=of, conversationId=conversation_id, id=NEW)
+
+
 def _work_off(group_id: str, *, of: Any = family, in_seconds: int = 0) -> Operation:
     return work(run_deletion(group_id), of=of, in_seconds=in_seconds)
 
@@ -67,6 +85,14 @@ def _offer(caller: Caller, to: str, *, of: Any, what: str = ROOT) -> Operation:
 def _accept(caller: Caller, *, of: Any) -> Operation:
     """Accept the offer that the previous request made."""
     return post("acceptTransfer", caller, of=of, transferId="<last>")
+
+
+def _entries(conversation_id: str) -> Operation:
+    return read("listEntries", ANN, conversationId=conversation_id)
+
+
+def _fork_of_fork_that_takes(**move: Any) -> Operation:
+    return post("forkConversation", BOB, conversationId=FORK, id=OTHER, name=TAKES | move)
 
 
 def _actor(one: Operation | str | Actor) -> Actor:
@@ -99,6 +125,7 @@ _FORK = OPERATIONS["fork before an entry"]
 _OWN_CHILD = append(ANN, to=NEW, startedByConversationId=ROOT)
 _DELETE_CROWD = delete("deleteConversation", ANN, of=crowded, conversationId=CROWD)
 _ADD = OPERATIONS["share"]
+_REMOVE_FORK = delete("deleteConversation", ANN, conversationId=FORK, scope="branch")
 
 _DELETE_UNTITLED = delete("deleteConversation", ANN, of=untitled, conversationId=UNTITLED)
 _DELETE_AS_ADMIN = delete("adminDeleteConversation", ROOT_CALLER, of=untitled, conversationId=UNTITLED)
@@ -112,6 +139,19 @@ BOTH_GONE = ((204, 204),)
 """Both delete the same thing. The second one finds it done, as if its first answer was lost."""
 GOES_ON = ((202, 204), (204, 202))
 """A request that finds another one closing the tree leaves the rest to the worker."""
+
+
+def _remove(conversation_id: str, *, by: Caller = ANN, of: Any = family) -> Operation:
+    return delete("deleteConversation", by, of=of, conversationId=conversation_id, scope="branch")
+
+
+def _prune(group_id: str, conversation_id: str, *, of: Any) -> Operation:
+    return work(run_prune(group_id, conversation_id), of=of)
+
+
+_CUT_OFF = _remove(FORK)
+_SHOWING = _fork_of(FORK)
+_LAST = _remove(UNTITLED, of=untitled)
 
 
 def _and_worked(also: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
@@ -174,6 +214,50 @@ PAIRS: dict[str, Pair] = {
     "grandchild, delete": pair(
         post("appendEntry", BOB, conversationId=NEW, **said("new"), startedByConversationId=CHILD), _DELETE
     ),
+    "merge, append": pair(OPERATIONS["merge"], append(ANN, knows=(ROOT, ANN))),
+    "merge, append to the other branch": pair(OPERATIONS["merge"], append(ANN, to=FORK)),
+    "merge, merge": pair(OPERATIONS["merge"], OPERATIONS["merge"]),
+    "merge, merge with one key": by_key("merge"),
+    "merge, merge the other way": pair(
+        OPERATIONS["merge"], post("mergeConversation", ANN, conversationId=FORK, fromConversationId=ROOT)
+    ),
+    "merge, delete": pair(OPERATIONS["merge"], _DELETE),
+    "merge, revoke": pair(OPERATIONS["merge"], _REVOKE),
+    "summary, delete": pair(OPERATIONS["append a summary"], _DELETE),
+    "merge, remove the branch and a look": pair(
+        OPERATIONS["merge"], (_REMOVE_FORK, read("listEntries", ANN, conversationId=ROOT))
+    ),
+    "summary, remove the branch and a look": pair(
+        OPERATIONS["append a summary"], (_REMOVE_FORK, read("listEntries", ANN, conversationId=ROOT))
+    ),
+    "fork with a summary, remove the branch and a look": pair(
+        OPERATIONS["append a summary and fork"], (_REMOVE_FORK, _look(NEW))
+    ),
+    "copy, append": pair(OPERATIONS["copy"], append(BOB, to=FORK)),
+    "copy, copy with one key": by_key("copy"),
+    "copy, copy under one id": pair(
+        OPERATIONS["copy"], post("copyConversation", ANN, conversationId=ROOT, id=NEW)
+    ),
+    "copy, delete": pair(OPERATIONS["copy"], _DELETE),
+    "copy, delete and a look": pair(OPERATIONS["copy"], (_DELETE, _look(NEW, by=RITA))),
+    "copy, revoke the reader and a look": pair(
+        OPERATIONS["copy"],
+        (
+            delete("removeMembership", ANN, conversationId=ROOT, userId="rita"),
+            _look(NEW, by=RITA),
+        ),
+    ),
+    "copy many entries, delete": pair(
+        "copy many entries",
+        delete("deleteConversation", ANN, of=lengthy, conversationId=LONG),
+        is_endless=True,
+    ),
+    "continue a copy, continue it": pair(
+        "continue an unfinished copy", "continue an unfinished copy", is_endless=True
+    ),
+    "give a copy up, continue it": pair(
+        "the sweep gives up a copy", "continue an unfinished copy", is_endless=True
+    ),
     "revoke, append": pair(_REVOKE, append(BOB, knows=(ROOT, BOB))),
     "revoke, append and a look": pair(
         (_REVOKE, read("listEntries", ANN, conversationId=ROOT)), append(BOB, knows=(ROOT, BOB))
@@ -228,6 +312,10 @@ PAIRS: dict[str, Pair] = {
     "promote, promote with one key": by_key(OPERATIONS["promote by a writer"]),
     "promote, fork and promote": pair(OPERATIONS["promote"], (OPERATIONS["fork and promote"], _look(NEW))),
     "promote, append": pair(OPERATIONS["promote"], append(BOB, to=FORK, knows=(FORK, BOB))),
+    "promote, remove the branch": pair(
+        OPERATIONS["promote"],
+        delete("deleteConversation", ANN, conversationId=FORK, scope="branch"),
+    ),
     "promote, delete": pair(OPERATIONS["promote"], _DELETE),
     "revoke and a look, promote by them": pair((_REVOKE, _look(FORK)), OPERATIONS["promote by a writer"]),
     "fork several, fork": pair(OPERATIONS["fork several"], _FORK),
@@ -286,6 +374,26 @@ PAIRS: dict[str, Pair] = {
     ),
     "sync, delete": pair(OPERATIONS["sync by a writer"], _DELETE),
     "sync, context": pair(OPERATIONS["sync more"], append(PLANNER, entry=thought("d"))),
+    "turn, turn": pair("append with context", "append with another context"),
+    "turn, the same turn": pair("append with context", "append with context by a writer, cached"),
+    "turn, sync": pair("append with context", OPERATIONS["sync something else"]),
+    "turn, history": pair("append with context", append(BOB)),
+    "turn, context": pair("append with context", append(PLANNER, entry=thought("d"))),
+    "turn without change, sync": pair("append with the same context", OPERATIONS["sync something else"]),
+    "turn without context, sync for the first time": pair(
+        "append with no context at all", OPERATIONS["sync for the first time"]
+    ),
+    "turn, turn of a new conversation": pair(
+        "append with context to a new conversation", append(PLANNER, to=NEW, entry=turn("z"))
+    ),
+    "turn, first turn of a fork": pair(
+        "append with context to a fork", append(PLANNER, to=FORK, entry=turn("a", "z"))
+    ),
+    "fork at the head, turn": pair("append and fork at the head", "append with context"),
+    "revoke and a look, turn": pair(
+        (_REVOKE, _look(ROOT)), "append with context by a writer, cached", is_endless=True
+    ),
+    "turn, delete": pair("append with context", _DELETE),
     "delete, delete": pair(
         _DELETE_GIVEN,
         delete("deleteConversation", ANN, of=offered, conversationId=GIVEN_FORK),
@@ -296,6 +404,55 @@ PAIRS: dict[str, Pair] = {
     ),
     "delete, the sweep": pair(
         delete("deleteConversation", BOB, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]
+    ),
+    "append with a key, append with it": pair(
+        OPERATIONS["append with a key"], append(ANN, key="new key", knows=(ROOT, ANN))
+    ),
+    "append by a name, append by it": pair(
+        OPERATIONS["append by a name"], by_name(**said("other"), knows=(ROOT, BOB))
+    ),
+    "append by a name with one key": by_key(OPERATIONS["append by a name, cold"]),
+    "append by a new name with one key": by_key(OPERATIONS["append by a new name"]),
+    "append by a new name, append by it": pair(
+        OPERATIONS["append by a new name"], by_name(name="new", data={"n": 3})
+    ),
+    "append by a new name, make it": pair(OPERATIONS["append by a new name"], OPERATIONS["make a name"]),
+    "append by a name, move it": pair(OPERATIONS["append by a name"], OPERATIONS["move a name"]),
+    "append by a name, move it and a look": pair(
+        OPERATIONS["append by a name"], (OPERATIONS["move a name"], _entries(ROOT))
+    ),
+    "append by a name with data, move it and a look": pair(
+        OPERATIONS["append by a name, cold"], (OPERATIONS["move a name"], _entries(ROOT))
+    ),
+    "append by a name with data, move it without": pair(
+        OPERATIONS["append by a name, cold"], OPERATIONS["move a name"]
+    ),
+    "append by a bare name with data, move it without": pair(
+        by_name(name="bare", data={"n": 2}), OPERATIONS["move a name without data"]
+    ),
+    "append by a name, delete it": pair(OPERATIONS["append by a name"], OPERATIONS["delete a name"]),
+    "append by a name, fork at the head that takes it": pair(
+        OPERATIONS["append by a name"], OPERATIONS["fork at the head and move a name"]
+    ),
+    "append by a name, fork before an entry that takes it": pair(
+        OPERATIONS["append by a name"], OPERATIONS["fork before an entry and move a name"]
+    ),
+    "append by a name, delete": pair(OPERATIONS["append by a name"], _DELETE),
+    "append by a name, revoke": pair(OPERATIONS["append by a name"], _REVOKE),
+    "move a name, move it": pair(OPERATIONS["move a name"], point(to=CHILD, expectRevision=1)),
+    "move a name, move it whatever it is": pair(point(), point(to=CHILD)),
+    "move a name, delete it": pair(point(), OPERATIONS["delete a name"]),
+    "make a name, make it": pair(OPERATIONS["make a name"], point(name="new", expectRevision=0)),
+    "delete a name, delete it": pair(OPERATIONS["delete a name"], OPERATIONS["delete a name as an admin"]),
+    "fork that takes a name, fork that takes it": pair(
+        OPERATIONS["fork at the head and move a name"], _fork_of_fork_that_takes(expectRevision=1)
+    ),
+    "fork that takes a name, move it": pair(OPERATIONS["fork before an entry and move a name"], point()),
+    "make a name, delete and a look": pair(
+        OPERATIONS["make a name"], (_DELETE, read("listNames", BOB, prefix="new"))
+    ),
+    "make a name, revoke and a look": pair(
+        OPERATIONS["make a name"], (_REVOKE, read("listNames", BOB, prefix="new"))
     ),
     # The next pairs need a caller with several requests, or a request that is delayed for long.
     "offer, delete and the worker": pair("offer", (_DELETE, _work_off(ROOT)), is_endless=True),
@@ -389,6 +546,65 @@ PAIRS: dict[str, Pair] = {
             delete("deleteConversation", ANN, of=given_up, conversationId=HALF),
         ),
         also=((200, 200, 201, 202),),  # a deletion that finds the worker busy may leave the rest to it
+        is_endless=True,
+    ),
+    "remove, fork of it": pair(_CUT_OFF, _SHOWING),
+    "remove, fork of its fork": pair(
+        _remove(CUT_TWIG, of=removed), post("forkConversation", ANN, of=removed, conversationId=CUT, id=NEW)
+    ),
+    "remove, append": pair(_CUT_OFF, append(BOB, to=FORK, knows=(FORK, BOB))),
+    "remove, child and a look": pair(
+        (_remove(GIVEN_FORK, of=offered), _look(NEW, of=offered)),
+        post(
+            "appendEntry",
+            ANN,
+            of=offered,
+            conversationId=NEW,
+            **said("new"),
+            startedByConversationId=GIVEN_FORK,
+        ),
+        is_endless=True,
+    ),
+    "remove, promote": pair(_CUT_OFF, post("promoteConversation", ANN, conversationId=FORK)),
+    "remove the current one, promote another": pair(
+        _remove(ROOT), post("promoteConversation", ANN, conversationId=FORK), is_endless=True
+    ),
+    "remove, remove": pair(_CUT_OFF, _remove(FORK, by=MIA)),
+    "remove, remove the other": pair(_CUT_OFF, _remove(ROOT, by=MIA), is_endless=True),
+    "remove, delete": pair(_CUT_OFF, _DELETE, also=GOES_ON),
+    "remove, delete and the worker": pair(
+        _remove(CUT_TWIG, of=removed),
+        (delete("deleteConversation", ANN, of=removed, conversationId=CUT), _work_off(CUT, of=removed)),
+        also=((204, 202, 200),),
+        is_endless=True,
+    ),
+    "remove, accept": pair(_remove(GIVEN_FORK, of=offered), _ACCEPT),
+    "remove as a manager, downgrade and a look": pair((_DOWNGRADE_MIA, _look(FORK)), _remove(FORK, by=MIA)),
+    "remove the last, fork": pair(_LAST, _fork_of(UNTITLED, of=untitled)),
+    "remove the last, remove the last": pair(_LAST, _LAST, also=BOTH_GONE + GOES_ON),
+    "prune, fork through another branch": pair(
+        _prune(CUT, CUT_FORK, of=removed_first),
+        post(
+            "forkConversation",
+            ANN,
+            of=removed_first,
+            conversationId=CUT_TWIG,
+            id=NEW,
+            atEntryId="<of fork>",
+            position="after",
+        ),
+    ),
+    "prune, prune of its fork": pair(
+        _prune(CUT, CUT_FORK, of=removed_first),
+        (_remove(CUT_TWIG, of=removed_first), _prune(CUT, CUT_TWIG, of=removed_first)),
+        is_endless=True,
+    ),
+    "prune, delete and the worker": pair(
+        _prune(CUT, CUT_TWIG, of=removed_both),
+        (
+            delete("deleteConversation", ANN, of=removed_both, conversationId=CUT),
+            _work_off(CUT, of=removed_both),
+        ),
         is_endless=True,
     ),
 }

@@ -50,6 +50,9 @@ REQUESTS = [
     Valid("getConversation", of("fork")),
     Valid("getConversation", of("child")),
     Valid("listConversations", {"afterCursor": "<conversations>", "limit": 1}, {"afterCursor": 400}),
+    Valid(
+        "searchConversations", {"query": "mark", "limit": 1, "afterCursor": "<search>"}, {"afterCursor": 400}
+    ),
     Valid("listEntries", of("root", afterCursor="<first>"), entry(400, "afterCursor")),
     Valid("listEntries", of("fork", beforeCursor="<second>"), entry(400, "beforeCursor")),
     Valid("listEntries", of("root", upToEntryId="<second>", tail=True), entry(400, "upToEntryId")),
@@ -73,6 +76,11 @@ REQUESTS = [
     Valid(
         "forkConversation", of("root 2", id="<new 5>", ifMatch="<other first>"), entry(409, "id", "ifMatch")
     ),
+    Valid(
+        "mergeConversation",
+        of("root 2", fromConversationId="<root 2>", ifMatch="<other first>"),
+        {"conversationId": 403, "fromConversationId": 400, "ifMatch": 409},
+    ),
     Valid("appendEntry", of("root 2", **PLAIN, ifMatch="<other first>"), entry(409, "ifMatch")),
     Valid("appendEntry", of("root", entries=[PLAIN, SAID])),
     Valid("appendEntry", of("root", **NOTED), is_agents=True),
@@ -92,6 +100,21 @@ REQUESTS = [
         of("root", id="<new 4>", atEntryId="<second>", userId="<user>"),
         {"conversationId": 403, "id": 409, "atEntryId": 404, "userId": 400},
     ),
+    Valid(
+        "appendEntry",
+        of("root", **PLAIN, mergedFromConversationId="<fork>", mergedUpToEntryId="<second>"),
+        entry(400, "mergedFromConversationId", "mergedUpToEntryId"),
+    ),
+    Valid(
+        "mergeConversation",
+        of("fork", fromConversationId="<root>", afterEntryId="<first>", upToEntryId="<second>"),
+        entry(400, "fromConversationId", "afterEntryId", "upToEntryId"),
+    ),
+    Valid(
+        "copyConversation",
+        of("fork", id="<new 6>", upToEntryId="<second>"),
+        {"conversationId": 403, "id": 409, "upToEntryId": 400},
+    ),
     Valid("forkConversation", of("root", count=2, atEntryId="<second>"), entry(404, "atEntryId")),
     Valid("promoteConversation", of("fork")),
     Valid("listChildren", of("root", startedByEntryId="<first>"), entry(200, "startedByEntryId")),
@@ -105,7 +128,21 @@ REQUESTS = [
     ),
     Valid("acceptTransfer", {"transferId": "<incoming>"}, {"transferId": 403}),
     Valid("deleteTransfer", {"transferId": "<transfer>"}, {"transferId": 403}),
+    Valid("appendEntry", of("root 2", **PLAIN, key="a key")),
+    Valid("lookUpEntry", of("root 2", key="a key")),
+    Valid("adminLookUpEntry", of("root 2", key="a key"), by="aude"),
+    Valid("setName", {"name": "a name", "conversationId": "<root>"}),
+    Valid("setName", {"name": "another", "conversationId": "<root 2>", "data": {"a": 1}}),
+    Valid("listNames", {"limit": 1, "afterCursor": "<names>"}, {"afterCursor": 400}),
+    Valid("lookUpName", {"name": "a name"}, {}),
+    Valid("appendEntryByName", {"name": "a name", **PLAIN}, {}),
+    Valid("listEntriesByName", {"name": "another", "afterCursor": "<other first>"}, {"afterCursor": 400}),
+    Valid("adminListNames", {"userId": "<user>"}, {"userId": 403}, by="aude"),
+    Valid("adminLookUpName", {"userId": "<user>", "name": "a name"}, {"userId": 403}, by="aude"),
+    Valid("adminDeleteName", {"userId": "<user>", "name": "a name"}, {"userId": 403}, by="adam"),
+    Valid("deleteName", {"name": "another"}, {}),
     Valid("adminListConversations", {"userId": "<user>"}, {"userId": 403}, by="aude"),
+    Valid("adminSearchConversations", {"query": "x", "userId": "<user>"}, {"userId": 403}, by="aude"),
     *(
         Valid(operation, of("root"), by="aude")
         for operation in (
@@ -116,12 +153,14 @@ REQUESTS = [
     Valid("adminGetEntry", of("root", entryId="<first>"), entry(403, "entryId"), by="aude"),
     Valid("adminCompareConversations", of("root", **{"with": "<fork>"}), entry(403, "with"), by="aude"),
     Valid("adminDeleteConversation", of("child"), by="adam"),
+    Valid("deleteConversation", {**of("fork"), "scope": "branch"}),
     Valid("deleteConversation", of("root")),
 ]
 """The order matters: each request is valid after the ones before it."""
 SAME_AS_UNKNOWN = {
     *("afterCursor", "beforeCursor", "upToEntryId", "atEntryId", "forkedAtEntryId", "startedByEntryId"),
-    *("ifMatch", "entryId", "with"),
+    *("ifMatch", "mergedFromConversationId", "mergedUpToEntryId", "fromConversationId", "afterEntryId"),
+    *("entryId", "with"),
 }
 """Fields where the answer is the same for another tenant's id and for an unknown id."""
 
@@ -136,7 +175,19 @@ class Tenant:
         """A text in everything that the tenant writes, and nowhere else."""
         self._ask = ask
         roots = [f"{number:08}-0000-4000-8000-{at:012}" for at in range(12)]
-        names = ["root", "root 2", "root of heir", "fork", "child", "new", "new 2", "new 3", "new 4", "new 5"]
+        names = [
+            "root",
+            "root 2",
+            "root of heir",
+            "fork",
+            "child",
+            "new",
+            "new 2",
+            "new 3",
+            "new 4",
+            "new 5",
+            "new 6",
+        ]
         self.made = dict(zip(names, roots, strict=False))
         self.made |= {"user": user, "member": f"{self.mark}-member", "heir": f"{self.mark}-heir"}
         text = {**SAID, "content": [{"role": "USER", "text": self.mark}]}
@@ -165,12 +216,16 @@ class Tenant:
             )
             if name == "outgoing":
                 self._make("acceptTransfer", {"transferId": "<outgoing>"}, user=self.made["heir"])
+        for name, root in (("a name", "<root>"), ("another", "<root 2>")):
+            self._make("setName", {"name": name, "conversationId": root})
         for name, operation, given in (
             ("conversations", "listConversations", {"limit": 1}),
+            ("search", "searchConversations", {"query": "mark", "limit": 1}),
             ("forks", "listForks", of("root", limit=1)),
             ("children", "listChildren", of("root", limit=1)),
             ("members", "listMemberships", of("root", limit=1)),
             ("transfers", "listTransfers", {"limit": 1}),
+            ("names", "listNames", {"limit": 1}),
         ):
             self.made[name] = self._make(operation, given)["afterCursor"]
         assert all(self.made.values()), self.made

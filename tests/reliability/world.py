@@ -8,12 +8,14 @@ from functools import cache
 from random import Random
 from typing import Any
 
+from forklore.domain import ids
 from forklore.domain.model import Caller, JobKind
 from forklore.errors import UnavailableError
+from forklore.storage import parts
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.parts.group import MEMBERS_MAX
-from forklore.usecases import cascade, sweeper, transfers
+from forklore.usecases import cascade, pruning, sweeper, transfers
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.service import Process, new_store
 from tests.support.mailbox import Mailbox, Message
@@ -28,6 +30,8 @@ ROOT_CALLER = Caller("root", None, frozenset({"admin"}))
 KEY = "the key"
 CROWD_MEMBERS = 50
 """So many members that one transaction cannot create a child of the tree."""
+LONG_ENTRIES = 90
+"""So many entries that one transaction cannot copy the conversation."""
 LAST_OF_CROWD = "user 9"
 """The member that is copied to a child in the last step."""
 DRAINS_MAX = 50
@@ -43,9 +47,13 @@ def conversation(number: int) -> str:
 
 ROOT, FORK, CHILD, GRANDCHILD, UNTITLED, GIVEN, GIVEN_FORK = (conversation(number) for number in range(1, 8))
 """Ann's tree with a fork, child and grandchild; one without a title; one offered to Bob."""
+LONG, HALF_COPY = conversation(31), conversation(32)
+"""A tree of many entries, and Rita's copy of it, which is unfinished."""
 PASSED, PASSED_FORK, DEAD, DEAD_FORK, CROWD, HALF = (conversation(number) for number in range(11, 17))
 """A tree that has just become Bob's; one with a tombstone; one with many members, and its child,
 whose creation is unfinished."""
+CUT, CUT_FORK, CUT_TWIG = (conversation(number) for number in range(31, 34))
+"""A tree whose fork CUT_FORK was removed, and is shown by CUT_TWIG."""
 NEW, OTHER = conversation(21), conversation(22)
 """Unused ids."""
 
@@ -58,6 +66,11 @@ def said(text: str, role: str = "USER") -> dict[str, Any]:
 def thought(*texts: str, **more: Any) -> dict[str, Any]:
     """Return the body of an append: an entry of the context."""
     return {"channel": "context", "contentType": "note", "content": list(texts), **more}
+
+
+def turn(*context: str, text: str = "new", **more: Any) -> dict[str, Any]:
+    """Return the body of an append: a message with the agent's whole present context."""
+    return {**said(text), "context": {"contentType": "note", "content": list(context)}, **more}
 
 
 def large(size: int = 40_000) -> dict[str, Any]:
@@ -117,6 +130,11 @@ def family(endpoint: str) -> World:
 def untitled(endpoint: str) -> World:
     """Return the world of a conversation that never had a title."""
     return _build(endpoint, _untitled)
+
+
+def chat(endpoint: str) -> World:
+    """Return the world of a tree whose planner has appended a message with its context."""
+    return _build(endpoint, _family, _chat)
 
 
 def offered(endpoint: str) -> World:
@@ -179,12 +197,42 @@ def dead_child(endpoint: str) -> World:
     return _build(endpoint, _family, _dead_child)
 
 
+def removed(endpoint: str) -> World:
+    """Return the world of a removed branch that another branch shows, and that is pruned."""
+    return _build(endpoint, _removed)
+
+
+def removed_first(endpoint: str) -> World:
+    """Return the world of a removed branch that another branch shows; it waits for the worker."""
+    return _build(endpoint, _removed, _asked_again)
+
+
+def twig_removed(endpoint: str) -> World:
+    """Return the world of a removed branch of a live one; it waits for the worker."""
+    return _build(endpoint, _forked, _removed_twig)
+
+
+def removed_both(endpoint: str) -> World:
+    """Return the world of a removed branch, and of one that showed it and waits for the worker."""
+    return _build(endpoint, _removed, _removed_twig)
+
+
+def removed_root(endpoint: str) -> World:
+    """Return the world of a tree with a child whose root was removed; the process was killed."""
+    return _build(endpoint, _family, _removed_root)
+
+
 def crowded(endpoint: str) -> World:
     """Return the world of a tree with many members and an unfinished child.
 
     A child of this tree needs several transactions.
     """
     return _build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
+
+
+def lengthy(endpoint: str) -> World:
+    """Return the world of a conversation with many entries and an unfinished copy of it."""
+    return _build(endpoint, _lengthy, later_s=ABANDONED_SECONDS)
 
 
 def _share(process: Process, of: str, *users: tuple[Caller, str]) -> None:
@@ -210,6 +258,18 @@ def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
     for child, parent in ((CHILD, ROOT), (GRANDCHILD, CHILD)):
         started = {"startedByConversationId": parent}
         made[child] = process.ask("appendEntry", BOB, conversationId=child, **said("task"), **started).id
+    keyed = process.ask("appendEntry", PLANNER, conversationId=FORK, **said("keyed", "AI"), key="k")
+    made["keyed"] = keyed.id
+    pointed = [
+        process.ask("setName", BOB, name="trip", conversationId=ROOT, data={"n": 1}),
+        process.ask("setName", BOB, name="bare", conversationId=ROOT),
+    ]
+    assert [answer.status for answer in pointed] == [200, 200]
+
+
+def _chat(_store: Store, process: Process, made: dict[str, str]) -> None:
+    answer = process.ask("appendEntry", PLANNER, conversationId=ROOT, **turn("a", "b", "c"))
+    made["turned"], made["kept"] = answer.id, answer.body["context"]["entry"]["id"]
 
 
 def _untitled(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -259,10 +319,51 @@ def _dead_passed(store: Store, _process: Process, _made: dict[str, str]) -> None
     killed_at_write(store, 1, "deleteConversation", BOB, conversationId=PASSED)
 
 
+def _removed(store: Store, process: Process, made: dict[str, str]) -> None:
+    _forked(store, process, made)
+    _remove(process, CUT_FORK)
+    settle(store)
+
+
+def _forked(_store: Store, process: Process, made: dict[str, str]) -> None:
+    made["cut"] = process.ask("appendEntry", ANN, conversationId=CUT, **said("kept")).id
+    assert process.ask("forkConversation", ANN, conversationId=CUT, id=CUT_FORK).status == 201
+    process.ask("appendEntry", PLANNER, conversationId=CUT_FORK, **thought("shown"))
+    made["of fork"] = process.ask("appendEntry", ANN, conversationId=CUT_FORK, **said("shown")).id
+    assert process.ask("forkConversation", ANN, conversationId=CUT_FORK, id=CUT_TWIG).status == 201
+    process.ask("appendEntry", ANN, conversationId=CUT_TWIG, **large())
+    process.ask("appendEntry", ANN, conversationId=CUT_FORK, **large())
+
+
+def _remove(process: Process, conversation_id: str) -> None:
+    removed = process.ask("deleteConversation", ANN, conversationId=conversation_id, scope="branch")
+    assert removed.status == 204, removed
+
+
+def _asked_again(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    process.table.commit([parts.job.put_prune(CUT, CUT_FORK, at=ids.timestamp(0), nonce="again")])
+
+
+def _removed_twig(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    _remove(process, CUT_TWIG)
+
+
+def _removed_root(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    killed_at_write(store, 1, "deleteConversation", ANN, conversationId=ROOT, scope="branch")
+
+
 def _crowded(store: Store, process: Process, made: dict[str, str]) -> None:
     made["first"] = process.ask("appendEntry", ANN, conversationId=CROWD, **said("crowd")).id
     _share(process, CROWD, *((Caller(f"user {number}"), "writer") for number in range(CROWD_MEMBERS)))
     begin(store, {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}, steps=2)
+
+
+def _lengthy(store: Store, process: Process, _made: dict[str, str]) -> None:
+    for count in (LONG_ENTRIES // 2, LONG_ENTRIES - LONG_ENTRIES // 2):
+        entries = [said(str(number)) for number in range(count)]
+        assert process.ask("appendEntry", ANN, conversationId=LONG, entries=entries).status == 201
+    _share(process, LONG, (RITA, "reader"))
+    killed_at_write(store, 2, "copyConversation", RITA, conversationId=LONG, id=HALF_COPY)
 
 
 def begin(store: Store, asked: Mapping[str, Any], *, steps: int) -> None:
@@ -271,7 +372,7 @@ def begin(store: Store, asked: Mapping[str, Any], *, steps: int) -> None:
 
 
 def killed_at_write(
-    store: Store, number: int, name: str, caller: Caller, *, rewrite: Rewrite | None = None, **given: Any
+    store: Store, number: int, name: str, caller: Caller, /, *, rewrite: Rewrite | None = None, **given: Any
 ) -> None:
     """Run an operation, and kill its process after so many writes."""
     writes = 0
@@ -373,6 +474,7 @@ def _first_step(step: int) -> Callable[[int], int]:
 def post(
     name: str,
     caller: Caller,
+    /,
     *,
     of: Any = family,
     knows: tuple[str, Caller] | None = None,
@@ -391,7 +493,7 @@ def post(
 
 
 def change(
-    name: str, caller: Caller, *, of: Any = family, repeated: int | None = None, **given: Any
+    name: str, caller: Caller, /, *, of: Any = family, repeated: int | None = None, **given: Any
 ) -> Operation:
     return Operation(
         lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
@@ -400,11 +502,11 @@ def change(
     )
 
 
-def delete(name: str, caller: Caller, *, of: Any = family, repeated: int = 404, **given: Any) -> Operation:
+def delete(name: str, caller: Caller, /, *, of: Any = family, repeated: int = 404, **given: Any) -> Operation:
     return change(name, caller, of=of, repeated=repeated, **given)
 
 
-def read(name: str, caller: Caller, *, of: Any = family, **given: Any) -> Operation:
+def read(name: str, caller: Caller, /, *, of: Any = family, **given: Any) -> Operation:
     return Operation(
         lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
         of=of,
@@ -446,8 +548,38 @@ def _fork(caller: Caller = BOB, **more: Any) -> Operation:
     return post("forkConversation", caller, **({"conversationId": ROOT, "id": NEW} | more))
 
 
-def _list(caller: Caller, of: str, **query: Any) -> Operation:
-    return read("listEntries", caller, conversationId=of, **query)
+def _merge(caller: Caller = BOB, into: str = ROOT, of: str = FORK, **more: Any) -> Operation:
+    return post("mergeConversation", caller, conversationId=into, fromConversationId=of, **more)
+
+
+def _copy(source: str = FORK, to: str = NEW, **more: Any) -> Operation:
+    return post("copyConversation", RITA, conversationId=source, id=to, **more)
+
+
+def by_name(caller: Caller = BOB, name: str = "trip", **more: Any) -> Operation:
+    return post("appendEntryByName", caller, name=name, **(said("by name") | more))
+
+
+def point(caller: Caller = BOB, to: str = FORK, name: str = "trip", **more: Any) -> Operation:
+    return post("setName", caller, name=name, conversationId=to, **more)
+
+
+TAKES = {"name": "trip"}
+"""The name that a fork takes."""
+
+
+def _remove_branch(caller: Caller, conversation_id: str, *, of: Any = family) -> Operation:
+    return delete("deleteConversation", caller, of=of, conversationId=conversation_id, scope="branch")
+
+
+def _list(caller: Caller, to: str, *, of: Any = family, **query: Any) -> Operation:
+    return read("listEntries", caller, of=of, conversationId=to, **query)
+
+
+def run_prune(group_id: str, conversation_id: str) -> Callable[[Process], object]:
+    return lambda process: pruning.run_prune(
+        process.table, Mailbox().queue, group_id, conversation_id, wait_s=0
+    )
 
 
 def run_deletion(group_id: str) -> Callable[[Process], object]:
@@ -463,9 +595,12 @@ def _sweep(process: Process) -> None:
             transfers.finish_rewriting(process.table, message.group_id)
 
 
-def give_up_and_clear(process: Process) -> None:
-    _sweep(process)
-    run_deletion(HALF)(process)
+def give_up_and_clear(group_id: str) -> Callable[[Process], object]:
+    def do(process: Process) -> None:
+        _sweep(process)
+        run_deletion(group_id)(process)
+
+    return do
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -478,6 +613,37 @@ OPERATIONS: dict[str, Operation] = {
     "append context": append(PLANNER, entry=thought("c")),
     "append first context": append(CODER, entry=thought("c")),
     "append context of the next epoch": append(PLANNER, entry=thought("c", epoch=2)),
+    "append with context": append(PLANNER, entry=turn("a", "b", "c")),
+    "append with context by a writer, cached": append(
+        BOBS_PLANNER, entry=turn("a", "b", "c"), knows=(ROOT, BOBS_PLANNER)
+    ),
+    "append with the same context": append(PLANNER, entry=turn("a", "b")),
+    "append with another context": append(PLANNER, entry=turn("z")),
+    "append with a first context": append(CODER, entry=turn("c")),
+    "append with no context at all": append(CODER, entry=turn()),
+    "append several with context": post(
+        "appendEntry",
+        PLANNER,
+        conversationId=ROOT,
+        entries=[said("x"), said("y")],
+        context={"contentType": "note", "content": ["a", "b", "c"]},
+    ),
+    "append with context to a new conversation": append(
+        PLANNER, to=NEW, entry=turn("a", title="new", tags={"a": "b"}, metadata={"n": 1})
+    ),
+    "append with context to a fork": append(PLANNER, to=FORK, entry=turn("a", "b", "c")),
+    "append with context and fork": append(
+        PLANNER,
+        to=NEW,
+        entry=turn("a", "b", "c"),
+        forkedAtConversationId=ROOT,
+        forkedAtEntryId="<third>",
+        forkedAtPosition="after",
+    ),
+    "append and fork at the head": append(BOB, to=NEW, forkedAtConversationId=ROOT, forkedAtPosition="head"),
+    "append with context and start a child": append(
+        PLANNER, to=NEW, entry=turn("a"), startedByConversationId=ROOT
+    ),
     "append a large body": append(entry=large(400_000)),
     "append a first text": append(BOB, to=UNTITLED, of=untitled),
     "append to a new conversation": append(BOB, to=NEW),
@@ -496,6 +662,30 @@ OPERATIONS: dict[str, Operation] = {
     "append as the previous owner": post(
         "appendEntry", ANN, of=passed, conversationId=PASSED_FORK, **said("new")
     ),
+    "append with a key": append(BOB, key="new key", knows=(ROOT, BOB)),
+    "append by a name": by_name(knows=(ROOT, BOB)),
+    "append by a name, cold": by_name(data={"n": 2}),
+    "append context by a name": by_name(BOBS_PLANNER, name="notes", **thought("a")),
+    "append by a new name": by_name(name="new"),
+    "append by a new name and fork": by_name(
+        name="new", forkedAtConversationId=ROOT, forkedAtEntryId="<second>"
+    ),
+    "append by a new name and start a child": by_name(name="new", startedByConversationId=ROOT),
+    "append by a new name and start a child with many members": by_name(
+        ANN, name="new", of=crowded, startedByConversationId=CROWD
+    ),
+    "append and fork and move a name": append(
+        BOB,
+        to=NEW,
+        forkedAtConversationId=ROOT,
+        forkedAtEntryId="<second>",
+        name=TAKES | {"expectRevision": 1},
+    ),
+    "make a name": point(name="new", data={"n": 1}),
+    "move a name": point(expectRevision=1),
+    "move a name without data": point(name="bare", expectRevision=1),
+    "delete a name": delete("deleteName", BOB, name="trip", expectRevision=1),
+    "delete a name as an admin": delete("adminDeleteName", ROOT_CALLER, userId="bob", name="trip"),
     "sync more": _sync(PLANNER, "a", "b", "c"),
     "sync by a writer": _sync(BOBS_PLANNER, "a", "b", "c"),
     "sync something else": _sync(PLANNER, "z"),
@@ -506,13 +696,37 @@ OPERATIONS: dict[str, Operation] = {
     "create under a generated id": post("createConversation", BOB, title="new"),
     "fork before an entry": _fork(atEntryId="<third>"),
     "fork after an inherited entry": _fork(conversationId=FORK, atEntryId="<first>", position="after"),
+    "fork before a turn": _fork(of=chat, atEntryId="<turned>"),
+    "fork after a turn, at its context": _fork(PLANNER, of=chat, atEntryId="<kept>", position="after"),
+    "fork before a context entry": _fork(PLANNER, atEntryId="<noted more>"),
     "fork at the head": _fork(ANN, resetMetrics=False, title="new"),
+    "fork at a key": _fork(conversationId=FORK, atKey="k"),
+    "fork before an entry and move a name": _fork(atEntryId="<third>", name=TAKES),
+    "fork at the head and move a name": _fork(name=TAKES | {"expectRevision": 1}),
     "fork several": post("forkConversation", BOB, conversationId=ROOT, count=3, atEntryId="<third>"),
     "fork and promote": _fork(promote=True),
     "append, fork and promote": append(BOB, to=NEW, forkedAtConversationId=ROOT, promote=True),
     "promote": post("promoteConversation", ANN, conversationId=FORK),
     "promote by a writer": post("promoteConversation", BOB, conversationId=FORK),
     "fork under a generated id": post("forkConversation", BOB, conversationId=ROOT),
+    "append a summary": append(BOB, mergedFromConversationId=FORK, mergedUpToEntryId="<of fork>"),
+    "append a summary and fork": append(
+        BOB, to=NEW, forkedAtConversationId=ROOT, mergedFromConversationId=FORK, knows=(ROOT, BOB)
+    ),
+    "merge": _merge(),
+    "merge a part with If-Match": _merge(
+        ANN, FORK, ROOT, afterEntryId="<first>", upToEntryId="<third>", if_match="<of fork>"
+    ),
+    "merge nothing": _merge(of=ROOT),
+    "copy": _copy(),
+    "copy a part": _copy(ROOT, upToEntryId="<second>", title="mine"),
+    "copy under a generated id": post("copyConversation", BOB, of=untitled, conversationId=UNTITLED),
+    "copy many entries": _copy(LONG, of=lengthy),
+    "continue an unfinished copy": _copy(LONG, HALF_COPY, of=lengthy),
+    "the sweep gives up a copy": work(_sweep, of=lengthy, in_seconds=ABANDONED_SECONDS),
+    "the sweep and the worker give up a copy": work(
+        give_up_and_clear(HALF_COPY), of=lengthy, in_seconds=ABANDONED_SECONDS
+    ),
     "change": change("updateConversation", BOB, conversationId=ROOT, title="new", tags={"a": "b"}),
     "change with If-Match": change(
         "updateConversation", ANN, repeated=409, conversationId=ROOT, title="new", if_match="<updated>"
@@ -543,8 +757,25 @@ OPERATIONS: dict[str, Operation] = {
     "accept": post("acceptTransfer", BOB, of=offered, transferId="<transfer>"),
     "delete": delete("deleteConversation", ANN, conversationId=ROOT),
     "delete by its fork": delete("deleteConversation", ANN, conversationId=FORK),
+    "remove a branch": _remove_branch(ANN, FORK),
+    "remove a branch as a manager": _remove_branch(MIA, FORK),
+    "remove the root": _remove_branch(ANN, ROOT),
+    "remove the last branch": _remove_branch(ANN, UNTITLED, of=untitled),
+    "remove a branch as an admin": delete(
+        "adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN_FORK, scope="branch"
+    ),
+    "delete a tree with removed branches": delete(
+        "deleteConversation", ANN, of=removed_both, conversationId=CUT
+    ),
     "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN),
     "the worker": work(run_deletion(DEAD), of=dead),
+    "the worker, on a removed branch": work(run_prune(CUT, CUT_FORK), of=removed_first),
+    "the worker, on a removed branch of a removed one": work(run_prune(CUT, CUT_TWIG), of=removed_both),
+    "the worker, on a removed root": work(run_prune(ROOT, ROOT), of=removed_root),
+    "the worker, on a removed branch by a message": work(
+        lambda process: Message(CUT, 0, JobKind.PRUNE, None, CUT_TWIG).work(process.table, Mailbox().queue),
+        of=removed_both,
+    ),
     "the worker, on a family": work(run_deletion(ROOT), of=dead_family),
     "the worker, on a child": work(run_deletion(CHILD), of=dead_child),
     "the worker, by a message": work(
@@ -554,10 +785,13 @@ OPERATIONS: dict[str, Operation] = {
     "the worker, on a transferred tree": work(run_deletion(PASSED), of=dead_passed),
     "the sweep": work(_sweep, of=passed),
     "the sweep gives up": work(_sweep, of=crowded, in_seconds=ABANDONED_SECONDS),
-    "the sweep and the worker give up": work(give_up_and_clear, of=crowded, in_seconds=ABANDONED_SECONDS),
+    "the sweep and the worker give up": work(
+        give_up_and_clear(HALF), of=crowded, in_seconds=ABANDONED_SECONDS
+    ),
     "read forward": _list(BOB, FORK, limit=2),
     "read the tail": _list(BOB, FORK, tail=True, limit=2),
     "read before an entry": _list(PLANNER, ROOT, beforeCursor="<third>", limit=2),
+    "read up to a turn": _list(PLANNER, ROOT, of=chat, upToEntryId="<turned>", tail=True, limit=2),
     "read all forks": _list(BOB, ROOT, allForks=True, limit=3),
     "read the latest epoch": _list(PLANNER, ROOT, channel="context"),
     "read a large body": read("listEntries", ANN, of=passed, conversationId=PASSED),
@@ -567,9 +801,18 @@ OPERATIONS: dict[str, Operation] = {
     "compare": read("compareConversations", RITA, conversationId=FORK, **{"with": ROOT}),
     "list ancestors": read("listAncestors", RITA, conversationId=FORK),
     "show": read("getConversation", RITA, conversationId=FORK),
+    "read by a key": read("lookUpEntry", RITA, conversationId=FORK, key="k"),
+    "read by a key as an admin": read("adminLookUpEntry", ROOT_CALLER, conversationId=FORK, key="k"),
+    "read by a name": read("listEntriesByName", BOB, name="trip", limit=2),
+    "list names": read("listNames", BOB, limit=1),
+    "look a name up": read("lookUpName", BOB, name="trip"),
+    "list names as an admin": read("adminListNames", ROOT_CALLER, userId="bob"),
+    "look a name up as an admin": read("adminLookUpName", ROOT_CALLER, userId="bob", name="trip"),
     "list": read("listConversations", BOB, of=peaceful, mode="all", ancestry="all"),
     "list the current": read("listConversations", ANN, of=peaceful, mode="current", tag="a"),
     "list the latest": read("listConversations", ANN, of=peaceful),
+    "search": read("searchConversations", BOB, of=peaceful, query="R", limit=2),
+    "search a large body": read("searchConversations", ANN, of=passed, query="nowhere"),
     "list forks": read("listForks", RITA, conversationId=FORK),
     "list children": read("listChildren", BOB, conversationId=ROOT),
     "list children of an entry": read("listChildren", BOB, conversationId=ROOT, startedByEntryId="<first>"),
@@ -578,6 +821,7 @@ OPERATIONS: dict[str, Operation] = {
     "show an offer": read("getTransfer", ANN, of=offered, transferId="<transfer>"),
     "list as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful),
     "list a user's as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful, userId="bob"),
+    "search as an admin": read("adminSearchConversations", ROOT_CALLER, of=peaceful, query="r"),
     "show as an admin": read("adminGetConversation", ROOT_CALLER, conversationId=ROOT),
     "read as an admin": read("adminListEntries", ROOT_CALLER, conversationId=FORK),
     "show an entry as an admin": read("adminGetEntry", ROOT_CALLER, conversationId=ROOT, entryId="<first>"),

@@ -41,7 +41,8 @@ def test_equal_forks_differ_in_nothing_but_their_ids(store: Store, table: Table)
 
     made = fork_conversation(table, caller=BOB, request=request(b))
 
-    assert len({*ids_of(made)}) == FORKS_AT_ONCE
+    assert ids_of(made) == sorted({*ids_of(made)})
+    assert len(made) == FORKS_AT_ONCE
     first = made[0]
     for one in made:
         own = replace(first.conversation, conversation_id=one.conversation.conversation_id)

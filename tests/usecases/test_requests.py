@@ -34,6 +34,7 @@ from tests.usecases.builders import (
     say,
     show,
     thought,
+    turn,
 )
 from tests.usecases.test_children import start
 from tests.usecases.test_context import sync
@@ -53,7 +54,7 @@ class Tree:
 
 
 def planted_fork(root: Conversation, number: int, anchor: EntryId) -> list[Item]:
-    """Return the items of a fork before `anchor` with one own entry, as `put_fork` writes them."""
+    """Return the items of a fork before `anchor` with one own entry, as `put_forks` writes them."""
     fork_id = conversation(int(root.group_id[:8], 16) + 1 + number)
     path = ancestry.path_before(
         ancestry.view_of(root.group_id, ()),
@@ -196,6 +197,18 @@ FIGURES = {
         1,
         lambda a: sync(a.table, "x", to=a.new_id, by=PLANNER),
     ),
+    # target: append with context: at most 3, as a sync
+    "append with context": Figure(
+        lambda a: turn(a.table, a.tree.root, "x", context=["y"]), 3, 3, knows_context
+    ),
+    "append with the same context": Figure(
+        lambda a: turn(a.table, a.new_id, "x", context=["y"]),
+        3,
+        3,
+        lambda a: turn(a.table, a.new_id, "x", context=["y"]),
+    ),
+    "append with context, cold": Figure(lambda a: turn(a.table, a.tree.root, "x", context=["y"]), 3, 3),
+    "create by appending with context": Figure(lambda a: turn(a.table, a.new_id, "x", context=["y"]), 2, 2),
     "first page, after forking": Figure(
         lambda a: page(a.table, a.new_id, limit=50),
         2,

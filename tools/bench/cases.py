@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from forklore.api.fields import FORKS_AT_ONCE
 from forklore.domain.model import Caller
 from forklore.fsck.shapes import Kind
 from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
 from tools.harness.service import OPERATIONS
 
 PAGE, ROWS = 50, 20
+NAME = "trip"
 LARGE_BYTES = 200_000
 """The size of a text that does not fit into its entry's item."""
 
@@ -72,7 +74,7 @@ class Case:
 
     @property
     def is_read(self) -> bool:
-        return OPERATIONS[self.operation].method == "GET"
+        return OPERATIONS[self.operation].is_read
 
     def suits(self, shape: Shape) -> bool:
         """Tell whether the case is measured on this shape."""
@@ -112,6 +114,12 @@ def _sync(world: World) -> dict[str, Any]:
     return {**sync, "content": [*known, world.texts.of(world.shape.entry_bytes)]}
 
 
+def _turn(world: World, **more: Any) -> dict[str, Any]:
+    """Return an append whose present context adds one text to the latest epoch of ROWS texts."""
+    context = {"contentType": "note", "content": _sync(world)["content"]}
+    return {**subject(world), **world.said(), "context": context, **more}
+
+
 def _shared(level: str | None = None) -> Callable[[World], dict[str, Any]]:
     """Return a request about a user who has just become a member."""
 
@@ -144,6 +152,42 @@ def _small(world: World) -> str:
     world.ask("appendEntry", conversationId=made, **world.said())
     world.ask("shareConversation", conversationId=made, userId="bob", accessLevel="writer")
     return made
+
+
+def _branch(world: World, **more: Any) -> str:
+    """Fork the root at its head, and append to the fork; return its id."""
+    made = world.new_id()
+    world.ask("forkConversation", **subject(world), id=made, **more)
+    world.ask("appendEntry", conversationId=made, **world.said())
+    return made
+
+
+def _named(world: World, **more: Any) -> dict[str, Any]:
+    """Return a request about a name that points to the subject."""
+    world.ask("setName", name=NAME, **subject(world))
+    return {"name": NAME, **more}
+
+
+def _by_name(world: World) -> dict[str, Any]:
+    return _named(world, **world.said())
+
+
+def _names(world: World) -> dict[str, Any]:
+    """Return a list of ROWS names."""
+    for number in range(ROWS):
+        world.ask("setName", name=f"name {number}", **subject(world))
+    return {"limit": ROWS}
+
+
+def _keyed(world: World) -> dict[str, Any]:
+    """Return a request about an entry that has a key."""
+    key = world.new_id()
+    world.ask("appendEntry", **subject(world), **world.said(), key=key)
+    return {**subject(world), "key": key}
+
+
+def _of_ann(given: Callable[[World], dict[str, Any]]) -> Callable[[World], dict[str, Any]]:
+    return lambda world: {"userId": ANN.user_id, **given(world)}
 
 
 def _new(world: World) -> dict[str, Any]:
@@ -187,6 +231,19 @@ CASES: dict[str, Case] = {
         puts(E, Kind.BLOB),
         knows=Knows.READ,
     ),
+    "append, by a name": Case("appendEntryByName", _by_name, puts(E, Kind.NAME), knows=Knows.DONE),
+    "append, by a name, cold": Case("appendEntryByName", _by_name, puts(E, Kind.NAME)),
+    "append, by a new name": Case(
+        "appendEntryByName",
+        lambda world: {"name": world.new_id(), **world.said()},
+        puts(E, C, Kind.NAME),
+    ),
+    "append, with a key of its own": Case(
+        "appendEntry",
+        lambda world: {**subject(world), **world.said(), "key": world.new_id()},
+        puts(E, Kind.KEY),
+        knows=Knows.READ,
+    ),
     "append, to a new conversation": Case(
         "appendEntry", _append(lambda world: {"conversationId": world.new_id()}), puts(E, C)
     ),
@@ -199,6 +256,19 @@ CASES: dict[str, Case] = {
             **world.said(),
         },
         puts(E, C, P),
+    ),
+    "append with context": Case("appendEntry", _turn, puts(E, E), caller=PLANNER, knows=Knows.READ),
+    "append with context, cold": Case("appendEntry", _turn, puts(E, E), caller=PLANNER),
+    "append with context, to a new fork": Case(
+        "appendEntry",
+        lambda world: _turn(
+            world,
+            conversationId=world.new_id(),
+            forkedAtConversationId=world.subject,
+            forkedAtPosition="head",
+        ),
+        puts(E, E, C, P),
+        caller=PLANNER,
     ),
     "append, to a new child": Case(
         "appendEntry",
@@ -216,6 +286,31 @@ CASES: dict[str, Case] = {
     ),
     "fork, at the head": Case("forkConversation", subject, puts(C, P)),
     "fork, of a fork": Case("forkConversation", fork, puts(C, P), needs="forks"),
+    "fork, at the head, that moves a name": Case(
+        "forkConversation",
+        lambda world: {**subject(world), "name": _named(world)},
+        puts(C, P, Kind.NAME),
+    ),
+    "fork, before an entry, that moves a name": Case(
+        "forkConversation",
+        lambda world: {**subject(world), "atEntryId": middle(world), "name": _named(world)},
+        puts(C, P, Kind.NAME),
+    ),
+    "fork, at a key": Case(
+        "forkConversation",
+        lambda world: {**subject(world), "atKey": _keyed(world)["key"]},
+        puts(C, P),
+    ),
+    "fork, 10 at once": Case(
+        "forkConversation",
+        lambda world: {**subject(world), "atEntryId": middle(world), "count": FORKS_AT_ONCE},
+        puts(C, P, requests=2),
+    ),
+    "promote": Case("promoteConversation", fork, puts(Kind.GROUP), knows=Knows.READ, needs="forks"),
+    "promote, other member": Case(
+        "promoteConversation", fork, puts(Kind.GROUP), caller=BOB, knows=Knows.READ, needs="forks"
+    ),
+    "promote, cold": Case("promoteConversation", fork, puts(Kind.GROUP), needs="forks"),
     "show": Case("getConversation", subject, shows(C, H)),
     "change": Case("updateConversation", lambda world: {**subject(world), "title": "new"}, puts(C)),
     "newest page": Case("listEntries", _page(tail=True), shows(E)),
@@ -246,8 +341,21 @@ CASES: dict[str, Case] = {
     "children": Case("listChildren", _rows(), shows(C)),
     "members": Case("listMemberships", _rows(), shows(M)),
     "conversations, roots": Case("listConversations", lambda _: {"mode": "roots", "limit": ROWS}, shows(C)),
+    "conversations, current": Case(
+        "listConversations", lambda _: {"mode": "current", "limit": ROWS}, shows(C)
+    ),
     "conversations, latest forks": Case("listConversations", lambda _: {"limit": ROWS}, shows(C)),
     "conversations, all": Case("listConversations", lambda _: {"mode": "all", "limit": ROWS}, shows(C)),
+    "search, a page": Case("searchConversations", lambda _: {"query": "their", "limit": ROWS}, shows(E)),
+    "search, nothing found": Case("searchConversations", lambda _: {"query": "0"}, Floor()),
+    "entry of a key": Case("lookUpEntry", _keyed, shows(E), knows=Knows.READ),
+    "entry of a key, cold": Case("lookUpEntry", _keyed, shows(E)),
+    "newest page, by a name": Case("listEntriesByName", lambda w: _named(w, tail=True, limit=PAGE), shows(E)),
+    "move a name": Case("setName", lambda w: {**_named(w), **subject(w)}, puts(Kind.NAME)),
+    "make a name": Case("setName", lambda w: {"name": w.new_id(), **subject(w)}, puts(Kind.NAME)),
+    "names": Case("listNames", _names, shows(Kind.NAME)),
+    "show a name": Case("lookUpName", _named, shows(Kind.NAME)),
+    "delete a name": Case("deleteName", _named, puts(Kind.NAME)),
     "share": Case(
         "shareConversation",
         lambda world: {**subject(world), "userId": world.new_id(), "accessLevel": "writer"},
@@ -261,10 +369,27 @@ CASES: dict[str, Case] = {
     "withdraw an offer": Case("deleteTransfer", _offered, puts(Kind.XFER)),
     "accept an offer": Case("acceptTransfer", _offered, puts(M), caller=BOB),
     "delete": Case("deleteConversation", lambda world: {"conversationId": _small(world)}, puts(Kind.GROUP)),
+    "delete a branch": Case(
+        "deleteConversation",
+        lambda world: {"conversationId": _branch(world), "scope": "branch"},
+        puts(Kind.GROUP, Kind.GONE, Kind.JOB),
+    ),
+    "delete a branch, the current one": Case(
+        "deleteConversation",
+        lambda world: {"conversationId": _branch(world, promote=True), "scope": "branch"},
+        puts(Kind.GROUP, Kind.GONE, Kind.JOB),
+    ),
     "delete, all": Case("deleteConversation", subject, puts(Kind.GROUP), is_end=True),
     "health": Case("checkHealth", lambda _: {}, Floor(requests=0)),
     "admin: conversations": Case(
         "adminListConversations", lambda _: {"limit": ROWS}, shows(C), caller=ADMIN, base_only=True
+    ),
+    "admin: search": Case(
+        "adminSearchConversations",
+        lambda _: {"query": "their", "limit": ROWS},
+        shows(E),
+        caller=ADMIN,
+        base_only=True,
     ),
     "admin: show": Case("adminGetConversation", subject, shows(C, H), caller=ADMIN, base_only=True),
     "admin: newest page": Case("adminListEntries", _page(tail=True), shows(E), caller=ADMIN, base_only=True),
@@ -279,6 +404,14 @@ CASES: dict[str, Case] = {
         "adminCompareConversations", _compared, shows(E, requests=2), caller=ADMIN, base_only=True
     ),
     "admin: ancestors": Case("adminListAncestors", subject, shows(C, E), caller=ADMIN, base_only=True),
+    "admin: entry of a key": Case("adminLookUpEntry", _keyed, shows(E), caller=ADMIN, base_only=True),
+    "admin: names": Case("adminListNames", _of_ann(_names), shows(Kind.NAME), caller=ADMIN, base_only=True),
+    "admin: show a name": Case(
+        "adminLookUpName", _of_ann(_named), shows(Kind.NAME), caller=ADMIN, base_only=True
+    ),
+    "admin: delete a name": Case(
+        "adminDeleteName", _of_ann(_named), puts(Kind.NAME), caller=ADMIN, base_only=True
+    ),
     "admin: members": Case("adminListMemberships", _rows(), shows(M), caller=ADMIN, base_only=True),
     "admin: forks": Case("adminListForks", _rows(), shows(C), caller=ADMIN, base_only=True),
     "admin: children": Case("adminListChildren", _rows(), shows(C), caller=ADMIN, base_only=True),

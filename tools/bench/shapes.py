@@ -125,7 +125,7 @@ class World:
         }
         return held if epoch is None else {**held, "epoch": epoch}
 
-    def ask(self, name: str, caller: Caller = ANN, **given: Any) -> Answer:
+    def ask(self, name: str, caller: Caller = ANN, /, **given: Any) -> Answer:
         """Return the answer of a process that is not measured. The request must succeed."""
         answer = Process(self.store).ask(name, caller, **given)
         assert answer.status < 300, answer

@@ -61,6 +61,7 @@ class Process:
         self,
         name: str,
         caller: Caller,
+        /,
         *,
         idempotency_key: str | None = None,
         if_match: str | None = None,

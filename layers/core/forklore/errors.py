@@ -16,6 +16,7 @@ PHRASES: Mapping[int, str] = {
     415: "Unsupported Media Type",
     422: "Unprocessable Content",
     500: "Internal Server Error",
+    501: "Not Implemented",
     503: "Service Unavailable",
 }
 """The name of each status, as in RFC 9110, section 15. Python's names depend on its version."""
@@ -138,6 +139,18 @@ class TransferPendingError(NamedConflictError):
     code = "TRANSFER_ALREADY_PENDING"
 
 
+class NameMovedError(ConflictError):
+    """A name that points elsewhere than the caller expects.
+
+    revision: of the name; 0: there is no such name. conversation_id: where it points, if anywhere.
+    """
+
+    def __init__(self, message: str, *, revision: int, conversation_id: str | None = None) -> None:
+        pointed = {} if conversation_id is None else {"conversationId": conversation_id}
+        super().__init__(message, reason="name_moved", revision=revision, **pointed)
+        self.conversation_id = conversation_id
+
+
 class BadRequestError(ForkloreError):
     """A transfer's own rule: to oneself, or to somebody who is not a member."""
 
@@ -168,6 +181,13 @@ class IdempotencyMismatchError(ForkloreError):
 
 class BrokenAncestryError(ForkloreError):
     """Stored conversations do not form a tree."""
+
+
+class SearchTypeUnavailableError(ForkloreError):
+    """A way of searching that this service does not have."""
+
+    status = 501
+    code = "search_type_unavailable"
 
 
 class UnavailableError(ForkloreError):

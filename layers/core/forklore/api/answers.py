@@ -6,12 +6,14 @@ from typing import Any
 
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
-from forklore.domain.model import Caller, Conversation, Entry, ForkPoint, Metrics, Transfer
+from forklore.domain.model import Caller, Conversation, Entry, EntryRef, ForkPoint, Metrics, Transfer
 from forklore.usecases.ancestors import Ancestor
 from forklore.usecases.appended import Appended
 from forklore.usecases.comparing import Comparison
 from forklore.usecases.entries import EntryPage
 from forklore.usecases.loading import ConversationDetails
+from forklore.usecases.names import ShownName
+from forklore.usecases.search import Hit
 from forklore.usecases.sharing import Membership
 from forklore.usecases.syncing import Synced
 
@@ -50,11 +52,31 @@ def entry(entry: Entry) -> dict[str, Any]:
         agentId=entry.agent_id,
         channel=entry.channel,
         epoch=entry.epoch,
+        key=entry.key,
         contentType=entry.content_type,
         content=_text(entry.content),
         usage=_text(entry.usage_json) if entry.usage_json else None,
+        **_ref(entry.merged_from, "mergedFromConversationId", "mergedUpToEntryId"),
+        **_ref(entry.copied_from, "copiedFromConversationId", "copiedFromEntryId"),
         createdAt=ids.created_at(entry.entry_id),
     )
+
+
+def _ref(ref: EntryRef | None, conversation: str, entry: str) -> dict[str, Any]:
+    """Return what an entry names under these names; nothing if it names nothing."""
+    return {} if ref is None else _present(**{conversation: ref.conversation_id, entry: ref.entry_id})
+
+
+def hit(hit: Hit, *, with_entry: bool) -> dict[str, Any]:
+    """Return the fields of what a search has found. with_entry: whether they hold the entry."""
+    return {
+        "conversationId": hit.conversation.conversation_id,
+        "conversationTitle": hit.conversation.title,
+        "entryId": hit.entry.entry_id,
+        "createdAt": ids.created_at(hit.entry.entry_id),
+        "highlights": hit.highlights,
+        **({"entry": entry(hit.entry)} if with_entry else {}),
+    }
 
 
 def entry_page(page: EntryPage) -> dict[str, Any]:
@@ -209,6 +231,28 @@ def transfer(transfer: Transfer) -> dict[str, Any]:
         "fromUserId": transfer.from_user_id,
         "toUserId": transfer.to_user_id,
         "createdAt": transfer.created_at,
+    }
+
+
+def name_for(caller: Caller, shown: ShownName) -> dict[str, Any]:
+    """Return a name's fields. An administrator also sees whose it is."""
+    if not caller.bypasses_membership:
+        return name(shown)
+    owner = shown.name.ref.owner
+    return {**name(shown), "userId": owner.user_id, **_present(clientId=owner.client_id)}
+
+
+def name(shown: ShownName) -> dict[str, Any]:
+    """Return the fields of a name."""
+    name = shown.name
+    return {
+        "name": name.ref.name,
+        "conversationId": name.conversation_id,
+        "revision": name.revision,
+        "data": _text(name.data or "{}"),
+        "createdAt": name.created_at,
+        "updatedAt": name.updated_at,
+        **({"deleted": True} if shown.is_deleted else {}),
     }
 
 

@@ -6,11 +6,15 @@ rejects after its access checks. Cursors of entries are entry ids and are not ma
 
 import base64
 import hashlib
+import json
 import re
 
-from forklore.domain.ids import is_uuid
+from forklore.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
 from forklore.domain.keys import ListKey
 from forklore.domain.listing import Place
+from forklore.domain.names import NameOwner, NameRef, is_name
+from forklore.domain.users import is_user_id
+from forklore.usecases import search
 from forklore.usecases.cursors import InvalidCursor
 
 _DIGEST_BYTES = 6
@@ -54,6 +58,25 @@ def to_member(resource: str, cursor: str | None) -> tuple[str, str] | InvalidCur
     return (created_at, user_id) if _CREATED_AT.fullmatch(created_at) else InvalidCursor()
 
 
+def of_name(resource: str, ref: NameRef | None) -> str | None:
+    """Return the cursor of a name; None for the end."""
+    return None if ref is None else _encode(resource, json.dumps([ref.owner.client_id, ref.name]))
+
+
+def to_name(resource: str, cursor: str | None, *, user_id: str) -> NameRef | InvalidCursor | None:
+    """Return the name of a user that a cursor of `resource` names; None without a cursor."""
+    if cursor is None:
+        return None
+    try:
+        client_id, name = json.loads(_decode(resource, cursor) or "")
+    except (TypeError, ValueError):  # no JSON, or not two of them
+        return InvalidCursor()
+    is_client = client_id is None or is_user_id(client_id)
+    if not is_client or not isinstance(name, str) or not is_name(name):
+        return InvalidCursor()
+    return NameRef(NameOwner(user_id, client_id), name)
+
+
 def of_place(resource: str, place: Place | None) -> str | None:
     """Return the cursor of a place in a user's list of conversations; None for the end."""
     if place is None:
@@ -70,6 +93,28 @@ def to_place(resource: str, cursor: str | None) -> Place | str | InvalidCursor |
     if keys is None or len(keys) > 2:
         return InvalidCursor()
     return Place(keys[0], keys[1] if len(keys) == 2 else None)
+
+
+def of_search(resource: str, place: search.Place | None) -> str | None:
+    """Return the cursor of a place in a search; None for the end."""
+    if place is None:
+        return None
+    return _encode(resource, "/".join([place.tree.sort, *([place.entry_id] if place.entry_id else [])]))
+
+
+def to_search(resource: str, cursor: str | None) -> search.Place | InvalidCursor | None:
+    """Return the place that a cursor of `resource` names; None without a cursor."""
+    if cursor is None:
+        return None
+    tree, _, entry_id = (_decode(resource, cursor) or "").partition("/")
+    match = _LIST_KEY.fullmatch(tree)
+    if match is None or (entry_id and not _is_position(entry_id)):
+        return InvalidCursor()
+    return search.Place(ListKey(match[1], match[2]), EntryId(entry_id) if entry_id else None)
+
+
+def _is_position(text: str) -> bool:
+    return is_entry_id(text) and text > FIRST
 
 
 def _is_id(cursor: str | None) -> bool:

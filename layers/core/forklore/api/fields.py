@@ -10,7 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from forklore.domain import ids
 from forklore.domain.epochs import EPOCH_MAX, NAMED_EPOCH_MAX
 from forklore.domain.jsontext import JsonText
+from forklore.domain.matching import words_of
 from forklore.domain.model import Channel
+from forklore.domain.names import NAME_BYTES_MAX, is_name
 from forklore.domain.users import is_user_id
 
 UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
@@ -18,6 +20,7 @@ TIME_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3
 INTEGER_MAX = 2**53
 FORKS_AT_ONCE = 10
 METADATA_BYTES_MAX = 16 * 1024
+NAME_DATA_BYTES_MAX = 4 * 1024
 USAGE_BYTES_MAX = 1024
 _DIGITS = re.compile("0|[1-9][0-9]{0,15}")
 
@@ -63,12 +66,17 @@ def one_of(choices: type[StrEnum]) -> BeforeValidator:
     return BeforeValidator(choose)
 
 
-def _json_object(value: Any) -> Any:
-    if not isinstance(value, JsonText) or not isinstance(value.value, dict):
-        raise ValueError("must be a JSON object")
-    if len(value.text.encode()) > METADATA_BYTES_MAX:
-        raise ValueError(f"must be at most {METADATA_BYTES_MAX} bytes of JSON")
-    return value
+def _json_object(bytes_max: int) -> BeforeValidator:
+    """Return the rule that a value is a JSON object of at most so many bytes."""
+
+    def check(value: Any) -> Any:
+        if not isinstance(value, JsonText) or not isinstance(value.value, dict):
+            raise ValueError("must be a JSON object")
+        if len(value.text.encode()) > bytes_max:
+            raise ValueError(f"must be at most {bytes_max} bytes of JSON")
+        return value
+
+    return BeforeValidator(check)
 
 
 def _json_array(value: Any) -> Any:
@@ -130,7 +138,7 @@ TagFilter = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}(:[\s\S]{0,256})
 """A tag that a conversation must have: `name`, or `name:value`."""
 Metadata = Annotated[
     JsonText,
-    BeforeValidator(_json_object),
+    _json_object(METADATA_BYTES_MAX),
     WithJsonSchema({"type": "object", "description": "At most 16 KB of JSON; comes back as it was sent."}),
 ]
 Content = Annotated[
@@ -159,13 +167,74 @@ ContextOnly = Annotated[
     BeforeValidator(_context_only),
     WithJsonSchema(in_any_case(Channel.CONTEXT)),
 ]
-_WHOLE = BeforeValidator(_whole)
-Epoch = Annotated[int, Field(ge=1, le=NAMED_EPOCH_MAX), _WHOLE]
+WHOLE = BeforeValidator(_whole)
+"""The rule that 1.0 is the integer 1."""
+Epoch = Annotated[int, Field(ge=1, le=NAMED_EPOCH_MAX), WHOLE]
 Limit200 = Annotated[int, Field(ge=1, le=200), BeforeValidator(_counted)]
 Limit1000 = Annotated[int, Field(ge=1, le=1000), BeforeValidator(_counted)]
-Tokens = Annotated[int, Field(ge=0, le=INTEGER_MAX), _WHOLE]
-ForkCount = Annotated[int, Field(ge=2, le=FORKS_AT_ONCE), _WHOLE]
+Tokens = Annotated[int, Field(ge=0, le=INTEGER_MAX), WHOLE]
+ForkCount = Annotated[int, Field(ge=2, le=FORKS_AT_ONCE), WHOLE]
 """How many equal forks to make at once."""
+
+INDEXED_BYTES_MAX = 32 * 1024
+
+
+def _indexed(value: str) -> str:
+    if len(value.encode()) > INDEXED_BYTES_MAX:
+        raise ValueError(f"must be at most {INDEXED_BYTES_MAX} bytes")
+    return value
+
+
+IndexedContent = Annotated[
+    str,
+    AfterValidator(_indexed),
+    WithJsonSchema(
+        {"type": "string", "maxLength": INDEXED_BYTES_MAX, "description": "At most 32 KB; never returned."}
+    ),
+]
+"""The text by which a search finds an entry, beside its own."""
+
+
+def _query(value: str) -> str:
+    if not words_of(value):
+        raise ValueError("must hold a word")
+    return value
+
+
+SearchQuery = Annotated[
+    str,
+    Field(min_length=1, max_length=500),
+    AfterValidator(_query),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 500, "pattern": r"\S"}),
+]
+"""The words to search for."""
+
+FULLTEXT, SEMANTIC, AUTO = "fulltext", "semantic", "auto"
+SEARCH_TYPES = (FULLTEXT, SEMANTIC)
+
+
+def _search_types(value: Any) -> Any:
+    """Return the ways of searching as a tuple of names."""
+    if value in (AUTO, *SEARCH_TYPES):
+        return (value,)
+    if isinstance(value, list) and value and all(one in SEARCH_TYPES for one in value):
+        return tuple(value)
+    raise ValueError(f"must be auto, {FULLTEXT}, {SEMANTIC}, or an array of the last two")
+
+
+SearchTypes = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_search_types),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "enum": [AUTO, *SEARCH_TYPES]},
+                {"type": "array", "items": {"type": "string", "enum": [*SEARCH_TYPES]}, "minItems": 1},
+            ]
+        }
+    ),
+]
+"""How to search: any of these ways will do."""
 
 COST_DECIMALS_MAX = 9
 
@@ -199,3 +268,36 @@ EpochChoice = Annotated[
     Literal["latest", "all"] | Annotated[int, Field(ge=1, le=EPOCH_MAX)], BeforeValidator(_epoch)
 ]
 """The epochs of the context to list: the latest, all of them, or the one with a number."""
+
+EntryKey = Annotated[str, Field(min_length=1, max_length=128, pattern="^[ -~]*$")]
+"""A key of an entry: printable ASCII characters."""
+
+
+def _name(value: str) -> str:
+    if not is_name(value):
+        raise ValueError(f"must have 1 to {NAME_BYTES_MAX} bytes of UTF-8 and no control characters")
+    return value
+
+
+def _name_schema(least: int) -> WithJsonSchema:
+    return WithJsonSchema(
+        {
+            "type": "string",
+            "minLength": least,
+            "maxLength": NAME_BYTES_MAX,
+            "pattern": r"^[^\x00-\x1f\x7f-\x9f]*$",
+            "description": f"At most {NAME_BYTES_MAX} bytes of UTF-8; no control characters.",
+        }
+    )
+
+
+Name = Annotated[str, AfterValidator(_name), _name_schema(1)]
+NamePrefix = Annotated[str, AfterValidator(lambda value: value and _name(value)), _name_schema(0)]
+"""What names begin with. An empty text is the beginning of every name."""
+NameData = Annotated[
+    JsonText,
+    _json_object(NAME_DATA_BYTES_MAX),
+    WithJsonSchema({"type": "object", "description": "At most 4 KB of JSON; comes back as it was sent."}),
+]
+Revision = Annotated[int, Field(ge=0, le=INTEGER_MAX), BeforeValidator(_counted)]
+"""A revision that the caller expects; 0: there is none yet."""

@@ -149,6 +149,7 @@ class Operation:
     query, body: the models of what the request may hold.
     errors: the statuses of errors that not every operation has.
     own_errors: kinds of errors that only this operation and others that list them can answer.
+    only_reads: writes nothing, although it is a POST, because it has a body.
     takes_if_match, match: whether it takes an If-Match, and of which form.
     is_public: needs no credentials.
     role: the role that the caller needs. The caller then sees every conversation, and each request
@@ -168,6 +169,7 @@ class Operation:
     errors: tuple[int, ...] = ()
     own_errors: tuple[type[ForkloreError], ...] = ()
     takes_if_match: bool = False
+    only_reads: bool = False
     match: MatchForm = OF_ENTRY
     is_public: bool = False
     role: str | None = None
@@ -185,8 +187,13 @@ class Operation:
         return {field.alias or name for name, field in self.query.model_fields.items()}
 
     @property
+    def is_read(self) -> bool:
+        """Whether the operation writes nothing."""
+        return self.method == "GET" or self.only_reads
+
+    @property
     def takes_idempotency_key(self) -> bool:
-        return self.method == "POST"
+        return self.method == "POST" and not self.only_reads
 
     def document(self) -> tuple[str, str]:
         """Return the summary and the description for the API document."""
@@ -223,7 +230,7 @@ class Operation:
     def _if_match(self, raw: RawRequest) -> str | None:
         """Return what the If-Match header holds, or None without one."""
         value, form = raw.if_match, self.match
-        if value is None or self.method == "GET":
+        if value is None or self.is_read:
             return None
         if not self.takes_if_match:
             raise ValidationError("this operation takes no If-Match", field="If-Match")

@@ -24,11 +24,12 @@ from pydantic.alias_generators import to_camel
 from forklore.api import fields, wording
 from forklore.domain.jsontext import JsonText
 from forklore.domain.listing import Ancestry, Mode
-from forklore.domain.model import Channel, TokenUsage
+from forklore.domain.model import Caller, Channel, TokenUsage
+from forklore.domain.names import NameMove, NameRef
 from forklore.usecases.removal import Scope
 from forklore.usecases.transfers import Role
 
-KEPT_AS_TEXT = frozenset({"content", "metadata", "usage"})
+KEPT_AS_TEXT = frozenset({"content", "data", "metadata", "usage"})
 """Body fields that are kept as the text that was sent, because answers repeat them exactly."""
 BODY_CHARACTERS_MAX = 5_500_000
 """A longer body is refused before it is read. An answer holds at most 5 MB of content."""
@@ -163,6 +164,30 @@ class ListConversations(Request):
     after_cursor: fields.Cursor | None = None
 
 
+class MoveName(Request):
+    """A name of yours that points to the new fork from now on.
+
+    `expectRevision`: the revision that you know; 0: the name must be new.
+    """
+
+    name: fields.Name
+    expect_revision: fields.Revision | None = None
+
+    def of(self, caller: Caller) -> NameMove:
+        """Return what happens to the name, which is the caller's."""
+        return NameMove(NameRef.of(caller, self.name), self.expect_revision)
+
+
+class SearchConversations(Request):
+    """What to search for: all words of the `query` must occur in an entry."""
+
+    query: fields.SearchQuery
+    limit: Annotated[int, Field(ge=1, le=200), fields.WHOLE] | None = None
+    after_cursor: fields.Cursor | None = None
+    search_type: fields.SearchTypes | None = None
+    include_entry: bool | None = None
+
+
 class DeleteConversation(Request):
     """What to delete: the conversation's whole fork tree, or this branch of it alone."""
 
@@ -170,7 +195,7 @@ class DeleteConversation(Request):
 
 
 class ForkConversation(Request):
-    """A fork before or after a history entry; without `atEntryId` at the head."""
+    """A fork before or after an entry, named by `atEntryId` or `atKey`; without one at the head."""
 
     id: fields.NewId | None = None
     user_id: str | None = None
@@ -179,21 +204,25 @@ class ForkConversation(Request):
     metadata: fields.Metadata | None = None
     agent_id: fields.AgentId | None = None
     at_entry_id: fields.NamedId | None = None
+    at_key: fields.EntryKey | None = None
     position: Literal["before", "after"] | None = None
     reset_metrics: bool | None = None
+    name: MoveName | None = None
     promote: bool | None = None
     count: fields.ForkCount | None = None
 
     @model_validator(mode="after")
     def _position_needs_entry(self) -> "ForkConversation":
-        if self.position is not None and self.at_entry_id is None:
-            raise ValueError("position needs atEntryId; without one the fork is at the head")
+        if self.at_entry_id is not None and self.at_key is not None:
+            raise ValueError("atEntryId and atKey exclude each other")
+        if self.position is not None and self.at_entry_id is None and self.at_key is None:
+            raise ValueError("position needs atEntryId or atKey; without one the fork is at the head")
         return self
 
     @model_validator(mode="after")
     def _count_makes_equal_forks(self) -> "ForkConversation":
-        if self.count is not None and (self.id is not None or self.promote):
-            raise ValueError("count makes equal forks, so it goes without id and promote")
+        if self.count is not None and (self.id is not None or self.promote or self.name is not None):
+            raise ValueError("count makes equal forks, so it goes without id, promote and name")
         return self
 
 
@@ -266,7 +295,17 @@ class EntryFields(Request):
     user_id: str | None = None
     agent_id: fields.AgentId | None = None
     epoch: fields.Epoch | None = None
+    key: fields.EntryKey | None = None
     usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
+    indexed_content: fields.IndexedContent | None = None
+    merged_from_conversation_id: fields.NamedId | None = None
+    merged_up_to_entry_id: fields.NamedId | None = None
+
+    @model_validator(mode="after")
+    def _merged_from_a_conversation(self) -> "EntryFields":
+        if self.merged_up_to_entry_id is not None and self.merged_from_conversation_id is None:
+            raise ValueError("mergedUpToEntryId needs mergedFromConversationId")
+        return self
 
 
 class PresentContext(Request):
@@ -331,25 +370,43 @@ class AppendFields(NewByAppend):
 
     @model_validator(mode="after")
     def _has_one_context(self) -> "AppendFields":
+        entry_keys = [one.key for one in self.drafts if one.key is not None]
+        if len(set(entry_keys)) < len(entry_keys):
+            raise ValueError("each key is for one entry")
         if self.context is not None and any(one.channel is Channel.CONTEXT for one in self.drafts):
             raise ValueError("context stands beside entries of the history only")
         return self
 
 
-class AppendEntry(EntryFields, AppendFields):
+class _MovesName(AppendFields):
+    name: MoveName | None = None
+
+    @model_validator(mode="after")
+    def _name_needs_fork(self) -> "_MovesName":
+        if self.name is not None and self.forked_at_conversation_id is None:
+            raise ValueError("name needs forkedAtConversationId: only a fork takes a name")
+        return self
+
+
+class AppendEntry(EntryFields, _MovesName):
     """One entry to append."""
 
     others = ("entries",)
+    is_batch: ClassVar[bool] = False
 
     @property
     def drafts(self) -> list[EntryFields]:
         return [self]
 
 
-class AppendEntries(AppendFields):
+EntriesField = Annotated[list[EntryFields], Field(min_length=1, max_length=BATCH_ENTRIES_MAX)]
+
+
+class AppendEntries(_MovesName):
     """Entries to append, all or none, in order."""
 
-    entries: Annotated[list[EntryFields], Field(min_length=1, max_length=BATCH_ENTRIES_MAX)]
+    entries: EntriesField
+    is_batch: ClassVar[bool] = True
 
     @property
     def drafts(self) -> list[EntryFields]:
@@ -369,7 +426,8 @@ class SyncContext(Request):
     usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
 
 
-def _shape(body: Any) -> str:
+def shape_of_append(body: Any) -> str:
+    """Return which model a body of an append has."""
     return "batch" if isinstance(body, Mapping) and "entries" in body else "one"
 
 
@@ -377,8 +435,33 @@ class Append(RootModel[AppendEntry | AppendEntries]):
     """One entry, or several at once."""
 
     root: Annotated[
-        Annotated[AppendEntry, Tag("one")] | Annotated[AppendEntries, Tag("batch")], Discriminator(_shape)
+        Annotated[AppendEntry, Tag("one")] | Annotated[AppendEntries, Tag("batch")],
+        Discriminator(shape_of_append),
     ]
+
+
+class EntryOfKey(Request):
+    """The key of an entry."""
+
+    key: fields.EntryKey
+
+
+class MergeConversation(Request):
+    """Which entries of another branch to copy; without `afterEntryId` those after the last one that
+    both branches show.
+    """
+
+    from_conversation_id: fields.NamedId
+    after_entry_id: fields.NamedId | None = None
+    up_to_entry_id: fields.NamedId | None = None
+
+
+class CopyConversation(Request):
+    """A conversation of your own; without `upToEntryId` with everything that the source shows."""
+
+    id: fields.NewId | None = None
+    title: fields.Title | None = None
+    up_to_entry_id: fields.NamedId | None = None
 
 
 class EntriesPage(Request):
@@ -448,12 +531,22 @@ class AdminListConversations(Justified):
     after_cursor: fields.Cursor | None = None
 
 
+class AdminSearchConversations(SearchConversations):
+    """What to search for; without `userId` in every tree."""
+
+    user_id: fields.UserId | None = None
+
+
 class AdminDeleteConversation(DeleteConversation, Justified):
     """What to delete: the conversation's whole fork tree, or this branch of it alone."""
 
 
 class AdminListPage(ListPage, Justified):
     """A page of a list, oldest first."""
+
+
+class AdminEntryOfKey(EntryOfKey, Justified):
+    """The key of an entry."""
 
 
 class AdminListChildren(ListChildren, Justified):

@@ -21,6 +21,8 @@ class Result(BaseModel):
 Time = Field(pattern=TIME_PATTERN)
 Id = Field(pattern=UUID_PATTERN)
 Cursor = Field(description="The position to go on from; null where the list ends.")
+_ABSENT: Any = None
+"""The default of a member that is another model and may be absent."""
 
 
 class Health(Result):
@@ -120,9 +122,14 @@ class Entry(Result):
     agent_id: str = Field(default="")
     channel: Literal["history", "context"]
     epoch: int = Field(default=1, ge=1)
+    key: str = Field(default="", max_length=128)
     content_type: str
     content: list[Any]
     usage: dict[str, Any] = Field(default_factory=dict)
+    merged_from_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    merged_up_to_entry_id: str = Field(default="", pattern=UUID_PATTERN)
+    copied_from_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    copied_from_entry_id: str = Field(default="", pattern=UUID_PATTERN)
     created_at: str = Time
 
 
@@ -210,6 +217,24 @@ class Ancestors(Result):
     data: list[Ancestor]
 
 
+class Hit(Result):
+    """An entry that has all words of the query. `highlights`: its text around the words."""
+
+    conversation_id: str = Id
+    conversation_title: str | None
+    entry_id: str = Id
+    created_at: str = Time
+    highlights: list[str]
+    entry: Entry = _ABSENT
+
+
+class SearchPage(Result):
+    """Hits: the newest tree first, and in each tree the newest entry first."""
+
+    data: list[Hit]
+    after_cursor: str | None = Cursor
+
+
 class Membership(Result):
     """What a user may do in a fork tree."""
 
@@ -240,6 +265,42 @@ class TransferPage(Result):
     """Pending transfers, oldest first."""
 
     data: list[Transfer]
+    after_cursor: str | None = Cursor
+
+
+class Name(Result):
+    """A name and where it points.
+
+    `deleted`: you cannot see the conversation any more. It is deleted, or you are no member.
+    """
+
+    name: str
+    conversation_id: str = Id
+    revision: int = Field(ge=1)
+    data: dict[str, Any]
+    created_at: str = Time
+    updated_at: str = Time
+    deleted: bool = Field(default=False)
+
+
+class NamePage(Result):
+    """Names in the order of their UTF-8 bytes."""
+
+    data: list[Name]
+    after_cursor: str | None = Cursor
+
+
+class AdminName(Name):
+    """A name as an auditor sees it, with whose it is. `deleted`: the conversation is deleted."""
+
+    user_id: str
+    client_id: str = Field(default="")
+
+
+class AdminNamePage(Result):
+    """Names of a user: those without a client, then client by client."""
+
+    data: list[AdminName]
     after_cursor: str | None = Cursor
 
 

@@ -32,6 +32,7 @@ class RequestRecord:
     caller: Caller | None = None
     path: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
     usage: Consumption = field(default_factory=Consumption)
 
     def log(self, status: int, request_id: str) -> None:
@@ -39,7 +40,8 @@ class RequestRecord:
         if self.operation.role is None:
             return
         caller = self.caller or Caller("")
-        conversation_id, user_id = self.path.get("conversationId"), self.query.get("userId")
+        conversation_id = self.path.get("conversationId")
+        user_id = self.query.get("userId", self.body.get("userId"))
         fields = {
             "time": ids.timestamp(time.time_ns() // 1_000_000),
             "xRequestId": request_id,

@@ -22,13 +22,13 @@ def operations_of(function: str) -> "tuple[Operation, ...]":
     """
     match function:
         case "conversations":
-            from forklore.api.operations import conversations
+            from forklore.api.operations import conversations, search
 
-            return conversations.OPERATIONS
+            return (*conversations.OPERATIONS, *search.OPERATIONS)
         case "entries":
-            from forklore.api.operations import entries
+            from forklore.api.operations import copying, entries, names
 
-            return entries.OPERATIONS
+            return (*entries.OPERATIONS, *copying.OPERATIONS, *names.OPERATIONS)
         case "sharing":
             from forklore.api.operations import sharing
 

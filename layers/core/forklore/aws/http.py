@@ -65,11 +65,12 @@ def _run(
     if not path.keys() >= set(operation.path_names):
         raise not_an_http_event()
     record.query = query = read_query(request.query_string)
+    record.body = body = read_body(request) if operation.body or request.has_body else {}
     raw = RawRequest(
         caller=caller,
         path=path,
         query=query,
-        body=read_body(request) if operation.body or request.has_body else {},
+        body=body,
         idempotency_key=request.headers.get("idempotency-key"),
         if_match=request.headers.get("if-match"),
     )

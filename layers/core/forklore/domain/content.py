@@ -89,3 +89,14 @@ def history_text(content: Any) -> str | None:
         return None
     text = content[0].get("text")
     return text if isinstance(text, str) and text else None
+
+
+def texts_of(content: Any) -> list[str]:
+    """Return all texts of an entry: the `text` of each of its elements that has one.
+
+    >>> texts_of([{"text": "hello"}, "world", {"text": 5}, {"type": "text", "text": "again"}])
+    ['hello', 'again']
+    """
+    elements = content if isinstance(content, list) else []
+    texts = (element.get("text") for element in elements if isinstance(element, dict))
+    return [text for text in texts if isinstance(text, str)]

@@ -8,11 +8,12 @@ range.
 import hashlib
 import uuid
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from forklore.domain import ids
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel, Transfer
+from forklore.domain.names import NameOwner, NameRef
 
 TREE_SHARDS = 8
 CHANNEL_LETTERS = {Channel.HISTORY: "H", Channel.CONTEXT: "C"}
@@ -109,6 +110,11 @@ def entry(group_id: str, entry_id: EntryId) -> Key:
 def entries_range(group_id: str) -> SortRange:
     """Return the range of every entry of a tree."""
     return SortRange(group_id, "0", ":")
+
+
+def entries_before(group_id: str, before: EntryId) -> SortRange:
+    """Return the range of a tree's entries before a position, which is not FIRST."""
+    return SortRange(group_id, "0", position(ids.previous_id(before)))
 
 
 def others_range(group_id: str) -> SortRange:
@@ -374,6 +380,97 @@ def in_user_tree(sort_key: str) -> tuple[ListKey, bool]:
 
 def _last_of(before: ListKey | None, through: ListKey | None) -> str:
     return before.just_before if before else through.sort if through else ":"
+
+
+_NAME = "NAME#"
+
+
+def name(ref: NameRef) -> Key:
+    """Return the key of a name, among all names of its user. It has at most 835 bytes."""
+    return Key(_user(ref.owner.user_id), _names_of(ref.owner.client_id) + escape_in_order(ref.name))
+
+
+def in_name(key: Key) -> tuple[str, str]:
+    """Return the user and the name that the key of a NAME item names."""
+    return unquote(key.partition.partition("#")[2]), in_order(key.sort.split("#")[2])
+
+
+def names_range(owner: NameOwner, *, prefix: str = "", after: str | None = None) -> SortRange:
+    """Return the range of the names of an owner that begin with `prefix`, in the order of names.
+
+    after: only the names after this one.
+    """
+    of = _names_of(owner.client_id)
+    first = of + escape_in_order(prefix)
+    begin = max(first, f"{of}{escape_in_order(after)} ") if after is not None else first
+    return SortRange(_user(owner.user_id), begin, f"{first}\x7f")
+
+
+def all_names_range(user_id: str, *, after: NameRef | None = None) -> SortRange:
+    """Return the range of all names of a user, client by client. after: only those after this."""
+    of = _all(_user(user_id), _NAME)
+    return of if after is None else of._replace(first=f"{name(after).sort} ")
+
+
+def _names_of(client_id: str | None) -> str:
+    """Return what the keys of an owner's names begin with.
+
+    A digest names the client, because an escaped id may be three times as long as the id.
+    Source: a sort key has at most 1,024 bytes (DynamoDB constraints).
+    """
+    client = "" if client_id is None else hashlib.sha256(client_id.encode()).hexdigest()
+    return f"{_NAME}{client}#"
+
+
+def escape_in_order(text: str) -> str:
+    """Return text of a user in a form that a key may hold, and that sorts as the text does.
+
+    Bytes up to `%` become `%` and two digits. Bytes from `~` on become `~` and two digits. All
+    other bytes are between `%` and `~` and stay. So the order of the bytes is kept, and `#` is
+    never in the result.
+
+    >>> escape_in_order("a#b/ü")
+    'a%23b/~c3~bc'
+    """
+    return "".join(
+        f"%{byte:02x}" if byte <= ord("%") else f"~{byte:02x}" if byte >= ord("~") else chr(byte)
+        for byte in text.encode()
+    )
+
+
+def in_order(escaped: str) -> str:
+    """Return the text that `escape_in_order` has escaped. Raises ValueError if it has not.
+
+    >>> in_order(escape_in_order("a#b/ü"))
+    'a#b/ü'
+    """
+    text = unquote(escaped.replace("~", "%"), errors="strict")
+    if escape_in_order(text) != escaped:
+        raise ValueError(f"{escaped!r} is not escaped in order")
+    return text
+
+
+_ENTRY_KEY = "KEY#"
+
+
+def entry_key(group_id: str, conversation_id: str, key: str) -> Key:
+    """Return the key of the item that says which own entry of a conversation has `key`."""
+    return Key(group_id, f"{_ENTRY_KEY}{conversation_id}#{escape(key)}")
+
+
+def entry_keys_range(group_id: str, conversation_id: str) -> SortRange:
+    """Return the range of the keys of a conversation's own entries."""
+    return _all(group_id, f"{_ENTRY_KEY}{conversation_id}#")
+
+
+def in_entry_key(sort_key: str) -> tuple[str, str]:
+    """Return the conversation and the entry's key that a KEY item's sort key names.
+
+    >>> in_entry_key(entry_key("g", "c", "a#1").sort)
+    ('c', 'a#1')
+    """
+    _, conversation_id, key = sort_key.split("#")
+    return conversation_id, unquote(key)
 
 
 def idempotency(scope: str) -> Key:

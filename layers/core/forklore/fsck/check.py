@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from forklore.domain import keys
-from forklore.fsck import contexts, conversations, groups, links, outside, remnants
+from forklore.fsck import contexts, conversations, groups, keyed, links, outside, remnants
 from forklore.fsck.facts import Tree
 from forklore.fsck.finding import Finding
 from forklore.fsck.survey import Survey
@@ -37,7 +37,8 @@ def _of_tree(tree: Tree, survey: Survey) -> Iterator[Finding]:
         if key not in survey.unreadable:
             yield Finding(key, "missing_group", "its partition is not empty", 10, tree.group_id)
         return
-    found = [*groups.check(tree), *conversations.check(tree), *remnants.check(tree), *contexts.check(tree)]
+    checks = (groups, conversations, remnants, contexts, keyed)
+    found = [finding for one in checks for finding in one.check(tree)]
     yield from (one for one in found if not _is_unreadable(one, survey))
 
 

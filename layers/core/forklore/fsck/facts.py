@@ -29,7 +29,7 @@ class Own:
 
     after: by entry, the (history, context) entries that it names as shown last before it.
     turns: by entry of a turn of several entries, the turn that it names.
-    usage: the sum of the entries' usage.
+    usage: the sum of the entries' usage. keys: by key, the entry that has it.
     """
 
     history: list[str] = field(default_factory=list)
@@ -37,6 +37,7 @@ class Own:
     after: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     turns: dict[str, Turn] = field(default_factory=dict)
     usage: TokenUsage = NO_USAGE
+    keys: dict[str, str] = field(default_factory=dict)
 
     def sort(self) -> None:
         self.history.sort()
@@ -95,7 +96,8 @@ class Tree:
 
     listing: the tree's keys in the index of all trees.
     conversations, paths (packed), heads, own: by conversation.
-    contexts: by conversation and escaped client.
+    contexts: by conversation and escaped client. keyed: by conversation and key, the entry that KEY
+    names.
     chunked: how many chunks the body has, by entry, for bodies that lie in BLOB items.
     records: by live conversation, its key in the local index. remnants: by removed branch.
     to_prune: the branches that have a job. gone: conversations that items name, and that may have
@@ -109,6 +111,7 @@ class Tree:
     paths: dict[str, bytes] = field(default_factory=dict)
     heads: dict[str, Head] = field(default_factory=dict)
     contexts: dict[tuple[str, str], Ctx] = field(default_factory=dict)
+    keyed: dict[tuple[str, str], str] = field(default_factory=dict)
     listed: set[ListKey] = field(default_factory=set)
     records: dict[str, str | None] = field(default_factory=dict)
     remnants: dict[str, Remnant] = field(default_factory=dict)
@@ -155,8 +158,8 @@ class Tree:
     @property
     def is_erased(self) -> bool:
         """Tell whether a deletion has removed everything but GROUP. Perhaps also CHILD."""
-        kinds = (self.conversations, self.remnants, self.listed, self.contexts, self.paths, self.members)
-        return self.is_deleting and not (self.keeps_rest or self.transfer or any(kinds))
+        lists = (self.conversations, self.remnants, self.listed, self.contexts, self.keyed, self.paths)
+        return self.is_deleting and not (self.keeps_rest or self.transfer or self.members or any(lists))
 
     def knows(self, conversation_id: str) -> bool:
         """Tell whether a conversation is live, or a remnant."""

@@ -20,10 +20,12 @@ class Kind(StrEnum):
     GONE = "gone"
     MEM = "mem"
     ENTRY = "entry"
+    KEY = "key"
     CHILD = "child"
     BLOB = "blob"
     PTR = "ptr"
     USER_TREE = "user_tree"
+    NAME = "name"
     XFER = "xfer"
     IDEM = "idem"
     JOB = "job"
@@ -82,10 +84,15 @@ SHAPES = {
         "clientId:S agentId:S epoch:N usage:S body:B chunks:N prev:B turn:B key:S mergedFrom:S"
         " copiedFrom:S indexed:B",
     ),
+    Kind.KEY: _shape("entry:S"),
     Kind.CHILD: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),
     Kind.PTR: _shape("", "group:S nonce:S retired:BOOL ttl:N"),
     Kind.USER_TREE: _shape(),
+    Kind.NAME: _shape(
+        "conversation:S revision:N createdAt:S updatedAt:S nonce:S",
+        "clientId:S data:S",
+    ),
     Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
     Kind.JOB: _shape("", "createdAt:S leasedUntil:S nonce:S"),
@@ -101,6 +108,7 @@ _IN_TREE = {
     "TREE": Kind.TREE,
     "GONE": Kind.GONE,
     "MEM": Kind.MEM,
+    "KEY": Kind.KEY,
     "CHILD": Kind.CHILD,
     "XFER": Kind.XFER,
 }
@@ -117,5 +125,5 @@ def kind_of(key: Key) -> Kind | None:
     if ids.is_uuid(key.partition):
         return Kind.ENTRY if key.sort[:1].isdigit() else _IN_TREE.get(sort)
     if prefix == "USER":
-        return Kind.XFER if sort == "XFER" else Kind.USER_TREE
+        return {"XFER": Kind.XFER, "NAME": Kind.NAME}.get(sort, Kind.USER_TREE)
     return _BY_PARTITION.get(prefix)

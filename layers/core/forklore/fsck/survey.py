@@ -13,6 +13,7 @@ from forklore.domain.ancestry import SEGMENT_BYTES
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import CHANNEL_LETTERS, Key
 from forklore.domain.model import Channel, JobKind, TokenUsage
+from forklore.domain.names import is_name
 from forklore.errors import ForkloreError
 from forklore.fsck.chunks import Chunks, is_content
 from forklore.fsck.facts import ContextEntry, Conv, Ctx, Own, Recorded, Tree, is_time
@@ -206,6 +207,11 @@ class Survey:
         turn = items.turn(item)
         if turn is not None:
             own.turns[entry_id] = turn
+        if "key" in item:
+            key_of_entry = item["key"]["S"]
+            if key_of_entry in own.keys:
+                self.find(key, "repeated_key", "another entry of the conversation has its key")
+            own.keys[key_of_entry] = entry_id
         if "usage" in item:
             own.usage += _usage(item["usage"]["S"])
         if channel is Channel.HISTORY:
@@ -220,6 +226,14 @@ class Survey:
             self.find(key, "unreadable_body", "the body must be either in the entry or in chunks", 13)
         elif "body" in item and not is_content(bytes(item["body"]["B"])):
             self.find(key, "unreadable_body", "no JSON array", 13)
+
+    def _entry_key(self, key: Key, item: Item) -> None:
+        conversation_id, text = keys.in_entry_key(key.sort)
+        _require(ids.is_uuid(conversation_id) and bool(text))
+        _require(keys.entry_key(key.partition, conversation_id, text) == key)
+        entry_id = items.keyed_entry(item)
+        _require(ids.is_entry_id(entry_id))
+        self._tree(key).keyed[conversation_id, text] = entry_id
 
     def _child(self, key: Key, item: Item) -> None:
         _, parent_id, created_at, child_id = key.sort.split("#")
@@ -252,6 +266,13 @@ class Survey:
         _require(key.sort == keys.user_tree("", *place, is_child=is_child).sort)
         _require_escaped(key.partition.removeprefix("USER#"))
         self.outside[key] = None
+
+    def _name(self, key: Key, item: Item) -> None:
+        name = items.name(item)
+        _require(keys.name(name.ref) == key and is_name(name.ref.name) and ids.is_uuid(name.conversation_id))
+        _require(name.revision >= 1 and is_time(name.created_at) and is_time(name.updated_at))
+        _require(name.created_at <= name.updated_at)
+        _require(name.data is None or isinstance(jsontext.read_value(name.data), dict))
 
     def _transfer(self, key: Key, item: Item) -> None:
         transfer = items.transfer(item)
@@ -351,10 +372,12 @@ _TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
     Kind.GONE: Survey._remnant,
     Kind.MEM: Survey._member,
     Kind.ENTRY: Survey._entry,
+    Kind.KEY: Survey._entry_key,
     Kind.CHILD: Survey._child,
     Kind.BLOB: Survey._blob,
     Kind.PTR: Survey._pointer,
     Kind.USER_TREE: Survey._user_tree,
+    Kind.NAME: Survey._name,
     Kind.XFER: Survey._transfer,
     Kind.IDEM: Survey._record,
     Kind.JOB: Survey._job,

@@ -54,6 +54,32 @@ _ENTRY: Json = {
     "usage": {"inputTokens": 12, "costUsd": 0.00036},
     "createdAt": "2025-11-07T10:30:12.000Z",
 }
+_HIT: Json = {
+    "conversationId": _ID,
+    "conversationTitle": "Weekend in Lisbon",
+    "entryId": _ENTRY["id"],
+    "createdAt": _ENTRY["createdAt"],
+    "highlights": ["Where should we stay for two nights?"],
+    "entry": _ENTRY,
+}
+_SUMMARY: Json = {
+    "id": "019a5c22-0e18-7d43-8c27-7f8e9d0a1b2c",
+    "conversationId": _ID,
+    "userId": "alice",
+    "channel": "history",
+    "contentType": "history",
+    "content": [{"role": "AI", "text": "Porto: two nights near the river, 210 euros."}],
+    "mergedFromConversationId": _FORK_ID,
+    "mergedUpToEntryId": "019a5c20-c7d8-7a05-8e3f-4b5c6d7e8f90",
+    "createdAt": "2025-11-07T10:33:47.416Z",
+}
+_COPIED: Json = {
+    **{name: held for name, held in _ENTRY.items() if name != "usage"},
+    "id": "019a5c21-1c40-7f2a-9b16-6e7d8c9a0b1f",
+    "copiedFromConversationId": _FORK_ID,
+    "copiedFromEntryId": "019a5c20-c7d8-7a05-8e3f-4b5c6d7e8f90",
+    "createdAt": "2025-11-07T10:32:45.376Z",
+}
 _CONTEXT: Json = {
     **_ENTRY,
     "channel": "context",
@@ -86,6 +112,14 @@ _TRANSFER: Json = {
     "toUserId": _MEMBER_ID,
     "createdAt": _AT,
 }
+_NAME: Json = {
+    "name": "weekend trip",
+    "conversationId": _ID,
+    "revision": 1,
+    "data": {"colour": "blue"},
+    "createdAt": _AT,
+    "updatedAt": "2025-11-07T10:30:12.480Z",
+}
 
 ANSWERS: dict[type[BaseModel], Json] = {
     results.Health: {"status": "ok"},
@@ -107,7 +141,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
     results.Appended: {**_ENTRY, "context": _SYNCED},
     results.Entry: _ENTRY,
     results.EntryPage: {
-        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}],
+        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _SUMMARY],
         "afterCursor": None,
         "beforeCursor": None,
         "alternativesAtEnd": [],
@@ -138,11 +172,17 @@ ANSWERS: dict[type[BaseModel], Json] = {
             {"conversationId": _FORK_ID, "title": "Two nights in Porto"},
         ]
     },
+    results.SearchPage: {"data": [_HIT], "afterCursor": None},
     results.Synced: _SYNCED,
+    results.Entries: {"data": [_COPIED]},
     results.Membership: _MEMBER,
     results.MembershipPage: {"data": [{**_MEMBER, "userId": "alice", "accessLevel": "owner"}, _MEMBER]}
     | {"afterCursor": None},
     results.Transfer: _TRANSFER,
+    results.Name: _NAME,
+    results.NamePage: {"data": [_NAME], "afterCursor": None},
+    results.AdminName: {**_NAME, "userId": "alice", "clientId": "travel-planner"},
+    results.AdminNamePage: {"data": [{**_NAME, "userId": "alice"}], "afterCursor": None},
     results.TransferPage: {"data": [_TRANSFER], "afterCursor": None},
 }
 """An example of each answer model."""
@@ -150,6 +190,8 @@ IN_PATHS = {
     "conversationId": _ID,
     "entryId": _ENTRY_ID,
     "with": _FORK_ID,
+    "key": "question 1",
+    "name": "trip",
     "userId": _MEMBER_ID,
     "transferId": _TRANSFER_ID,
 }

@@ -20,6 +20,11 @@ MEMBERS: Mapping[str, Any] = {
     "lastEntryId": {"type": ["string", "null"], "description": "The view's last history entry."},
     "latestEpoch": {"type": "integer", "minimum": 1, "description": "The client's latest epoch in the view."},
     "existingTransferId": {"type": "string", "description": "The pending transfer."},
+    "availableTypes": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "The types of search that there are.",
+    },
     "allow": {"type": "string", "description": "The methods of the path."},
 }
 """Members of `details` that some errors have."""
@@ -56,5 +61,6 @@ def codes_of(operation: Operation, status: int) -> list[str]:
 
 def _can(operation: Operation, kind: type[ForkloreError]) -> bool:
     if kind is errors.InvalidCursorError:
-        return "after_cursor" in operation.query.model_fields
+        models = (operation.query, operation.body)
+        return any("after_cursor" in model.model_fields for model in models if model is not None)
     return kind in operation.own_errors or not any(kind in one.own_errors for one in operations.ALL)

@@ -1,7 +1,7 @@
 """JSON text as bytes in an item: compressed when that is smaller, in chunks when large.
 
-A body is a JSON array or object, so its first byte tells its encoding: `[` and `{` are text, `x` is
-zlib.
+A body is JSON text, which never begins with an `x`. So its first byte tells its encoding: `x` is
+zlib, all others are text.
 """
 
 import zlib

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from forklore.domain.epochs import Epoch
 from forklore.domain.model import Conversation, Head, Tip
+from forklore.domain.names import NameRef
 
 CONVERSATIONS_MAX = 10_000
 TURNS = 256
@@ -63,6 +64,7 @@ class ConversationCache:
     def __init__(self, conversations_max: int = CONVERSATIONS_MAX) -> None:
         self._max = conversations_max
         self._cached: OrderedDict[str, CachedConversation] = OrderedDict()
+        self._names: OrderedDict[NameRef, str] = OrderedDict()
         self._full: set[str] = set()
         self._lock = threading.Lock()
         self._turns = [threading.RLock() for _ in range(TURNS)]
@@ -99,6 +101,22 @@ class ConversationCache:
     def forget(self, conversation_id: str) -> None:
         with self._lock:
             self._cached.pop(conversation_id, None)
+
+    def named(self, ref: NameRef) -> str | None:
+        """Return the conversation that a name has pointed to. It may point elsewhere now."""
+        with self._lock:
+            return self._names.get(ref)
+
+    def put_name(self, ref: NameRef, conversation_id: str) -> None:
+        with self._lock:
+            self._names[ref] = conversation_id
+            self._names.move_to_end(ref)
+            if len(self._names) > self._max:
+                self._names.popitem(last=False)
+
+    def forget_name(self, ref: NameRef) -> None:
+        with self._lock:
+            self._names.pop(ref, None)
 
     def mark_full(self, group_id: str) -> None:
         """Remember that a tree is near the largest size of an item collection."""

@@ -9,6 +9,7 @@ from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head, StoredEntry, Transfer
+from forklore.domain.names import Name, NameRef
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import ClientContext, Group, IdempotencyRecord, Job, Member, Pointer
 from forklore.storage import items
@@ -68,6 +69,13 @@ class Found:
 
     def context(self, group_id: str, conversation_id: str, client_id: str) -> ClientContext | None:
         return self._value(keys.context(group_id, conversation_id, client_id), items.context)
+
+    def name(self, ref: NameRef) -> Name | None:
+        return self._value(keys.name(ref), items.name)
+
+    def keyed_entry(self, group_id: str, conversation_id: str, key: str) -> EntryId | None:
+        """Return the conversation's own entry that has the key."""
+        return self._value(keys.entry_key(group_id, conversation_id, key), items.keyed_entry)
 
     def transfer(self, transfer_id: str) -> Transfer | None:
         return self._value(keys.transfer_by_id(transfer_id), items.transfer)

@@ -1,5 +1,6 @@
 """Values to DynamoDB items and back. Only here are attributes named."""
 
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,6 +26,7 @@ from forklore.domain.model import (
     Transfer,
     Turn,
 )
+from forklore.domain.names import Name, NameOwner, NameRef
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import (
     ChildRow,
@@ -407,6 +409,30 @@ def context(item: Item) -> ClientContext:
     return ClientContext(Epoch(a["epoch"], EntryId(a["first"])), last=EntryId(a["last"]), entries=a["count"])
 
 
+def name(item: Item) -> Name:
+    a = plain(item)
+    user_id, name = keys.in_name(key(item))
+    return Name(
+        ref=NameRef(NameOwner(user_id, a.get("clientId")), name),
+        conversation_id=a["conversation"],
+        revision=a["revision"],
+        created_at=a["createdAt"],
+        updated_at=a["updatedAt"],
+        nonce=a["nonce"],
+        data=a.get("data"),
+    )
+
+
+def entry_key_item(group_id: str, conversation_id: str, key: str, entry_id: EntryId) -> Item:
+    """Return the item that says which own entry of the conversation has `key`."""
+    return key_of(keys.entry_key(group_id, conversation_id, key)) | {"entry": text(entry_id)}
+
+
+def keyed_entry(item: Item) -> EntryId:
+    """Return the entry that a KEY item names."""
+    return EntryId(item["entry"]["S"])
+
+
 def nonce(item: Item) -> str | None:
     """Return the mark of the request that wrote the item."""
     return item["nonce"]["S"] if "nonce" in item else None
@@ -467,6 +493,26 @@ def _ref_of(text: str | None) -> EntryRef | None:
     return EntryRef(conversation_id, EntryId(entry_id) if entry_id else None)
 
 
+def _packed_text(any_text: str) -> bytes:
+    """Return any text as a body. As JSON text it cannot begin like a compressed one."""
+    return bodies.encode(json.dumps(any_text, ensure_ascii=False))
+
+
+def _text_of(packed: bytes) -> str:
+    text_of: str = json.loads(bodies.decode(packed))
+    return text_of
+
+
+def size(item: Item) -> int:
+    """Return about how many bytes DynamoDB counts for an item: its names and its values."""
+    return sum(len(name) + _value_bytes(held) for name, held in item.items())
+
+
+def _value_bytes(held: dict[str, Any]) -> int:
+    [value] = held.values()
+    return len(value) if isinstance(value, bytes) else len(str(value).encode())
+
+
 def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> tuple[Item, list[Item]]:
     """Return the entry's item and those of its chunks."""
     body = bodies.encode(entry.content)
@@ -487,7 +533,7 @@ def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) 
             "key": entry.key,
             "mergedFrom": _ref(entry.merged_from),
             "copiedFrom": _ref(entry.copied_from),
-            "indexed": bodies.encode(entry.indexed) if entry.indexed is not None else None,
+            "indexed": _packed_text(entry.indexed) if entry.indexed is not None else None,
             "body": None if cut else body,
             "chunks": len(cut) or None,
             "size": escaped_bytes,
@@ -522,7 +568,7 @@ def stored_entry(item: Item) -> StoredEntry:
             key=a.get("key"),
             merged_from=_ref_of(a.get("mergedFrom")),
             copied_from=_ref_of(a.get("copiedFrom")),
-            indexed=bodies.decode(a["indexed"]) if "indexed" in a else None,
+            indexed=_text_of(a["indexed"]) if "indexed" in a else None,
         ),
         body=a.get("body", b""),
         chunks=a.get("chunks", 0),

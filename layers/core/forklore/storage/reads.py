@@ -12,6 +12,7 @@ from forklore.domain import keys
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
 from forklore.domain.model import Channel, Head, Transfer
+from forklore.domain.names import Name, NameOwner, NameRef
 from forklore.domain.tree import ChildRow, ClientContext, ForkRecord, Job, Member
 from forklore.storage import items
 from forklore.storage.connection import Item
@@ -146,6 +147,19 @@ class Reads:
         """Yield the pending transfers that a user sent or may accept, oldest first."""
         return map(items.transfer, self._source.query(keys.transfers_range(user_id, after=after), page=page))
 
+    def names(
+        self, owner: NameOwner, *, prefix: str = "", after: str | None = None, limit: int | None = None
+    ) -> Iterator[Name]:
+        """Yield the names of an owner that begin with `prefix`, in their order, after a name."""
+        of = keys.names_range(owner, prefix=prefix, after=after)
+        return map(items.name, self._source.query(of, limit=limit))
+
+    def all_names(
+        self, user_id: str, *, after: NameRef | None = None, limit: int | None = None
+    ) -> Iterator[Name]:
+        """Yield the names of a user, client by client, after a name."""
+        return map(items.name, self._source.query(keys.all_names_range(user_id, after=after), limit=limit))
+
     def jobs(self, kind: str, *, limit: int) -> Iterator[Job | Malformed]:
         """Yield the jobs of a kind. One that cannot be decoded does not hide those after it."""
         rows = self._source.query(keys.jobs_range(kind), limit=limit, only=("createdAt", "leasedUntil"))
@@ -171,6 +185,11 @@ class Reads:
             of = keys.own_entries_range(group_id, conversation_id, channel, first=first)
             for row in self._source.query(of, only=("chunks",)):
                 yield keys.entry_id_of(_sort(row)), items.chunks(row)
+
+    def entry_keys(self, group_id: str, conversation_id: str) -> Iterator[tuple[Key, EntryId]]:
+        """Yield the key of each KEY item of a conversation, with the entry that it names."""
+        rows = self._source.query(keys.entry_keys_range(group_id, conversation_id))
+        return ((items.key(row), items.keyed_entry(row)) for row in rows)
 
     def child_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
         """Yield the keys of the CHILD items of one conversation."""

@@ -1,11 +1,14 @@
-"""The one table: a method for each access pattern. Every read but one is strongly consistent."""
+"""The one table: a method for each access pattern.
+
+Reads are strongly consistent, but for `newest_trees` and what a search looks through.
+"""
 
 import heapq
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from forklore.domain import ids, keys
@@ -44,10 +47,24 @@ NO_ITEM = keys.pointer("date")
 """The key of an item that never exists, because no conversation has this id."""
 LOOKS_MAX = 5
 """How often a read is tried for an item that a transaction has written."""
+QUERY_BYTES_MAX = 1 << 20
+"""DynamoDB's own limit for what one Query reads."""
 
 
 A = TypeVar("A")
 B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class NewestEntries:
+    """Entries of a tree, newest first.
+
+    reached: how far the tree was read; None: to its first entry. read_bytes: how much was read.
+    """
+
+    entries: Sequence[StoredEntry]
+    reached: EntryId | None
+    read_bytes: int
 
 
 class Table:
@@ -212,15 +229,19 @@ class Table:
         """Return the items that exist among any number of wanted keys."""
         return Found(self.items_at(wanted))
 
-    def items_at(self, wanted: Iterable[Key]) -> dict[Key, Item]:
-        """Return the items that exist among `wanted`, as DynamoDB returns them."""
+    def items_at(self, wanted: Iterable[Key], *, is_consistent: bool = True) -> dict[Key, Item]:
+        """Return the items that exist among `wanted`, as DynamoDB returns them.
+
+        is_consistent: whether an item that was just written is sure to be among them. Otherwise the
+        read costs half as much.
+        """
         found: dict[Key, Item] = {}
         left = [key_of(key) for key in dict.fromkeys(wanted)]
         name, until = self.connection.table_name, self._until()
         attempt = 0
         while left and attempt < ATTEMPTS_MAX and self.connection.pause(attempt, until):
             now, left = left[:BATCH_KEYS_MAX], left[BATCH_KEYS_MAX:]
-            request = {name: {"Keys": now, "ConsistentRead": True}}
+            request = {name: {"Keys": now, "ConsistentRead": is_consistent}}
             answer = self.connection.call("batch_get_item", until, RequestItems=request)
             for item in answer["Responses"].get(name, []):
                 found[Key(item["PK"]["S"], item["SK"]["S"])] = item
@@ -414,6 +435,42 @@ class Table:
         for at in range(0, len(wanted), BLOBS_AT_ONCE):
             blobs |= self._all_items_at(wanted[at : at + BLOBS_AT_ONCE])
         return [replace(s.entry, content=bodies.decode(_whole_body(group_id, s, blobs))) for s in stored]
+
+    # Looking through entries
+
+    def newest_entries(self, group_id: str, *, before: EntryId) -> NewestEntries:
+        """Return the entries of a tree before a position, newest first, as many as one Query reads.
+
+        The read is eventually consistent: an entry that was just written may be missing.
+        """
+        of = keys.entries_before(group_id, before)
+        answer = self._query(
+            ConsistentRead=False,
+            KeyConditionExpression="PK = :p AND SK BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":p": text(of.partition),
+                ":first": text(of.first),
+                ":last": text(of.last),
+            },
+            ScanIndexForward=False,
+        )
+        end = answer.get("LastEvaluatedKey")
+        return NewestEntries(
+            entries=[items.stored_entry(item) for item in answer["Items"]],
+            reached=keys.entry_id_of(end["SK"]["S"]) if end else None,
+            read_bytes=sum(map(items.size, answer["Items"])),
+        )
+
+    def content_of(self, group_id: str, stored: StoredEntry) -> str | None:
+        """Return the content of an entry; None if a part of it cannot be read.
+
+        The read is eventually consistent: a part that was just written may be missing.
+        """
+        wanted = [keys.blob(group_id, stored.entry_id, at) for at in range(stored.chunks)]
+        blobs = self.items_at(wanted, is_consistent=False)
+        if len(blobs) < len(wanted):
+            return None
+        return bodies.decode(_whole_body(group_id, stored, blobs))
 
     def _query(self, **parameters: Any) -> dict[str, Any]:
         name = self.connection.table_name

@@ -8,10 +8,17 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Conversation, Entry, ForkPosition, StartedBy
-from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
+from forklore.domain.names import NameMove, name_moved
+from forklore.errors import (
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    UnavailableError,
+    ValidationError,
+)
 from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
-from forklore.storage.parts import ConditionFailed, PartKind
+from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.appended import Appended, appended_again, record_appended
@@ -29,6 +36,7 @@ from forklore.usecases.drafts import (
     matches,
     mint_batch,
     require_match,
+    require_room,
 )
 from forklore.usecases.forks import ForkRequest, fork_with_entries
 from forklore.usecases.idempotency import (
@@ -41,6 +49,7 @@ from forklore.usecases.idempotency import (
 )
 from forklore.usecases.loading import LoadedConversation, LookUp, TreeExtras, look_up
 from forklore.usecases.optimistic import APPEND, attempts
+from forklore.usecases.references import check_named
 from forklore.usecases.roots import RootRequest, create_root
 from forklore.usecases.syncing import Decision, Synced, decide
 
@@ -94,7 +103,9 @@ class Append:
     be no drafts.
     fork, start: what the conversation is a fork or a child of. At most one of them is given. If the
     conversation does not exist, it is created so, as `described`.
+    held: the name that must point to the conversation, and does so because it exists.
     if_match: the last entry that the caller knows of.
+    copied_out_of: the conversation of the tree that the entries were copied from, for a merge.
     """
 
     conversation_id: str
@@ -103,7 +114,9 @@ class Append:
     fork: Fork | None = None
     start: Start | None = None
     described: Description = PLAIN
+    held: NameMove | None = None
     if_match: EntryId | None = None
+    copied_out_of: str | None = None
     idempotency_key: IdempotencyKey | None = None
 
 
@@ -143,6 +156,7 @@ class _Appending:
         self._nonce = table.nonce()
         self._has_lineage = request.fork is None and request.start is None
         self._decision: Decision | None = None
+        self._named: list[Part] | None = None
 
     def run(self) -> Appended:
         cached = self._cached()
@@ -156,7 +170,7 @@ class _Appending:
             try:
                 with self._table.turn(self._id):
                     written = self._append(self._matching(self._newest(cached)))
-            except ConflictError:
+            except (ConflictError, ValidationError):
                 self._load()
                 raise
             if not isinstance(written, ConditionFailed):
@@ -180,6 +194,8 @@ class _Appending:
         """Return what has created the conversation; None if it exists. It is cached then."""
         fork, start = self._request.fork, self._request.start
         made = None
+        if self._request.held is not None:
+            return self._create_root_or_load()  # which creates nothing
         if fork is not None and not self._has_lineage:
             made = self._fork(fork)
         elif start is not None and not self._has_lineage:
@@ -202,6 +218,7 @@ class _Appending:
             drafts=self._request.drafts,
             context=self._request.context,
             if_match=self._request.if_match,
+            name=self._request.described.name,
             promotes=fork.promotes,
         )
         key = self._request.idempotency_key
@@ -229,7 +246,7 @@ class _Appending:
         Raises NotFoundError if the request names a source or a parent: neither is there.
         """
         looked_up = self._look_up(TreeExtras(context_of=self._caller.client_id))
-        if looked_up.exists:
+        if looked_up.exists or self._request.held is not None:
             self._cache_existing(looked_up)
             return None
         if self._request.fork is not None:
@@ -336,7 +353,10 @@ class _Appending:
     def _look_up(self, extras: TreeExtras) -> LookUp:
         """Return what was found of the conversation. Raises IdempotentReplay for a replay."""
         table, caller, key = self._table, self._caller, self._request.idempotency_key
-        looked_up = look_up(table, self._id, caller=caller, extra_keys=keys_of(key), extras=extras)
+        is_named = self._request.held is not None
+        looked_up = look_up(
+            table, self._id, caller=caller, extra_keys=keys_of(key), extras=extras, existed=is_named
+        )
         raise_if_answered(table, key, looked_up.found, caller=caller)
         return looked_up
 
@@ -355,8 +375,10 @@ class _Appending:
         )
         appended = Appended.of(batch, decision)
         record = record_appended(table, request.idempotency_key, appended, **where)
+        held, at = request.held, ids.timestamp(table.now_ms())
+        around = [*record, *([parts.name.hold(held.ref, self._id, at=at, data=held.data)] if held else [])]
         if not drafts:
-            return (table.try_commit(record) if record else None) or appended
+            return (table.try_commit(around) if around else None) or appended
         is_owner = caller.user_id == cached.owner
         member = parts.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)
         move = head_move(
@@ -367,10 +389,11 @@ class _Appending:
         )
         title = batch.title if move.titles else None
         writes = [
-            *record,
+            *around,
             *batch_parts(batch, group_id=cached.group_id, nonce=self._nonce),
             parts.conversation.move_head(move),
             *([] if is_owner else [member]),
+            *self._checks_of_named(cached.group_id),
             *(
                 [decision.part(batch, caller=caller, **where)]
                 if decision
@@ -378,6 +401,7 @@ class _Appending:
             ),
             *([parts.conversation.set_title(title=title, **where)] if title else []),
         ]
+        require_room(writes)
         refused = table.try_commit(writes)
         if refused is not None and not is_own_first_attempt(refused, self._nonce):
             return refused
@@ -386,6 +410,15 @@ class _Appending:
             now_cached = now_cached.with_epoch(client, epoch_after(batch, epoch))
         table.cache.put(self._id, now_cached)
         return appended
+
+    def _checks_of_named(self, group_id: str) -> list[Part]:
+        """Return the parts that check the conversations which the request names."""
+        original, drafts = self._request.copied_out_of, self._request.drafts
+        if original is not None:
+            return [] if original == self._id else [parts.conversation.check_exists(group_id, original)]
+        if self._named is None:
+            self._named = check_named(self._table, drafts, group_id=group_id, conversation_id=self._id)
+        return self._named
 
     def _learn(self, cached: CachedConversation, refused: ConditionFailed) -> CachedConversation | None:
         """Return what the next attempt is tried on; None if it must read the conversation.
@@ -397,21 +430,36 @@ class _Appending:
             match kind:
                 case PartKind.IDEMPOTENCY:
                     raise_if_recorded(table, request.idempotency_key, refused, caller=self._caller)
+                case PartKind.NAME:
+                    raise name_moved(refused.name()) from refused
                 case PartKind.ENTRY:
                     return cached
+                case PartKind.ENTRY_KEY:
+                    self._load()
+                    raise ConflictError(
+                        "another entry of the conversation has the key",
+                        reason="key_in_use",
+                        entryId=refused.keyed_entry(),
+                    ) from refused
                 case PartKind.HEAD:
                     head = refused.head()
                     if head is None:
                         table.cache.forget(self._id)
                         return None
-                    return replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
+                    cached = replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
                 case PartKind.MEMBER:
                     raise ForbiddenError("this needs the access level 'writer'") from refused
+                case PartKind.NAMED_HEAD if self._request.copied_out_of is not None:
+                    raise ValidationError(
+                        "the other conversation is deleted", field="fromConversationId"
+                    ) from refused
+                case PartKind.NAMED_HEAD:
+                    self._named = None
                 case PartKind.CONTEXT if self._decision is not None:
                     self._decision = None
                     return None
                 case PartKind.CONTEXT:
                     epoch = refused.epoch()
                     if epoch is not None and self._caller.client_id:
-                        return cached.with_epoch(self._caller.client_id, epoch)
+                        cached = cached.with_epoch(self._caller.client_id, epoch)
         return cached

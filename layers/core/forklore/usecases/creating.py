@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Generic, TypeVar
 
+from forklore.domain import ids
 from forklore.domain.model import Caller
+from forklore.domain.names import Name, NameMove
 from forklore.domain.tree import Pointer
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError, brief
+from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
@@ -21,12 +24,13 @@ T = TypeVar("T")
 class Description:
     """What a request says of the conversation that it creates.
 
-    title None: that of its first text.
+    title None: that of its first text. name: the name that points to it from then on.
     """
 
     title: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     metadata: str = "{}"
+    name: NameMove | None = None
 
 
 PLAIN = Description()
@@ -72,13 +76,22 @@ class Creation(Generic[T]):
         for nonce in creation.attempts():
             creation.write(prepare(nonce))
 
-    answer: of the conversation that was created; None when its id is not free.
+    name: the name that the creation moves. answer: of the conversation that was created; None when
+    its id is not free.
     """
 
-    def __init__(self, table: Table, caller: Caller, idempotency_key: IdempotencyKey | None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        caller: Caller,
+        idempotency_key: IdempotencyKey | None,
+        *,
+        name: NameMove | None = None,
+    ) -> None:
         self._table = table
         self._caller = caller
         self._idempotency_key = idempotency_key
+        self._name = name
         self._nonce = table.nonce()
         self._is_over = False
         self._obstacle: Obstacle | None = None
@@ -99,7 +112,8 @@ class Creation(Generic[T]):
         """Write what was prepared, and note what has become of it.
 
         Raises IdempotentReplay for a replay, ForbiddenError when a membership was taken away
-        meanwhile, NotFoundError when the tree was deleted.
+        meanwhile, NotFoundError when the tree was deleted, NameMovedError when the name has another
+        revision than the caller expects.
         """
         obstacle = prepared if isinstance(prepared, Obstacle) else self._commit(prepared)
         if obstacle is Obstacle.CHANGED:
@@ -125,6 +139,8 @@ class Creation(Generic[T]):
                 return obstacle
         for conversation_id in (prepared.conversation_id, *prepared.equal_ids):
             self._table.cache.put(conversation_id, prepared.cached)
+        if self._name is not None:
+            self._table.cache.put_name(self._name.ref, prepared.conversation_id)
         self.answer = prepared.answer
         return None
 
@@ -142,6 +158,8 @@ class Creation(Generic[T]):
                         return None
                     pointer = refused.pointer(now_s=self._table.now_s())
                     return Obstacle.of(pointer) if pointer else Obstacle.CHANGED
+                case PartKind.NAMED_HEAD:
+                    return Obstacle.CHANGED
                 case PartKind.MEMBER:
                     raise ForbiddenError("the membership was taken away") from refused
                 case PartKind.CREATING_GROUP:
@@ -160,4 +178,26 @@ class Creation(Generic[T]):
                     parent = refused.group(kind)
                     if parent is None or not parent.is_live:
                         raise NotFoundError("the conversation is deleted") from refused
+                case PartKind.NAME if self._name is not None:
+                    self._name.require(refused.name())
         return Obstacle.CHANGED
+
+
+def name_parts(
+    table: Table,
+    move: NameMove | None,
+    *,
+    was: Name | None,
+    conversation_id: str,
+    nonce: str,
+) -> list[Part]:
+    """Return the part that points a name to a new conversation. Without a name: no part.
+
+    was: the name as it was read. Raises NameMovedError if it is not at the revision that the caller
+    expects.
+    """
+    if move is None:
+        return []
+    now = ids.timestamp(table.now_ms())
+    name = move.decide(was, conversation_id=conversation_id, now=now, nonce=nonce)
+    return [parts.name.move(name, was=was, data=move.data)]

@@ -94,7 +94,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         extras=TreeExtras(entries=tuple(named), context_of=client if wants_context else None),
     )
     loaded = looked_up.require(request.conversation_id, AccessLevel.READER)
-    show = _filter(caller, request.channel, loaded)
+    show = shown_to(caller, loaded, request.channel)
     group_id = loaded.group.group_id
     up_to = looked_up.found.entry(group_id, request.up_to) if request.up_to else None
     # The page ends where HEAD ended when it was read. A later append may be in one of the ranges
@@ -205,11 +205,14 @@ def get_entry(table: Table, *, caller: Caller, conversation_id: str, entry_id: s
 def _is_for(caller: Caller, entry: Entry, loaded: LoadedConversation) -> bool:
     """Tell whether the conversation shows the entry, and shows it to the caller."""
     is_shown = ancestry.shows(loaded.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id)
-    return is_shown and _filter(caller, None, loaded).admits(entry)
+    return is_shown and shown_to(caller, loaded).admits(entry)
 
 
-def _filter(caller: Caller, channel: Channel | None, loaded: LoadedConversation) -> Filter:
-    """Return what the caller is shown. Raises ForbiddenError for context that is not theirs."""
+def shown_to(caller: Caller, loaded: LoadedConversation, channel: Channel | None = None) -> Filter:
+    """Return what the caller is shown of a channel; None: of all that they may see.
+
+    Raises ForbiddenError for context that is not theirs.
+    """
     if caller.bypasses_membership:
         return Filter((channel,) if channel else tuple(Channel), any_client=True)
     bound_to = loaded.conversation.client_id

@@ -21,15 +21,17 @@ from forklore.domain.model import (
     Metrics,
     StoredEntry,
 )
+from forklore.domain.names import Name, NameMove
 from forklore.domain.paging import RangeAnswer, RangeRead, Window
 from forklore.errors import ForkLimitError, NotFoundError, ValidationError, brief
 from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
+from forklore.storage.parts import Part
 from forklore.storage.parts.group import CONVERSATIONS_MAX
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.appended import Appended, record_appended
-from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
+from forklore.usecases.creating import Creation, Obstacle, PreparedCreation, name_parts
 from forklore.usecases.drafts import (
     Draft,
     batch_parts,
@@ -47,12 +49,14 @@ from forklore.usecases.idempotency import (
     raise_if_answered,
     record_answer,
 )
+from forklore.usecases.keyed import find_entry
 from forklore.usecases.loading import (
     ConversationDetails,
     LoadedConversation,
     TreeExtras,
     look_up,
 )
+from forklore.usecases.references import check_named
 from forklore.usecases.syncing import decide_on_inherited
 
 
@@ -60,12 +64,14 @@ from forklore.usecases.syncing import decide_on_inherited
 class ForkRequest:
     """What to fork and how.
 
-    anchor: the entry that the fork is before or after. None with BLANK. None with AFTER: the fork
+    anchor: the entry that the fork is before or after; anchor_key: its key, if the caller names it
+    so. None with BLANK. None with AFTER: the fork
     shows all that the source shows now.
     fork_id None: an id is made. agent_id None: the source's. drafts: the fork's first entries.
     context: the agent's present context, which follows them.
     title None: that of the first own text, or the source's if there are no drafts.
-    if_match: the last entry that the caller expects to inherit.
+    if_match: the last entry that the caller expects to inherit. name: points to the fork from then
+    on.
     promotes: whether the fork becomes the tree's current branch. count: how many equal forks to
     make; more than one have generated ids and no entries.
     """
@@ -82,8 +88,16 @@ class ForkRequest:
     drafts: Sequence[Draft] = ()
     context: Draft | None = None
     if_match: EntryId | None = None
+    name: NameMove | None = None
+    anchor_key: str | None = None
     promotes: bool = False
     count: int = 1
+
+    @property
+    def is_at_head(self) -> bool:
+        """Whether the fork shows all that the source shows now."""
+        is_named = self.anchor is not None or self.anchor_key is not None
+        return self.position is ForkPosition.AFTER and not is_named
 
 
 def fork_conversation(
@@ -126,7 +140,7 @@ def _fork(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
 ) -> Creation[_Forked]:
     """Make the forks. There is no answer if the id is not free."""
-    creation = Creation[_Forked](table, caller, idempotency_key)
+    creation = Creation[_Forked](table, caller, idempotency_key, name=request.name)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, idempotency_key, nonce))
     return creation
@@ -136,12 +150,14 @@ def _fork(
 class _Source:
     """The source as it was read. anchor: the entry that the request names.
 
-    history_before: the source's own history entry before the anchor, if it was found.
+    history_before: the source's own history entry before the anchor, if it was found. name: the
+    name that moves to the fork, as it was read.
     """
 
     loaded: LoadedConversation
     anchor: StoredEntry | None
     history_before: StoredEntry | None
+    name: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +178,7 @@ def _prepare(
     table.refuse_if_full(group_id)
     inherited = _inherit(source, request, caller)
     path = inherited.path
-    fork_id = request.fork_id or table.mint_conversation()
+    fork_id, *equal_ids = _fork_ids(table, request)
     decision = None
     if request.context is not None:
         decision = decide_on_inherited(table, caller, request.context, group_id=group_id, path=path)
@@ -204,10 +220,7 @@ def _prepare(
         client_id=caller.client_id,
         fork_point=inherited.point,
     )
-    forks = [
-        fork,
-        *(replace(fork, conversation_id=table.mint_conversation()) for _ in range(1, request.count)),
-    ]
+    forks = [fork, *(replace(fork, conversation_id=equal_id) for equal_id in equal_ids)]
     details = replace(loaded.details, head=head, is_current=request.promotes)
     made = [replace(details, conversation=one) for one in forks]
     record = (
@@ -215,6 +228,8 @@ def _prepare(
         if drafts
         else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=made)
     )
+    # The fork holds the version of the tree, so it needs no checks of what the entries name.
+    check_named(table, request.drafts, group_id=group_id, conversation_id=fork_id)
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
     writes = [
@@ -229,13 +244,14 @@ def _prepare(
             now_s=table.now_s(),
         ),
         *member,
+        *name_parts(table, request.name, was=source.name, conversation_id=fork_id, nonce=nonce),
+        *_held_source(source, request),
         *batch_parts(batch, group_id=group_id, nonce=nonce),
         *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
     ]
     client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
-    equal_ids = [one.conversation_id for one in forks[1:]]
     return PreparedCreation(writes, _Forked(made, appended), fork_id, cached, equal_ids)
 
 
@@ -251,8 +267,12 @@ def _read_source(
         table,
         request.source_id,
         caller=caller,
-        extra_keys=[*([fork] if fork else []), *keys_of(idempotency_key)],
-        extras=TreeExtras(entries=(anchor,) if anchor and is_id else ()),
+        extra_keys=[
+            *([fork] if fork else []),
+            *([keys.name(request.name.ref)] if request.name else []),
+            *keys_of(idempotency_key),
+        ],
+        extras=TreeExtras(entries=(anchor,) if anchor and is_id else (), entry_key=request.anchor_key),
     )
     history_before = before.result().entries if before else ()
     raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
@@ -263,12 +283,35 @@ def _read_source(
     loaded = looked_up.require(request.source_id, AccessLevel.WRITER)
     if taken is not None:
         return Obstacle.of(taken)
+    name = looked_up.found.name(request.name.ref) if request.name else None
+    if request.anchor_key is not None:
+        keyed = find_entry(table, caller, loaded, looked_up.found, request.anchor_key)
+        return _Source(loaded, keyed, None, name)
     if anchor is None:
-        return _Source(loaded, None, None)
+        return _Source(loaded, None, None, name)
     stored = looked_up.found.entry(loaded.group.group_id, anchor) if is_id else None
     if stored is None:
         raise NotFoundError(f"no entry {brief(anchor)}")
-    return _Source(loaded, stored, history_before[0] if history_before else None)
+    return _Source(loaded, stored, history_before[0] if history_before else None, name)
+
+
+def _held_source(source: _Source, request: ForkRequest) -> list[Part]:
+    """Return the check that the source still ends where it did, if a fork at its head takes a name.
+
+    So an append by that name is inherited by the fork, or goes to the fork.
+    """
+    if request.name is None or not request.is_at_head:
+        return []
+    loaded = source.loaded
+    where = {"group_id": loaded.group.group_id, "conversation_id": loaded.conversation.conversation_id}
+    return [parts.conversation.check_head(**where, last=loaded.head.last)]
+
+
+def _fork_ids(table: Table, request: ForkRequest) -> list[str]:
+    """Return the ids of the forks, in the order of the tree's list."""
+    if request.fork_id is not None:
+        return [request.fork_id]
+    return sorted(table.mint_conversation() for _ in range(request.count))
 
 
 def _has_text(request: ForkRequest) -> bool:

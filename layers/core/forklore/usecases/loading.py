@@ -114,6 +114,7 @@ class TreeExtras:
     entries: the entries with these ids. member: the membership of this user.
     transfer: whether to read the tree's pending transfer.
     context_of: the client whose CTX item of the conversation is read.
+    entry_key: the key of an own entry, whose KEY item is read.
     other: a conversation that is perhaps of the same tree; `LookUp.other` returns it.
     """
 
@@ -121,6 +122,7 @@ class TreeExtras:
     member: str | None = None
     transfer: bool = False
     context_of: str | None = None
+    entry_key: str | None = None
     other: str | None = None
 
 
@@ -189,7 +191,7 @@ def look_up(
 
 def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeExtras) -> list[Key]:
     """Return the keys to read for a conversation of a tree. A root has no PATH."""
-    client_id = extras.context_of
+    client_id, entry_key = extras.context_of, extras.entry_key
     return [
         keys.group(group_id),
         keys.conversation(group_id, conversation_id),
@@ -199,6 +201,7 @@ def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeEx
         *([keys.member(group_id, extras.member)] if extras.member is not None else []),
         *([keys.transfer_of_group(group_id)] if extras.transfer else []),
         *([keys.context(group_id, conversation_id, client_id)] if client_id is not None else []),
+        *([keys.entry_key(group_id, conversation_id, entry_key)] if entry_key is not None else []),
         *([keys.head(group_id, extras.other), keys.path(group_id, extras.other)] if extras.other else []),
         *(keys.entry(group_id, entry_id) for entry_id in extras.entries),
     ]

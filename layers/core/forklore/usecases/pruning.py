@@ -67,6 +67,9 @@ def _advance(table: Table, queue: Queue, group_id: str, conversation_id: str, wa
     records = table.read.fork_records(group_id, conversation_id, newest_first=True, limit=1)
     end = end_of_shown(records)
     erase_entries(table, group_id, table.read.own_entries(group_id, conversation_id, first=end))
+    keyed = table.read.entry_keys(group_id, conversation_id)
+    for some in in_batches((key for key, entry_id in keyed if entry_id >= end), ERASED_AT_ONCE):
+        table.delete(some)
     if end == FIRST:
         _end(table, queue, remnant)
         return None

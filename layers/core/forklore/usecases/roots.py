@@ -12,7 +12,7 @@ from forklore.storage.cache import CachedConversation
 from forklore.storage.parts import Part
 from forklore.storage.table import Table
 from forklore.usecases.appended import Appended, record_appended
-from forklore.usecases.creating import PLAIN, Creation, Description, PreparedCreation
+from forklore.usecases.creating import PLAIN, Creation, Description, PreparedCreation, name_parts
 from forklore.usecases.drafts import (
     Batch,
     Draft,
@@ -25,6 +25,7 @@ from forklore.usecases.drafts import (
     require_match,
 )
 from forklore.usecases.idempotency import IdempotencyKey
+from forklore.usecases.references import check_named
 from forklore.usecases.syncing import decide_on_nothing
 
 
@@ -57,8 +58,10 @@ def plan_root(
     """Return a conversation without ancestry that begins with the drafts.
 
     owner None: the caller. created_at None: when its first entry is.
-    Raises ForbiddenError for context from a plain user.
+    Raises ForbiddenError for context from a plain user, ValidationError for a draft that names
+    another conversation: the new tree has none.
     """
+    check_named(table, drafts, group_id=conversation_id, conversation_id=conversation_id)
     if has_context(drafts):
         access.require_context(caller, bound_to=None)
     batch = mint_batch(
@@ -105,7 +108,7 @@ def create_root(
     Raises ForbiddenError for context from a plain user, ConflictError for an `if_match`: a new
     conversation shows nothing.
     """
-    creation = Creation[Appended](table, caller, idempotency_key)
+    creation = Creation[Appended](table, caller, idempotency_key, name=request.described.name)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, idempotency_key, nonce))
     return creation.answer
@@ -124,7 +127,8 @@ def _prepare(
     appended = Appended.of(root.batch, decision)
     record = record_appended(table, idempotency_key, appended, group_id=root_id, conversation_id=root_id)
     tree = parts.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
-    return PreparedCreation([*record, *tree, *root.parts], appended, root_id, root.cached)
+    name = name_parts(table, request.described.name, was=None, conversation_id=root_id, nonce=nonce)
+    return PreparedCreation([*record, *tree, *name, *root.parts], appended, root_id, root.cached)
 
 
 def cache_entry_of_root(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> CachedConversation:

@@ -279,6 +279,11 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Wi
         window = window.beyond(page.resume, backward=False)
 
 
+def first_text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> str | None:
+    """Return the first text of history entries, among the first TEXTS_LOOKED_AT of them."""
+    return _text(table, group_id, stored[:TEXTS_LOOKED_AT])
+
+
 def last_text(table: Table, group_id: str, view: View, *, nearest: StoredEntry | None = None) -> str | None:
     """Return the last text in the history of `view`, among the last TEXTS_LOOKED_AT entries.
 

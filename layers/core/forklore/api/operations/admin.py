@@ -7,9 +7,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from forklore.api import answers, cursors, requests, results
+from forklore.api import answers, cursors, naming, requests, results
 from forklore.api.operation import CheckedRequest, Fields, Operation
-from forklore.api.operations import conversations, entries, sharing
+from forklore.api.operations import conversations, entries, names, search, sharing
 from forklore.domain.listing import Filter, Tag
 from forklore.domain.users import ADMIN, AUDITOR
 from forklore.usecases import lists
@@ -40,7 +40,13 @@ def list_conversations(request: CheckedRequest) -> Fields:
 
 _OF_USERS = {
     operation.name: operation
-    for operation in (*conversations.OPERATIONS, *entries.OPERATIONS, *sharing.OPERATIONS)
+    for operation in (
+        *conversations.OPERATIONS,
+        *entries.OPERATIONS,
+        *search.OPERATIONS,
+        *sharing.OPERATIONS,
+        *names.OPERATIONS,
+    )
 }
 
 
@@ -70,6 +76,12 @@ OPERATIONS = (
     ),
     _for_role(
         AUDITOR,
+        "searchConversations",
+        body=requests.AdminSearchConversations,
+        run=search.search_everybodys,
+    ),
+    _for_role(
+        AUDITOR,
         "getConversation",
         result=results.AdminConversation,
         summary="Show any conversation, with the client that its context is bound to.",
@@ -79,6 +91,12 @@ OPERATIONS = (
         "listEntries",
         query=requests.AdminListEntries,
         summary="List what any conversation shows, oldest first, with the context of all clients and epochs.",
+    ),
+    _for_role(
+        AUDITOR,
+        "lookUpEntry",
+        query=requests.AdminEntryOfKey,
+        summary="Show the entry that any conversation shows under a key.",
     ),
     _for_role(
         AUDITOR,
@@ -96,5 +114,25 @@ OPERATIONS = (
         result=results.AdminConversationPage,
         summary="List the conversations that any conversation has started, oldest first.",
     ),
+    _for_role(
+        AUDITOR,
+        "listNames",
+        query=naming.AdminListNames,
+        run=names.list_all_names,
+        result=results.AdminNamePage,
+    ),
+    _for_role(
+        AUDITOR,
+        "lookUpName",
+        query=naming.AdminOneName,
+        result=results.AdminName,
+        summary="Show a name of any user and where it points.",
+    ),
     _for_role(ADMIN, "deleteConversation", query=requests.AdminDeleteConversation),
+    _for_role(
+        ADMIN,
+        "deleteName",
+        query=naming.AdminDeleteName,
+        summary="Delete a name of any user; its conversation stays as it is.",
+    ),
 )

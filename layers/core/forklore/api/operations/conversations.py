@@ -7,7 +7,7 @@ from forklore.api.operation import OF_TIME, Answer, CheckedRequest, Fields, Oper
 from forklore.domain.ids import EntryId
 from forklore.domain.listing import Filter, Tag
 from forklore.domain.model import ForkPosition
-from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError
+from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError
 from forklore.usecases import children, conversations, deletion, fork_list, forks, lists, promotion, removal
 from forklore.usecases.removal import Scope
 
@@ -134,7 +134,7 @@ def fork_conversation(request: CheckedRequest) -> Fields:
     """
     body: requests.ForkConversation = request.body
     request.require_own(body.user_id)
-    at_head = body.at_entry_id is None
+    at_head = body.at_entry_id is None and body.at_key is None
     answer = answers.conversation_alone if body.count is None else answers.conversations
     made = forks.fork_conversation(
         request.table,
@@ -143,6 +143,7 @@ def fork_conversation(request: CheckedRequest) -> Fields:
             source_id=request.conversation_id,
             fork_id=body.id,
             anchor=None if body.at_entry_id is None else EntryId(body.at_entry_id),
+            anchor_key=body.at_key,
             position=ForkPosition.AFTER if at_head else ForkPosition(body.position or "before"),
             title=body.title,
             tags=body.tags or {},
@@ -150,6 +151,7 @@ def fork_conversation(request: CheckedRequest) -> Fields:
             agent_id=body.agent_id,
             reset_metrics=body.reset_metrics is not False,
             if_match=None if request.if_match is None else EntryId(request.if_match),
+            name=body.name.of(request.caller) if body.name else None,
             promotes=body.promote is True,
             count=body.count or 1,
         ),
@@ -274,7 +276,7 @@ OPERATIONS = (
         status=201,
         body=requests.ForkConversation,
         errors=(403, 404, 409),
-        own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError),
+        own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError, NameMovedError),
         takes_if_match=True,
     ),
     Operation(

@@ -4,9 +4,10 @@ from forklore.api import answers, requests, results
 from forklore.api.operation import CheckedRequest, Fields, Operation
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Channel, ForkPosition
-from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, ValidationError
-from forklore.usecases import ancestors, append, comparing, context, entries
+from forklore.domain.model import Channel, EntryRef, ForkPosition
+from forklore.domain.names import NameMove
+from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError, ValidationError
+from forklore.usecases import ancestors, append, comparing, context, entries, keyed
 from forklore.usecases.creating import Description
 from forklore.usecases.drafts import Draft
 
@@ -20,21 +21,35 @@ def append_entry(request: CheckedRequest) -> Fields:
     context, which is synced in the same step.
     """
     body: requests.AppendEntry | requests.AppendEntries = request.body.root
-    done = append.append_turn(
+    name = body.name.of(request.caller) if body.name else None
+    appended = append.append_turn(
         request.table,
         caller=request.caller,
-        request=append.Append(
-            conversation_id=_id_that_may_be_new(request),
-            drafts=[_draft(request, fields) for fields in body.drafts],
-            context=None if body.context is None else _present(body.context),
-            fork=_fork(body),
-            start=_start(body),
-            described=Description(body.title, body.tags or {}, body.metadata.text if body.metadata else "{}"),
-            if_match=None if request.if_match is None else EntryId(request.if_match),
-            idempotency_key=request.idempotency_key(),
-        ),
+        request=append_of(request, body, conversation_id=_id_that_may_be_new(request), name=name),
     )
-    return answers.appended(done, is_batch=isinstance(body, requests.AppendEntries))
+    return answers.appended(appended, is_batch=body.is_batch)
+
+
+def append_of(
+    request: CheckedRequest,
+    body: requests.AppendFields,
+    *,
+    conversation_id: str,
+    name: NameMove | None = None,
+) -> append.Append:
+    """Return the append that a body describes. name: moves to the fork that it creates."""
+    return append.Append(
+        conversation_id=conversation_id,
+        drafts=[_draft(request, fields) for fields in body.drafts],
+        context=None if body.context is None else _present(body.context),
+        fork=_fork(body),
+        start=_start(body),
+        described=Description(
+            body.title, body.tags or {}, body.metadata.text if body.metadata else "{}", name
+        ),
+        if_match=None if request.if_match is None else EntryId(request.if_match),
+        idempotency_key=request.idempotency_key(),
+    )
 
 
 def _fork(body: requests.NewByAppend) -> append.Fork | None:
@@ -74,15 +89,27 @@ def _draft(request: CheckedRequest, fields: requests.EntryFields) -> Draft:
         content.check_elements(fields.content.value)
     if fields.epoch is not None and channel is not Channel.CONTEXT:
         raise ValidationError("epoch is for the context channel only", field="epoch")
+    if fields.indexed_content is not None and channel is not Channel.HISTORY:
+        raise ValidationError("indexedContent is for the history channel only", field="indexedContent")
     return Draft(
         channel=channel,
         content_type=fields.content_type,
         content=fields.content,
         agent_id=fields.agent_id,
         epoch=fields.epoch,
+        key=fields.key,
         usage=requests.usage_of(fields.usage),
         usage_json=fields.usage.text if fields.usage else None,
+        indexed=fields.indexed_content,
+        merged_from=_merged_from(fields),
     )
+
+
+def _merged_from(fields: requests.EntryFields) -> EntryRef | None:
+    if fields.merged_from_conversation_id is None:
+        return None
+    up_to = fields.merged_up_to_entry_id
+    return EntryRef(fields.merged_from_conversation_id, None if up_to is None else EntryId(up_to))
 
 
 def list_entries(request: CheckedRequest) -> Fields:
@@ -156,6 +183,19 @@ def list_ancestors(request: CheckedRequest) -> Fields:
     return {"data": [answers.ancestor(one) for one in found]}
 
 
+def look_entry_up(request: CheckedRequest) -> Fields:
+    """Show the entry that a conversation shows under a key.
+
+    For every member. Of several entries the nearest is shown: one of the conversation itself before
+    an inherited one.
+    """
+    query: requests.EntryOfKey = request.query
+    entry = keyed.look_entry_up(
+        request.table, caller=request.caller, conversation_id=request.conversation_id, key=query.key
+    )
+    return answers.entry(entry)
+
+
 def sync_context(request: CheckedRequest) -> Fields:
     """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch is
     written.
@@ -216,7 +256,7 @@ OPERATIONS = (
         status=201,
         body=requests.Append,
         errors=(403, 404, 409, 413),
-        own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError),
+        own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError, NameMovedError),
         takes_if_match=True,
     ),
     Operation(
@@ -228,6 +268,15 @@ OPERATIONS = (
         body=requests.SyncContext,
         errors=(403, 404, 409, 413),
         own_errors=(GroupFullError,),
+    ),
+    Operation(
+        "lookUpEntry",
+        "GET",
+        f"{_ENTRIES}/lookup",
+        look_entry_up,
+        results.Entry,
+        query=requests.EntryOfKey,
+        errors=(403, 404),
     ),
     Operation(
         "listEntries",

@@ -17,6 +17,7 @@ from forklore.storage.parts import (
     idempotency,
     job,
     member,
+    name,
     remnant,
     transfer,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "idempotency",
     "job",
     "member",
+    "name",
     "remnant",
     "transfer",
 ]

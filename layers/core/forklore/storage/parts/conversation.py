@@ -203,6 +203,21 @@ def touch_head(
     )
 
 
+def check_head(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Part:
+    """Check that a conversation is open. last: if not None, its last own entry, or its floor."""
+    n = Names()
+    is_open = "attribute_exists(PK)"
+    is_last = f"{n.name('last')} = {n.value('last', text(last))}" if last is not None else ""
+    return conditional(
+        PartKind.HEAD,
+        "ConditionCheck",
+        of=conversation_id,
+        Key=key_of(keys.head(group_id, conversation_id)),
+        ConditionExpression=is_last or is_open,
+        **n.attributes(),
+    )
+
+
 def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, owner: str) -> list[Part]:
     """Give HEADs another owner, where each still names the one before."""
     return [
@@ -218,6 +233,17 @@ def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, ow
         )
         for conversation_id in conversation_ids
     ]
+
+
+def check_exists(group_id: str, conversation_id: str) -> Part:
+    """Check that a conversation which the write names is not deleted."""
+    return conditional(
+        PartKind.NAMED_HEAD,
+        "ConditionCheck",
+        of=conversation_id,
+        Key=key_of(keys.head(group_id, conversation_id)),
+        ConditionExpression="attribute_exists(PK)",
+    )
 
 
 def remove(conversation: Conversation) -> list[Part]:

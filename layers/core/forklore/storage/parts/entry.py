@@ -1,4 +1,4 @@
-"""The parts that put an entry and the chunks of its body (items ENTRY, BLOB)."""
+"""The parts that put an entry, the chunks of its body, and its key (items ENTRY, BLOB, KEY)."""
 
 from forklore.domain.model import Entry
 from forklore.storage import items
@@ -15,7 +15,19 @@ def put(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> list[
     ]
 
 
+def claim_key(group_id: str, entry: Entry) -> list[Part]:
+    """Note the key of an entry, unless another entry of its conversation has it.
+
+    Nothing for an entry without a key.
+    """
+    if entry.key is None:
+        return []
+    item = items.entry_key_item(group_id, entry.conversation_id, entry.key, entry.entry_id)
+    return [part.put_new(PartKind.ENTRY_KEY, item, of=entry.key)]
+
+
 def body_bytes(puts: list[Part]) -> int:
     """Return how many bytes of bodies the parts of entries hold."""
     stored = [one.request["Item"] for one in puts]
-    return sum(len(item.get(body, {}).get("B", b"")) for item in stored for body in ("body", "data"))
+    packed = ("body", "indexed", "data")
+    return sum(len(item.get(name, {}).get("B", b"")) for item in stored for name in packed)

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 from forklore.domain.epochs import Epoch
+from forklore.domain.ids import EntryId
 from forklore.domain.model import Head, Transfer
+from forklore.domain.names import Name
 from forklore.domain.tree import Group, IdempotencyRecord, Pointer
 from forklore.storage import items
 from forklore.storage.connection import Item
@@ -61,6 +63,16 @@ class ConditionFailed(Exception):
         """Return the tree's pending transfer that refused; None if there is none."""
         item = self._item(PartKind.TRANSFER)
         return items.transfer(item) if item else None
+
+    def name(self) -> Name | None:
+        """Return the name that refused; None if there is none."""
+        item = self._item(PartKind.NAME)
+        return items.name(item) if item else None
+
+    def keyed_entry(self) -> EntryId | None:
+        """Return the entry that has the key that refused."""
+        item = self._item(PartKind.ENTRY_KEY)
+        return items.keyed_entry(item) if item else None
 
     def pointer(self, *, now_s: int) -> Pointer | None:
         """Return where the conversation is whose id was refused; None if the id is free by now."""

@@ -1,0 +1,115 @@
+"""The models of query parameters and bodies about names.
+
+Docstrings of bodies are descriptions in the API document.
+"""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Discriminator, RootModel, Tag
+
+from forklore.api import fields
+from forklore.api.requests import (
+    AdminListPage,
+    AppendFields,
+    EntriesField,
+    EntryFields,
+    Justified,
+    ListEntries,
+    Request,
+    shape_of_append,
+)
+
+
+class SetName(Request):
+    """A name, and where it points from now on.
+
+    `expectRevision`: the revision that you know; 0: the name must be new. `data` stay without new
+    ones.
+    """
+
+    name: fields.Name
+    conversation_id: fields.NamedId
+    data: fields.NameData | None = None
+    expect_revision: fields.Revision | None = None
+
+
+class OneName(Request):
+    """Which name."""
+
+    name: fields.Name
+
+
+class DeleteName(OneName):
+    """Which name, and perhaps the revision that it must have."""
+
+    expect_revision: fields.Revision | None = None
+
+
+class ListNames(Request):
+    """Which of your names to list."""
+
+    prefix: fields.NamePrefix = ""
+    limit: fields.Limit200 = 50
+    after_cursor: fields.Cursor | None = None
+
+
+class ListNamedEntries(ListEntries, OneName):
+    """Which entries to list, of the conversation that the name points to."""
+
+
+class _ByName(AppendFields):
+    name: fields.Name
+    data: fields.NameData | None = None
+
+
+class AppendEntryByName(EntryFields, _ByName):
+    """One entry to append to the conversation that a name points to."""
+
+    others = ("entries",)
+    is_batch: ClassVar[bool] = False
+
+    @property
+    def drafts(self) -> list[EntryFields]:
+        return [self]
+
+
+class AppendEntriesByName(_ByName):
+    """Entries to append to the conversation that a name points to, all or none, in order."""
+
+    entries: EntriesField
+    is_batch: ClassVar[bool] = True
+
+    @property
+    def drafts(self) -> list[EntryFields]:
+        return self.entries
+
+
+class AppendByName(RootModel[AppendEntryByName | AppendEntriesByName]):
+    """One entry, or several at once, for the conversation that a name points to."""
+
+    root: Annotated[
+        Annotated[AppendEntryByName, Tag("one")] | Annotated[AppendEntriesByName, Tag("batch")],
+        Discriminator(shape_of_append),
+    ]
+
+
+# Administration
+
+
+class AdminOneName(OneName, Justified):
+    """Which name of which user; without `clientId` one that belongs to no client."""
+
+    user_id: fields.UserId
+    client_id: fields.UserId | None = None
+
+
+class AdminDeleteName(AdminOneName):
+    """Which name of which user, and perhaps the revision that it must have."""
+
+    expect_revision: fields.Revision | None = None
+
+
+class AdminListNames(AdminListPage):
+    """Whose names to list: those of all clients."""
+
+    user_id: fields.UserId

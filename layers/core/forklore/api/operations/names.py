@@ -1,0 +1,188 @@
+"""Names of conversations: make, move, look up, list and delete them, and append by one."""
+
+from dataclasses import replace
+
+from forklore.api import answers, cursors, naming, results
+from forklore.api.operation import CheckedRequest, Fields, Operation
+from forklore.api.operations import entries
+from forklore.domain import ids
+from forklore.domain.names import NameMove, NameOwner, NameRef
+from forklore.errors import (
+    ForkLimitError,
+    ForkTooDeepError,
+    GroupFullError,
+    NameMovedError,
+    NotFoundError,
+    brief,
+)
+from forklore.usecases import names
+from forklore.usecases.named import append_by_name
+
+
+def set_name(request: CheckedRequest) -> Fields:
+    """Make a name, or point it to another conversation.
+
+    For every member of the conversation. A name is yours: names of other users and of other clients
+    never meet. `expectRevision` moves it only if nobody has moved it meanwhile.
+    """
+    body: naming.SetName = request.body
+    if not ids.is_uuid(body.conversation_id):
+        raise NotFoundError(f"no conversation {brief(body.conversation_id)}")
+    shown = names.set_name(
+        request.table,
+        caller=request.caller,
+        conversation_id=body.conversation_id,
+        move=NameMove(
+            NameRef.of(request.caller, body.name),
+            body.expect_revision,
+            body.data.text if body.data else None,
+        ),
+        idempotency_key=request.idempotency_key(answers.name),
+    )
+    return answers.name(shown)
+
+
+def list_names(request: CheckedRequest) -> Fields:
+    """List your names that begin with `prefix`, in the order of their UTF-8 bytes.
+
+    An agent lists the names of its own client. A name whose conversation you cannot see any more
+    is `deleted`.
+    """
+    query: naming.ListNames = request.query
+    owner = NameOwner.of(request.caller)
+    resource = f"names/{owner.user_id}/{owner.client_id}/{query.prefix}"
+    page = names.list_names(
+        request.table,
+        caller=request.caller,
+        owner=owner,
+        prefix=query.prefix,
+        after=cursors.to_name(resource, query.after_cursor, user_id=owner.user_id),
+        limit=query.limit,
+    )
+    return {
+        "data": [answers.name(shown) for shown in page.names],
+        "afterCursor": cursors.of_name(resource, page.resume),
+    }
+
+
+def list_all_names(request: CheckedRequest) -> Fields:
+    """List all names of a user: those without a client, then client by client."""
+    query: naming.AdminListNames = request.query
+    resource = f"admin/names/{query.user_id}"
+    page = names.list_names_of_user(
+        request.table,
+        caller=request.caller,
+        user_id=query.user_id,
+        after=cursors.to_name(resource, query.after_cursor, user_id=query.user_id),
+        limit=query.limit,
+    )
+    return {
+        "data": [answers.name_for(request.caller, shown) for shown in page.names],
+        "afterCursor": cursors.of_name(resource, page.resume),
+    }
+
+
+def look_name_up(request: CheckedRequest) -> Fields:
+    """Show a name and where it points."""
+    shown = names.get_name(request.table, caller=request.caller, ref=_ref(request))
+    return answers.name_for(request.caller, shown)
+
+
+def delete_name(request: CheckedRequest) -> None:
+    """Delete a name. It can be used again at once; its conversation stays as it is."""
+    query: naming.DeleteName | naming.AdminDeleteName = request.query
+    names.delete_name(request.table, ref=_ref(request), expect_revision=query.expect_revision)
+
+
+def append_entry_by_name(request: CheckedRequest) -> Fields:
+    """Append to the conversation that a name points to; a name that does not exist is made.
+
+    The first append by a name makes the conversation and the name at once. Later ones follow the
+    name, even if it moves at the same moment. The rest of the body is that of appendEntry. `data`
+    replaces the name's.
+    """
+    body: naming.AppendEntryByName | naming.AppendEntriesByName = request.body.root
+    appended = append_by_name(
+        request.table,
+        caller=request.caller,
+        move=NameMove(
+            NameRef.of(request.caller, body.name),
+            expect_revision=0,
+            data=body.data.text if body.data else None,
+        ),
+        request=entries.append_of(request, body, conversation_id=""),
+    )
+    return answers.appended(appended, is_batch=body.is_batch)
+
+
+def list_named_entries(request: CheckedRequest) -> Fields:
+    """List what the conversation shows that a name points to, as listEntries does."""
+    query: naming.ListNamedEntries = request.query
+    conversation_id = names.conversation_named(request.table, caller=request.caller, name=query.name)
+    return entries.list_entries(replace(request, path={"conversationId": conversation_id}))
+
+
+def _ref(request: CheckedRequest) -> NameRef:
+    """Return the name in the query: the caller's, or for an administrator any user's."""
+    query: naming.OneName | naming.AdminOneName = request.query
+    if isinstance(query, naming.AdminOneName):
+        return NameRef(NameOwner(query.user_id, query.client_id), query.name)
+    return NameRef.of(request.caller, query.name)
+
+
+_NAMES = "/v1/names"
+
+OPERATIONS = (
+    Operation(
+        "setName",
+        "POST",
+        _NAMES,
+        set_name,
+        results.Name,
+        body=naming.SetName,
+        errors=(403, 404, 409),
+        own_errors=(NameMovedError,),
+    ),
+    Operation("listNames", "GET", _NAMES, list_names, results.NamePage, query=naming.ListNames),
+    Operation(
+        "lookUpName",
+        "GET",
+        f"{_NAMES}/lookup",
+        look_name_up,
+        results.Name,
+        query=naming.OneName,
+        errors=(404,),
+    ),
+    Operation(
+        "deleteName",
+        "DELETE",
+        _NAMES,
+        delete_name,
+        None,
+        status=204,
+        query=naming.DeleteName,
+        errors=(404, 409),
+        own_errors=(NameMovedError,),
+    ),
+    Operation(
+        "appendEntryByName",
+        "POST",
+        f"{_NAMES}/entries",
+        append_entry_by_name,
+        results.Appended,
+        status=201,
+        body=naming.AppendByName,
+        errors=(403, 404, 409, 413),
+        own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError),
+        takes_if_match=True,
+    ),
+    Operation(
+        "listEntriesByName",
+        "GET",
+        f"{_NAMES}/entries",
+        list_named_entries,
+        results.EntryPage,
+        query=naming.ListNamedEntries,
+        errors=(403, 404),
+    ),
+)

@@ -1,0 +1,116 @@
+"""Names: pointers of a user to conversations. A name moves; the conversations never do."""
+
+from dataclasses import dataclass
+
+from forklore.domain.model import Caller
+from forklore.domain.users import has_controls
+from forklore.errors import NameMovedError
+
+NAME_BYTES_MAX = 255
+
+
+def is_name(text: str) -> bool:
+    """Tell whether `text` has 1 to 255 bytes of UTF-8 and no control character.
+
+    >>> is_name("trip"), is_name(" "), is_name(""), is_name("a\\nb"), is_name("\\ud800")
+    (True, True, False, False, False)
+    """
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return False
+    return 1 <= size <= NAME_BYTES_MAX and not has_controls(text)
+
+
+@dataclass(frozen=True, slots=True)
+class NameOwner:
+    """Whose names they are: a user's and a client's, or the user's alone.
+
+    Names of different owners never meet.
+    """
+
+    user_id: str
+    client_id: str | None
+
+    @classmethod
+    def of(cls, caller: Caller) -> "NameOwner":
+        return cls(caller.user_id, caller.client_id)
+
+
+@dataclass(frozen=True, slots=True)
+class NameRef:
+    """Which name."""
+
+    owner: NameOwner
+    name: str
+
+    @classmethod
+    def of(cls, caller: Caller, name: str) -> "NameRef":
+        return cls(NameOwner.of(caller), name)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name as it is stored.
+
+    revision: 1 for a new name, one more for each move.
+    data: the caller's JSON object as it was sent; None without one. nonce: of the last move.
+    """
+
+    ref: NameRef
+    conversation_id: str
+    revision: int
+    created_at: str
+    updated_at: str
+    nonce: str
+    data: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NameMove:
+    """What a request wants to do with a name.
+
+    expect_revision: the revision that the caller knows; 0: the name must be new; None: any.
+    data: replaces the name's; None: it stays.
+    """
+
+    ref: NameRef
+    expect_revision: int | None = None
+    data: str | None = None
+
+    def decide(self, was: Name | None, *, conversation_id: str, now: str, nonce: str) -> Name:
+        """Return the name as it is after the move. was: as it was read.
+
+        Raises NameMovedError if the caller expects another revision.
+        """
+        self.require(was)
+        return Name(
+            ref=self.ref,
+            conversation_id=conversation_id,
+            revision=was.revision + 1 if was else 1,
+            created_at=was.created_at if was else now,
+            updated_at=max(now, was.updated_at) if was else now,
+            nonce=nonce,
+            data=self.data if self.data is not None or was is None else was.data,
+        )
+
+    def require(self, was: Name | None) -> None:
+        """Raise NameMovedError if the caller expects another revision."""
+        require_revision(was, self.expect_revision)
+
+
+def require_revision(name: Name | None, expected: int | None) -> None:
+    """Raise NameMovedError unless the name has the revision; 0: unless there is none. None: any."""
+    if expected is not None and expected != (name.revision if name else 0):
+        raise name_moved(name)
+
+
+def name_moved(name: Name | None) -> NameMovedError:
+    """Return the error that says where a name points now. None: there is no such name."""
+    if name is None:
+        return NameMovedError("there is no such name", revision=0)
+    return NameMovedError(
+        f"the name is at revision {name.revision}",
+        revision=name.revision,
+        conversation_id=name.conversation_id,
+    )
