@@ -49,6 +49,11 @@ LIMITS: Mapping[str, Limit] = {
     "first page": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "page after a cursor": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "page, all forks": Limit(2, None, 0, read_ratio=PAGE_RATIO),
+    "newest page, with alternatives": Limit(2, 17, 0),
+    "first page, with alternatives": Limit(2, 17, 0),
+    "newest page, of a fork, with alternatives": Limit(3, 19, 0),
+    "compare": Limit(3, 34, 0),
+    "admin: compare": Limit(3, 34, 0),
     "latest epoch": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "admin: newest page": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "forks": Limit(3, 60, 0),
@@ -79,7 +84,19 @@ _BATCH = (
 )
 _BOTH = Missed("50 entries of each channel are read, because any of them may be shown", Limit(2, 28, 0))
 _NAMED = Missed("each entry holds the id of the entry shown before it, in 36 bytes", Limit(2, 17, 0))
+_NAMED_AND_ONE = Missed(_NAMED.why, Limit(2, 18, 0))
+_LOOKED_UP = Missed(
+    "the fork's id is first looked up as a root's, with the other conversation, for 7 units", Limit(3, 38, 0)
+)
 MISSED: Mapping[str, Missed] = {
+    "newest page, with alternatives": _NAMED_AND_ONE,
+    "first page, with alternatives": _NAMED_AND_ONE,
+    "newest page, of a fork, with alternatives": Missed(
+        "where the view leaves the root, it is also read how the root goes on and whether it was deleted",
+        Limit(3, 21, 0),
+    ),
+    "compare": _LOOKED_UP,
+    "admin: compare": _LOOKED_UP,
     "append, to a new child": Missed(
         "the parent's members are read after their version, in a round of their own", Limit(3, 8, 32)
     ),
