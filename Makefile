@@ -61,13 +61,14 @@ test: $(VENV)/ready ## check format, lint and types, then run all tests but thos
 	$(python) -m ruff format --check
 	$(python) -m ruff check
 	$(python) -m mypy
-	$(pytest) $(addprefix --ignore=,$(random) $(reliability))
+	$(pytest) -m "not long" $(addprefix --ignore=,$(random) $(reliability))
 
 test-random: $(VENV)/ready ## run the tests that make up thousands of requests: histories, hostile requests, the OpenAPI document
 	$(pytest) $(random)
 
 test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on DynamoDB Local, which needs Java, and Maven the first time
 	$(python) -m pytest --numprocesses=auto --dist=worksteal $(reliability)
+	$(python) -m pytest --numprocesses=auto --dist=worksteal -m long tests/usecases
 
 bench: $(if $(RUNTIME_PYTHON),build-here) $(VENV)/ready $(runtime) ## measure costs and times, and write docs/performance/tables.md: ten minutes, for which nothing else should run
 	$(in_runtime) $(python) -m tools.bench $(if $(RUNTIME_PYTHON),--build "$(here)") $(ARGUMENTS)

@@ -17,6 +17,7 @@ from forklore.domain.model import (
     Channel,
     Conversation,
     Entry,
+    EntryRef,
     ForkPoint,
     ForkPosition,
     Head,
@@ -194,7 +195,16 @@ def test_an_entry_omits_absent_values() -> None:
 
 def test_an_entry_shows_every_value_that_it_can_have() -> None:
     text = answers.to_json(
-        answers.entry(entry(client_id="planner", agent_id="helper", epoch=7, usage_json='{"costUsd":1.50}'))
+        answers.entry(
+            entry(
+                client_id="planner",
+                agent_id="helper",
+                epoch=7,
+                usage_json='{"costUsd":1.50}',
+                merged_from=EntryRef(FORK, ENTRY),
+                copied_from=EntryRef(FORK, ENTRY),
+            )
+        )
     )
 
     results.Entry.model_validate_json(text, strict=True)
@@ -213,5 +223,9 @@ def test_an_entry_shows_every_value_that_it_can_have() -> None:
         "contentType": "text/plain",
         "content": ["a"],
         "usage": {"costUsd": 1.5},
+        "mergedFromConversationId": FORK,
+        "mergedUpToEntryId": ENTRY,
+        "copiedFromConversationId": FORK,
+        "copiedFromEntryId": ENTRY,
         "createdAt": AT,
     }

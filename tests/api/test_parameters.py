@@ -17,6 +17,7 @@ from forklore.aws.http_events import read_query
 from tests.api import reference
 from tests.api.samples import AUDITED, LISTS, PAGING, TEXTS, bodies_of, filters_of, names_of, value_of
 from tests.aws.world import (
+    FORK,
     NOTED,
     ROOT,
     SAID,
@@ -38,6 +39,8 @@ FILTERS = [(operation, name) for operation in LISTS for name in filters_of(opera
 
 BESIDE: Mapping[str, dict[str, str]] = {"epoch": {"channel": "context"}, "tail": {"limit": "1"}}
 """What a filter needs beside it to have an effect."""
+OF_FORKS = {"own"}
+"""The filters that leave something out of a fork, and nothing of a root."""
 WITHOUT_AUDITOR = {"checkHealth", "listTransfers", "getTransfer"}
 """What a user may read and an auditor may not."""
 NOT_OF_AUDITORS = {
@@ -81,9 +84,9 @@ def world() -> Iterator[World]:
         yield world
 
 
-def ask_page(world: World, operation: Operation, query: Mapping[str, Any]) -> Answer:
+def ask_page(world: World, operation: Operation, query: Mapping[str, Any], *, of: str = ROOT) -> Answer:
     spelled = {name: str(value).lower() if value is True else value for name, value in query.items()}
-    path = operation.path.replace("{conversationId}", ROOT)
+    path = operation.path.replace("{conversationId}", of)
     user = "aude" if operation.role else "ann"
     agent = None if operation.role else "planner"
     return world.send(Ask("GET", path, query=urlencode(world.named(spelled)), user=user, agent=agent))
@@ -93,10 +96,11 @@ def ask_page(world: World, operation: Operation, query: Mapping[str, Any]) -> An
 def test_a_filter_changes_what_is_listed(world: World, operation: Operation, name: str) -> None:
     plain = {"limit": "200"} | BESIDE.get(name, {})
     values = filters_of(operation)[name] or [value_of(name, [])]
-    answers = [ask_page(world, operation, plain | {name: value}) for value in values]
+    of = FORK if name in OF_FORKS else ROOT
+    answers = [ask_page(world, operation, plain | {name: value}, of=of) for value in values]
 
     assert {answer.status for answer in answers} == {200}, [answer.text for answer in answers]
-    everything = ask_page(world, operation, plain).json
+    everything = ask_page(world, operation, plain, of=of).json
     assert any(answer.json != everything for answer in answers), f"{name} is taken and changes nothing"
 
 

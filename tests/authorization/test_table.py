@@ -75,19 +75,22 @@ class Tree:
 
     conversation: str
     transfer: str
+    entry: str = ""
 
     def path_of(self, operation: str) -> str:
         names = {
             "conversationId": self.conversation,
             "userId": "tess",
             "transferId": self.transfer,
+            "entryId": self.entry,
         }
         return BY_NAME[operation].path.format(**names)
 
-    @staticmethod
-    def query_of(operation: str) -> str:
+    def query_of(self, operation: str) -> str:
         if operation in QUERIES:
             return QUERIES[operation]
+        if "with" in BY_NAME[operation].query_names:
+            return f"with={self.conversation}"
         of_member = "userId" in BY_NAME[operation].query_names and not BY_NAME[operation].role
         return "userId=tess" if of_member else ""
 
@@ -100,6 +103,8 @@ class Tree:
             "forkConversation": {},
             "setName": {"name": "a name", "conversationId": self.conversation},
             "appendEntryByName": {**SAID, "name": "appended to"},
+            "mergeConversation": {"fromConversationId": self.conversation},
+            "copyConversation": {},
             "shareConversation": {"userId": "nora", "accessLevel": "reader"},
             "updateMembership": {"accessLevel": "writer"},
             "updateMembershipByPath": {"accessLevel": "writer"},
@@ -130,15 +135,15 @@ class World:
         for user, level in {**LEVELS, "tess": "reader"}.items():
             self._share(parent, user, level)
         started = {**SAID, "startedByConversationId": parent, "key": "k"}
-        self.made("POST", f"/v1/conversations/{child}/entries", body=started, agent=BOUND)
+        entry = self.made("POST", f"/v1/conversations/{child}/entries", body=started, agent=BOUND).json["id"]
         self.made("DELETE", f"/v1/conversations/{child}/memberships", query="userId=fred")
         self._share(parent, "paul", "manager")
         for name in NAMES:
             self.made("POST", "/v1/names", body={"name": name, "conversationId": child})
         if not with_transfer:
-            return Tree(child, fresh())
+            return Tree(child, fresh(), entry)
         offer = {"conversationId": child, "newOwnerUserId": "mia"}
-        return Tree(child, self.made("POST", "/v1/ownership-transfers", body=offer).json["id"])
+        return Tree(child, self.made("POST", "/v1/ownership-transfers", body=offer).json["id"], entry)
 
     def _share(self, conversation: str, user: str, level: str) -> None:
         body = {"userId": user, "accessLevel": level}

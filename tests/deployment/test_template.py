@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from forklore.api.operations import admin, conversations, entries, sharing
+from forklore.api.operations import admin, conversations, copying, entries, sharing
 from forklore.aws import telemetry
 from forklore.aws.wiring import Consumption
 from forklore.storage.table import GROUP_GIGABYTES_MAX
@@ -35,7 +35,7 @@ ROLES = of_type(DOCUMENT, "AWS::IAM::Role")
 
 SERVED = {
     "ConversationsFunction": conversations.OPERATIONS,
-    "EntriesFunction": entries.OPERATIONS,
+    "EntriesFunction": (*entries.OPERATIONS, *copying.OPERATIONS),
     "SharingFunction": (*sharing.OPERATIONS, *sharing.BY_PATH),
     "AdminFunction": admin.OPERATIONS,
 }

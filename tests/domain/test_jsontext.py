@@ -362,6 +362,15 @@ def test_members_of_the_elements_of_entries_are_kept_as_text() -> None:
     }
 
 
+def test_members_of_the_object_context_are_kept_as_text() -> None:
+    assert read('{"x":1, "context" : { "content":[ 1.0 ],"agentId":"a" } }') == {
+        "x": 1,
+        "context": {"content": JsonText("[ 1.0 ]", [Decimal("1.0")]), "agentId": "a"},
+    }
+    for held in (7, "content", [{"content": [1]}], None):
+        assert read(json.dumps({"context": held})) == {"context": held}
+
+
 @pytest.mark.parametrize("text", ["true", "0", '""', '"content"', "{}", "[]", "-0.0", '{"content":[ ]}'])
 def test_a_kept_member_may_hold_any_value_but_null(text: str) -> None:
     assert read(f'{{"metadata":{text}}}') == {"metadata": JsonText(text, json.loads(text))}

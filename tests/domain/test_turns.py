@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ def owner(channels: tuple[Channel, ...], at: int) -> int | None:
     return channels.index(H) if H in channels else None
 
 
+@pytest.mark.failure("split-turn")
 def test_turns_are_as_defined_for_all_short_appends() -> None:
     for length in range(1, 9):
         for channels in product((H, C), repeat=length):

@@ -15,6 +15,9 @@ STORY = {
     "listEntries": 200,
     "updateConversation": 200,
     "forkConversation": 201,
+    "getEntry": 200,
+    "compareConversations": 200,
+    "listAncestors": 200,
     "listForks": 200,
     "getConversation": 200,
     "listConversations": 200,
@@ -28,6 +31,8 @@ STORY = {
     "appendEntryByName": 201,
     "listEntriesByName": 200,
     "listChildren": 200,
+    "mergeConversation": 201,
+    "copyConversation": 201,
     "shareConversation": 201,
     "updateMembership": 200,
     "updateMembershipByPath": 200,
@@ -36,6 +41,9 @@ STORY = {
     "adminSearchConversations": 200,
     "adminGetConversation": 200,
     "adminListEntries": 200,
+    "adminGetEntry": 200,
+    "adminCompareConversations": 200,
+    "adminListAncestors": 200,
     "adminListMemberships": 200,
     "adminListForks": 200,
     "adminListChildren": 200,
@@ -67,8 +75,12 @@ SAMPLE = "019a5c1e-7b40-7c3d-9e21-4f8d2b6a1c05"
 """The conversation of the sample events."""
 SAMPLE_OTHER = "019a5c22-4d10-7e36-a7c9-0b1f2e3d4c5a"
 """The conversation that adminDeleteConversation deletes in the sample events."""
+SAMPLE_FORK = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
+"""The fork that forkConversation makes in the sample events."""
 SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 """The id of the transfer in the sample events. The story replaces it with the real one."""
+SAMPLE_ENTRY = "019a5c1e-aa20-7b16-8c31-5d1e2f3a4b6c"
+"""The id of the entry in the sample events. The story replaces it with the real one."""
 
 
 def read_event(name: str) -> dict[str, Any]:
@@ -83,11 +95,15 @@ def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], An
     deliver: sends an event to the function of its route. invoke: invokes the function `agent`.
     """
     answers: dict[str, Answer] = {}
-    transfer = SAMPLE_TRANSFER
+    transfer, entry = SAMPLE_TRANSFER, SAMPLE_ENTRY
     for name in STORY:
         if name in ("requestTransfer", "acceptTransfer"):  # deleteTransfer has cancelled the first transfer
             answers["requestTransfer"] = deliver(read_event("requestTransfer"))
             transfer = answers["requestTransfer"].json["id"]
+        if name == "mergeConversation":  # the fork has no entry of its own yet
+            to_fork = read_event("agentAppendEntry") | {"caller": {"userId": "alice"}}
+            to_fork["input"] |= {"conversationId": SAMPLE_FORK, "idempotencyKey": "to the fork"}
+            assert invoke(to_fork)["status"] == 201
         if name == "adminDeleteConversation":  # delete another conversation: the story still needs this one
             to_another = read_event("agentAppendEntry")
             to_another["input"] |= {"conversationId": SAMPLE_OTHER, "idempotencyKey": "another"}
@@ -103,7 +119,8 @@ def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], An
             share = {"operation": "shareConversation", "caller": {"userId": "bob"}, "input": again}
             assert invoke(share)["status"] == 201
         if name != "requestTransfer":
-            answers[name] = deliver(
-                json.loads(json.dumps(read_event(name)).replace(SAMPLE_TRANSFER, transfer))
-            )
+            told = json.dumps(read_event(name)).replace(SAMPLE_TRANSFER, transfer)
+            answers[name] = deliver(json.loads(told.replace(SAMPLE_ENTRY, entry)))
+        if name == "appendEntry":
+            entry = answers[name].json["id"]
     return answers

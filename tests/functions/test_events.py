@@ -67,7 +67,22 @@ def test_the_story_ends_with_a_conversation_and_its_fork(told: dict[str, Answer]
         "content": [{"role": "USER", "text": "Where should we stay for two nights?"}],
         "usage": {"inputTokens": 12, "costUsd": 0.00036},
     }
-    assert told["listEntries"].json == {"data": [appended], "afterCursor": None, "beforeCursor": None}
+    assert told["listEntries"].json == {
+        "data": [appended],
+        "afterCursor": None,
+        "beforeCursor": None,
+        "alternativesAtEnd": [],
+    }
+    assert told["getEntry"].json == appended
+    assert told["compareConversations"].json == {
+        "base": {"entryId": appended["id"]},
+        "branches": [
+            {"conversationId": one["id"], "data": [], "afterCursor": None} for one in (created, forked)
+        ],
+    }
+    assert told["listAncestors"].json == {
+        "data": [{"conversationId": created["id"], "title": told["updateConversation"].json["title"]}]
+    }
     assert told["updateConversation"].json == created | {
         "title": "Two nights in Lisbon",
         "tags": {"topic": "travel", "city": "Lisbon"},

@@ -39,9 +39,9 @@ NOTES = {"contentType": "notes", "content": ["hello"]}
 READS = [
     one
     for one in operations.ALL
-    if one.method == "GET" and one.path_names == ["conversationId"] and "/lookup" not in one.path
+    if one.method == "GET" and "conversationId" in one.path_names and "/lookup" not in one.path
 ]
-"""What can be read of a conversation without naming more."""
+"""What can be read of a conversation without naming a key."""
 UNSTORED = {"GET /v1/health"}
 """The routes that ask nothing of the table."""
 ROUNDS = 5
@@ -209,13 +209,18 @@ def use_everything(service: Service) -> None:
         given_up = {**SAID, "startedByConversationId": group}
         if number == 1:
             ask("POST", f"conversations/{never_live}/entries", given_up, transactions=2, status=503)
+        fork = ask("POST", f"conversations/{group}/fork", {})["id"]
+        ask("POST", f"conversations/{fork}/entries", SAID)
+        ask("POST", f"conversations/{group}/merge", {"fromConversationId": fork}, status=201)
+        ask("POST", f"conversations/{fork}/copy", {}, status=201)
         ask("PATCH", f"conversations/{group}", {"title": "x"})
         ask("PATCH", f"conversations/{group}/memberships?userId=user%201", {"accessLevel": "writer"})
         ask("PATCH", f"conversations/{group}", {"title": "z"}, user="user 1")
         ask("DELETE", f"conversations/{group}/memberships?userId=user%202")
         for one in READS:
             path = one.path.removeprefix("/v1/").replace("{conversationId}", group)
-            ask("GET", path, user="adam" if one.role else "ann")
+            query = f"?with={group}" if "with" in one.query_names else ""
+            ask("GET", path.replace("{entryId}", said) + query, user="adam" if one.role else "ann")
         ask("POST", f"conversations/{group}/entries", {**SAID, "key": "k"})
         ask("GET", f"conversations/{group}/entries/lookup?key=k")
         ask("GET", f"admin/conversations/{group}/entries/lookup?key=k", user="adam")
@@ -230,6 +235,9 @@ def use_everything(service: Service) -> None:
         ask("GET", "admin/names/lookup?userId=ann&clientId=planner&name=n", user="adam")
         ask("DELETE", "names?name=n")
         ask("DELETE", f"admin/names?userId=ann&clientId=planner&name=new%20{number}", user="adam")
+        branch = ask("POST", f"conversations/{group}/fork", {})["id"]
+        ask("POST", f"conversations/{branch}/entries", SAID)
+        ask("DELETE", f"conversations/{branch}?scope=branch")
         ask("GET", "conversations")
         ask("POST", "conversations/search", {"query": "hello"})
         ask("POST", "admin/conversations/search", {"query": "hello"}, user="adam")

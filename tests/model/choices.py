@@ -8,9 +8,9 @@ from uuid import UUID
 
 from forklore.api import operations
 from tests.api.samples import bodies_of, filters_of, names_of
-from tests.model.asking import Caller, Json
-from tests.model.lists import latest_epoch
+from tests.model.asking import Caller, Json, is_history
 from tests.model.oracle import LEVELS, Conversation, Oracle
+from tests.model.oracle.lists import latest_epoch
 
 OPERATIONS = {operation.name: operation for operation in operations.ALL}
 CLIENTS = (None, "planner", "coder")
@@ -29,6 +29,7 @@ ELEMENTS: Sequence[Json] = (
     [[]],
 )
 """Elements of a context. Some are equal as JSON, and some are equal only in Python."""
+NAMES = ("trip", "thread-17", "Zürich #1", "🫖", "a/b?c&d", "trip 2", "tri")
 FIRST_ENTRY = "00000000-0000-7000-8000-000000000000"
 
 T = TypeVar("T")
@@ -69,7 +70,7 @@ class Choices:
     @property
     def offers(self) -> list[dict[str, str]]:
         """The transfers that are pending."""
-        return [c.tree.transfer for c in self.conversations if c.source is None and c.tree.transfer]
+        return [tree.transfer for tree in self._oracle.trees if tree.transfer]
 
     def any(self) -> Conversation | None:
         return self.random.choice(self.conversations) if self.conversations else None
@@ -81,6 +82,13 @@ class Choices:
             return found.id, found
         gone = list(self._oracle.gone)
         return (self.random.choice(gone) if gone and self.chance(0.6) else self.new_id()), None
+
+    def beside(self, one: Conversation | None) -> tuple[str, Conversation | None]:
+        """Return another conversation, mostly one of the same tree."""
+        if one and self.chance(0.9):
+            other = self.random.choice(one.tree.live())
+            return other.id, other
+        return self.target()
 
     def id_in_use(self) -> str:
         return self.random.choice([*self._oracle.conversations, *self._oracle.gone] or [self.new_id()])
@@ -103,13 +111,18 @@ class Choices:
             "agentId": self.one_of("ag-1", "ag-2"),
             "userId": caller.user,
         }
-        [body] = bodies_of(OPERATIONS[operation])
-        return self.some_of(**{name: values[name] for name in names_of(body) if name in values})
+        names = {name for body in bodies_of(OPERATIONS[operation]) for name in names_of(body)}
+        return self.some_of(**{name: values[name] for name in values if name in names})
 
     def filters(self, operation: str) -> dict[str, Json]:
         """Return some filters of a list, each with one of its values. None of them is free text."""
         words = {name: self.one_of(*some) for name, some in filters_of(OPERATIONS[operation]).items() if some}
         return {name: value for name, value in words.items() if self.chance(2 / 3)}
+
+    def description_filters(self) -> dict[str, Json]:
+        """Return some filters of lists of conversations by what their callers said of them."""
+        tag = self.one_of("a", "b.c_-", "N9", "a:tea", "N9:Zürich", "b.c_-:#1", "none")
+        return self.some_of(agentId=self.one_of("ag-1", "ag-2", "ag-3"), tag=tag) if self.chance(0.4) else {}
 
     def justification(self) -> dict[str, Json]:
         """Return the reason of an auditor's request, or nothing."""
@@ -127,10 +140,21 @@ class Choices:
         has_context = into.context_for(caller, []) is not None if into else caller.client is not None
         if has_context or self.chance(0.08):
             channels += ["context", "context", "Context"]
-        if is_batch:
-            count = self.random.randint(1, 4)
-            return {"entries": [self.draft(self.random.choice(channels)) for _ in range(count)]}
-        return self.draft(self.random.choice(channels))
+        count = self.random.randint(1, 4) if is_batch else 1
+        drafts = [self.draft(self.random.choice(channels)) for _ in range(count)]
+        drafts = [draft | (self.merged(into) if self.chance(0.06) else {}) for draft in drafts]
+        body = {"entries": drafts} if is_batch else drafts[0]
+        if self.chance(0.25 if has_context else 0.02) and (all(map(is_history, drafts)) or self.chance(0.1)):
+            sent = self.context(caller, into)
+            body["context"] = {"contentType": "state", "content": sent, **self.some_of(agentId="ag-5")}
+        return body
+
+    def merged(self, into: Conversation | None) -> Json:
+        """Return what a summary says of the branch that it sums up."""
+        other_id, other = self.beside(into)
+        shown = [entry["id"] for entry in other.view()] if other else []
+        up_to = self.one_of(*shown) if shown and self.chance(0.9) else self.entry_id() or FIRST_ENTRY
+        return {"mergedFromConversationId": other_id, **self.some_of(mergedUpToEntryId=up_to)}
 
     def draft(self, channel: str | None) -> Json:
         message: Json = {"role": self.one_of("USER", "AI", "SYSTEM", "user", "Ai"), "text": self.text()}
@@ -149,8 +173,21 @@ class Choices:
         if self.chance(0.04):
             draft["userId"] = self.user()
         given = {"channel": channel, "agentId": "ag-3" if self.chance(0.2) else None}
+        given |= {"key": self.key() if self.chance(0.15) else None}
+        if is_history(draft | given) and self.chance(0.1):
+            given["indexedContent"] = self.text()
         usage = {"usage": self.usage()} if self.chance(0.4) else {}
         return draft | usage | {name: value for name, value in given.items() if value is not None}
+
+    def key(self) -> str:
+        return self.one_of("k1", "k2", "a key #3", "/?%")
+
+    def name(self, of: Caller) -> dict[str, Json]:
+        """Return a name of a caller's, mostly one that exists, and perhaps a revision."""
+        mine = self._oracle.names.get((of.user, of.client), {})
+        name = self.one_of(*mine) if mine and self.chance(0.6) else self.one_of(*NAMES)
+        revision = mine[name].said["revision"] if name in mine else 0
+        return {"name": name, **self.some_of(expectRevision=self.one_of(revision, revision, 0, 1))}
 
     def usage(self) -> Json:
         usage = self.some_of(inputTokens=3, outputTokens=2**40, cachedInputTokens=0, costUsd=Decimal("0.25"))
@@ -172,13 +209,16 @@ class Choices:
         return self.random.choice(ids) if ids else None
 
     def last_history(self, of: Conversation | None) -> str:
-        """Return an entry for If-Match. Mostly it is the last history entry."""
+        """Return an entry for If-Match. Mostly it is the last history entry, or the last one."""
         last = of.last_history() if of else None
+        if of and of.view() and self.chance(0.3):
+            last = of.view()[-1]["id"]
         return last if last and self.chance(0.7) else self.entry_id() or self.new_id()
 
     def anchor(self, source: Conversation) -> tuple[str | None, bool]:
         """Return an entry to fork at, and whether this is allowed; None if there is no entry."""
-        good = [entry["id"] for entry in source.view() if entry["channel"] == "history"]
+        shown = source.view() if self.chance(0.3) else source.history()
+        good = [entry["id"] for entry in shown]
         if self.chance(0.85):
             return (self.random.choice(good), True) if good else (None, True)
         bad = self.entry_id() if self.chance(0.6) else None
@@ -204,8 +244,10 @@ class Choices:
         elif self.chance(0.15):
             other = self.entry_id() or FIRST_ENTRY
             query["afterCursor"] = other if self.chance(0.5) else f"{other[:-4]}{self.new_id()[-4:]}"
-        if self.chance(0.2):
+        if self.chance(0.2) and not conversation.tree.may_be_unpruned:
             query |= self.one_of({"allForks": True}, {"forks": "all"})
+        elif self.chance(0.3):
+            query |= self.one_of({"own": True}, {"alternatives": True}, {"alternatives": True})
         if self.chance(0.4):
             query["channel"] = self.one_of("history", "context")
         return query

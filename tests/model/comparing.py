@@ -9,7 +9,16 @@ from tests.model.asking import Answer, Json, Outcome, Request, Service, comparab
 from tests.model.oracle import Oracle
 
 LIMITS = (1, 3, 20, 200, 200)
-TOLD = ("lastEntryId", "existingTransferId")
+TOLD = (
+    "lastEntryId",
+    "existingTransferId",
+    "reason",
+    "entryId",
+    "revision",
+    "conversationId",
+    "updatedAt",
+    "latestEpoch",
+)
 """The members of an error's `details` that docs/api.md names."""
 TRANSCRIPT_LINES = 12
 OF_CONVERSATIONS = {"listconversations", "listforks", "listchildren"}
@@ -62,16 +71,22 @@ class Comparison:
         self._agree(self.oracle.answer(request, chosen), answer)
         return answer
 
-    def ask_page(self, request: Request) -> Json:
-        """Return a page of entries; None for an error. Raises Divergence."""
+    def ask_page(self, request: Request, *, learns: bool = False) -> Json:
+        """Return a page of entries; None for an error. Raises Divergence.
+
+        learns: the page is the whole of a copy, and tells the oracle the ids of its entries.
+        """
         answer = self._send(request)
+        if learns and answer.status == 200:
+            self.oracle.learn_ids(request.id, answer.body["data"])
         status, expected = self.oracle.answer(request, {})
         if answer.status != 200 or status != 200:
             self._agree((status, expected), answer)
             return None
         is_backward = {"tail", "beforeCursor"} & request.given.keys()
         goes_on = answer.body["beforeCursor" if is_backward else "afterCursor"] is not None
-        self._agree((200, expected), Whole(200, {"data": answer.body["data"], "goes_on": goes_on}))
+        shown = {name: held for name, held in answer.body.items() if not name.endswith("Cursor")}
+        self._agree((200, expected), Whole(200, shown | {"goes_on": goes_on}))
         times = [entry["createdAt"] for entry in answer.body["data"]]
         self.hold(times == sorted(times), "an entry is older than its predecessor")
         return answer.body
@@ -89,6 +104,7 @@ class Comparison:
                 self._agree(self.oracle.answer(request, {}), answer)
                 return []
             data, cursor = answer.body["data"], answer.body["afterCursor"]
+            data = [{name: row[name] for name in row if name != "highlights"} for row in data]
             self.hold(len(data) <= limit, f"more than {limit} rows")
             rows += data if self.is_alone else filter(self._is_known, data)
             if cursor is None:
@@ -129,10 +145,23 @@ class Comparison:
         status, wanted = expected
         if answer.status == status and comparable(body) == comparable(wanted):
             return
-        if answer.status == status and isinstance(body, dict) and isinstance(wanted, dict):
-            names = [name for name in {**wanted, **body} if wanted.get(name) != body.get(name)]
-            wanted, body = ({name: held.get(name) for name in names} for held in (wanted, body))
+        wanted, body = differing(wanted, body) if answer.status == status else (wanted, body)
         self.hold(False, f"expected {status} {wanted}\n but got {answer.status} {body}")
+
+
+def differing(wanted: Json, told: Json) -> tuple[Json, Json]:
+    """Return the parts of two values that differ.
+
+    >>> differing({"a": 1, "b": [1, {"c": 2}]}, {"a": 1, "b": [1, {"c": 3}]})
+    ({'b': {1: {'c': 2}}}, {'b': {1: {'c': 3}}})
+    """
+    if isinstance(wanted, list) and isinstance(told, list) and len(wanted) == len(told):
+        wanted, told = dict(enumerate(wanted)), dict(enumerate(told))
+    if not isinstance(wanted, dict) or not isinstance(told, dict):
+        return wanted, told
+    pairs = {name: (wanted.get(name), told.get(name)) for name in {**wanted, **told}}
+    found = {n: differing(*pair) for n, pair in pairs.items() if comparable(pair[0]) != comparable(pair[1])}
+    return {name: one for name, (one, _) in found.items()}, {name: one for name, (_, one) in found.items()}
 
 
 def _ids_of_last(request: Request, page: Sequence[Json]) -> list[str]:

@@ -4,8 +4,10 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from tests.model.asking import Caller, Json, Request, Service
+from tests.model.branching import Branching
 from tests.model.choices import CLIENTS, Choices
 from tests.model.comparing import Comparison
+from tests.model.naming import Naming
 from tests.model.oracle import LEVELS, Conversation
 from tests.model.reading import Reading
 
@@ -22,6 +24,10 @@ MOVES = {
     "start_child": 3,
     "update_conversation": 3,
     "delete_conversation": 1,
+    "remove_branch": 4,
+    "promote_conversation": 3,
+    "merge_conversation": 4,
+    "copy_conversation": 2,
     "share_conversation": 3,
     "update_membership": 3,
     "remove_membership": 2,
@@ -39,6 +45,18 @@ MOVES = {
     "get_transfer": 1,
     "administer": 6,
     "check_health": 1,
+    "set_name": 4,
+    "append_by_name": 5,
+    "delete_name": 1,
+    "look_up_name": 1,
+    "list_names": 1,
+    "list_named_entries": 2,
+    "administer_names": 2,
+    "compare": 3,
+    "get_entry": 2,
+    "look_up_entry": 2,
+    "list_ancestors": 1,
+    "search": 3,
 }
 """All moves, with their relative probability."""
 
@@ -76,6 +94,8 @@ class History:
         self._work = work
         self._replayable: list[Request] = []
         self.reading = Reading(self.both, self._choose, admins)
+        self._branching = Branching(self.both, self._choose, self._post)
+        self._naming = Naming(self.both, self._choose, admins, self._post)
 
     def run(self, steps: int) -> None:
         """Make `steps` moves. At the end, read everything in every way."""
@@ -95,7 +115,8 @@ class History:
 
     def move(self, name: str) -> None:
         """Make the move of that name."""
-        make: Callable[[], None] = getattr(self if hasattr(self, name) else self.reading, name)
+        rooms = (self, self.reading, self._branching, self._naming)
+        make: Callable[[], None] = next(getattr(room, name) for room in rooms if hasattr(room, name))
         make()
 
     # Conversations
@@ -113,7 +134,12 @@ class History:
         body = self._choose.description("updateConversation", caller)
         if "title" in body and self._choose.chance(0.5):
             body["title"] = None
-        self.both.ask(Request("updateConversation", caller, {"conversationId": conversation_id, **body}))
+        last = None
+        if found and self._choose.chance(0.2):
+            self.reading.learn_times([found])
+            last = found.said.get("updatedAt") if self._choose.chance(0.7) else found.said.get("createdAt")
+        given = {"conversationId": conversation_id, **body}
+        self.both.ask(Request("updateConversation", caller, given, if_match=last))
 
     def fork_conversation(self) -> None:
         source_id, source = self._choose.target()
@@ -126,7 +152,11 @@ class History:
                 "atEntryId": anchor,
                 **self._choose.some_of(position=self._choose.one_of("before", "after")),
             }
-        if self._choose.chance(0.5):
+        if self._choose.chance(0.15):
+            body["count"] = self._choose.one_of(2, 2, 3)
+        else:
+            body |= self._pointers(caller)
+        if self._choose.chance(0.4):
             body["id"] = self._choose.new_id()
         elif is_good and self._choose.chance(0.1):
             body["id"] = self._choose.id_in_use()
@@ -135,6 +165,18 @@ class History:
     def delete_conversation(self) -> None:
         conversation_id, found = self._choose.target()
         self._delete("deleteConversation", self._choose.caller(found, "owner"), conversation_id, found)
+
+    def remove_branch(self) -> None:
+        """Delete one branch, as a manager or as an administrator, and seldom the last one."""
+        conversation_id, found = self._choose.target()
+        if found and len(found.tree.live()) == 1 and self._choose.chance(0.8):
+            return
+        if found and (self._work or not self._has_grandchildren(found)):
+            self.reading.learn_times(found.tree.live())
+        caller, name = self._choose.caller(found, "manager"), "deleteConversation"
+        if self._admins and self._choose.chance(0.1):
+            caller, name = self._choose.one_of(*self._admins), "adminDeleteConversation"
+        self._delete(name, caller, conversation_id, found, scope="branch")
 
     def admin_delete(self) -> None:
         if self._admins:
@@ -149,11 +191,13 @@ class History:
         if deleted is not None:
             self._oracle.delete_with_children(self._oracle.gone[deleted])
 
-    def _delete(self, name: str, caller: Caller, conversation_id: str, found: Conversation | None) -> None:
+    def _delete(
+        self, name: str, caller: Caller, conversation_id: str, found: Conversation | None, **how: str
+    ) -> None:
         """Delete a tree, unless it is unknown when its grandchildren are deleted."""
         if found is None or self._work or not self._has_grandchildren(found):
             why = self._choose.justification() if name.startswith("admin") else {}
-            self.both.ask(Request(name, caller, {"conversationId": conversation_id, **why}))
+            self.both.ask(Request(name, caller, {"conversationId": conversation_id, **why, **how}))
 
     def _has_grandchildren(self, found: Conversation) -> bool:
         starters = [c.tree.started_by for c in self._choose.conversations]
@@ -177,6 +221,8 @@ class History:
             if_match = self._choose.last_history(into)
         if into is not None and self._choose.chance(0.15):
             body |= self._choose.lineage(into)
+        if self._choose.chance(0.8 if into is None else 0.05):
+            body |= self._described(caller)
         self._post("appendEntry", caller, {"conversationId": into_id, **body}, if_match)
 
     def fork_by_append(self) -> None:
@@ -186,9 +232,27 @@ class History:
         author = caller if is_good else Caller(caller.user)
         body = self._choose.drafts(author, None, is_batch=self._choose.chance(0.25))
         body["forkedAtConversationId"] = source_id
-        if anchor is not None and self._choose.chance(0.85):
+        if anchor is not None and self._choose.chance(0.75):
             body["forkedAtEntryId"] = anchor
-        self._post("appendEntry", caller, {"conversationId": self._new_or_gone(), **body})
+            body |= self._choose.some_of(forkedAtPosition=self._choose.one_of("before", "after", "after"))
+        elif self._choose.chance(0.5):
+            body["forkedAtPosition"] = "head"
+        body |= self._pointers(caller) | self._described(caller)
+        if_match = self._choose.last_history(source) if self._choose.chance(0.1) else None
+        self._post("appendEntry", caller, {"conversationId": self._new_or_gone(), **body}, if_match)
+
+    def _pointers(self, caller: Caller) -> Json:
+        """Return what a fork may carry: a name that moves to it, and its promotion."""
+        name = {"name": self._choose.name(caller)} if self._choose.chance(0.2) else {}
+        return name | ({"promote": True} if self._choose.chance(0.2) else {})
+
+    def _described(self, caller: Caller) -> Json:
+        """Return what an append may say of the conversation that it creates."""
+        return {
+            name: value
+            for name, value in self._choose.description("appendEntry", caller).items()
+            if name in ("title", "tags", "metadata")
+        }
 
     def start_child(self) -> None:
         parent_id, parent = self._choose.target()
@@ -275,8 +339,9 @@ class History:
         """Return the path of a membership, and a caller. Most callers may change it."""
         conversation_id, found = self._choose.target()
         if self._choose.offers and self._choose.chance(0.25):  # A removal of the recipient ends the transfer.
-            found = self._oracle.conversations[self._choose.one_of(*self._choose.offers)["conversationId"]]
-            conversation_id = found.id
+            offered = self._choose.one_of(*self._choose.offers)["conversationId"]
+            found = self._oracle.conversations.get(offered, found)
+            conversation_id = found.id if found else offered
         members = list(found.tree.levels) if found and self._choose.chance(0.8) else self._choose.users
         given = {"conversationId": conversation_id, "userId": self._choose.one_of(*members)}
         if found and found.tree.transfer and self._choose.chance(0.5):

@@ -8,7 +8,7 @@ from random import Random
 from uuid import UUID
 
 from tests.model.asking import Json, Request
-from tests.model.oracle import Oracle
+from tests.model.oracle import NOT_CHOSEN, Oracle
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,9 @@ class Imagined:
         for conversation in self._oracle.conversations.values():
             for time in ("createdAt", "updatedAt"):
                 conversation.said[time] = conversation.said.get(time) or self._time()
+            for entry in conversation.own:
+                if entry["id"] == NOT_CHOSEN:
+                    entry |= {"id": self._id(), "createdAt": self._time()}
         if status >= 400:
             details = {name: told for name, told in body.items() if name != "code"}
             return Told(status, {"code": body["code"], "details": details})
@@ -48,8 +51,12 @@ class Imagined:
 
     def _chosen(self, entries: int) -> Json:
         """Return what a service chooses: ids, and times that only grow."""
-        made = [{"id": self._id(), "createdAt": self._time()} for _ in range(entries + 1)]
-        return {**made[0], "updatedAt": made[0]["createdAt"], "entry": made[0], "data": made[1:]}
+        to = self._id()
+        made = [
+            {"id": self._id(), "createdAt": self._time(), "conversationId": to} for _ in range(entries + 60)
+        ]
+        chosen = {**made[0], "updatedAt": made[0]["createdAt"], "entry": made[0], "data": made[1:]}
+        return chosen | {"context": {"entry": made.pop()}}
 
     def _id(self) -> str:
         return str(UUID(int=self._random.getrandbits(128), version=4))
@@ -65,7 +72,7 @@ def _whole(request: Request) -> tuple[Request, str | None]:
     A cursor of another list stays, as the oracle refuses it.
     """
     after = request.given.get("afterCursor")
-    if after is None or request.name.endswith("Entries") or not _fits(request, after):
+    if after is None or "Entries" in request.name or not _fits(request, after):
         return request, None
     rest = {name: value for name, value in request.given.items() if name != "afterCursor"}
     return replace(request, given=rest), after

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tests.api.samples import LISTS
 from tests.model.asking import Caller, Json, Request
-from tests.model.choices import CLIENTS, Choices
+from tests.model.choices import CLIENTS, WORDS, Choices
 from tests.model.comparing import Comparison
 from tests.model.oracle import Conversation
 
@@ -51,11 +51,22 @@ class Reading:
     def list_rows(self) -> None:
         conversation_id, found = self._choose.target()
         name = self._choose.one_of(*ROWS_OF_ONE)
-        self._list(Request(name, self._choose.caller(found), {"conversationId": conversation_id}))
+        given = {"conversationId": conversation_id, **self._children_filter(name)}
+        self._list(Request(name, self._choose.caller(found), given))
+
+    def _children_filter(self, name: str) -> Json:
+        """Return the entry that started the listed children, mostly a right one, or nothing."""
+        if not name.endswith("Children") or self._choose.chance(0.5):
+            return {}
+        started = [
+            c.said["startedByEntryId"] for c in self._choose.conversations if "startedByEntryId" in c.said
+        ]
+        return {"startedByEntryId": self._choose.one_of(*started) if started else self._choose.new_id()}
 
     def list_conversations(self) -> None:
         query = self._choose.filters("listConversations")
         query |= {"query": self._choose.one_of(*QUERIES)} if self._choose.chance(0.3) else {}
+        query |= self._choose.description_filters()
         self._list_after_all(Request("listConversations", self._choose.caller(), query))
 
     def list_transfers(self) -> None:
@@ -81,14 +92,40 @@ class Reading:
             self._walk(caller, found, query, forward=forward, limits=LIMITS, admin=True)
         elif which == 2:
             name = self._choose.one_of(*ROWS_OF_ONE).removeprefix("list")
-            self._list(Request(f"adminList{name}", caller, given))
+            self._list(Request(f"adminList{name}", caller, given | self._children_filter(name)))
         else:
             query = self._choose.filters("adminListConversations") | why
+            query |= self._choose.description_filters()
             if self._choose.chance(0.6) or not self._both.is_alone:
                 query["userId"] = self._choose.user()
             self._list_after_all(Request("adminListConversations", caller, query))
 
+    def search(self) -> None:
+        """Search all conversations of a user. First the oracle learns in which order they are."""
+        words = self._choose.random.sample([*QUERIES, *WORDS], self._choose.one_of(1, 1, 2))
+        query: dict[str, Json] = {"query": " ".join(words).strip() or "tea"}
+        query |= self._choose.some_of(includeEntry=self._choose.chance(0.5))
+        query |= self._choose.some_of(searchType=self._choose.one_of("auto", "fulltext", ["fulltext"]))
+        if self._choose.chance(0.05):
+            query["searchType"] = self._choose.one_of("semantic", ["semantic"])
+        self.learn_times(self._choose.conversations)
+        if self._admins and self._choose.chance(0.3):
+            query |= {"userId": self._choose.user()} if self._choose.chance(0.5) else {}
+            if "userId" in query or self._both.is_alone:
+                caller = self._choose.one_of(*self._admins)
+                self._list(Request("adminSearchConversations", caller, query | self._choose.justification()))
+                return
+        query.pop("userId", None)
+        self._list(Request("searchConversations", self._choose.caller(), query))
+
     # Everything
+
+    def learn_times(self, conversations: Sequence[Conversation]) -> None:
+        """Let the oracle learn when conversations were made, which decides what is oldest."""
+        for c in conversations:
+            if not c.said.get("createdAt") or not c.said.get("updatedAt"):
+                member = Caller(self._choose.one_of(*c.tree.levels))
+                self._both.ask(Request("getConversation", member, {"conversationId": c.id}))
 
     def read_back(self) -> None:
         """Read all conversations and lists, in one or another way."""
@@ -100,7 +137,7 @@ class Reading:
             self._read_views(conversation, members)
             if conversation in starters or self._choose.chance(0.1):
                 self._list(Request("listChildren", self._choose.one_of(*members), given))
-            if conversation.source is None:
+            if conversation.tree.live()[0] is conversation:
                 self._list(Request("listForks", self._choose.one_of(*members), given))
                 self._list(Request("listMemberships", self._choose.one_of(*members), given))
         for conversation_id in list(self._both.oracle.gone)[:GONE_MAX]:
@@ -126,7 +163,8 @@ class Reading:
             query = {"channel": "context"} | ({"epoch": epoch} if epoch else {})
             caller = Caller(self._choose.one_of(*members).user, client)
             walk(caller, query, forward=self._choose.chance(0.5))
-        if conversation.source is None and self._choose.chance(0.5):
+        tree = conversation.tree
+        if tree.live()[0] is conversation and not tree.may_be_unpruned and self._choose.chance(0.5):
             walk(self._choose.one_of(*members), {"allForks": True}, forward=self._choose.chance(0.5))
 
     # Lists and walks

@@ -18,17 +18,25 @@ from typing import Any
 from tests.reliability.faults import WRITE, Call, Rewrite
 
 TRUE = "(attribute_exists(PK) OR attribute_not_exists(PK))"
-SAME = {"attribute_not_exists(nonce)": "nonce = :made"}
-"""Another form of a clause, which the same code writes for a tree that no request has marked."""
+SAME = {
+    "attribute_not_exists(nonce)": "nonce = :made",
+    "attribute_not_exists(current)": "current = :current",
+}
+"""Another form of a clause, which the same code writes for a tree that no request has marked, or of
+which no branch was promoted."""
 CHOSEN = "owner = :owner"
 PURPOSES: Mapping[str, set[str]] = {
     "child": {"Put CHILD"},
+    "branch": {"Put GONE"},
+    "pruning": {"Delete GONE"},
     "fork": {"Put PTR", "Update GROUP"},
     "promotion": {"Update GROUP", "ConditionCheck HEAD"},
     "sync": {"Put ENTRY", "Update CTX of a sync"},
     "append": {"Put ENTRY", "Update HEAD"},
     "change": {"Update CONV", "Update HEAD"},
     "rewriting": {"Update HEAD"},
+    "copy": {"Put MEM", "ConditionCheck HEAD"},
+    "copying entries": {"Put ENTRY", "ConditionCheck GROUP"},
     "copying members": {"Put MEM", "ConditionCheck GROUP"},
     "share": {"Put MEM", "Update GROUP"},
     "removal": {"Delete MEM", "Update GROUP"},

@@ -237,13 +237,19 @@ def _empty(call: Call, parsed: dict[str, Any]) -> bool:
     if parsed["Items"]:
         first = parsed["Items"][0]
         beside = _just_before if is_forward else _just_after
-        place = beside(first[sort]["S"], is_entry="L1" in first)
+        place = beside(first[sort]["S"], is_entry="L1" in first and not _is_record(first["L1"]["S"]))
         if place < begin if is_forward else place > begin:
             return False
-    own = keys.position(keys.entry_id_of(place)) if sort == "L1" else "GROUP"
+    is_entry = sort == "L1" and not _is_record(place)
+    own = keys.position(keys.entry_id_of(place)) if is_entry else "GROUP"
     key = {"PK": values[":p"], "SK": {"S": own}, partition: values[":p"], sort: {"S": place}}
     parsed["Items"], parsed["Count"], parsed["LastEvaluatedKey"] = [], 0, key
     return True
+
+
+def _is_record(l1: str) -> bool:
+    """Tell whether a key of the local index is the record of a fork."""
+    return l1.split("#")[1] == "F"
 
 
 def _just_before(sort: str, *, is_entry: bool) -> str:

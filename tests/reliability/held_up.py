@@ -26,14 +26,20 @@ from tests.reliability.world import (
     CHILD,
     CODER,
     CROWD,
+    CUT,
+    CUT_FORK,
+    CUT_TWIG,
     DEAD,
+    FORK,
     HALF,
     LAST_OF_CROWD,
+    MIA,
     NEW,
     PASSED,
     PASSED_FORK,
     PLANNER,
     ROOT,
+    World,
     begin,
     built,
     crowded,
@@ -44,10 +50,14 @@ from tests.reliability.world import (
     handed_over,
     killed_at_write,
     later,
+    removed_both,
+    removed_first,
     run_deletion,
+    run_prune,
     said,
     settle,
     thought,
+    twig_removed,
 )
 from tests.support.mailbox import Mailbox, Message
 from tools.harness.wire import Request, Wire
@@ -138,7 +148,7 @@ def go_on_with_a_child_about_to_be_given_up(endpoint: str, rewrite: Rewrite | No
             clock=later(ABANDONED_SECONDS),
             rewrite=rewrite,
         )
-        give_up_and_clear(sweeping)
+        give_up_and_clear(HALF)(sweeping)
         left = store.contents().get(keys.group(HALF))
         hold(left is not None and items.group(left).state is State.CREATING, left)
         settle(store, in_seconds=ABANDONED_SECONDS)
@@ -170,7 +180,7 @@ def take_over_what_was_begun_anew(endpoint: str, rewrite: Rewrite | None = None)
     with built(crowded, endpoint).copy(endpoint) as store:
 
         def give_up_and_begin() -> None:
-            give_up_and_clear(Process(store, clock=later(ABANDONED_SECONDS)))
+            give_up_and_clear(HALF)(Process(store, clock=later(ABANDONED_SECONDS)))
             begin(store, GO_ON, steps=3)
 
         late = Process(store, first_write(give_up_and_begin), rewrite=rewrite)
@@ -201,7 +211,7 @@ def clear_up_what_lives_again(endpoint: str, rewrite: Rewrite | None = None, *, 
 
             def give_up(choose: Choose) -> None:
                 quick.faults.choose = choose
-                give_up_and_clear(quick)
+                give_up_and_clear(HALF)(quick)
 
             def clear_up(choose: Choose) -> None:
                 late.faults.choose = choose
@@ -235,7 +245,7 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
 
             def give_up(choose: Choose) -> None:
                 worker.faults.choose = choose
-                give_up_and_clear(worker)
+                give_up_and_clear(HALF)(worker)
 
             yield {"one": go_on, "worker": give_up}
 
@@ -246,17 +256,24 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
         assert_intact(store, settled=True)
 
 
-def create_late(name: str, request: Mapping[str, Any], endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Assert that a reader cannot fork or start a child, although a stale read shows a writer.
+def act_late(
+    name: str,
+    request: Mapping[str, Any],
+    endpoint: str,
+    rewrite: Rewrite | None = None,
+    *,
+    by: Caller = BOB,
+) -> None:
+    """Assert that a reader cannot do it, although a stale read shows a higher access level.
 
     A read in the middle of a transaction can show a part of its writes. DynamoDB Local never does
     this, so the test changes the answer.
     """
     with built(family, endpoint).copy(endpoint) as store:
-        place = keys.member(ROOT, "bob")
+        place = keys.member(ROOT, by.user_id)
         earlier = store.item(place)
-        bob = {"conversationId": ROOT, "userId": "bob"}
-        assert Process(store).ask("updateMembership", ANN, **bob, accessLevel="reader").status == 200
+        member = {"conversationId": ROOT, "userId": by.user_id}
+        assert Process(store).ask("updateMembership", ANN, **member, accessLevel="reader").status == 200
         left = store.contents()
         starting = Process(store, rewrite=rewrite)
 
@@ -270,7 +287,7 @@ def create_late(name: str, request: Mapping[str, Any], endpoint: str, rewrite: R
                     item.update(earlier)
 
         Wire.of(starting.table).after(show_late)
-        answer = starting.ask(name, BOB, **request)
+        answer = starting.ask(name, by, **request)
 
         hold(answer.status == 403 and store.contents() == left, answer)
 
@@ -364,6 +381,47 @@ def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
         hold(items.group(store.item(keys.group(ROOT))).conversations == CONVERSATIONS_MAX)
 
 
+def prune_beside(
+    world: Callable[[str], World],
+    pruned: str,
+    act: Callable[[Process], object],
+    endpoint: str,
+    rewrite: Rewrite | None = None,
+) -> None:
+    """Assert that no work on removed branches is lost or invented by what happens beside a pruning.
+
+    act: is done just before the last write of the worker that prunes a branch of CUT.
+    """
+    with built(world, endpoint).copy(endpoint) as store:
+        pruning = Process(store, first_write(lambda: act(Process(store))), rewrite=rewrite)
+        run_prune(CUT, pruned)(pruning)
+        assert_intact(store)
+        settle(store)
+        assert_intact(store, settled=True)
+
+
+def remove_twig_and_prune(process: Process) -> None:
+    """Remove the branch that shows CUT_FORK, and prune it."""
+    assert _remove(process, CUT_TWIG) == 204
+    run_prune(CUT, CUT_TWIG)(process)
+
+
+def remove_fork_and_prune(process: Process) -> None:
+    """Remove the branch that CUT_TWIG left, and prune it as far as CUT_TWIG lets it."""
+    assert _remove(process, CUT_FORK) == 204
+    run_prune(CUT, CUT_FORK)(process)
+
+
+def delete_and_clear(process: Process) -> None:
+    """Delete the tree completely."""
+    assert process.ask("deleteConversation", ANN, conversationId=CUT).status == 204
+    run_deletion(CUT)(process)
+
+
+def _remove(process: Process, conversation_id: str) -> int:
+    return process.ask("deleteConversation", ANN, conversationId=conversation_id, scope="branch").status
+
+
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two requests continue a child": go_on_with_a_child,
@@ -375,15 +433,29 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "delete a child that lives again": partial(clear_up_what_lives_again, erased=2),
     "continue a child that is about to be given up": go_on_with_a_child_about_to_be_given_up,
     "start a child as a former writer who is now a reader": partial(
-        create_late,
+        act_late,
         "appendEntry",
         {"conversationId": NEW, **said("too late"), "startedByConversationId": ROOT},
     ),
     "fork as a former writer who is now a reader": partial(
-        create_late, "forkConversation", {"conversationId": ROOT, "id": NEW}
+        act_late, "forkConversation", {"conversationId": ROOT, "id": NEW}
     ),
     "fork in a tree without room": fork_without_room,
     "give a child up while another request continues it": give_a_child_up,
+    "two requests continue a copy": go_on_with_a_copy,
+    "give a copy up while another request continues it": give_a_copy_up,
     "two take one lease": take_one_lease,
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
+    "remove a branch as a former manager who is now a reader": partial(
+        act_late, "deleteConversation", {"conversationId": FORK, "scope": "branch"}, by=MIA
+    ),
+    "prune a branch whose fork is pruned meanwhile": partial(
+        prune_beside, removed_first, CUT_FORK, remove_twig_and_prune
+    ),
+    "prune the fork of a branch that is removed meanwhile": partial(
+        prune_beside, twig_removed, CUT_TWIG, remove_fork_and_prune
+    ),
+    "prune in a tree that is deleted meanwhile": partial(
+        prune_beside, removed_both, CUT_TWIG, delete_and_clear
+    ),
 }

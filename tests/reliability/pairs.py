@@ -12,17 +12,22 @@ from tests.reliability.world import (
     CHILD,
     CODER,
     CROWD,
+    CUT,
+    CUT_FORK,
+    CUT_TWIG,
     EVE,
     FORK,
     GIVEN,
     GIVEN_FORK,
     HALF,
+    LONG,
     MIA,
     NEW,
     OPERATIONS,
     OTHER,
     PASSED,
     PLANNER,
+    RITA,
     ROOT,
     ROOT_CALLER,
     TAKES,
@@ -37,12 +42,17 @@ from tests.reliability.world import (
     family,
     full,
     given_up,
+    lengthy,
     offered,
     passed,
     point,
     post,
     read,
+    removed,
+    removed_both,
+    removed_first,
     run_deletion,
+    run_prune,
     said,
     thought,
     turn,
@@ -58,6 +68,10 @@ def pair(one: Operation | str | Actor, other: Operation | str | Actor, **options
 
 def _look(conversation_id: str, *, by: Caller = ANN, of: Any = family) -> Operation:
     return read("getConversation", by, of=of, conversationId=conversation_id)
+
+
+def _fork_of(conversation_id: str, *, of: Any = family, by: Caller = ANN) -> Operation:
+    return post("forkConversation", by, of=of, conversationId=conversation_id, id=NEW)
 
 
 def _work_off(group_id: str, *, of: Any = family, in_seconds: int = 0) -> Operation:
@@ -111,6 +125,7 @@ _FORK = OPERATIONS["fork before an entry"]
 _OWN_CHILD = append(ANN, to=NEW, startedByConversationId=ROOT)
 _DELETE_CROWD = delete("deleteConversation", ANN, of=crowded, conversationId=CROWD)
 _ADD = OPERATIONS["share"]
+_REMOVE_FORK = delete("deleteConversation", ANN, conversationId=FORK, scope="branch")
 
 _DELETE_UNTITLED = delete("deleteConversation", ANN, of=untitled, conversationId=UNTITLED)
 _DELETE_AS_ADMIN = delete("adminDeleteConversation", ROOT_CALLER, of=untitled, conversationId=UNTITLED)
@@ -124,6 +139,19 @@ BOTH_GONE = ((204, 204),)
 """Both delete the same thing. The second one finds it done, as if its first answer was lost."""
 GOES_ON = ((202, 204), (204, 202))
 """A request that finds another one closing the tree leaves the rest to the worker."""
+
+
+def _remove(conversation_id: str, *, by: Caller = ANN, of: Any = family) -> Operation:
+    return delete("deleteConversation", by, of=of, conversationId=conversation_id, scope="branch")
+
+
+def _prune(group_id: str, conversation_id: str, *, of: Any) -> Operation:
+    return work(run_prune(group_id, conversation_id), of=of)
+
+
+_CUT_OFF = _remove(FORK)
+_SHOWING = _fork_of(FORK)
+_LAST = _remove(UNTITLED, of=untitled)
 
 
 def _and_worked(also: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
@@ -185,6 +213,50 @@ PAIRS: dict[str, Pair] = {
     ),
     "grandchild, delete": pair(
         post("appendEntry", BOB, conversationId=NEW, **said("new"), startedByConversationId=CHILD), _DELETE
+    ),
+    "merge, append": pair(OPERATIONS["merge"], append(ANN, knows=(ROOT, ANN))),
+    "merge, append to the other branch": pair(OPERATIONS["merge"], append(ANN, to=FORK)),
+    "merge, merge": pair(OPERATIONS["merge"], OPERATIONS["merge"]),
+    "merge, merge with one key": by_key("merge"),
+    "merge, merge the other way": pair(
+        OPERATIONS["merge"], post("mergeConversation", ANN, conversationId=FORK, fromConversationId=ROOT)
+    ),
+    "merge, delete": pair(OPERATIONS["merge"], _DELETE),
+    "merge, revoke": pair(OPERATIONS["merge"], _REVOKE),
+    "summary, delete": pair(OPERATIONS["append a summary"], _DELETE),
+    "merge, remove the branch and a look": pair(
+        OPERATIONS["merge"], (_REMOVE_FORK, read("listEntries", ANN, conversationId=ROOT))
+    ),
+    "summary, remove the branch and a look": pair(
+        OPERATIONS["append a summary"], (_REMOVE_FORK, read("listEntries", ANN, conversationId=ROOT))
+    ),
+    "fork with a summary, remove the branch and a look": pair(
+        OPERATIONS["append a summary and fork"], (_REMOVE_FORK, _look(NEW))
+    ),
+    "copy, append": pair(OPERATIONS["copy"], append(BOB, to=FORK)),
+    "copy, copy with one key": by_key("copy"),
+    "copy, copy under one id": pair(
+        OPERATIONS["copy"], post("copyConversation", ANN, conversationId=ROOT, id=NEW)
+    ),
+    "copy, delete": pair(OPERATIONS["copy"], _DELETE),
+    "copy, delete and a look": pair(OPERATIONS["copy"], (_DELETE, _look(NEW, by=RITA))),
+    "copy, revoke the reader and a look": pair(
+        OPERATIONS["copy"],
+        (
+            delete("removeMembership", ANN, conversationId=ROOT, userId="rita"),
+            _look(NEW, by=RITA),
+        ),
+    ),
+    "copy many entries, delete": pair(
+        "copy many entries",
+        delete("deleteConversation", ANN, of=lengthy, conversationId=LONG),
+        is_endless=True,
+    ),
+    "continue a copy, continue it": pair(
+        "continue an unfinished copy", "continue an unfinished copy", is_endless=True
+    ),
+    "give a copy up, continue it": pair(
+        "the sweep gives up a copy", "continue an unfinished copy", is_endless=True
     ),
     "revoke, append": pair(_REVOKE, append(BOB, knows=(ROOT, BOB))),
     "revoke, append and a look": pair(
@@ -474,6 +546,65 @@ PAIRS: dict[str, Pair] = {
             delete("deleteConversation", ANN, of=given_up, conversationId=HALF),
         ),
         also=((200, 200, 201, 202),),  # a deletion that finds the worker busy may leave the rest to it
+        is_endless=True,
+    ),
+    "remove, fork of it": pair(_CUT_OFF, _SHOWING),
+    "remove, fork of its fork": pair(
+        _remove(CUT_TWIG, of=removed), post("forkConversation", ANN, of=removed, conversationId=CUT, id=NEW)
+    ),
+    "remove, append": pair(_CUT_OFF, append(BOB, to=FORK, knows=(FORK, BOB))),
+    "remove, child and a look": pair(
+        (_remove(GIVEN_FORK, of=offered), _look(NEW, of=offered)),
+        post(
+            "appendEntry",
+            ANN,
+            of=offered,
+            conversationId=NEW,
+            **said("new"),
+            startedByConversationId=GIVEN_FORK,
+        ),
+        is_endless=True,
+    ),
+    "remove, promote": pair(_CUT_OFF, post("promoteConversation", ANN, conversationId=FORK)),
+    "remove the current one, promote another": pair(
+        _remove(ROOT), post("promoteConversation", ANN, conversationId=FORK), is_endless=True
+    ),
+    "remove, remove": pair(_CUT_OFF, _remove(FORK, by=MIA)),
+    "remove, remove the other": pair(_CUT_OFF, _remove(ROOT, by=MIA), is_endless=True),
+    "remove, delete": pair(_CUT_OFF, _DELETE, also=GOES_ON),
+    "remove, delete and the worker": pair(
+        _remove(CUT_TWIG, of=removed),
+        (delete("deleteConversation", ANN, of=removed, conversationId=CUT), _work_off(CUT, of=removed)),
+        also=((204, 202, 200),),
+        is_endless=True,
+    ),
+    "remove, accept": pair(_remove(GIVEN_FORK, of=offered), _ACCEPT),
+    "remove as a manager, downgrade and a look": pair((_DOWNGRADE_MIA, _look(FORK)), _remove(FORK, by=MIA)),
+    "remove the last, fork": pair(_LAST, _fork_of(UNTITLED, of=untitled)),
+    "remove the last, remove the last": pair(_LAST, _LAST, also=BOTH_GONE + GOES_ON),
+    "prune, fork through another branch": pair(
+        _prune(CUT, CUT_FORK, of=removed_first),
+        post(
+            "forkConversation",
+            ANN,
+            of=removed_first,
+            conversationId=CUT_TWIG,
+            id=NEW,
+            atEntryId="<of fork>",
+            position="after",
+        ),
+    ),
+    "prune, prune of its fork": pair(
+        _prune(CUT, CUT_FORK, of=removed_first),
+        (_remove(CUT_TWIG, of=removed_first), _prune(CUT, CUT_TWIG, of=removed_first)),
+        is_endless=True,
+    ),
+    "prune, delete and the worker": pair(
+        _prune(CUT, CUT_TWIG, of=removed_both),
+        (
+            delete("deleteConversation", ANN, of=removed_both, conversationId=CUT),
+            _work_off(CUT, of=removed_both),
+        ),
         is_endless=True,
     ),
 }

@@ -58,6 +58,11 @@ REQUESTS = [
     Valid("listEntries", of("root", upToEntryId="<second>", tail=True), entry(400, "upToEntryId")),
     Valid("listEntries", of("fork", allForks=True, afterCursor="<first>"), entry(400, "afterCursor")),
     Valid("listEntries", of("root", channel="context", epoch="all"), is_agents=True),
+    Valid("listEntries", of("fork", own=True, alternatives=True)),
+    Valid("getEntry", of("fork", entryId="<first>"), entry(404, "entryId")),
+    Valid("getEntry", of("root", entryId="<noted>"), entry(404, "entryId"), is_agents=True),
+    Valid("compareConversations", {"conversationId": "<root>", "with": "<fork>"}, entry(400, "with")),
+    Valid("listAncestors", of("fork")),
     Valid("listForks", of("root", limit=1, afterCursor="<forks>"), entry(400, "afterCursor")),
     Valid("listChildren", of("root", limit=1, afterCursor="<children>"), entry(400, "afterCursor")),
     Valid("listMemberships", of("root", limit=1, afterCursor="<members>"), entry(400, "afterCursor")),
@@ -70,6 +75,11 @@ REQUESTS = [
     Valid("appendEntry", of("root", **PLAIN, userId="<user>"), entry(400, "userId")),
     Valid(
         "forkConversation", of("root 2", id="<new 5>", ifMatch="<other first>"), entry(409, "id", "ifMatch")
+    ),
+    Valid(
+        "mergeConversation",
+        of("root 2", fromConversationId="<root 2>", ifMatch="<other first>"),
+        {"conversationId": 403, "fromConversationId": 400, "ifMatch": 409},
     ),
     Valid("appendEntry", of("root 2", **PLAIN, ifMatch="<other first>"), entry(409, "ifMatch")),
     Valid("appendEntry", of("root", entries=[PLAIN, SAID])),
@@ -89,6 +99,21 @@ REQUESTS = [
         "forkConversation",
         of("root", id="<new 4>", atEntryId="<second>", userId="<user>"),
         {"conversationId": 403, "id": 409, "atEntryId": 404, "userId": 400},
+    ),
+    Valid(
+        "appendEntry",
+        of("root", **PLAIN, mergedFromConversationId="<fork>", mergedUpToEntryId="<second>"),
+        entry(400, "mergedFromConversationId", "mergedUpToEntryId"),
+    ),
+    Valid(
+        "mergeConversation",
+        of("fork", fromConversationId="<root>", afterEntryId="<first>", upToEntryId="<second>"),
+        entry(400, "fromConversationId", "afterEntryId", "upToEntryId"),
+    ),
+    Valid(
+        "copyConversation",
+        of("fork", id="<new 6>", upToEntryId="<second>"),
+        {"conversationId": 403, "id": 409, "upToEntryId": 400},
     ),
     Valid("forkConversation", of("root", count=2, atEntryId="<second>"), entry(404, "atEntryId")),
     Valid("promoteConversation", of("fork")),
@@ -126,12 +151,13 @@ REQUESTS = [
         )
     ),
     Valid("adminDeleteConversation", of("child"), by="adam"),
+    Valid("deleteConversation", {**of("fork"), "scope": "branch"}),
     Valid("deleteConversation", of("root")),
 ]
 """The order matters: each request is valid after the ones before it."""
 SAME_AS_UNKNOWN = {
     *("afterCursor", "beforeCursor", "upToEntryId", "atEntryId", "forkedAtEntryId", "startedByEntryId"),
-    "ifMatch",
+    *("ifMatch", "mergedFromConversationId", "mergedUpToEntryId", "fromConversationId", "afterEntryId"),
 }
 """Fields where the answer is the same for another tenant's id and for an unknown id."""
 
@@ -146,7 +172,19 @@ class Tenant:
         """A text in everything that the tenant writes, and nowhere else."""
         self._ask = ask
         roots = [f"{number:08}-0000-4000-8000-{at:012}" for at in range(12)]
-        names = ["root", "root 2", "root of heir", "fork", "child", "new", "new 2", "new 3", "new 4", "new 5"]
+        names = [
+            "root",
+            "root 2",
+            "root of heir",
+            "fork",
+            "child",
+            "new",
+            "new 2",
+            "new 3",
+            "new 4",
+            "new 5",
+            "new 6",
+        ]
         self.made = dict(zip(names, roots, strict=False))
         self.made |= {"user": user, "member": f"{self.mark}-member", "heir": f"{self.mark}-heir"}
         text = {**SAID, "content": [{"role": "USER", "text": self.mark}]}

@@ -8,12 +8,14 @@ from functools import cache
 from random import Random
 from typing import Any
 
+from forklore.domain import ids
 from forklore.domain.model import Caller, JobKind
 from forklore.errors import UnavailableError
+from forklore.storage import parts
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.parts.group import MEMBERS_MAX
-from forklore.usecases import cascade, sweeper, transfers
+from forklore.usecases import cascade, pruning, sweeper, transfers
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.service import Process, new_store
 from tests.support.mailbox import Mailbox, Message
@@ -28,6 +30,8 @@ ROOT_CALLER = Caller("root", None, frozenset({"admin"}))
 KEY = "the key"
 CROWD_MEMBERS = 50
 """So many members that one transaction cannot create a child of the tree."""
+LONG_ENTRIES = 90
+"""So many entries that one transaction cannot copy the conversation."""
 LAST_OF_CROWD = "user 9"
 """The member that is copied to a child in the last step."""
 DRAINS_MAX = 50
@@ -43,9 +47,13 @@ def conversation(number: int) -> str:
 
 ROOT, FORK, CHILD, GRANDCHILD, UNTITLED, GIVEN, GIVEN_FORK = (conversation(number) for number in range(1, 8))
 """Ann's tree with a fork, child and grandchild; one without a title; one offered to Bob."""
+LONG, HALF_COPY = conversation(31), conversation(32)
+"""A tree of many entries, and Rita's copy of it, which is unfinished."""
 PASSED, PASSED_FORK, DEAD, DEAD_FORK, CROWD, HALF = (conversation(number) for number in range(11, 17))
 """A tree that has just become Bob's; one with a tombstone; one with many members, and its child,
 whose creation is unfinished."""
+CUT, CUT_FORK, CUT_TWIG = (conversation(number) for number in range(31, 34))
+"""A tree whose fork CUT_FORK was removed, and is shown by CUT_TWIG."""
 NEW, OTHER = conversation(21), conversation(22)
 """Unused ids."""
 
@@ -189,12 +197,42 @@ def dead_child(endpoint: str) -> World:
     return _build(endpoint, _family, _dead_child)
 
 
+def removed(endpoint: str) -> World:
+    """Return the world of a removed branch that another branch shows, and that is pruned."""
+    return _build(endpoint, _removed)
+
+
+def removed_first(endpoint: str) -> World:
+    """Return the world of a removed branch that another branch shows; it waits for the worker."""
+    return _build(endpoint, _removed, _asked_again)
+
+
+def twig_removed(endpoint: str) -> World:
+    """Return the world of a removed branch of a live one; it waits for the worker."""
+    return _build(endpoint, _forked, _removed_twig)
+
+
+def removed_both(endpoint: str) -> World:
+    """Return the world of a removed branch, and of one that showed it and waits for the worker."""
+    return _build(endpoint, _removed, _removed_twig)
+
+
+def removed_root(endpoint: str) -> World:
+    """Return the world of a tree with a child whose root was removed; the process was killed."""
+    return _build(endpoint, _family, _removed_root)
+
+
 def crowded(endpoint: str) -> World:
     """Return the world of a tree with many members and an unfinished child.
 
     A child of this tree needs several transactions.
     """
     return _build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
+
+
+def lengthy(endpoint: str) -> World:
+    """Return the world of a conversation with many entries and an unfinished copy of it."""
+    return _build(endpoint, _lengthy, later_s=ABANDONED_SECONDS)
 
 
 def _share(process: Process, of: str, *users: tuple[Caller, str]) -> None:
@@ -281,10 +319,51 @@ def _dead_passed(store: Store, _process: Process, _made: dict[str, str]) -> None
     killed_at_write(store, 1, "deleteConversation", BOB, conversationId=PASSED)
 
 
+def _removed(store: Store, process: Process, made: dict[str, str]) -> None:
+    _forked(store, process, made)
+    _remove(process, CUT_FORK)
+    settle(store)
+
+
+def _forked(_store: Store, process: Process, made: dict[str, str]) -> None:
+    made["cut"] = process.ask("appendEntry", ANN, conversationId=CUT, **said("kept")).id
+    assert process.ask("forkConversation", ANN, conversationId=CUT, id=CUT_FORK).status == 201
+    process.ask("appendEntry", PLANNER, conversationId=CUT_FORK, **thought("shown"))
+    made["of fork"] = process.ask("appendEntry", ANN, conversationId=CUT_FORK, **said("shown")).id
+    assert process.ask("forkConversation", ANN, conversationId=CUT_FORK, id=CUT_TWIG).status == 201
+    process.ask("appendEntry", ANN, conversationId=CUT_TWIG, **large())
+    process.ask("appendEntry", ANN, conversationId=CUT_FORK, **large())
+
+
+def _remove(process: Process, conversation_id: str) -> None:
+    removed = process.ask("deleteConversation", ANN, conversationId=conversation_id, scope="branch")
+    assert removed.status == 204, removed
+
+
+def _asked_again(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    process.table.commit([parts.job.put_prune(CUT, CUT_FORK, at=ids.timestamp(0), nonce="again")])
+
+
+def _removed_twig(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    _remove(process, CUT_TWIG)
+
+
+def _removed_root(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    killed_at_write(store, 1, "deleteConversation", ANN, conversationId=ROOT, scope="branch")
+
+
 def _crowded(store: Store, process: Process, made: dict[str, str]) -> None:
     made["first"] = process.ask("appendEntry", ANN, conversationId=CROWD, **said("crowd")).id
     _share(process, CROWD, *((Caller(f"user {number}"), "writer") for number in range(CROWD_MEMBERS)))
     begin(store, {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}, steps=2)
+
+
+def _lengthy(store: Store, process: Process, _made: dict[str, str]) -> None:
+    for count in (LONG_ENTRIES // 2, LONG_ENTRIES - LONG_ENTRIES // 2):
+        entries = [said(str(number)) for number in range(count)]
+        assert process.ask("appendEntry", ANN, conversationId=LONG, entries=entries).status == 201
+    _share(process, LONG, (RITA, "reader"))
+    killed_at_write(store, 2, "copyConversation", RITA, conversationId=LONG, id=HALF_COPY)
 
 
 def begin(store: Store, asked: Mapping[str, Any], *, steps: int) -> None:
@@ -469,6 +548,14 @@ def _fork(caller: Caller = BOB, **more: Any) -> Operation:
     return post("forkConversation", caller, **({"conversationId": ROOT, "id": NEW} | more))
 
 
+def _merge(caller: Caller = BOB, into: str = ROOT, of: str = FORK, **more: Any) -> Operation:
+    return post("mergeConversation", caller, conversationId=into, fromConversationId=of, **more)
+
+
+def _copy(source: str = FORK, to: str = NEW, **more: Any) -> Operation:
+    return post("copyConversation", RITA, conversationId=source, id=to, **more)
+
+
 def by_name(caller: Caller = BOB, name: str = "trip", **more: Any) -> Operation:
     return post("appendEntryByName", caller, name=name, **(said("by name") | more))
 
@@ -481,8 +568,18 @@ TAKES = {"name": "trip"}
 """The name that a fork takes."""
 
 
+def _remove_branch(caller: Caller, conversation_id: str, *, of: Any = family) -> Operation:
+    return delete("deleteConversation", caller, of=of, conversationId=conversation_id, scope="branch")
+
+
 def _list(caller: Caller, to: str, *, of: Any = family, **query: Any) -> Operation:
     return read("listEntries", caller, of=of, conversationId=to, **query)
+
+
+def run_prune(group_id: str, conversation_id: str) -> Callable[[Process], object]:
+    return lambda process: pruning.run_prune(
+        process.table, Mailbox().queue, group_id, conversation_id, wait_s=0
+    )
 
 
 def run_deletion(group_id: str) -> Callable[[Process], object]:
@@ -498,9 +595,12 @@ def _sweep(process: Process) -> None:
             transfers.finish_rewriting(process.table, message.group_id)
 
 
-def give_up_and_clear(process: Process) -> None:
-    _sweep(process)
-    run_deletion(HALF)(process)
+def give_up_and_clear(group_id: str) -> Callable[[Process], object]:
+    def do(process: Process) -> None:
+        _sweep(process)
+        run_deletion(group_id)(process)
+
+    return do
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -609,6 +709,24 @@ OPERATIONS: dict[str, Operation] = {
     "promote": post("promoteConversation", ANN, conversationId=FORK),
     "promote by a writer": post("promoteConversation", BOB, conversationId=FORK),
     "fork under a generated id": post("forkConversation", BOB, conversationId=ROOT),
+    "append a summary": append(BOB, mergedFromConversationId=FORK, mergedUpToEntryId="<of fork>"),
+    "append a summary and fork": append(
+        BOB, to=NEW, forkedAtConversationId=ROOT, mergedFromConversationId=FORK, knows=(ROOT, BOB)
+    ),
+    "merge": _merge(),
+    "merge a part with If-Match": _merge(
+        ANN, FORK, ROOT, afterEntryId="<first>", upToEntryId="<third>", if_match="<of fork>"
+    ),
+    "merge nothing": _merge(of=ROOT),
+    "copy": _copy(),
+    "copy a part": _copy(ROOT, upToEntryId="<second>", title="mine"),
+    "copy under a generated id": post("copyConversation", BOB, of=untitled, conversationId=UNTITLED),
+    "copy many entries": _copy(LONG, of=lengthy),
+    "continue an unfinished copy": _copy(LONG, HALF_COPY, of=lengthy),
+    "the sweep gives up a copy": work(_sweep, of=lengthy, in_seconds=ABANDONED_SECONDS),
+    "the sweep and the worker give up a copy": work(
+        give_up_and_clear(HALF_COPY), of=lengthy, in_seconds=ABANDONED_SECONDS
+    ),
     "change": change("updateConversation", BOB, conversationId=ROOT, title="new", tags={"a": "b"}),
     "change with If-Match": change(
         "updateConversation", ANN, repeated=409, conversationId=ROOT, title="new", if_match="<updated>"
@@ -639,8 +757,25 @@ OPERATIONS: dict[str, Operation] = {
     "accept": post("acceptTransfer", BOB, of=offered, transferId="<transfer>"),
     "delete": delete("deleteConversation", ANN, conversationId=ROOT),
     "delete by its fork": delete("deleteConversation", ANN, conversationId=FORK),
+    "remove a branch": _remove_branch(ANN, FORK),
+    "remove a branch as a manager": _remove_branch(MIA, FORK),
+    "remove the root": _remove_branch(ANN, ROOT),
+    "remove the last branch": _remove_branch(ANN, UNTITLED, of=untitled),
+    "remove a branch as an admin": delete(
+        "adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN_FORK, scope="branch"
+    ),
+    "delete a tree with removed branches": delete(
+        "deleteConversation", ANN, of=removed_both, conversationId=CUT
+    ),
     "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN),
     "the worker": work(run_deletion(DEAD), of=dead),
+    "the worker, on a removed branch": work(run_prune(CUT, CUT_FORK), of=removed_first),
+    "the worker, on a removed branch of a removed one": work(run_prune(CUT, CUT_TWIG), of=removed_both),
+    "the worker, on a removed root": work(run_prune(ROOT, ROOT), of=removed_root),
+    "the worker, on a removed branch by a message": work(
+        lambda process: Message(CUT, 0, JobKind.PRUNE, None, CUT_TWIG).work(process.table, Mailbox().queue),
+        of=removed_both,
+    ),
     "the worker, on a family": work(run_deletion(ROOT), of=dead_family),
     "the worker, on a child": work(run_deletion(CHILD), of=dead_child),
     "the worker, by a message": work(
@@ -650,7 +785,9 @@ OPERATIONS: dict[str, Operation] = {
     "the worker, on a transferred tree": work(run_deletion(PASSED), of=dead_passed),
     "the sweep": work(_sweep, of=passed),
     "the sweep gives up": work(_sweep, of=crowded, in_seconds=ABANDONED_SECONDS),
-    "the sweep and the worker give up": work(give_up_and_clear, of=crowded, in_seconds=ABANDONED_SECONDS),
+    "the sweep and the worker give up": work(
+        give_up_and_clear(HALF), of=crowded, in_seconds=ABANDONED_SECONDS
+    ),
     "read forward": _list(BOB, FORK, limit=2),
     "read the tail": _list(BOB, FORK, tail=True, limit=2),
     "read before an entry": _list(PLANNER, ROOT, beforeCursor="<third>", limit=2),
@@ -658,6 +795,11 @@ OPERATIONS: dict[str, Operation] = {
     "read all forks": _list(BOB, ROOT, allForks=True, limit=3),
     "read the latest epoch": _list(PLANNER, ROOT, channel="context"),
     "read a large body": read("listEntries", ANN, of=passed, conversationId=PASSED),
+    "read alternatives": _list(BOB, FORK, alternatives=True),
+    "read the own tail with alternatives": _list(RITA, FORK, own=True, alternatives=True, tail=True, limit=1),
+    "show an entry": read("getEntry", RITA, conversationId=FORK, entryId="<first>"),
+    "compare": read("compareConversations", RITA, conversationId=FORK, **{"with": ROOT}),
+    "list ancestors": read("listAncestors", RITA, conversationId=FORK),
     "show": read("getConversation", RITA, conversationId=FORK),
     "read by a key": read("lookUpEntry", RITA, conversationId=FORK, key="k"),
     "read by a key as an admin": read("adminLookUpEntry", ROOT_CALLER, conversationId=FORK, key="k"),
@@ -682,6 +824,11 @@ OPERATIONS: dict[str, Operation] = {
     "search as an admin": read("adminSearchConversations", ROOT_CALLER, of=peaceful, query="r"),
     "show as an admin": read("adminGetConversation", ROOT_CALLER, conversationId=ROOT),
     "read as an admin": read("adminListEntries", ROOT_CALLER, conversationId=FORK),
+    "show an entry as an admin": read("adminGetEntry", ROOT_CALLER, conversationId=ROOT, entryId="<first>"),
+    "compare as an admin": read(
+        "adminCompareConversations", ROOT_CALLER, conversationId=ROOT, **{"with": FORK}
+    ),
+    "list ancestors as an admin": read("adminListAncestors", ROOT_CALLER, conversationId=FORK),
     "list members as an admin": read("adminListMemberships", ROOT_CALLER, conversationId=ROOT),
     "list forks as an admin": read("adminListForks", ROOT_CALLER, conversationId=ROOT),
     "list children as an admin": read("adminListChildren", ROOT_CALLER, conversationId=ROOT),

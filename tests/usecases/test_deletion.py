@@ -524,6 +524,7 @@ def killed(store: Store, end: Callable[[Wire, int], None], k: int, act: Callable
     return False
 
 
+@pytest.mark.long
 @pytest.mark.failure("killed-between-calls")
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
 def test_a_request_killed_at_any_point_is_completed_by_the_same_request(
@@ -560,6 +561,7 @@ def test_a_request_killed_at_any_point_is_completed_by_the_same_request(
     assert k > 10
 
 
+@pytest.mark.long
 @pytest.mark.failure("killed-between-calls")
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
 def test_a_request_killed_at_any_point_is_completed_by_the_sweep(
@@ -586,6 +588,7 @@ def test_a_request_killed_at_any_point_is_completed_by_the_sweep(
     assert k > 10
 
 
+@pytest.mark.long
 @pytest.mark.failure("killed-between-calls", "partial-answer")
 @pytest.mark.parametrize("tree", [ROOT, CHILD])
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
@@ -638,6 +641,7 @@ def test_workers_that_are_killed_repeatedly_still_finish(world: World) -> None:
 # Duplicate, late and wrong messages
 
 
+@pytest.mark.long
 @pytest.mark.failure("unreliable-messages")
 def test_two_workers_at_the_same_step_have_the_same_result(planted: World) -> None:
     """One worker runs completely before the nth request of the other, for every n."""
@@ -1023,6 +1027,7 @@ def end(store: Store, expected: dict[Key, Item], mailbox: Mailbox) -> None:
     assert found == expected
 
 
+@pytest.mark.long
 @pytest.mark.failure("write-during-deletion")
 @pytest.mark.parametrize("name", WRITES)
 def test_a_deletion_during_a_write_leaves_nothing_over(planted: World, name: str) -> None:
@@ -1054,6 +1059,7 @@ def test_a_deletion_during_a_write_leaves_nothing_over(planted: World, name: str
     assert k > 2
 
 
+@pytest.mark.long
 @pytest.mark.failure("write-during-deletion")
 @pytest.mark.parametrize("name", WRITES)
 def test_a_write_during_a_deletion_leaves_nothing_over(planted: World, name: str) -> None:

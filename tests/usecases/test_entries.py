@@ -1,6 +1,6 @@
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -14,7 +14,7 @@ from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import ForbiddenError, InvalidCursorError, NotFoundError
 from forklore.storage.items import text
 from forklore.storage.table import Table
-from forklore.usecases.entries import EntryPage
+from forklore.usecases.entries import EntryPage, get_entry
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     ANN,
@@ -461,3 +461,64 @@ def test_the_hidden_parts_of_a_tree_do_not_affect_what_is_shown(grown: Grown) ->
     assert {entry.conversation_id for entry in shown} == {ROOT, FORK}
     assert all(keys.position(entry.entry_id).startswith(ids.created_at(entry.entry_id)) for entry in shown)
     assert [entry.entry_id for entry in shown] == sorted(entry.entry_id for entry in shown)
+
+
+@each_view
+def test_own_lists_only_the_own_entries_of_a_conversation(grown: Grown, conversation_id: str) -> None:
+    own = [
+        one for one in grown.shows[conversation_id] if grown.entries[one].conversation_id == conversation_id
+    ]
+
+    assert read(grown.table, conversation_id, own=True) == own
+    assert walk(grown.table, conversation_id, 1, own=True) == own
+    assert walk(grown.table, conversation_id, 1, own=True, backward=True) == own
+
+
+def test_own_goes_with_cursors_of_inherited_entries_and_with_context(grown: Grown) -> None:
+    table, inherited, own = grown.table, grown.id_of("r2"), grown.id_of("f0")
+
+    assert read(table, FORK, own=True, after=inherited) == ["f0", "f1"]
+    assert read(table, FORK, own=True, before=inherited) == []
+    assert read(table, FORK, own=True, before=own) == []
+    assert read(table, FORK, own=True, up_to=own) == ["f0"]
+    assert read(table, FORK, by=PLANNER, own=True) == ["f0", "f1", "p5", "p6"]
+    assert read(table, FORK, by=PLANNER, own=True, channel=C) == ["p6"]
+    assert read(table, TWIG, by=PLANNER, own=True, channel=C) == []
+    assert read(table, TWIG, by=PLANNER, own=True, channel=C, epoch="all") == []
+    assert read(table, LEAF, own=True) == []
+
+
+def test_one_entry_is_shown_by_each_conversation_that_shows_it(grown: Grown) -> None:
+    for of, shows in grown.shows.items():
+        for said, entry in grown.entries.items():
+            if said.startswith(("p", "c")):
+                continue
+            if said in shows:
+                assert one_entry(grown, of, entry.entry_id) == entry
+            else:
+                with pytest.raises(NotFoundError):
+                    one_entry(grown, of, entry.entry_id)
+
+
+def test_context_is_shown_only_to_the_agent_that_it_belongs_to(grown: Grown) -> None:
+    noted = grown.entries["p1"]
+
+    assert one_entry(grown, FORK, noted.entry_id, by=PLANNER) == noted
+    assert one_entry(grown, FORK, noted.entry_id, by=replace(EVE, bypasses_membership=True)) == noted
+    for by in (ANN, CODER, BOB):
+        with pytest.raises(NotFoundError):
+            one_entry(grown, FORK, noted.entry_id, by=by)
+
+
+def test_one_entry_is_for_members_and_needs_an_id(grown: Grown) -> None:
+    with pytest.raises(ForbiddenError):
+        one_entry(grown, FORK, grown.id_of("f0"), by=EVE)
+    for unknown in ("x", ids.next_id(grown.id_of("f0")), ids.LAST, ROOT):
+        with pytest.raises(NotFoundError):
+            one_entry(grown, FORK, unknown)
+    with pytest.raises(NotFoundError):
+        one_entry(grown, conversation(999), grown.id_of("f0"))
+
+
+def one_entry(grown: Grown, of: str, entry_id: str, *, by: Caller = ANN) -> Entry:
+    return get_entry(grown.table, caller=by, conversation_id=of, entry_id=entry_id)

@@ -154,6 +154,7 @@ READERS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.failure("late-visible-entry")
 @pytest.mark.parametrize("limit", [1, 3, 50])
 @pytest.mark.parametrize("who", READERS)

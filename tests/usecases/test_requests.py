@@ -15,7 +15,7 @@ from forklore.domain.model import Conversation, Entry, ForkPoint, Head
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
-from forklore.usecases import conversations, fork_list, lists
+from forklore.usecases import ancestors, comparing, conversations, entries, fork_list, lists
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     AFTER,
@@ -254,6 +254,25 @@ FIGURES = {
     ),
     "page before a cursor": Figure(
         lambda a: page(a.table, a.tree.root, limit=20, before=a.tree.anchors[40]), 2, 2
+    ),
+    "page with alternatives": Figure(lambda a: page(a.table, a.tree.root, limit=20, alternatives=True), 3, 2),
+    # target: compare, 50 a side: 3
+    "compare": Figure(
+        lambda a: comparing.compare(
+            a.table, caller=ANN, conversation_id=a.tree.fork, other_id=a.tree.root, limit=50
+        ),
+        4,
+        3,
+    ),
+    "ancestors": Figure(
+        lambda a: ancestors.list_ancestors(a.table, caller=ANN, conversation_id=a.tree.fork), 4, 3
+    ),
+    "show an entry": Figure(
+        lambda a: entries.get_entry(
+            a.table, caller=ANN, conversation_id=a.tree.root, entry_id=a.tree.anchors[7]
+        ),
+        1,
+        1,
     ),
     "page of the whole tree": Figure(lambda a: page(a.table, a.tree.root, limit=50, all_forks=True), 2, 2),
     # target: forks page of 20: 3

@@ -99,6 +99,7 @@ SAVES: dict[str, Save] = {
 }
 
 
+@pytest.mark.failure("split-turn")
 @pytest.mark.parametrize("saves", SAVES)
 @pytest.mark.parametrize("cold", [True, False], ids=["cold", "warm"])
 def test_each_fork_of_a_chat_has_the_context_that_its_history_says(
@@ -137,6 +138,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.failure("split-turn")
 def test_history_and_context_agree_in_every_fork_of_random_chats(moto: None) -> None:
     """A chat is said, edited, answered again, forked anywhere, and its memory is made anew."""
 
@@ -511,7 +513,9 @@ def test_a_turn_beside_appends_of_history_does_not_read_again(store: Store, tabl
         wire.just_before(WRITE, lambda: say(store.process(), ROOT, "r"), nth=nth)
     first = len(wire.operations)
 
-    assert done(turn(table, ROOT, "x", context=["a", "b"])) == (1, '["b"]', False)
+    made = turn(table, ROOT, "x", context=["a", "b"])
+
+    assert done(made) == (1, '["b"]', False)
 
     assert wire.operations[first:] == ["BatchGetItem", "Query", *[WRITE] * 4]
 

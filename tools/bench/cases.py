@@ -154,6 +154,14 @@ def _small(world: World) -> str:
     return made
 
 
+def _branch(world: World, **more: Any) -> str:
+    """Fork the root at its head, and append to the fork; return its id."""
+    made = world.new_id()
+    world.ask("forkConversation", **subject(world), id=made, **more)
+    world.ask("appendEntry", conversationId=made, **world.said())
+    return made
+
+
 def _named(world: World, **more: Any) -> dict[str, Any]:
     """Return a request about a name that points to the subject."""
     world.ask("setName", name=NAME, **subject(world))
@@ -192,6 +200,14 @@ def _page(of: Callable[[World], dict[str, Any]] = subject, **query: Any) -> Call
 
 def _rows(**query: Any) -> Callable[[World], dict[str, Any]]:
     return lambda world: {**subject(world), "limit": ROWS, **query}
+
+
+def _compared(world: World) -> dict[str, Any]:
+    """Return a comparison of the subject with a fork at its first entry, of PAGE entries."""
+    made = {"conversationId": world.new_id(), "forkedAtConversationId": world.subject}
+    entries = [world.said() for _ in range(PAGE)]
+    world.ask("appendEntry", ANN, **made, forkedAtEntryId=world.entry_ids[0], entries=entries)
+    return {"conversationId": made["conversationId"], "with": world.subject, "limit": PAGE}
 
 
 CASES: dict[str, Case] = {
@@ -311,6 +327,15 @@ CASES: dict[str, Case] = {
         shows(E),
     ),
     "page, all forks": Case("listEntries", _page(allForks=True), shows(E)),
+    "newest page, with alternatives": Case("listEntries", _page(tail=True, alternatives=True), shows(E)),
+    "first page, with alternatives": Case("listEntries", _page(alternatives=True), shows(E)),
+    "newest page, of a fork, with alternatives": Case(
+        "listEntries", _page(fork, tail=True, alternatives=True), shows(E), needs="forks"
+    ),
+    "own entries": Case("listEntries", _page(fork, own=True), shows(E), needs="forks"),
+    "show an entry": Case("getEntry", lambda world: {**subject(world), "entryId": middle(world)}, shows(E)),
+    "compare": Case("compareConversations", _compared, shows(E, requests=2)),
+    "ancestors": Case("listAncestors", subject, shows(C, E)),
     "latest epoch": Case("listEntries", _page(channel="context"), shows(E), caller=PLANNER),
     "forks": Case("listForks", _rows(), shows(C)),
     "children": Case("listChildren", _rows(), shows(C)),
@@ -344,6 +369,16 @@ CASES: dict[str, Case] = {
     "withdraw an offer": Case("deleteTransfer", _offered, puts(Kind.XFER)),
     "accept an offer": Case("acceptTransfer", _offered, puts(M), caller=BOB),
     "delete": Case("deleteConversation", lambda world: {"conversationId": _small(world)}, puts(Kind.GROUP)),
+    "delete a branch": Case(
+        "deleteConversation",
+        lambda world: {"conversationId": _branch(world), "scope": "branch"},
+        puts(Kind.GROUP, Kind.GONE, Kind.JOB),
+    ),
+    "delete a branch, the current one": Case(
+        "deleteConversation",
+        lambda world: {"conversationId": _branch(world, promote=True), "scope": "branch"},
+        puts(Kind.GROUP, Kind.GONE, Kind.JOB),
+    ),
     "delete, all": Case("deleteConversation", subject, puts(Kind.GROUP), is_end=True),
     "health": Case("checkHealth", lambda _: {}, Floor(requests=0)),
     "admin: conversations": Case(
@@ -358,6 +393,17 @@ CASES: dict[str, Case] = {
     ),
     "admin: show": Case("adminGetConversation", subject, shows(C, H), caller=ADMIN, base_only=True),
     "admin: newest page": Case("adminListEntries", _page(tail=True), shows(E), caller=ADMIN, base_only=True),
+    "admin: show an entry": Case(
+        "adminGetEntry",
+        lambda world: {**subject(world), "entryId": middle(world)},
+        shows(E),
+        caller=ADMIN,
+        base_only=True,
+    ),
+    "admin: compare": Case(
+        "adminCompareConversations", _compared, shows(E, requests=2), caller=ADMIN, base_only=True
+    ),
+    "admin: ancestors": Case("adminListAncestors", subject, shows(C, E), caller=ADMIN, base_only=True),
     "admin: entry of a key": Case("adminLookUpEntry", _keyed, shows(E), caller=ADMIN, base_only=True),
     "admin: names": Case("adminListNames", _of_ann(_names), shows(Kind.NAME), caller=ADMIN, base_only=True),
     "admin: show a name": Case(

@@ -6,8 +6,11 @@ from typing import Any
 
 from forklore.domain import ids
 from forklore.domain.jsontext import JsonText
-from forklore.domain.model import Caller, Conversation, Entry, ForkPoint, Metrics, Transfer
+from forklore.domain.model import Caller, Conversation, Entry, EntryRef, ForkPoint, Metrics, Transfer
+from forklore.usecases.ancestors import Ancestor
 from forklore.usecases.appended import Appended
+from forklore.usecases.comparing import Comparison
+from forklore.usecases.entries import EntryPage
 from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.names import ShownName
 from forklore.usecases.search import Hit
@@ -53,8 +56,15 @@ def entry(entry: Entry) -> dict[str, Any]:
         contentType=entry.content_type,
         content=_text(entry.content),
         usage=_text(entry.usage_json) if entry.usage_json else None,
+        **_ref(entry.merged_from, "mergedFromConversationId", "mergedUpToEntryId"),
+        **_ref(entry.copied_from, "copiedFromConversationId", "copiedFromEntryId"),
         createdAt=ids.created_at(entry.entry_id),
     )
+
+
+def _ref(ref: EntryRef | None, conversation: str, entry: str) -> dict[str, Any]:
+    """Return what an entry names under these names; nothing if it names nothing."""
+    return {} if ref is None else _present(**{conversation: ref.conversation_id, entry: ref.entry_id})
 
 
 def hit(hit: Hit, *, with_entry: bool) -> dict[str, Any]:
@@ -67,6 +77,44 @@ def hit(hit: Hit, *, with_entry: bool) -> dict[str, Any]:
         "highlights": hit.highlights,
         **({"entry": entry(hit.entry)} if with_entry else {}),
     }
+
+
+def entry_page(page: EntryPage) -> dict[str, Any]:
+    """Return the fields of a page of entries."""
+    return {
+        "data": [
+            {**entry(one), **_present(alternatives=page.alternatives.get(one.entry_id))}
+            for one in page.entries
+        ],
+        "afterCursor": page.after,
+        "beforeCursor": page.before,
+        **_present(alternativesAtEnd=page.alternatives_at_end),
+    }
+
+
+def comparison(comparison: Comparison) -> dict[str, Any]:
+    """Return the fields of a comparison of two conversations."""
+    return {
+        "base": {"entryId": comparison.base},
+        "branches": [
+            {
+                "conversationId": branch.conversation_id,
+                "data": [entry(one) for one in branch.entries],
+                "afterCursor": branch.after,
+            }
+            for branch in comparison.branches
+        ],
+    }
+
+
+def ancestor(ancestor: Ancestor) -> dict[str, Any]:
+    """Return the fields of an ancestor."""
+    return _present(
+        conversationId=ancestor.conversation_id,
+        title=ancestor.title,
+        removed=ancestor.is_removed or None,
+        inheritedUpToEntryId=ancestor.up_to,
+    )
 
 
 def appended(appended: Appended, *, is_batch: bool) -> dict[str, Any]:

@@ -298,6 +298,14 @@ class EntryFields(Request):
     key: fields.EntryKey | None = None
     usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
     indexed_content: fields.IndexedContent | None = None
+    merged_from_conversation_id: fields.NamedId | None = None
+    merged_up_to_entry_id: fields.NamedId | None = None
+
+    @model_validator(mode="after")
+    def _merged_from_a_conversation(self) -> "EntryFields":
+        if self.merged_up_to_entry_id is not None and self.merged_from_conversation_id is None:
+            raise ValueError("mergedUpToEntryId needs mergedFromConversationId")
+        return self
 
 
 class PresentContext(Request):
@@ -438,6 +446,24 @@ class EntryOfKey(Request):
     key: fields.EntryKey
 
 
+class MergeConversation(Request):
+    """Which entries of another branch to copy; without `afterEntryId` those after the last one that
+    both branches show.
+    """
+
+    from_conversation_id: fields.NamedId
+    after_entry_id: fields.NamedId | None = None
+    up_to_entry_id: fields.NamedId | None = None
+
+
+class CopyConversation(Request):
+    """A conversation of your own; without `upToEntryId` with everything that the source shows."""
+
+    id: fields.NewId | None = None
+    title: fields.Title | None = None
+    up_to_entry_id: fields.NamedId | None = None
+
+
 class EntriesPage(Request):
     """Which entries to list. At most one of afterCursor, beforeCursor and tail."""
 
@@ -449,12 +475,27 @@ class EntriesPage(Request):
     up_to_entry_id: fields.Cursor | None = None
     all_forks: fields.Truth = False
     forks: Literal["all"] | None = None
+    own: fields.Truth = False
+    alternatives: fields.Truth = False
+
+    @model_validator(mode="after")
+    def _of_one_view(self) -> "EntriesPage":
+        if (self.all_forks or self.forks is not None) and (self.own or self.alternatives):
+            raise ValueError("own and alternatives are of one conversation, and allForks is of all")
+        return self
 
     @model_validator(mode="after")
     def _one_page_start(self) -> "EntriesPage":
         if (self.after_cursor is not None) + (self.before_cursor is not None) + self.tail > 1:
             raise ValueError("afterCursor, beforeCursor and tail exclude each other")
         return self
+
+
+class Compare(Request):
+    """With which conversation of the tree to compare; `limit` is for each of the two."""
+
+    with_: Annotated[str, Field(max_length=1000, alias="with")]
+    limit: fields.Limit1000 = 50
 
 
 class ListEntries(EntriesPage):
@@ -514,6 +555,10 @@ class AdminListChildren(ListChildren, Justified):
 
 class AdminListMembers(ListMembers, Justified):
     """A page of the members, oldest first."""
+
+
+class AdminCompare(Compare, Justified):
+    """With which conversation of the tree to compare; `limit` is for each of the two."""
 
 
 class AdminListEntries(EntriesPage, Justified):

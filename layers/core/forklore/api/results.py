@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 from pydantic.alias_generators import to_camel
 
 from forklore.api.fields import TIME_PATTERN, UUID_PATTERN
+from forklore.domain.alternatives import ALTERNATIVES_MAX
 
 
 class Result(BaseModel):
@@ -125,6 +126,10 @@ class Entry(Result):
     content_type: str
     content: list[Any]
     usage: dict[str, Any] = Field(default_factory=dict)
+    merged_from_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    merged_up_to_entry_id: str = Field(default="", pattern=UUID_PATTERN)
+    copied_from_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
+    copied_from_entry_id: str = Field(default="", pattern=UUID_PATTERN)
     created_at: str = Time
 
 
@@ -161,12 +166,55 @@ class Appended(RootModel[AppendedEntry | Entries]):
     """The entry, or with `entries` in the request `data` with all of them."""
 
 
-class EntryPage(Result):
-    """Entries, oldest first."""
+class ListedEntry(Entry):
+    """What was appended. `alternatives`: the conversations that go on differently before it."""
 
-    data: list[Entry]
+    alternatives: list[str] = Field(default_factory=list, max_length=ALTERNATIVES_MAX)
+
+
+class EntryPage(Result):
+    """Entries, oldest first. `alternativesAtEnd`: those that go on where this one ends."""
+
+    data: list[ListedEntry]
     after_cursor: str | None = Cursor
     before_cursor: str | None = Cursor
+    alternatives_at_end: list[str] = Field(default_factory=list, max_length=ALTERNATIVES_MAX)
+
+
+class Base(Result):
+    """The last history entry that both conversations show; null: there is none."""
+
+    entry_id: str | None
+
+
+class ComparedBranch(Result):
+    """What a conversation shows of the history after the base, oldest first."""
+
+    conversation_id: str = Id
+    data: list[Entry]
+    after_cursor: str | None = Cursor
+
+
+class Comparison(Result):
+    """Where two conversations part, and how each goes on: first the one in the path."""
+
+    base: Base
+    branches: list[ComparedBranch]
+
+
+class Ancestor(Result):
+    """A conversation that is shown in part, up to `inheritedUpToEntryId`."""
+
+    conversation_id: str = Id
+    title: str = Field(default="")
+    removed: bool = Field(default=True)
+    inherited_up_to_entry_id: str = Field(default="", pattern=UUID_PATTERN)
+
+
+class Ancestors(Result):
+    """Whose entries a conversation shows, the oldest first; the last one is the conversation."""
+
+    data: list[Ancestor]
 
 
 class Hit(Result):

@@ -26,9 +26,9 @@ def operations_of(function: str) -> "tuple[Operation, ...]":
 
             return (*conversations.OPERATIONS, *search.OPERATIONS)
         case "entries":
-            from forklore.api.operations import entries, names
+            from forklore.api.operations import copying, entries, names
 
-            return (*entries.OPERATIONS, *names.OPERATIONS)
+            return (*entries.OPERATIONS, *copying.OPERATIONS, *names.OPERATIONS)
         case "sharing":
             from forklore.api.operations import sharing
 

@@ -17,6 +17,9 @@ Json = dict[str, Any]
 _ID = "019a5c1e-7b40-7c3d-9e21-4f8d2b6a1c05"
 _FORK_ID = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
 _CHILD_ID = "019a5c20-91e0-7d14-9c55-2b7f0e6a3d18"
+_ENTRY_ID = "019a5c1e-aa20-7b16-8c31-5d1e2f3a4b6c"
+_LATER_ID = "019a5c1f-51c8-7f03-9a77-1e2d3c4b5a69"
+_REMOVED_ID = "019a5c1e-f3b4-7c07-92d5-6a1b0c9d8e7f"
 _MEMBER_ID = "bob"
 _TRANSFER_ID = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 _AT = "2025-11-07T10:30:00.000Z"
@@ -40,7 +43,7 @@ _CONVERSATION: Json = {
     "metrics": _METRICS,
 }
 _ENTRY: Json = {
-    "id": "019a5c1e-aa20-7b16-8c31-5d1e2f3a4b6c",
+    "id": _ENTRY_ID,
     "conversationId": _ID,
     "userId": "alice",
     "clientId": "travel-planner",
@@ -59,6 +62,24 @@ _HIT: Json = {
     "createdAt": _ENTRY["createdAt"],
     "highlights": ["Where should we stay for two nights?"],
     "entry": _ENTRY,
+}
+_SUMMARY: Json = {
+    "id": "019a5c22-0e18-7d43-8c27-7f8e9d0a1b2c",
+    "conversationId": _ID,
+    "userId": "alice",
+    "channel": "history",
+    "contentType": "history",
+    "content": [{"role": "AI", "text": "Porto: two nights near the river, 210 euros."}],
+    "mergedFromConversationId": _FORK_ID,
+    "mergedUpToEntryId": "019a5c20-c7d8-7a05-8e3f-4b5c6d7e8f90",
+    "createdAt": "2025-11-07T10:33:47.416Z",
+}
+_COPIED: Json = {
+    **{name: held for name, held in _ENTRY.items() if name != "usage"},
+    "id": "019a5c21-1c40-7f2a-9b16-6e7d8c9a0b1f",
+    "copiedFromConversationId": _FORK_ID,
+    "copiedFromEntryId": "019a5c20-c7d8-7a05-8e3f-4b5c6d7e8f90",
+    "createdAt": "2025-11-07T10:32:45.376Z",
 }
 _CONTEXT: Json = {
     **_ENTRY,
@@ -119,9 +140,42 @@ ANSWERS: dict[type[BaseModel], Json] = {
         "afterCursor": None,
     },
     results.Appended: {**_ENTRY, "context": _SYNCED},
-    results.EntryPage: {"data": [_ENTRY], "afterCursor": _ENTRY["id"], "beforeCursor": None},
+    results.Entry: _ENTRY,
+    results.EntryPage: {
+        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _SUMMARY],
+        "afterCursor": None,
+        "beforeCursor": None,
+        "alternativesAtEnd": [],
+    },
+    results.Comparison: {
+        "base": {"entryId": _ENTRY["id"]},
+        "branches": [
+            {"conversationId": _ID, "data": [], "afterCursor": None},
+            {
+                "conversationId": _FORK_ID,
+                "data": [{**_ENTRY, "id": _LATER_ID, "conversationId": _FORK_ID}],
+                "afterCursor": None,
+            },
+        ],
+    },
+    results.Ancestors: {
+        "data": [
+            {
+                "conversationId": _ID,
+                "title": "Weekend in Lisbon",
+                "inheritedUpToEntryId": _ENTRY["id"],
+            },
+            {
+                "conversationId": _REMOVED_ID,
+                "removed": True,
+                "inheritedUpToEntryId": _LATER_ID,
+            },
+            {"conversationId": _FORK_ID, "title": "Two nights in Porto"},
+        ]
+    },
     results.SearchPage: {"data": [_HIT], "afterCursor": None},
     results.Synced: _SYNCED,
+    results.Entries: {"data": [_COPIED]},
     results.Membership: _MEMBER,
     results.MembershipPage: {"data": [{**_MEMBER, "userId": "alice", "accessLevel": "owner"}, _MEMBER]}
     | {"afterCursor": None},
@@ -136,8 +190,16 @@ ANSWERS: dict[type[BaseModel], Json] = {
     results.TransferPage: {"data": [_TRANSFER], "afterCursor": None},
 }
 """An example of each answer model."""
-IN_PATHS = {"conversationId": _ID, "userId": _MEMBER_ID, "transferId": _TRANSFER_ID}
-"""A value for each parameter of a path.
+IN_PATHS = {
+    "conversationId": _ID,
+    "entryId": _ENTRY_ID,
+    "with": _FORK_ID,
+    "key": "question 1",
+    "name": "trip",
+    "userId": _MEMBER_ID,
+    "transferId": _TRANSFER_ID,
+}
+"""A value for each parameter of a path, and for each that a query must have.
 
 Only these parameters and the bodies have examples. An example of an optional parameter would narrow
 a list or make a good request fail.

@@ -19,7 +19,7 @@ from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadErro
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.loaders import Loader, create_loader
 from botocore.parsers import ResponseParserError
-from botocore.session import get_session
+from botocore.session import Session, get_session
 
 from forklore.errors import GroupFullError, PayloadTooLargeError, UnavailableError
 from forklore.storage.clock import Clock
@@ -90,8 +90,13 @@ class Deadline:
         return time.monotonic() + seconds < self.at
 
 
-def make_client(endpoint: str | None = None, *, region: str | None = None) -> Any:
-    """Return a DynamoDB client that never retries. None: AWS's own endpoint, the usual region."""
+def make_client(
+    endpoint: str | None = None, *, region: str | None = None, session: Session | None = None
+) -> Any:
+    """Return a DynamoDB client that never retries. None: AWS's own endpoint, the usual region.
+
+    session: where a process that makes many clients keeps what they have in common.
+    """
     # At its lower levels botocore logs where it found credentials.
     logging.getLogger("botocore").setLevel(logging.WARNING)
     config = Config(
@@ -102,9 +107,15 @@ def make_client(endpoint: str | None = None, *, region: str | None = None) -> An
         user_agent="forklore",  # botocore's own is put together anew for each call
         parameter_validation=False,  # DynamoDB checks them itself
     )
-    session = get_session()  # boto3 would make the same client, after half as many imports again
+    return (session or make_session()).create_client(
+        "dynamodb", endpoint_url=endpoint, region_name=region, config=config
+    )
+
+
+def make_session() -> Session:
+    session = get_session()  # boto3 would make the same clients, after half as many imports again
     session.register_component("data_loader", _descriptions())
-    return session.create_client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
+    return session
 
 
 @cache

@@ -350,6 +350,10 @@ class Table:
         """Start a read in another thread and return the future of its answer."""
         return self._threads.submit(self._read_range, group_id, read, backward)
 
+    def start(self, call: Callable[[], B]) -> Future[B]:
+        """Start a call in another thread and return the future of its result."""
+        return self._threads.submit(call)
+
     def side_by_side(self, call: Callable[[A], B], arguments: Iterable[A]) -> Iterator[B]:
         """Yield what `call` returns for each argument, in order. The calls overlap."""
         return self._threads.map(call, arguments)

@@ -9,10 +9,16 @@ from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Conversation, Entry, ForkPosition, StartedBy
 from forklore.domain.names import NameMove, name_moved
-from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
+from forklore.errors import (
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    UnavailableError,
+    ValidationError,
+)
 from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
-from forklore.storage.parts import ConditionFailed, PartKind
+from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.appended import Appended, appended_again, record_appended
@@ -30,6 +36,7 @@ from forklore.usecases.drafts import (
     matches,
     mint_batch,
     require_match,
+    require_room,
 )
 from forklore.usecases.forks import ForkRequest, fork_with_entries
 from forklore.usecases.idempotency import (
@@ -42,6 +49,7 @@ from forklore.usecases.idempotency import (
 )
 from forklore.usecases.loading import LoadedConversation, LookUp, TreeExtras, look_up
 from forklore.usecases.optimistic import APPEND, attempts
+from forklore.usecases.references import check_named
 from forklore.usecases.roots import RootRequest, create_root
 from forklore.usecases.syncing import Decision, Synced, decide
 
@@ -97,6 +105,7 @@ class Append:
     conversation does not exist, it is created so, as `described`.
     held: the name that must point to the conversation, and does so because it exists.
     if_match: the last entry that the caller knows of.
+    copied_out_of: the conversation of the tree that the entries were copied from, for a merge.
     """
 
     conversation_id: str
@@ -107,6 +116,7 @@ class Append:
     described: Description = PLAIN
     held: NameMove | None = None
     if_match: EntryId | None = None
+    copied_out_of: str | None = None
     idempotency_key: IdempotencyKey | None = None
 
 
@@ -146,6 +156,7 @@ class _Appending:
         self._nonce = table.nonce()
         self._has_lineage = request.fork is None and request.start is None
         self._decision: Decision | None = None
+        self._named: list[Part] | None = None
 
     def run(self) -> Appended:
         cached = self._cached()
@@ -159,7 +170,7 @@ class _Appending:
             try:
                 with self._table.turn(self._id):
                     written = self._append(self._matching(self._newest(cached)))
-            except ConflictError:
+            except (ConflictError, ValidationError):
                 self._load()
                 raise
             if not isinstance(written, ConditionFailed):
@@ -382,6 +393,7 @@ class _Appending:
             *batch_parts(batch, group_id=cached.group_id, nonce=self._nonce),
             parts.conversation.move_head(move),
             *([] if is_owner else [member]),
+            *self._checks_of_named(cached.group_id),
             *(
                 [decision.part(batch, caller=caller, **where)]
                 if decision
@@ -389,6 +401,7 @@ class _Appending:
             ),
             *([parts.conversation.set_title(title=title, **where)] if title else []),
         ]
+        require_room(writes)
         refused = table.try_commit(writes)
         if refused is not None and not is_own_first_attempt(refused, self._nonce):
             return refused
@@ -397,6 +410,15 @@ class _Appending:
             now_cached = now_cached.with_epoch(client, epoch_after(batch, epoch))
         table.cache.put(self._id, now_cached)
         return appended
+
+    def _checks_of_named(self, group_id: str) -> list[Part]:
+        """Return the parts that check the conversations which the request names."""
+        original, drafts = self._request.copied_out_of, self._request.drafts
+        if original is not None:
+            return [] if original == self._id else [parts.conversation.check_exists(group_id, original)]
+        if self._named is None:
+            self._named = check_named(self._table, drafts, group_id=group_id, conversation_id=self._id)
+        return self._named
 
     def _learn(self, cached: CachedConversation, refused: ConditionFailed) -> CachedConversation | None:
         """Return what the next attempt is tried on; None if it must read the conversation.
@@ -424,14 +446,20 @@ class _Appending:
                     if head is None:
                         table.cache.forget(self._id)
                         return None
-                    return replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
+                    cached = replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
                 case PartKind.MEMBER:
                     raise ForbiddenError("this needs the access level 'writer'") from refused
+                case PartKind.NAMED_HEAD if self._request.copied_out_of is not None:
+                    raise ValidationError(
+                        "the other conversation is deleted", field="fromConversationId"
+                    ) from refused
+                case PartKind.NAMED_HEAD:
+                    self._named = None
                 case PartKind.CONTEXT if self._decision is not None:
                     self._decision = None
                     return None
                 case PartKind.CONTEXT:
                     epoch = refused.epoch()
                     if epoch is not None and self._caller.client_id:
-                        return cached.with_epoch(self._caller.client_id, epoch)
+                        cached = cached.with_epoch(self._caller.client_id, epoch)
         return cached

@@ -65,8 +65,7 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
     left_s = seconds_left(group.deleted_at, table.now_ms(), wait_s)
     if left_s > 0:
         return left_s
-    if not group.never_live:  # a tree gets its first entry when it becomes live
-        erase_entries(table, group_id, table.read.entry_chunks(group_id))
+    erase_entries(table, group_id, table.read.entry_chunks(group_id), of=group)
     _erase_members(table, group)
     _erase_transfer(table, group)
     _erase_others(table, group)
@@ -81,14 +80,21 @@ def seconds_left(deleted_at: str | None, now_ms: int, wait_s: int) -> int:
     return math.ceil((ids.milliseconds(deleted_at) - now_ms) / 1000 + wait_s)
 
 
-def erase_entries(table: Table, group_id: str, entries: Iterable[tuple[EntryId, int]]) -> None:
+def erase_entries(
+    table: Table, group_id: str, entries: Iterable[tuple[EntryId, int]], *, of: Group | None = None
+) -> None:
     """Remove entries of a tree, each given with the number of its chunks.
 
     The chunks of a body go first, because only the entry names them.
+    of: the deleted tree that they go with; None: the tree is live.
     """
     for some in in_batches(entries, ERASED_AT_ONCE):
-        table.delete(_blobs(group_id, some))
-        table.delete(keys.entry(group_id, entry_id) for entry_id, _ in some)
+        own = [keys.entry(group_id, entry_id) for entry_id, _ in some]
+        for unwanted in (list(_blobs(group_id, some)), own):
+            if of is None:
+                table.delete(unwanted)
+            else:
+                _erase(table, of, unwanted)
 
 
 def _blobs(group_id: str, entries: Iterable[tuple[EntryId, int]]) -> Iterator[Key]:

@@ -12,13 +12,13 @@ from itertools import chain, islice
 from forklore.domain import access, ancestry, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key, ListKey
-from forklore.domain.model import NOTHING, Caller, Entry, StartedBy
+from forklore.domain.keys import ListKey
+from forklore.domain.model import NOTHING, Caller, Conversation, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
-from forklore.domain.tree import ChildRow, Group, Member, State
+from forklore.domain.tree import ChildRow, Group, Member
 from forklore.errors import InvalidCursorError, ValidationError
 from forklore.storage import parts
-from forklore.storage.parts import ConditionFailed, Part, PartKind
+from forklore.storage.parts import Part
 from forklore.storage.table import Table
 from forklore.usecases import cursors
 from forklore.usecases.appended import Appended, record_appended
@@ -35,14 +35,15 @@ from forklore.usecases.loading import (
     look_up,
     root_of,
 )
-from forklore.usecases.roots import Root, plan_root
+from forklore.usecases.roots import plan_root
+from forklore.usecases.staging import STEP_WRITES_MAX, StagedTree, find_begun, keys_of_begun, stage
 from forklore.usecases.syncing import decide_on_nothing
 
 ROWS_MAX = 250
 """Children looked at for one page. At the bound the page is short, and has a cursor."""
 CHILDREN_AT_ONCE = 25
 """Children read in one request: four items each."""
-MEMBERS_AT_ONCE = (TRANSACTION_WRITES_MAX - 1) // 2
+MEMBERS_AT_ONCE = STEP_WRITES_MAX // 2
 """Members copied in one transaction, each with its row in the member's list."""
 
 
@@ -123,7 +124,9 @@ def _prepare(
     )
     if parent.begun is None and len(around) + len(tree) + len(root.parts) <= TRANSACTION_WRITES_MAX:
         return PreparedCreation([*around, *tree, *root.parts], appended, child_id, root.cached)
-    if not _stage(table, parent, root, child_key, nonce):
+    steps = _changes_of_members(table, root.conversation, parent.members)
+    staged = StagedTree(root.conversation, root.head.owner, len(parent.members), child_key, parent.begun)
+    if not stage(table, staged, steps, nonce=nonce):
         return Obstacle.CHANGED
     return PreparedCreation(
         [
@@ -146,21 +149,18 @@ def _read_parent(
 ) -> _Parent | Obstacle:
     """Return the parent and what there is of the child."""
     child_id, entry_id = request.child_id, request.entry_id
-    pointer_key, group_key = keys.pointer(child_id), keys.group(child_id)
     is_id = entry_id is not None and ids.is_entry_id(entry_id)
     looked_up = look_up(
         table,
         request.parent_id,
         caller=caller,
-        extra_keys=[pointer_key, group_key, *keys_of(idempotency_key)],
+        extra_keys=[*keys_of_begun(child_id), *keys_of(idempotency_key)],
         extras=TreeExtras(entries=(EntryId(entry_id),) if entry_id and is_id else ()),
     )
     raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
-    begun: Group | None = None
-    if looked_up.found.pointer(child_id, now_s=table.now_s()) is not None:
-        begun = looked_up.found.group(child_id)
-        if begun is None or begun.state is not State.CREATING:
-            return Obstacle.ID_IN_USE
+    begun = find_begun(looked_up.found, child_id, is_child=True, now_s=table.now_s())
+    if isinstance(begun, Obstacle):
+        return begun
     loaded = looked_up.require(request.parent_id, AccessLevel.WRITER)
     if entry_id is not None:
         stored = looked_up.found.entry(loaded.group.group_id, EntryId(entry_id)) if is_id else None
@@ -184,52 +184,19 @@ def _check_shown(parent: LoadedConversation, entry: Entry | None) -> None:
         raise ValidationError("the parent does not show the entry", field="startedByEntryId")
 
 
-def _stage(table: Table, parent: _Parent, root: Root, child_key: Key, nonce: str) -> bool:
-    """Make the tree, which nobody can see yet, with a copy of the parent's members.
-
-    A request that finds a tree being made takes it over: it sets its own nonce, and all further
-    writes of the previous request are refused. So the same request, sent again after a crash,
-    completes the tree.
-    False: another request has taken it over.
-    """
-    conversation, group_id = root.conversation, root.conversation.group_id
-    try:
-        if parent.begun is None or parent.begun.nonce != nonce:
-            _claim(table, parent, root, child_key, nonce)
-        there = {member.user_id: member for member in table.read.members(group_id)}
-        wanted = {m.user_id: m for m in parent.members}
-        changes: list[list[Part]] = []
-        for user_id, member in there.items():
-            if user_id not in wanted:
-                changes.append(parts.member.drop(conversation, member))
-        for user_id, member in wanted.items():
-            if user_id not in there or there[user_id].level is not member.level:
-                changes.append(parts.member.copy(conversation, member))
-        for at in range(0, len(changes), MEMBERS_AT_ONCE):
-            making = parts.group.check_creating(group_id, nonce=nonce)
-            table.commit([making, *chain.from_iterable(changes[at : at + MEMBERS_AT_ONCE])])
-    except ConditionFailed:
-        return False
-    return True
-
-
-def _claim(table: Table, parent: _Parent, root: Root, child_key: Key, nonce: str) -> None:
-    """Begin the tree, or take it over. Raises ConditionFailed when another request was faster."""
-    claim = parts.group.begin_tree(
-        root.conversation,
-        owner=root.head.owner,
-        members=len(parent.members),
-        child_key=child_key,
-        nonce=nonce,
-        taken_from=parent.begun,
-        now_s=table.now_s(),
-    )
-    try:
-        table.commit(claim)
-    except ConditionFailed as refused:
-        is_own_earlier_attempt = refused.has_nonce(PartKind.CREATING_GROUP, nonce)
-        if not is_own_earlier_attempt:
-            raise
+def _changes_of_members(table: Table, root: Conversation, members: Sequence[Member]) -> Iterator[list[Part]]:
+    """Yield the steps that give a tree that is being made these members and no others."""
+    there = {member.user_id: member for member in table.read.members(root.group_id)}
+    wanted = {member.user_id: member for member in members}
+    changes: list[list[Part]] = []
+    for user_id, member in there.items():
+        if user_id not in wanted:
+            changes.append(parts.member.drop(root, member))
+    for user_id, member in wanted.items():
+        if user_id not in there or there[user_id].level is not member.level:
+            changes.append(parts.member.copy(root, member))
+    for at in range(0, len(changes), MEMBERS_AT_ONCE):
+        yield list(chain.from_iterable(changes[at : at + MEMBERS_AT_ONCE]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,8 @@ class Creation(Generic[T]):
                         return None
                     pointer = refused.pointer(now_s=self._table.now_s())
                     return Obstacle.of(pointer) if pointer else Obstacle.CHANGED
+                case PartKind.NAMED_HEAD:
+                    return Obstacle.CHANGED
                 case PartKind.MEMBER:
                     raise ForbiddenError("the membership was taken away") from refused
                 case PartKind.CREATING_GROUP:

@@ -42,10 +42,18 @@ OTHER_WRITES_MAX = 12
 
 
 @dataclass(frozen=True, slots=True)
+class Author:
+    """Who said something, and with which client."""
+
+    user_id: str
+    client_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """An entry that has no id yet. epoch None: a context entry joins its client's latest epoch.
 
-    key, merged_from, copied_from, indexed: as of the entry.
+    author None: the caller. key, merged_from, copied_from, indexed: as of the entry.
     """
 
     channel: Channel
@@ -55,6 +63,7 @@ class Draft:
     epoch: int | None = None
     usage: TokenUsage = field(default_factory=TokenUsage)
     usage_json: str | None = None
+    author: Author | None = None
     key: str | None = None
     merged_from: EntryRef | None = None
     copied_from: EntryRef | None = None
@@ -134,6 +143,7 @@ def mint_batch(
     latest, tip = epoch.number, after
     for draft in drafts:
         entry_id = table.mint(tip.last)
+        author = draft.author or Author(caller.user_id, caller.client_id)
         own_epoch = None
         if draft.channel is Channel.CONTEXT:
             own_epoch = max(latest, 1) if draft.epoch is None else draft.epoch
@@ -148,8 +158,8 @@ def mint_batch(
             Entry(
                 entry_id=entry_id,
                 conversation_id=conversation_id,
-                user_id=caller.user_id,
-                client_id=caller.client_id,
+                user_id=author.user_id,
+                client_id=author.client_id,
                 agent_id=draft.agent_id,
                 channel=draft.channel,
                 epoch=own_epoch,
@@ -245,6 +255,12 @@ def batch_parts(batch: Batch, *, group_id: str, nonce: str) -> list[Part]:
     if size > TRANSACTION_BYTES_MAX or len(puts) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
     return puts
+
+
+def require_room(writes: Sequence[Part]) -> None:
+    """Raise PayloadTooLargeError for more parts than one transaction holds."""
+    if len(writes) > TRANSACTION_WRITES_MAX:
+        raise PayloadTooLargeError("too much for one request; append it in parts")
 
 
 def _answer_bytes(entry: Entry) -> int:

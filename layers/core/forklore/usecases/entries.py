@@ -1,17 +1,21 @@
 """List entries: a page of what a conversation shows, or of its whole tree."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from forklore.domain import access, ancestry, ids
 from forklore.domain.access import AccessLevel
+from forklore.domain.alternatives import Line
+from forklore.domain.ancestry import View
 from forklore.domain.ids import LAST, EntryId
 from forklore.domain.model import Caller, Channel, Entry, LastEntries, StoredEntry
 from forklore.domain.paging import Window
 from forklore.domain.tree import ClientContext
-from forklore.errors import InvalidCursorError, UnavailableError
+from forklore.errors import InvalidCursorError, NotFoundError, UnavailableError, brief
 from forklore.storage.table import Table
 from forklore.usecases import views
+from forklore.usecases.alternatives import AlternativesReader
 from forklore.usecases.loading import LoadedConversation, TreeExtras, look_up
 from forklore.usecases.views import Filter, LatestEpoch
 
@@ -43,6 +47,8 @@ class ListEntriesRequest:
     channel None: all that the caller may see. up_to: the view as it was when the turn of that entry
     was its last.
     epoch: only with Channel.CONTEXT: one epoch, all of them, or the latest that is shown.
+    own: only the conversation's own entries. alternatives: also what goes on differently. Neither
+    goes with all_forks.
     """
 
     conversation_id: str
@@ -52,15 +58,24 @@ class ListEntriesRequest:
     epoch: int | Literal["latest", "all"] = "latest"
     up_to: EntryId | None = None
     all_forks: bool = False
+    own: bool = False
+    alternatives: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class EntryPage:
-    """Entries, oldest first, and the positions to continue from; None where the list ends."""
+    """Entries, oldest first, and the positions to continue from; None where the list ends.
+
+    alternatives: by entry, the other conversations that go on differently before it.
+    alternatives_at_end: those after the last entry; None if the page does not end with the view, or
+    if nobody asked.
+    """
 
     entries: list[Entry]
     after: EntryId | None
     before: EntryId | None
+    alternatives: Mapping[EntryId, list[str]] = field(default_factory=dict)
+    alternatives_at_end: list[str] | None = None
 
 
 def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -> EntryPage:
@@ -86,7 +101,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     # that are read side by side, and not in another.
     end = up_to.entry.ends if up_to else LAST if request.all_forks else loaded.head.last
     window = Window(stop=LAST if end == LAST else ids.next_id(end))
-    lasts = loaded.head.lasts
+    lasts, shown_before = loaded.head.lasts, None
     for entry_id in named:
         stored = looked_up.found.entry(group_id, entry_id)
         if stored is None or not _is_position(stored, loaded, window, request.all_forks):
@@ -96,6 +111,8 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
             lasts = entry.after
         elif entry_id == request.up_to and not start.before:
             lasts = entry.lasts_after
+        if entry_id == start.after:
+            shown_before = entry.after.moved(entry.channel, entry_id).history
     own_context = looked_up.found.context(group_id, request.conversation_id, client) if client else None
     show, window, latest = _narrowed(table, request, loaded, show, window, lasts, own_context)
     last = [*(lasts.of(channel) for channel in show.channels), latest.last]
@@ -114,21 +131,81 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
             last=last,
             may_be_cut=True,
         )
-    else:
-        view = latest.view
-        page = views.read_view(
-            table,
-            group_id,
-            view,
-            show=show,
-            limit=request.limit,
-            window=window.clipped(ids.FIRST, ancestry.floor_of(view.segments)),
-            backward=start.backward,
-            own_entries=_own_entries(loaded, show) if not named and view == loaded.view else None,
-            last=last,
-            may_be_cut=True,
+        return _in_order(table, group_id, page, start)
+    view = latest.view
+    if request.own:
+        window = window.clipped(loaded.head.floor, LAST)
+        view = View(tuple(s for s in view.segments if s.conversation_id == request.conversation_id))
+    line = Line(loaded.view, root_id=group_id)
+    reader = None
+    if request.alternatives and Channel.HISTORY in show.channels:
+        near = line.number_of(shown_before)
+        if start.backward:
+            near = line.number_of(start.before or end)
+        elif request.own:
+            near = line.own
+        reader = AlternativesReader(
+            table, group_id, line, backward=start.backward, after=shown_before, near=near
         )
-    return _in_order(table, group_id, page, start)
+    page = views.read_view(
+        table,
+        group_id,
+        view,
+        show=show,
+        limit=request.limit,
+        window=window.clipped(ids.FIRST, ancestry.floor_of(view.segments)),
+        backward=start.backward,
+        own_entries=_own_entries(loaded, show) if not named and latest.view == loaded.view else None,
+        last=last,
+        may_be_cut=True,
+        beside=reader.start if reader else None,
+    )
+    listed = _in_order(table, group_id, page, start)
+    if reader is None:
+        return listed
+    is_end = request.up_to is None and start.before is None and listed.after is None and not page.is_cut
+    return _with_alternatives(listed, reader, line, end=lasts if is_end else None)
+
+
+def _with_alternatives(
+    page: EntryPage, reader: AlternativesReader, line: Line, *, end: LastEntries | None
+) -> EntryPage:
+    """Return the page with the alternatives of its history entries.
+
+    end: what the view shows last; None if the page does not end with the view.
+    """
+    shown = [entry for entry in page.entries if entry.channel is Channel.HISTORY]
+    places = [line.place(after=entry.after.history, before=entry.entry_id) for entry in shown]
+    if end is not None:
+        places.append(line.place(after=end.history, before=None))
+    found = reader.of(places)
+    return replace(
+        page,
+        alternatives={entry.entry_id: ids for entry, ids in zip(shown, found, strict=False) if ids},
+        alternatives_at_end=found[-1] if end is not None else None,
+    )
+
+
+def get_entry(table: Table, *, caller: Caller, conversation_id: str, entry_id: str) -> Entry:
+    """Return one entry that the conversation shows, of any epoch.
+
+    Raises NotFoundError without such a conversation or entry, and for context that the caller may
+    not see; ForbiddenError if the caller is not a member.
+    """
+    named = EntryId(entry_id) if ids.is_entry_id(entry_id) else ids.LAST
+    looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(entries=(named,)))
+    loaded = looked_up.require(conversation_id, AccessLevel.READER)
+    stored = looked_up.found.entry(loaded.group.group_id, named)
+    if stored is None or not _is_for(caller, stored.entry, loaded):
+        raise NotFoundError(f"no entry {brief(entry_id)}")
+    [entry] = table.with_bodies(loaded.group.group_id, [stored])
+    return entry
+
+
+def _is_for(caller: Caller, entry: Entry, loaded: LoadedConversation) -> bool:
+    """Tell whether the conversation shows the entry, and shows it to the caller."""
+    is_shown = ancestry.shows(loaded.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id)
+    return is_shown and shown_to(caller, loaded).admits(entry)
 
 
 def shown_to(caller: Caller, loaded: LoadedConversation, channel: Channel | None = None) -> Filter:

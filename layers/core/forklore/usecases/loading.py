@@ -89,6 +89,23 @@ class LookUp:
         access.require(self.loaded.level, minimum)
         return self.loaded
 
+    def other(self, conversation_id: str) -> "OtherConversation | None":
+        """Return what `TreeExtras.other` read; None: the tree has no such live conversation."""
+        group_id = self.loaded.group.group_id if self.loaded else ""
+        head = self.found.head(group_id, conversation_id)
+        if head is None:
+            return None
+        path = self.found.path(group_id, conversation_id)
+        return OtherConversation(ancestry.view_of(conversation_id, path), head)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherConversation:
+    """Another live conversation of the same tree: what it shows, and its HEAD."""
+
+    view: ancestry.View
+    head: Head
+
 
 @dataclass(frozen=True, slots=True)
 class TreeExtras:
@@ -98,6 +115,7 @@ class TreeExtras:
     transfer: whether to read the tree's pending transfer.
     context_of: the client whose CTX item of the conversation is read.
     entry_key: the key of an own entry, whose KEY item is read.
+    other: a conversation that is perhaps of the same tree; `LookUp.other` returns it.
     """
 
     entries: tuple[EntryId, ...] = ()
@@ -105,6 +123,7 @@ class TreeExtras:
     transfer: bool = False
     context_of: str | None = None
     entry_key: str | None = None
+    other: str | None = None
 
 
 NO_EXTRAS = TreeExtras()
@@ -157,7 +176,7 @@ def look_up(
             if pointer.group_id != group_id:
                 group_id = pointer.group_id
                 found |= table.get(_keys_of(group_id, conversation_id, caller, extras))
-        if not _is_torn(found, conversation_id, group_id, caller):
+        if not _is_torn(found, conversation_id, group_id, caller, extras.other):
             loaded = _loaded(found, conversation_id, group_id, caller)
             if loaded is not None:
                 _learn(table, loaded)
@@ -183,11 +202,12 @@ def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeEx
         *([keys.transfer_of_group(group_id)] if extras.transfer else []),
         *([keys.context(group_id, conversation_id, client_id)] if client_id is not None else []),
         *([keys.entry_key(group_id, conversation_id, entry_key)] if entry_key is not None else []),
+        *([keys.head(group_id, extras.other), keys.path(group_id, extras.other)] if extras.other else []),
         *(keys.entry(group_id, entry_id) for entry_id in extras.entries),
     ]
 
 
-def _is_torn(found: Found, conversation_id: str, group_id: str, caller: Caller) -> bool:
+def _is_torn(found: Found, conversation_id: str, group_id: str, caller: Caller, other: str | None) -> bool:
     """Return whether only a part of a transaction was read, as BatchGetItem is not a snapshot.
 
     One transaction writes all items of a new conversation. If one of them is missing in a live
@@ -200,8 +220,10 @@ def _is_torn(found: Found, conversation_id: str, group_id: str, caller: Caller) 
         return False
     if group is None or head is None or keys.conversation(group_id, conversation_id) not in found:
         return True
-    if head.floor != FIRST and keys.path(group_id, conversation_id) not in found:
-        return True
+    heads = {conversation_id: head, **({other: found.head(group_id, other)} if other else {})}
+    for of, held in heads.items():
+        if held is not None and held.floor != FIRST and keys.path(group_id, of) not in found:
+            return True
     return group.owner == caller.user_id and keys.member(group_id, caller.user_id) not in found
 
 

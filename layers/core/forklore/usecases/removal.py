@@ -12,9 +12,9 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import WAIT_SECONDS
-from forklore.errors import NotFoundError, UnavailableError, brief
+from forklore.errors import ForbiddenError, NotFoundError, UnavailableError, brief
 from forklore.storage import parts
-from forklore.storage.parts import Part
+from forklore.storage.parts import Part, PartKind
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.closing import close_children, time_now, tombstone
@@ -60,10 +60,14 @@ def remove_branch(
             owner = None if caller.bypasses_membership else caller.user_id
             if table.try_commit(tombstone(group_id, at=time_now(table), owner=owner, is_last=True)) is None:
                 return finish_deletion(table, queue, group_id, last=conversation_id, wait_s=wait_s)
-        elif table.try_commit(_parts(table, caller, loaded, nonce)) is None:
+            continue
+        refused = table.try_commit(_parts(table, caller, loaded, nonce))
+        if refused is None:
             has_children = group.children > 0
             return _finish(table, queue, group_id, conversation_id, has_children=has_children, wait_s=wait_s)
-        # Refused: the tree, the caller's level or the current branch has changed. Decide again.
+        if refused.has(PartKind.MEMBER):
+            raise ForbiddenError("this needs the access level 'manager'")
+        # Refused: the tree or its current branch has changed. Decide again.
     raise UnavailableError("the conversation keeps changing; try again")
 
 

@@ -25,6 +25,7 @@ from forklore.usecases.drafts import (
     require_match,
 )
 from forklore.usecases.idempotency import IdempotencyKey
+from forklore.usecases.references import check_named
 from forklore.usecases.syncing import decide_on_nothing
 
 
@@ -57,8 +58,10 @@ def plan_root(
     """Return a conversation without ancestry that begins with the drafts.
 
     owner None: the caller. created_at None: when its first entry is.
-    Raises ForbiddenError for context from a plain user.
+    Raises ForbiddenError for context from a plain user, ValidationError for a draft that names
+    another conversation: the new tree has none.
     """
+    check_named(table, drafts, group_id=conversation_id, conversation_id=conversation_id)
     if has_context(drafts):
         access.require_context(caller, bound_to=None)
     batch = mint_batch(

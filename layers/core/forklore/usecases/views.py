@@ -1,6 +1,6 @@
 """Read a page of a view, round by round. domain.paging plans what to read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forklore.domain import ancestry, content, jsontext, keys, paging
@@ -9,7 +9,7 @@ from forklore.domain.chain import Chain
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.model import Channel, Entry, StoredEntry
-from forklore.domain.paging import Span, Window
+from forklore.domain.paging import PAGE_BYTES_MAX, RangeAnswer, RangeRead, Span, Window
 from forklore.domain.tree import ClientContext
 from forklore.errors import UnavailableError
 from forklore.storage.table import BATCH_KEYS_MAX, Table
@@ -71,6 +71,7 @@ def read_view(
     own_entries: int | None = None,
     last: Sequence[EntryId | None] = (),
     may_be_cut: bool = False,
+    beside: Callable[[Sequence[RangeRead]], None] | None = None,
 ) -> Page:
     """Return a page of what `view` shows in `window`, near end first.
 
@@ -79,10 +80,38 @@ def read_view(
     last: entries that the view shows for certain, such as its last ones.
     may_be_cut: whether the page may end before an entry that cannot be read yet. Raises
     NotReadableYetError otherwise.
+    beside: is called with the reads of each round before they are sent. It can start other reads.
     """
     spans = paging.spans_of(view, window, backward=backward, own_entries=own_entries)
-    read = _Reading(table, group_id, ancestry.bounds_of(view), show, limit, window, backward, last)
-    return _whole(table, read, spans, may_be_cut)
+    read = _Reading(ancestry.bounds_of(view), show, limit, window, backward, last)
+    [page] = _whole(table, group_id, [(read, spans)], may_be_cut, beside)
+    return page
+
+
+@dataclass(frozen=True, slots=True)
+class SidePage:
+    """A page to read beside others. own_entries, last: as for `read_view`."""
+
+    view: View
+    window: Window
+    own_entries: int | None
+    last: Sequence[EntryId | None]
+
+
+def read_side_by_side(
+    table: Table, group_id: str, pages: Sequence[SidePage], *, show: Filter, limit: int
+) -> list[Page]:
+    """Return several pages, oldest entry first, which are read in the same rounds.
+
+    They share the bytes of one answer. Each may end before an entry that cannot be read yet.
+    """
+    most = PAGE_BYTES_MAX // len(pages)
+    readings = []
+    for page in pages:
+        spans = paging.spans_of(page.view, page.window, backward=False, own_entries=page.own_entries)
+        bounds = ancestry.bounds_of(page.view)
+        readings.append((_Reading(bounds, show, limit, page.window, False, page.last, most), spans))
+    return _whole(table, group_id, readings, may_be_cut=True)
 
 
 def read_tree(
@@ -101,35 +130,71 @@ def read_tree(
     last, may_be_cut: as for `read_view`.
     """
     spans = [] if window.is_empty else [Span(None, window)]
-    read = _Reading(table, group_id, None, show, limit, window, backward, last)
-    return _whole(table, read, spans, may_be_cut)
-
-
-def _whole(table: Table, reading: "_Reading", spans: list[Span], may_be_cut: bool) -> Page:
-    """Return the page. It is read once more if it misses an entry that exists."""
-    page = reading.run(spans)
-    if page.is_cut:
-        table.pause(1)
-        page = reading.run(spans)
-    if page.is_cut and not may_be_cut:
-        raise NotReadableYetError("something that was written cannot be read yet; try again")
+    read = _Reading(None, show, limit, window, backward, last)
+    [page] = _whole(table, group_id, [(read, spans)], may_be_cut)
     return page
+
+
+def _whole(
+    table: Table,
+    group_id: str,
+    readings: Sequence[tuple["_Reading", list[Span]]],
+    may_be_cut: bool,
+    beside: Callable[[Sequence[RangeRead]], None] | None = None,
+) -> list[Page]:
+    """Return the pages. They are read once more if one misses an entry that exists."""
+    pages = _read(table, group_id, readings, beside)
+    if any(page.is_cut for page in pages):
+        table.pause(1)
+        pages = _read(table, group_id, readings, beside)
+    if any(page.is_cut for page in pages) and not may_be_cut:
+        raise NotReadableYetError("something that was written cannot be read yet; try again")
+    return pages
+
+
+def _read(
+    table: Table,
+    group_id: str,
+    readings: Sequence[tuple["_Reading", list[Span]]],
+    beside: Callable[[Sequence[RangeRead]], None] | None,
+) -> list[Page]:
+    """Return the pages, which are read in the same rounds, and all in the same direction."""
+    backward = readings[0][0].backward
+    pages: dict[int, Page] = {}
+    going = {at: reading.rounds(spans) for at, (reading, spans) in enumerate(readings)}
+    answers: dict[int, list[RangeAnswer] | None] = dict.fromkeys(going)
+    while going:
+        wanted: dict[int, list[RangeRead]] = {}
+        for at, rounds in list(going.items()):
+            try:
+                wanted[at] = rounds.send(answers[at])
+            except StopIteration as end:
+                pages[at] = end.value
+                del going[at]
+        reads = [read for of_page in wanted.values() for read in of_page]
+        if not reads:
+            break
+        if beside is not None:
+            beside(reads)
+        found = iter(table.read_ranges(group_id, reads, backward=backward))
+        answers = {at: [next(found) for _ in of_page] for at, of_page in wanted.items()}
+    return [pages[at] for at in range(len(readings))]
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """One page to read, round by round. bounds: of the view; None for the whole tree."""
 
-    table: Table
-    group_id: str
     bounds: Mapping[str, EntryId] | None
     show: Filter
     limit: int
     window: Window
     backward: bool
     last: Sequence[EntryId | None]
+    bytes_max: int = PAGE_BYTES_MAX
 
-    def run(self, spans: list[Span]) -> Page:
+    def rounds(self, spans: list[Span]) -> Generator[list[RangeRead], list[RangeAnswer] | None, Page]:
+        """Yield the reads of each round, take their answers, and return the page."""
         page: list[StoredEntry] = []
         order: list[EntryId] = []
         backward, channels = self.backward, self.show.channels
@@ -138,7 +203,7 @@ class _Reading:
         while spans:
             wanted = min(self.limit + 1 - len(page) + skipped, ROUND_MAX)
             reads = paging.plan_round(spans, channels=channels, wanted=wanted, crowded_rounds=crowded_rounds)
-            answers = self.table.read_ranges(self.group_id, reads, backward=backward)
+            answers = (yield reads) or []
             near = paging.merge(answers, backward=backward)
             in_view = [stored for stored in near if self._shows(stored.entry)]
             frontier = paging.frontier(answers, backward=backward)
@@ -156,9 +221,7 @@ class _Reading:
             for stored in in_view:
                 if not self.show.admits(stored.entry):
                     skipped += 1
-                elif len(page) == self.limit or (
-                    page and page_bytes + stored.escaped_bytes > paging.PAGE_BYTES_MAX
-                ):
+                elif len(page) == self.limit or (page and page_bytes + stored.escaped_bytes > self.bytes_max):
                     return Page(page, page[-1].entry_id)
                 else:
                     page.append(stored)
@@ -203,6 +266,11 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Wi
         if page.resume is None:
             return highest
         window = window.beyond(page.resume, backward=False)
+
+
+def first_text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> str | None:
+    """Return the first text of history entries, among the first TEXTS_LOOKED_AT of them."""
+    return _text(table, group_id, stored[:TEXTS_LOOKED_AT])
 
 
 def last_text(table: Table, group_id: str, view: View, *, nearest: StoredEntry | None = None) -> str | None:

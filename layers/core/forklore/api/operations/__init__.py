@@ -10,11 +10,12 @@ def __getattr__(name: str) -> tuple[Operation, ...]:
     """
     if name not in ("ALL", "ROUTES"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from forklore.api.operations import admin, conversations, entries, names, search, sharing
+    from forklore.api.operations import admin, conversations, copying, entries, names, search, sharing
 
     every = (
         *conversations.OPERATIONS,
         *entries.OPERATIONS,
+        *copying.OPERATIONS,
         *search.OPERATIONS,
         *sharing.OPERATIONS,
         *names.OPERATIONS,

@@ -98,6 +98,13 @@ OPERATIONS = (
         query=requests.AdminEntryOfKey,
         summary="Show the entry that any conversation shows under a key.",
     ),
+    _for_role(
+        AUDITOR,
+        "getEntry",
+        summary="Show one entry that any conversation shows, of any client.",
+    ),
+    _for_role(AUDITOR, "compareConversations", query=requests.AdminCompare),
+    _for_role(AUDITOR, "listAncestors"),
     _for_role(AUDITOR, "listMemberships", query=requests.AdminListMembers),
     _for_role(AUDITOR, "listForks", query=requests.AdminListPage),
     _for_role(

@@ -4,10 +4,10 @@ from forklore.api import answers, requests, results
 from forklore.api.operation import CheckedRequest, Fields, Operation
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Channel, ForkPosition
+from forklore.domain.model import Channel, EntryRef, ForkPosition
 from forklore.domain.names import NameMove
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError, ValidationError
-from forklore.usecases import append, context, entries, keyed
+from forklore.usecases import ancestors, append, comparing, context, entries, keyed
 from forklore.usecases.creating import Description
 from forklore.usecases.drafts import Draft
 
@@ -101,7 +101,15 @@ def _draft(request: CheckedRequest, fields: requests.EntryFields) -> Draft:
         usage=requests.usage_of(fields.usage),
         usage_json=fields.usage.text if fields.usage else None,
         indexed=fields.indexed_content,
+        merged_from=_merged_from(fields),
     )
+
+
+def _merged_from(fields: requests.EntryFields) -> EntryRef | None:
+    if fields.merged_from_conversation_id is None:
+        return None
+    up_to = fields.merged_up_to_entry_id
+    return EntryRef(fields.merged_from_conversation_id, None if up_to is None else EntryId(up_to))
 
 
 def list_entries(request: CheckedRequest) -> Fields:
@@ -109,7 +117,8 @@ def list_entries(request: CheckedRequest) -> Fields:
     tree.
 
     For every member. The cursors are ids of entries. `tail` gives the page at the end, still
-    the oldest first. Users see the history; agents their own context as well.
+    the oldest first. Users see the history; agents their own context as well. With
+    `alternatives`, each history entry names the conversations that go on differently before it.
     """
     query: requests.ListEntries | requests.AdminListEntries = request.query
     page = entries.list_entries(
@@ -125,13 +134,53 @@ def list_entries(request: CheckedRequest) -> Fields:
             epoch=query.epoch or "latest",
             up_to=_position(query.up_to_entry_id),
             all_forks=query.all_forks or query.forks is not None,
+            own=query.own,
+            alternatives=query.alternatives,
         ),
     )
-    return {
-        "data": [answers.entry(entry) for entry in page.entries],
-        "afterCursor": page.after,
-        "beforeCursor": page.before,
-    }
+    return answers.entry_page(page)
+
+
+def get_entry(request: CheckedRequest) -> Fields:
+    """Show one entry that a conversation shows.
+
+    For every member. Context is shown only to the agent that it belongs to.
+    """
+    entry = entries.get_entry(
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+        entry_id=request.path["entryId"],
+    )
+    return answers.entry(entry)
+
+
+def compare(request: CheckedRequest) -> Fields:
+    """Compare two conversations of a fork tree: where they part, and how each goes on.
+
+    For every member. `base` is the last history entry that both show. `data` begins after it;
+    `listEntries` with `channel=history` goes on from an `afterCursor`.
+    """
+    query: requests.Compare = request.query
+    comparison = comparing.compare(
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+        other_id=query.with_,
+        limit=query.limit,
+    )
+    return answers.comparison(comparison)
+
+
+def list_ancestors(request: CheckedRequest) -> Fields:
+    """List the conversations whose entries a conversation shows, the oldest first, and itself.
+
+    For every member.
+    """
+    found = ancestors.list_ancestors(
+        request.table, caller=request.caller, conversation_id=request.conversation_id
+    )
+    return {"data": [answers.ancestor(one) for one in found]}
 
 
 def look_entry_up(request: CheckedRequest) -> Fields:
@@ -194,7 +243,8 @@ def _position(cursor: str | None) -> EntryId | None:
     return EntryId(cursor) if ids.is_entry_id(cursor) else ids.LAST
 
 
-_ENTRIES = "/v1/conversations/{conversationId}/entries"
+_ONE = "/v1/conversations/{conversationId}"
+_ENTRIES = f"{_ONE}/entries"
 
 OPERATIONS = (
     Operation(
@@ -235,6 +285,31 @@ OPERATIONS = (
         list_entries,
         results.EntryPage,
         query=requests.ListEntries,
+        errors=(403, 404),
+    ),
+    Operation(
+        "getEntry",
+        "GET",
+        f"{_ENTRIES}/{{entryId}}",
+        get_entry,
+        results.Entry,
+        errors=(403, 404),
+    ),
+    Operation(
+        "compareConversations",
+        "GET",
+        f"{_ONE}/compare",
+        compare,
+        results.Comparison,
+        query=requests.Compare,
+        errors=(403, 404),
+    ),
+    Operation(
+        "listAncestors",
+        "GET",
+        f"{_ONE}/ancestors",
+        list_ancestors,
+        results.Ancestors,
         errors=(403, 404),
     ),
 )

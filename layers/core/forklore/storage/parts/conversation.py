@@ -235,6 +235,17 @@ def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, ow
     ]
 
 
+def check_exists(group_id: str, conversation_id: str) -> Part:
+    """Check that a conversation which the write names is not deleted."""
+    return conditional(
+        PartKind.NAMED_HEAD,
+        "ConditionCheck",
+        of=conversation_id,
+        Key=key_of(keys.head(group_id, conversation_id)),
+        ConditionExpression="attribute_exists(PK)",
+    )
+
+
 def remove(conversation: Conversation) -> list[Part]:
     """Delete HEAD, CONV and TREE of a branch, and block its id. The rest is for the worker."""
     group_id, conversation_id = conversation.group_id, conversation.conversation_id

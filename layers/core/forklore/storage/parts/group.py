@@ -82,7 +82,7 @@ def begin_tree(
     *,
     owner: str,
     members: int,
-    child_key: Key,
+    child_key: Key | None,
     nonce: str,
     taken_from: Group | None,
     now_s: int,
@@ -279,13 +279,13 @@ def remove_branch(tree: Group, *, current: str | None) -> Part:
         conditions.append(f"{n.name('current')} = {n.value('current', text(tree.promoted))}")
     if tree.children == 0:
         conditions.append(f"{n.name('children')} = {n.value('none', number(0))}")
-    sets = f"SET {n.name('current')} = {n.value('next', text(current))} " if current is not None else ""
+    sets = f" SET {n.name('current')} = {n.value('next', text(current))}" if current is not None else ""
     return conditional(
         PartKind.GROUP,
         "Update",
         Key=key_of(keys.group(tree.group_id)),
-        UpdateExpression=f"{sets}ADD {n.name('conversations')} {n.value('less', number(-1))}"
-        f", {n.name('version')} {n.value('one', number(1))}",
+        UpdateExpression=f"ADD {n.name('conversations')} {n.value('less', number(-1))}"
+        f", {n.name('version')} {n.value('one', number(1))}{sets}",
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
     )

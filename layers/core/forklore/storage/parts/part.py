@@ -16,7 +16,8 @@ class PartKind(Enum):
     GROUP: the tree that the transaction is about. PARENT_GROUP: the tree that starts a child.
     CREATING_GROUP: a tree that is being made. MEMBER: a check that a member still has their access
     level. CHANGED_MEMBER: a membership that is put, changed or removed. ERASED: an item of any
-    kind that is removed with its tree.
+    kind that is removed with its tree. NAMED_HEAD: a check that a conversation that the write names
+    exists.
     """
 
     CHANGED_MEMBER = auto()
@@ -34,6 +35,7 @@ class PartKind(Enum):
     JOB = auto()
     MEMBER = auto()
     NAME = auto()
+    NAMED_HEAD = auto()
     PARENT_GROUP = auto()
     PATH = auto()
     POINTER = auto()

@@ -1,0 +1,81 @@
+"""Copy entries: to another branch of their tree, or to a tree of the caller's."""
+
+from forklore.api import answers, requests, results
+from forklore.api.operation import Answer, CheckedRequest, Fields, Operation
+from forklore.domain.ids import EntryId
+from forklore.errors import GroupFullError
+from forklore.usecases import copying, merging
+
+
+def merge_conversation(request: CheckedRequest) -> Fields | Answer:
+    """Append copies of what another branch of the fork tree shows, all or none, in order.
+
+    For writers. At most 50 history entries of the other branch: those after the last one that both
+    branches show, or after `afterEntryId`, up to `upToEntryId` or the end. A copy names its
+    original and has no `usage`. 200 says that there was nothing to copy.
+    """
+    body: requests.MergeConversation = request.body
+    entries = merging.merge_branch(
+        request.table,
+        caller=request.caller,
+        request=merging.Merge(
+            conversation_id=request.conversation_id,
+            from_id=body.from_conversation_id,
+            after=body.after_entry_id,
+            up_to=body.up_to_entry_id,
+            if_match=None if request.if_match is None else EntryId(request.if_match),
+        ),
+        idempotency_key=request.idempotency_key(),
+    )
+    return Answer(201 if entries else 200, {"data": [answers.entry(entry) for entry in entries]})
+
+
+def copy_conversation(request: CheckedRequest) -> Fields:
+    """Copy a conversation to a new fork tree that belongs to you alone.
+
+    For every member. At most 1,000 history entries, all that the conversation shows or those up to
+    `upToEntryId`. A copy names its original and has no `usage`. Without an `id` the service chooses
+    one; with an `id`, the same request sent again goes on with a copy that did not end.
+    """
+    body: requests.CopyConversation = request.body
+    details = copying.copy_conversation(
+        request.table,
+        caller=request.caller,
+        request=copying.Copy(
+            source_id=request.conversation_id,
+            copy_id=body.id,
+            title=body.title,
+            up_to=body.up_to_entry_id,
+        ),
+        idempotency_key=request.idempotency_key(answers.conversation),
+    )
+    return answers.conversation(details)
+
+
+_ONE = "/v1/conversations/{conversationId}"
+
+OPERATIONS = (
+    Operation(
+        "mergeConversation",
+        "POST",
+        f"{_ONE}/merge",
+        merge_conversation,
+        results.Entries,
+        status=201,
+        also=(200,),
+        body=requests.MergeConversation,
+        errors=(403, 404, 409, 413),
+        own_errors=(GroupFullError,),
+        takes_if_match=True,
+    ),
+    Operation(
+        "copyConversation",
+        "POST",
+        f"{_ONE}/copy",
+        copy_conversation,
+        results.Conversation,
+        status=201,
+        body=requests.CopyConversation,
+        errors=(403, 404, 409, 413),
+    ),
+)

@@ -1,0 +1,82 @@
+"""Copies of entries: what a copy keeps of its original, and which entries are copied."""
+
+from dataclasses import dataclass, replace
+
+from forklore.domain import ancestry, ids, jsontext
+from forklore.domain.ancestry import View
+from forklore.domain.ids import EntryId
+from forklore.domain.jsontext import JsonText
+from forklore.domain.model import Channel, Entry, EntryRef, Head
+from forklore.domain.paging import Window
+from forklore.errors import ValidationError
+from forklore.storage.found import Found
+from forklore.usecases.drafts import Author, Draft
+from forklore.usecases.views import Filter
+
+HISTORY = Filter((Channel.HISTORY,))
+"""Only the history is copied: the context belongs to a client."""
+
+
+def copy_of(entry: Entry) -> Draft:
+    """Return the draft of a copy.
+
+    It has the content and the authors of the original: user, client and agent together say who said
+    it. It has no usage, which was counted with the original.
+    """
+    return Draft(
+        channel=entry.channel,
+        content_type=entry.content_type,
+        content=JsonText(entry.content, jsontext.read_value(entry.content)),
+        agent_id=entry.agent_id,
+        author=Author(entry.user_id, entry.client_id),
+        copied_from=EntryRef(entry.conversation_id, entry.entry_id),
+        indexed=entry.indexed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """The history entries to copy: those that `view` shows in `window`.
+
+    last: the last history entry that the view shows before the end of the window, where known.
+    """
+
+    view: View
+    window: Window = Window()  # noqa: RUF009 (a value)
+    last: EntryId | None = None
+
+    @classmethod
+    def of(cls, view: View, head: Head) -> "Originals":
+        """Return all that a conversation shows, as its HEAD was read."""
+        return cls(view, Window(stop=ids.next_id(head.last)), head.last_history)
+
+    def up_to(self, entry: Entry) -> "Originals":
+        """Return those up to the end of the entry's turn."""
+        window = self.window.clipped(ids.FIRST, ids.next_id(entry.ends))
+        return replace(self, window=window, last=entry.lasts_after.history)
+
+    def after(self, entry: Entry) -> "Originals":
+        """Return those after the end of the entry's turn."""
+        return self.since(ids.next_id(entry.ends))
+
+    def since(self, start: EntryId) -> "Originals":
+        """Return those from a position on."""
+        return replace(self, window=self.window.clipped(start, ids.LAST))
+
+
+def shown_entry(found: Found, group_id: str, view: View, entry_id: str, *, field: str) -> Entry:
+    """Return an entry that was read, without its content.
+
+    Raises ValidationError about `field` if the view does not show it.
+    """
+    stored = found.entry(group_id, EntryId(entry_id)) if ids.is_entry_id(entry_id) else None
+    if stored is None or not ancestry.shows(
+        view, conversation_id=stored.entry.conversation_id, entry_id=stored.entry_id
+    ):
+        raise ValidationError("the conversation does not show this entry", field=field)
+    return stored.entry
+
+
+def entry_ids(*named: str | None) -> tuple[EntryId, ...]:
+    """Return those that can be ids of entries."""
+    return tuple(EntryId(one) for one in named if one is not None and ids.is_entry_id(one))

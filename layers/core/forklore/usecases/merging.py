@@ -1,0 +1,149 @@
+"""Merge: append copies of what another branch of the tree shows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forklore.domain import ids
+from forklore.domain.access import AccessLevel
+from forklore.domain.ids import EntryId
+from forklore.domain.model import Caller, Entry
+from forklore.domain.parting import parting
+from forklore.errors import PayloadTooLargeError, UnavailableError, ValidationError, brief
+from forklore.storage.table import Table
+from forklore.usecases import views
+from forklore.usecases.append import Append, append_entries
+from forklore.usecases.copies import HISTORY, Originals, copy_of, entry_ids, shown_entry
+from forklore.usecases.drafts import Draft, require_match
+from forklore.usecases.idempotency import (
+    IdempotencyKey,
+    IdempotentReplay,
+    entries_again,
+    keys_of,
+    raise_if_answered,
+    raise_if_recorded,
+    record_entries,
+)
+from forklore.usecases.loading import LoadedConversation, LookUp, TreeExtras, look_up
+
+MERGED_MAX = 50
+"""Entries that one merge copies at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What to copy to a conversation, and from where.
+
+    after: the last entry of the other branch that is left out; None: the last one that both show.
+    up_to: the last entry to copy; None: to the end of the other branch.
+    if_match: the last entry of the conversation that the caller knows of.
+    """
+
+    conversation_id: str
+    from_id: str
+    after: str | None = None
+    up_to: str | None = None
+    if_match: EntryId | None = None
+
+
+def merge_branch(
+    table: Table, *, caller: Caller, request: Merge, idempotency_key: IdempotencyKey | None = None
+) -> list[Entry]:
+    """Append copies of the other branch's history, all or none, and return them.
+
+    Nothing is copied if that branch shows nothing more.
+    Raises NotFoundError, ForbiddenError below writer, ValidationError if the other branch is no
+    conversation of the same tree or does not show a named entry, ConflictError if `if_match` is not
+    a last entry, PayloadTooLargeError for more than MERGED_MAX entries or more than a transaction
+    holds.
+    """
+    try:
+        into, copies = _read(table, caller, request, idempotency_key)
+        if not copies:
+            _record_nothing(table, caller, into, idempotency_key)
+            return []
+        return append_entries(
+            table,
+            caller=caller,
+            request=Append(
+                request.conversation_id,
+                copies,
+                copied_out_of=request.from_id,
+                if_match=request.if_match,
+                idempotency_key=idempotency_key,
+            ),
+        )
+    except IdempotentReplay as before:
+        return entries_again(table, before.record)
+    except PayloadTooLargeError as error:
+        raise PayloadTooLargeError(
+            f"one merge copies at most {MERGED_MAX} entries, and what one request can append;"
+            " merge in parts, with upToEntryId and then afterEntryId"
+        ) from error
+
+
+def _read(
+    table: Table, caller: Caller, request: Merge, idempotency_key: IdempotencyKey | None
+) -> tuple[LoadedConversation, Sequence[Draft]]:
+    """Return the conversation, and the copies that it gets."""
+    other_id = request.from_id if ids.is_uuid(request.from_id) else None
+    looked_up = look_up(
+        table,
+        request.conversation_id,
+        caller=caller,
+        extra_keys=keys_of(idempotency_key),
+        extras=TreeExtras(entries=entry_ids(request.after, request.up_to), other=other_id),
+    )
+    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+    into = looked_up.require(request.conversation_id, AccessLevel.WRITER)
+    originals = _originals(request, looked_up, into)
+    group_id = into.group.group_id
+    page = views.read_view(
+        table,
+        group_id,
+        originals.view,
+        show=HISTORY,
+        limit=MERGED_MAX,
+        window=originals.window,
+        last=[originals.last],
+    )
+    if page.resume is not None:
+        raise PayloadTooLargeError("too many entries")
+    return into, [copy_of(entry) for entry in table.with_bodies(group_id, page.entries)]
+
+
+def _originals(request: Merge, looked_up: LookUp, into: LoadedConversation) -> Originals:
+    """Return which entries to copy."""
+    other = looked_up.other(request.from_id)
+    if other is None:
+        raise ValidationError(
+            f"this fork tree has no conversation {brief(request.from_id)}", field="fromConversationId"
+        )
+    require_match(request.if_match, into.head.lasts)
+    found, group_id = looked_up.found, into.group.group_id
+    originals = Originals.of(other.view, other.head)
+    if request.after is None:
+        originals = originals.since(parting(into.view, other.view))
+    else:
+        after = shown_entry(found, group_id, other.view, request.after, field="afterEntryId")
+        originals = originals.after(after)
+    if request.up_to is not None:
+        up_to = shown_entry(found, group_id, other.view, request.up_to, field="upToEntryId")
+        originals = originals.up_to(up_to)
+    return originals
+
+
+def _record_nothing(
+    table: Table, caller: Caller, into: LoadedConversation, idempotency_key: IdempotencyKey | None
+) -> None:
+    """Record under the key that there was nothing to copy, so that it is answered again."""
+    record = record_entries(
+        table,
+        idempotency_key,
+        group_id=into.group.group_id,
+        conversation_id=into.conversation.conversation_id,
+        entries=[],
+    )
+    refused = table.try_commit(record) if record else None
+    if refused is not None:
+        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+        raise UnavailableError("the same key is in use right now; try again")

@@ -1,0 +1,89 @@
+"""Random requests about the branches of a tree."""
+
+from collections.abc import Callable
+
+from tests.model.asking import Caller, Json, Request
+from tests.model.choices import CLIENTS, Choices
+from tests.model.comparing import Comparison
+from tests.model.oracle import Conversation
+
+Post = Callable[[str, Caller, Json, str | None], None]
+
+
+class Branching:
+    """Requests that promote, merge, copy, compare and describe branches."""
+
+    def __init__(self, both: Comparison, choose: Choices, post: Post) -> None:
+        self._both = both
+        self._choose = choose
+        self._post = post
+
+    def promote_conversation(self) -> None:
+        conversation_id, found = self._choose.target()
+        given = {"conversationId": conversation_id}
+        self._post("promoteConversation", self._choose.caller(found, "writer"), given, None)
+
+    def merge_conversation(self) -> None:
+        into_id, into = self._choose.target()
+        other_id, other = self._choose.beside(into)
+        given = {"conversationId": into_id, "fromConversationId": other_id}
+        given |= self._some_ends(other, "afterEntryId", "upToEntryId")
+        if_match = self._choose.last_history(into) if self._choose.chance(0.1) else None
+        self._post("mergeConversation", self._choose.caller(into, "writer"), given, if_match)
+
+    def copy_conversation(self) -> None:
+        """Copy a conversation for its reader. The list of the copy tells the ids of its entries."""
+        source_id, source = self._choose.target()
+        caller = self._choose.caller(source)
+        given = {"conversationId": source_id, **self._choose.some_of(title=self._choose.text())}
+        given |= self._some_ends(source, "upToEntryId")
+        if self._choose.chance(0.5):
+            given["id"] = self._choose.id_in_use() if self._choose.chance(0.2) else self._choose.new_id()
+        self._post("copyConversation", caller, given, None)
+        for made in self._choose.conversations:
+            if made.is_copy and made.own and not made.are_ids_known:
+                given = {"conversationId": made.id, "limit": 1000}
+                owner = next(user for user, level in made.tree.levels.items() if level == "owner")
+                self._both.ask_page(Request("listEntries", Caller(owner), given), learns=True)
+
+    def compare(self) -> None:
+        one_id, one = self._choose.target()
+        given = {"conversationId": one_id, "with": self._choose.beside(one)[0]}
+        given |= self._choose.some_of(limit=self._choose.one_of(1, 2, 50))
+        self._both.ask(Request("compareConversations", self._choose.caller(one), given))
+
+    def get_entry(self) -> None:
+        conversation_id, found = self._choose.target()
+        shown = [entry["id"] for entry in found.view()] if found else []
+        entry_id = self._choose.one_of(*shown) if shown and self._choose.chance(0.8) else None
+        given = {"conversationId": conversation_id}
+        given["entryId"] = entry_id or self._choose.entry_id() or self._choose.new_id()
+        self._both.ask(Request("getEntry", self._choose.caller(found), given))
+
+    def look_up_entry(self) -> None:
+        conversation_id, found = self._choose.target()
+        keys = [entry["key"] for entry in found.view() if "key" in entry] if found else []
+        key = self._choose.one_of(*keys) if keys and self._choose.chance(0.8) else self._choose.key()
+        given = {"conversationId": conversation_id, "key": key}
+        self._both.ask(Request("lookUpEntry", self._choose.caller(found), given))
+
+    def list_ancestors(self) -> None:
+        conversation_id, found = self._choose.target()
+        given = {"conversationId": conversation_id}
+        self._both.ask(Request("listAncestors", self._choose.caller(found), given))
+
+    def compare_all(self) -> None:
+        """Compare each branch with another one of its tree."""
+        for one in self._choose.conversations:
+            other = self._choose.one_of(*one.tree.live())
+            caller = Caller(self._choose.one_of(*one.tree.levels), self._choose.one_of(*CLIENTS))
+            given = {"conversationId": one.id, "with": other.id}
+            self._both.ask(Request("compareConversations", caller, given))
+
+    def _some_ends(self, of: Conversation | None, *names: str) -> Json:
+        """Return the ends of what to copy, mostly ones that the conversation shows."""
+        shown = [entry["id"] for entry in of.view()] if of else []
+        ids = [self._choose.one_of(*shown) for _ in names if shown]
+        if self._choose.chance(0.1):
+            ids = [self._choose.entry_id() or self._choose.new_id() for _ in names]
+        return self._choose.some_of(**dict(zip(names, ids, strict=False)))

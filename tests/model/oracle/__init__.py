@@ -1,0 +1,108 @@
+"""What docs/api.md promises, as plainly as possible: lists, dictionaries and recursive views.
+
+There is one method for each operation. The model shares no code with forklore. It takes what the
+service may choose (ids, times) from the service's answer, `chosen`. It returns whole lists, so it
+refuses every `afterCursor` of a list. It also fixes these rules: equal times are ordered by id; a
+whole tree's latest epoch is its highest; every member may replay; other trees are unknown.
+"""
+
+import re
+from dataclasses import replace
+
+from tests.model.asking import Json, Outcome, Refusal, Request, is_history, require
+from tests.model.oracle.branches import Branches
+from tests.model.oracle.conversations import Conversations
+from tests.model.oracle.names import Names
+from tests.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN
+from tests.model.oracle.search import Search
+from tests.model.oracle.sharing import Sharing
+from tests.model.oracle.trees import Conversation
+from tests.model.oracle.world import LEVELS
+
+__all__ = ["LEVELS", "NOT_CHOSEN", "Conversation", "Oracle"]
+
+OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "adminListConversations"}
+OF_OTHERS |= {"adminListNames", "adminLookUpName", "adminDeleteName", "adminSearchConversations"}
+
+MAKE = {"forkConversation", "copyConversation"}
+"""Their answers are about what they make, and not about the conversation in their path."""
+
+
+class Oracle(Conversations, Names, Branches, Search, Sharing):
+    """The service, in memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answers: dict[Json, tuple[Json, str, Outcome]] = {}
+
+    def answer(self, r: Request, chosen: Json) -> Outcome:
+        """Return status and body; of an error its code. chosen: the service's answer, if good."""
+        for row in chosen if isinstance(chosen, list) else [chosen]:  # Learn the times that are shown.
+            known = self.conversations.get(row.get("id", row.get("conversationId")))
+            if known and "title" in row:
+                known.said |= {t: known.said.get(t) or row.get(t) for t in ("createdAt", "updatedAt")}
+            elif "revision" in row:
+                self._learn_name(r, row)
+            elif known and "accessLevel" in row:
+                known.tree.since.setdefault(row["userId"], row["createdAt"])
+        try:
+            check_form(r)
+            if r.name.startswith("admin"):
+                may = {"admin"} if r.name.startswith("adminDelete") else {"admin", "auditor"}
+                require(may & r.caller.roles, *FORBIDDEN)
+                caller = replace(r.caller, bypasses_membership=True)
+                r = replace(r, name=r.name.removeprefix("admin"), caller=caller)
+            return self._once(r, chosen)
+        except Refusal as refusal:
+            return refusal.args[0], refusal.args[1]
+
+    def _once(self, r: Request, chosen: Json) -> Outcome:
+        """Return the outcome: of the effect, or the recorded one if the caller may still see it."""
+        effect = getattr(self, re.sub("(?<!^)([A-Z])", r"_\1", r.name).lower())
+        scope = (r.caller, r.name, r.place, r.key)
+        if scope in self._answers:
+            asked, about, before = self._answers[scope]
+            if self._is_used(about):
+                self._opened(r, about)
+            require(asked == (r.given, r.if_match), 422, "idempotency_mismatch")
+            return before
+        of = self._offered(r).transfer if r.name == "acceptTransfer" else r.given
+        outcome: Outcome = effect(r, chosen)
+        pages = (self.list_entries, self.list_entries_by_name)
+        require("afterCursor" not in r.given or effect in pages, 400, "invalid_cursor")
+        if r.key is not None:
+            named = None if r.name in MAKE else of.get("conversationId")
+            about = named or made_by(outcome)
+            self._answers[scope] = ((r.given, r.if_match), about, outcome)
+        return outcome
+
+    def check_health(self, _r: Request, _chosen: Json) -> Outcome:
+        return 200, {"status": "ok"}
+
+
+def made_by(outcome: Outcome) -> str:
+    """Return the conversation that a request has made, or that it found and wrote to by itself."""
+    body = outcome[1].get("data", [outcome[1]])[0]
+    made: str = body.get("conversationId") or body["id"]
+    return made
+
+
+def check_form(r: Request) -> None:
+    given, drafts = r.given, r.given.get("entries", [r.given])
+    users = {r.caller.user} if r.name in OF_OTHERS else {d.get("userId", r.caller.user) for d in drafts}
+    require(users == {r.caller.user} and given.get("accessLevel") != "owner", *INVALID)
+    require(not any("epoch" in draft and is_history(draft) for draft in drafts), *INVALID)
+    require(len({"afterCursor", "beforeCursor", "tail"} & given.keys()) < 2, *INVALID)
+    require("position" not in given or "atEntryId" in given, *INVALID)
+    require(not {"forkedAtConversationId", "startedByConversationId"} <= given.keys(), *INVALID)
+    require("count" not in given or not given.keys() & {"id", "promote"}, *INVALID)
+    is_head = given.get("forkedAtPosition") == "head"
+    is_placed = "forkedAtConversationId" in given and is_head != ("forkedAtEntryId" in given)
+    require("forkedAtPosition" not in given or is_placed, *INVALID)
+    require(
+        "promote" not in given or "forkedAtConversationId" in given or r.name == "forkConversation", *INVALID
+    )
+    require(not given.keys() & {"allForks", "forks"} or not given.keys() & {"own", "alternatives"}, *INVALID)
+    keys = [draft["key"] for draft in drafts if "key" in draft]
+    require(len(keys) == len(set(keys)) or "entries" not in given, *INVALID)
+    require("context" not in given or all(map(is_history, drafts)), *INVALID)

@@ -1,0 +1,122 @@
+"""How branches are compared, and what of one comes into another."""
+
+from tests.model.asking import Json, Outcome, Request, is_history, require
+from tests.model.oracle.making import Making
+from tests.model.oracle.refusals import INVALID
+from tests.model.oracle.trees import Conversation, Entry
+
+
+class Branches(Making):
+    """The operations on two or more branches of a tree."""
+
+    def compare_conversations(self, r: Request, _chosen: Json) -> Outcome:
+        one, limit = self._opened(r), r.given.get("limit", 50)
+        other = self._beside(r, one, r.given["with"])
+        base = common(one, other)
+        sides = [(c.id, c.history()[len(base) :]) for c in (one, other)]
+        branches: list[Json] = [{"conversationId": of, "data": rest[:limit]} for of, rest in sides]
+        cursors = [rest[limit - 1]["id"] if len(rest) > limit else None for _, rest in sides]
+        branches = [side | {"afterCursor": at} for side, at in zip(branches, cursors, strict=True)]
+        return 200, {"base": {"entryId": base[-1]["id"] if base else None}, "branches": branches}
+
+    def merge_conversation(self, r: Request, chosen: Json) -> Outcome:
+        into = self._opened(r, minimum="writer")
+        other = self._beside(r, into, r.given["fromConversationId"])
+        into.require_last(r)
+        view, base = other.view(), common(into, other)
+        after = r.given.get("afterEntryId", base[-1]["id"] if base else None)
+        start = 0 if after is None else end_of_turn(view, after)
+        end = end_of_turn(view, r.given["upToEntryId"]) if "upToEntryId" in r.given else len(view)
+        copied = [entry for entry in view[start:end] if is_history(entry)]
+        require(len(copied) <= 50, 413, "payload_too_large")
+        answers = [*chosen.get("data", []), *({} for _ in copied)]
+        made = [self._copy(r, into, *each) for each in zip(copied, answers, strict=False)]
+        return 201 if made else 200, {"data": made}
+
+    def copy_conversation(self, r: Request, chosen: Json) -> Outcome:
+        """Copy into a new tree. The ids of its entries are learned when they are first listed."""
+        source = self._opened(r)
+        view = source.view()
+        end = end_of_turn(view, r.given["upToEntryId"]) if "upToEntryId" in r.given else len(view)
+        by = {name: source.said[name] for name in ("title", "agentId") if source.said.get(name)}
+        made = self._made(r, by | {name: r.given[name] for name in ("title",) if name in r.given})
+        status, _ = self._begin(r, made, chosen)
+        for entry in view[:end]:
+            if is_history(entry):
+                self._copy(r, made, entry, {})
+        made.said["updatedAt"], made.is_copy = chosen.get("updatedAt"), True
+        return status, self._shown(r, made)
+
+    def learn_ids(self, conversation_id: str, rows: list[Json]) -> None:
+        """Learn the ids and times of the entries of a copy, from its whole list."""
+        made = self.conversations[conversation_id]
+        if not made.are_ids_known:
+            for entry, row in zip(made.own, rows, strict=False):
+                entry |= {"id": row["id"], "createdAt": row["createdAt"]}
+
+    def _copy(self, r: Request, into: Conversation, of: Entry, answer: Json) -> Entry:
+        names = ("channel", "contentType", "content", "agentId")
+        draft = {name: of[name] for name in names if name in of}
+        made = self._take_in(r, into, draft, None, answer)
+        made |= {"copiedFromConversationId": of["conversationId"], "copiedFromEntryId": of["id"]}
+        made |= {"userId": of["userId"]} | ({"clientId": of["clientId"]} if "clientId" in of else {})
+        if "clientId" not in of:
+            made.pop("clientId", None)
+        made.indexed = of.indexed
+        return made
+
+    def list_ancestors(self, r: Request, _chosen: Json) -> Outcome:
+        opened = self._opened(r)
+        rows = []
+        for c in [*opened.path(), opened]:
+            shown = [e for e in opened.inherited() if e["conversationId"] == c.id and is_history(e)]
+            inherited = [entry["id"] for entry in shown[-1:]]
+            row = {"conversationId": c.id, "title": None if c.is_removed else c.said.get("title")}
+            row |= {"removed": c.is_removed or None, "inheritedUpToEntryId": next(iter(inherited), None)}
+            rows.append({name: held for name, held in row.items() if held is not None})
+        return 200, {"data": rows}
+
+    def _beside(self, r: Request, one: Conversation, other_id: str) -> Conversation:
+        """Return another conversation of the same tree."""
+        other = self.conversations.get(other_id)
+        if other is None or other.tree is not one.tree:
+            require(False, *INVALID)
+        return self._opened(r, other_id)
+
+
+def common(one: Conversation, other: Conversation) -> list[Entry]:
+    """Return the history entries that two conversations both show."""
+    shown = [entry["id"] for entry in other.history()]
+    return [entry for entry in one.history() if entry["id"] in shown]
+
+
+def end_of_turn(view: list[Entry], entry_id: str) -> int:
+    """Return the place after an entry of the view and what belongs to it."""
+    turns = [entry.turn for entry in view if entry["id"] == entry_id]
+    require(turns, *INVALID)
+    return 1 + max(place for place, entry in enumerate(view) if entry in turns[0])
+
+
+def alternatives(view_of: Conversation, before: list[Entry]) -> list[str]:
+    """Return the conversations that go on differently after the history `before`, oldest first.
+
+    These are the forks that inherit exactly this history, and each conversation whose own history
+    goes on here. Those that the view passes through count only if they go on differently.
+    """
+    shown, path = view_of.history(), view_of.path()
+    following = shown[len(before)]["id"] if len(shown) > len(before) else None
+    found: list[Conversation] = []
+    for c in view_of.tree.all:
+        history, inherited = c.history(), [entry for entry in c.inherited() if is_history(entry)]
+        if c is view_of or history[: len(before)] != before or len(inherited) > len(before):
+            continue
+        goes_on = [entry["id"] for entry in history[len(before) : len(before) + 1]]
+        if goes_on == [following]:
+            continue
+        is_fork_here = c.source and inherited == before and c not in path
+        if c.is_removed:
+            stand_ins = [o for o in c.tree.live() if {e["id"] for e in o.view()} >= set(goes_on)]
+            found += stand_ins[:1] if goes_on else []
+        elif goes_on or is_fork_here:
+            found.append(c)
+    return [c.id for c in found]
