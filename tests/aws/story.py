@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.aws.world import NOTED, PLAIN, SAID, conversation_id
 
-ROOT, FORK, CHILD, COPY, FRESH = (conversation_id(number) for number in (1, 2, 3, 4, 9))
+ROOT, FORK, CHILD, COPY, FRESH, CUT = (conversation_id(number) for number in (1, 2, 3, 4, 9, 5))
 NOTHING = "00000000-0000-7000-8000-000000000001"
 """A valid entry id, but no entry has it."""
 
@@ -232,8 +232,15 @@ STORY = [
     Step("removeMembership", at(ROOT, userId="bob")),
     Step("removeMembership", at(ROOT, userId="ann")),
     Step("removeMembership", at(ROOT, userId="ann")),
+    Step("forkConversation", at(ROOT, id=CUT), user="bob"),
+    Step("forkConversation", at(ROOT), user="bob", keep="cut"),
+    Step("deleteConversation", at(CUT, scope="branch"), user="cy"),
+    Step("deleteConversation", at(CUT, scope="twig"), user="bob"),
+    Step("deleteConversation", at(CUT, scope="branch"), user="bob"),
+    Step("deleteConversation", at(CUT, scope="branch"), user="bob"),
+    Step("adminDeleteConversation", at("<cut>", scope="branch"), user="adam"),
     Step("deleteConversation", at(FORK)),
-    Step("deleteConversation", at(FORK), user="bob"),
+    Step("deleteConversation", at(FORK, scope="tree"), user="bob"),
     Step("deleteConversation", at(FORK), user="bob"),
     Step("deleteConversation", at("x")),
 ]

@@ -46,6 +46,10 @@ POISON = [
     f'{{"groupId": "{SAMPLE}", "kind": ["delete"]}}',
     f'{{"groupId": "{SAMPLE}", "lease": 1}}',
     f'{{"groupId": "{SAMPLE}", "more": 1}}',
+    f'{{"groupId": "{SAMPLE}", "kind": "prune"}}',
+    f'{{"groupId": "{SAMPLE}", "kind": "prune", "conversationId": "x"}}',
+    f'{{"groupId": "{SAMPLE}", "kind": "delete", "conversationId": "{SAMPLE}"}}',
+    f'{{"groupId": "{SAMPLE}", "conversationId": "{SAMPLE}"}}',
 ]
 
 

@@ -235,6 +235,9 @@ def use_everything(service: Service) -> None:
         ask("GET", "admin/names/lookup?userId=ann&clientId=planner&name=n", user="adam")
         ask("DELETE", "names?name=n")
         ask("DELETE", f"admin/names?userId=ann&clientId=planner&name=new%20{number}", user="adam")
+        branch = ask("POST", f"conversations/{group}/fork", {})["id"]
+        ask("POST", f"conversations/{branch}/entries", SAID)
+        ask("DELETE", f"conversations/{branch}?scope=branch")
         ask("GET", "conversations")
         ask("POST", "conversations/search", {"query": "hello"})
         ask("POST", "admin/conversations/search", {"query": "hello"}, user="adam")

@@ -154,6 +154,14 @@ def _small(world: World) -> str:
     return made
 
 
+def _branch(world: World, **more: Any) -> str:
+    """Fork the root at its head, and append to the fork; return its id."""
+    made = world.new_id()
+    world.ask("forkConversation", **subject(world), id=made, **more)
+    world.ask("appendEntry", conversationId=made, **world.said())
+    return made
+
+
 def _named(world: World, **more: Any) -> dict[str, Any]:
     """Return a request about a name that points to the subject."""
     world.ask("setName", name=NAME, **subject(world))
@@ -361,6 +369,16 @@ CASES: dict[str, Case] = {
     "withdraw an offer": Case("deleteTransfer", _offered, puts(Kind.XFER)),
     "accept an offer": Case("acceptTransfer", _offered, puts(M), caller=BOB),
     "delete": Case("deleteConversation", lambda world: {"conversationId": _small(world)}, puts(Kind.GROUP)),
+    "delete a branch": Case(
+        "deleteConversation",
+        lambda world: {"conversationId": _branch(world), "scope": "branch"},
+        puts(Kind.GROUP, Kind.GONE, Kind.JOB),
+    ),
+    "delete a branch, the current one": Case(
+        "deleteConversation",
+        lambda world: {"conversationId": _branch(world, promote=True), "scope": "branch"},
+        puts(Kind.GROUP, Kind.GONE, Kind.JOB),
+    ),
     "delete, all": Case("deleteConversation", subject, puts(Kind.GROUP), is_end=True),
     "health": Case("checkHealth", lambda _: {}, Floor(requests=0)),
     "admin: conversations": Case(
