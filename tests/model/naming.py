@@ -66,10 +66,9 @@ class Naming:
         name = self._choose.name(caller)["name"]
         to = self._oracle.names.get((caller.user, caller.client), {}).get(name)
         query = self._choose.page_query(to.to) if to else {}
-        if not query:
-            query = self._choose.one_of({"tail": True}, {"channel": "context", "epoch": "latest"}, {})
-        if not query and to and not to.to.tree.may_be_unpruned:
-            query = self._choose.one_of({"allForks": True}, {})
+        if to and self._choose.chance(0.4):
+            whole = {} if to.to.tree.may_be_unpruned else {"allForks": True}
+            query = self._choose.one_of({"tail": True}, {"channel": "context", "epoch": "latest"}, whole)
         self._both.ask_page(Request("listEntriesByName", caller, {"name": name, **query}))
 
     def administer_names(self) -> None:
