@@ -723,11 +723,6 @@ CORRUPTIONS = [
         lambda m: m.change(NAME, clientId=text("planner")),
     ),
     a("a name that points to no id", "malformed_name", lambda m: m.change(NAME, conversation=text("trip"))),
-    a(
-        "a name that was changed before it was made",
-        "malformed_name",
-        lambda m: m.change(NAME, updatedAt=text(OLD)),
-    ),
     a("a name whose data are no object", "malformed_name", lambda m: m.change(NAME, data=text("[]"))),
     a("a name with no revision", "malformed_name", lambda m: m.change(NAME, revision=None)),
     a(

@@ -219,10 +219,11 @@ class Choices:
         return self.random.choice(ids) if ids else None
 
     def last_history(self, of: Conversation | None) -> str:
-        """Return an entry for If-Match. Mostly it is the last history entry, or the last one."""
+        """Return an entry for If-Match. Mostly it is the last one of a channel."""
         last = of.last_history() if of else None
-        if of and of.view() and self.chance(0.3):
-            last = of.view()[-1]["id"]
+        context = [entry["id"] for entry in of.view() if not is_history(entry)] if of else []
+        if context and self.chance(0.3):
+            last = context[-1]
         return last if last and self.chance(0.7) else self.entry_id() or self.new_id()
 
     def anchor(self, source: Conversation) -> tuple[str | None, bool]:
