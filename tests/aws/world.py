@@ -86,6 +86,10 @@ def entries(query: str = "", *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("GET", f"{path_of(of)}/entries", query=query, **more)
 
 
+def compare(query: str, *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("GET", f"{path_of(of)}/compare", query=query, **more)
+
+
 def forks(query: str = "", *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("GET", f"{path_of(of)}/forks", query=query, **more)
 

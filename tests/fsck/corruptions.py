@@ -388,7 +388,7 @@ CORRUPTIONS = [
     ),
     a(
         "a fork that ends inside a turn",
-        "wrong_floor wrong_fork_point wrong_last_context wrong_last_history",
+        "wrong_floor wrong_fork_point wrong_last_context wrong_last_history wrong_record",
         lambda m: m.change(
             keys.path(CHAT, CHAT_FORK),
             path=binary(ancestry.pack((Segment(CHAT, EntryId(m.world.turn[1])),))),

@@ -136,6 +136,7 @@ class History:
             body["title"] = None
         last = None
         if found and self._choose.chance(0.2):
+            self.reading.learn_times([found])
             last = found.said.get("updatedAt") if self._choose.chance(0.7) else found.said.get("createdAt")
         given = {"conversationId": conversation_id, **body}
         self.both.ask(Request("updateConversation", caller, given, if_match=last))

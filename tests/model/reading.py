@@ -123,7 +123,7 @@ class Reading:
     def learn_times(self, conversations: Sequence[Conversation]) -> None:
         """Let the oracle learn when conversations were made, which decides what is oldest."""
         for c in conversations:
-            if not c.said.get("createdAt"):
+            if not c.said.get("createdAt") or not c.said.get("updatedAt"):
                 member = Caller(self._choose.one_of(*c.tree.levels))
                 self._both.ask(Request("getConversation", member, {"conversationId": c.id}))
 

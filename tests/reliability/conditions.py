@@ -35,6 +35,8 @@ PURPOSES: Mapping[str, set[str]] = {
     "append": {"Put ENTRY", "Update HEAD"},
     "change": {"Update CONV", "Update HEAD"},
     "rewriting": {"Update HEAD"},
+    "copy": {"Put MEM", "ConditionCheck HEAD"},
+    "copying entries": {"Put ENTRY", "ConditionCheck GROUP"},
     "copying members": {"Put MEM", "ConditionCheck GROUP"},
     "share": {"Put MEM", "Update GROUP"},
     "removal": {"Delete MEM", "Update GROUP"},

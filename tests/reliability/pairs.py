@@ -20,12 +20,14 @@ from tests.reliability.world import (
     GIVEN,
     GIVEN_FORK,
     HALF,
+    LONG,
     MIA,
     NEW,
     OPERATIONS,
     OTHER,
     PASSED,
     PLANNER,
+    RITA,
     ROOT,
     ROOT_CALLER,
     TAKES,
@@ -40,6 +42,7 @@ from tests.reliability.world import (
     family,
     full,
     given_up,
+    lengthy,
     offered,
     passed,
     point,
@@ -122,6 +125,7 @@ _FORK = OPERATIONS["fork before an entry"]
 _OWN_CHILD = append(ANN, to=NEW, startedByConversationId=ROOT)
 _DELETE_CROWD = delete("deleteConversation", ANN, of=crowded, conversationId=CROWD)
 _ADD = OPERATIONS["share"]
+_REMOVE_FORK = delete("deleteConversation", ANN, conversationId=FORK, scope="branch")
 
 _DELETE_UNTITLED = delete("deleteConversation", ANN, of=untitled, conversationId=UNTITLED)
 _DELETE_AS_ADMIN = delete("adminDeleteConversation", ROOT_CALLER, of=untitled, conversationId=UNTITLED)
@@ -209,6 +213,50 @@ PAIRS: dict[str, Pair] = {
     ),
     "grandchild, delete": pair(
         post("appendEntry", BOB, conversationId=NEW, **said("new"), startedByConversationId=CHILD), _DELETE
+    ),
+    "merge, append": pair(OPERATIONS["merge"], append(ANN, knows=(ROOT, ANN))),
+    "merge, append to the other branch": pair(OPERATIONS["merge"], append(ANN, to=FORK)),
+    "merge, merge": pair(OPERATIONS["merge"], OPERATIONS["merge"]),
+    "merge, merge with one key": by_key("merge"),
+    "merge, merge the other way": pair(
+        OPERATIONS["merge"], post("mergeConversation", ANN, conversationId=FORK, fromConversationId=ROOT)
+    ),
+    "merge, delete": pair(OPERATIONS["merge"], _DELETE),
+    "merge, revoke": pair(OPERATIONS["merge"], _REVOKE),
+    "summary, delete": pair(OPERATIONS["append a summary"], _DELETE),
+    "merge, remove the branch and a look": pair(
+        OPERATIONS["merge"], (_REMOVE_FORK, read("listEntries", ANN, conversationId=ROOT))
+    ),
+    "summary, remove the branch and a look": pair(
+        OPERATIONS["append a summary"], (_REMOVE_FORK, read("listEntries", ANN, conversationId=ROOT))
+    ),
+    "fork with a summary, remove the branch and a look": pair(
+        OPERATIONS["append a summary and fork"], (_REMOVE_FORK, _look(NEW))
+    ),
+    "copy, append": pair(OPERATIONS["copy"], append(BOB, to=FORK)),
+    "copy, copy with one key": by_key("copy"),
+    "copy, copy under one id": pair(
+        OPERATIONS["copy"], post("copyConversation", ANN, conversationId=ROOT, id=NEW)
+    ),
+    "copy, delete": pair(OPERATIONS["copy"], _DELETE),
+    "copy, delete and a look": pair(OPERATIONS["copy"], (_DELETE, _look(NEW, by=RITA))),
+    "copy, revoke the reader and a look": pair(
+        OPERATIONS["copy"],
+        (
+            delete("removeMembership", ANN, conversationId=ROOT, userId="rita"),
+            _look(NEW, by=RITA),
+        ),
+    ),
+    "copy many entries, delete": pair(
+        "copy many entries",
+        delete("deleteConversation", ANN, of=lengthy, conversationId=LONG),
+        is_endless=True,
+    ),
+    "continue a copy, continue it": pair(
+        "continue an unfinished copy", "continue an unfinished copy", is_endless=True
+    ),
+    "give a copy up, continue it": pair(
+        "the sweep gives up a copy", "continue an unfinished copy", is_endless=True
     ),
     "revoke, append": pair(_REVOKE, append(BOB, knows=(ROOT, BOB))),
     "revoke, append and a look": pair(

@@ -61,7 +61,7 @@ REQUESTS = [
     Valid("listEntries", of("fork", own=True, alternatives=True)),
     Valid("getEntry", of("fork", entryId="<first>"), entry(404, "entryId")),
     Valid("getEntry", of("root", entryId="<noted>"), entry(404, "entryId"), is_agents=True),
-    Valid("compareConversations", {"conversationId": "<root>", "with": "<fork>"}, entry(400, "with")),
+    Valid("compareConversations", of("root", **{"with": "<fork>"}), entry(400, "with")),
     Valid("listAncestors", of("fork")),
     Valid("listForks", of("root", limit=1, afterCursor="<forks>"), entry(400, "afterCursor")),
     Valid("listChildren", of("root", limit=1, afterCursor="<children>"), entry(400, "afterCursor")),
@@ -147,9 +147,11 @@ REQUESTS = [
         Valid(operation, of("root"), by="aude")
         for operation in (
             *("adminGetConversation", "adminListEntries", "adminListMemberships"),
-            *("adminListForks", "adminListChildren"),
+            *("adminListForks", "adminListChildren", "adminListAncestors"),
         )
     ),
+    Valid("adminGetEntry", of("root", entryId="<first>"), entry(403, "entryId"), by="aude"),
+    Valid("adminCompareConversations", of("root", **{"with": "<fork>"}), entry(403, "with"), by="aude"),
     Valid("adminDeleteConversation", of("child"), by="adam"),
     Valid("deleteConversation", {**of("fork"), "scope": "branch"}),
     Valid("deleteConversation", of("root")),
@@ -158,6 +160,7 @@ REQUESTS = [
 SAME_AS_UNKNOWN = {
     *("afterCursor", "beforeCursor", "upToEntryId", "atEntryId", "forkedAtEntryId", "startedByEntryId"),
     *("ifMatch", "mergedFromConversationId", "mergedUpToEntryId", "fromConversationId", "afterEntryId"),
+    *("entryId", "with"),
 }
 """Fields where the answer is the same for another tenant's id and for an unknown id."""
 

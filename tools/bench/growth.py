@@ -18,6 +18,7 @@ _HALF_PAGE = "with 100 entries only half a page is shown"
 _PAGE_IS_FULL = "the page is full from 20 forks on"
 _NEWEST_FORKS = "the HEAD items of the tree's newest forks are read"
 _TWO_A_ROW = "two items are read for each fork on the page"
+_HUNDRED = "the page names 100 alternatives of one place"
 _CLOSED = "each conversation is closed"
 _REMOVED = "each entry and each conversation is removed"
 _PATH = "the new fork's PATH names all its ancestors"
@@ -26,12 +27,16 @@ GROWS: Mapping[str, Mapping[str, Missed]] = {
     "entries": {
         "newest page, of a fork": Missed(_HALF_PAGE, Limit(3, 23, 0)),
         "newest page, of a fork, warm": Missed(_HALF_PAGE, Limit(2, 18, 0)),
+        "newest page, of a fork, with alternatives": Missed(_HALF_PAGE, Limit(3, 27, 0)),
         "page after a cursor": Missed(_HALF_PAGE, Limit(2, 18, 0)),
         CASCADE: Missed(_REMOVED, Limit(40, 2237, 20305)),
     },
     "forks": {
+        "newest page, with alternatives": Missed(_HUNDRED, Limit(4, 26, 0)),
+        "first page, with alternatives": Missed(_HUNDRED, Limit(4, 26, 0)),
+        "newest page, of a fork, with alternatives": Missed(_HUNDRED, Limit(4, 28, 0)),
         "forks": Missed(_PAGE_IS_FULL, Limit(3, 26, 0)),
-        "conversations, latest forks": Missed(_NEWEST_FORKS, Limit(5, 112, 0)),
+        "conversations, latest forks": Missed(_NEWEST_FORKS, Limit(5, 113, 0)),
         "conversations, all": Missed(_TWO_A_ROW, Limit(4, 128, 0)),
         "delete, all": Missed(_CLOSED, Limit(10, 179, 4257)),
         CASCADE: Missed(_REMOVED, Limit(21, 392, 5456)),
@@ -40,12 +45,17 @@ GROWS: Mapping[str, Mapping[str, Missed]] = {
         "append, to a new fork": Missed(_PATH, Limit(3, 20, 44)),
         "fork, before an entry": Missed(_PATH, Limit(4, 21, 40)),
         "fork, at the head": Missed(_PATH, Limit(3, 17, 74)),
+        "fork, 10 at once": Missed(_PATH, Limit(4, 21, 402)),
         "newest page": Missed(_SEGMENTS, Limit(4, 42, 0)),
         "newest page, warm": Missed(_SEGMENTS, Limit(3, 37, 0)),
         "page after a cursor": Missed(_SEGMENTS, Limit(4, 43, 0)),
+        "newest page, with alternatives": Missed(
+            "the forks of each segment's owner are read, and how it goes on", Limit(5, 144, 0)
+        ),
+        "ancestors": Missed("each ancestor is named, with its last entry that is shown", Limit(12, 1997, 0)),
         "latest epoch": Missed(f"{_SEGMENTS}, and is full", Limit(4, 43, 0)),
         "forks": Missed(_PAGE_IS_FULL, Limit(4, 38, 0)),
-        "conversations, latest forks": Missed(_NEWEST_FORKS, Limit(5, 112, 0)),
+        "conversations, latest forks": Missed(_NEWEST_FORKS, Limit(5, 113, 0)),
         "conversations, all": Missed(_TWO_A_ROW, Limit(4, 128, 0)),
         "delete, all": Missed(_CLOSED, Limit(11, 189, 4213)),
         CASCADE: Missed(_REMOVED, Limit(39, 4498, 23339)),

@@ -27,6 +27,8 @@ APPEND_RATIO, PAGE_RATIO, CASCADE_RATIO = 3, 2.2, 2
 LIMITS: Mapping[str, Limit] = {
     "append": Limit(1, 0, 6, write_ratio=APPEND_RATIO),
     "append, with a key": Limit(1, 0, 8),
+    "append, by a name": Limit(1, 0, 8),
+    "append, with a key of its own": Limit(1, 0, 8),
     "append, other member": Limit(1, 0, 8),
     "append, to a fork": Limit(1, 0, 6, write_ratio=APPEND_RATIO),
     "append, context": Limit(1, 0, 8),
@@ -39,6 +41,10 @@ LIMITS: Mapping[str, Limit] = {
     "create": Limit(2, 8, 20),
     "fork, before an entry": Limit(2, 9, 20),
     "fork, at the head": Limit(2, 9, 20),
+    "promote": Limit(2, 8, 4),
+    "promote, other member": Limit(2, 8, 6),
+    "fork, at the head, that moves a name": Limit(2, 9, 18),
+    "fork, before an entry, that moves a name": Limit(2, 9, 18),
     "newest page": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "newest page, warm": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "newest page, of a fork": Limit(3, 17, 0, read_ratio=PAGE_RATIO),
@@ -47,11 +53,17 @@ LIMITS: Mapping[str, Limit] = {
     "first page": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "page after a cursor": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "page, all forks": Limit(2, None, 0, read_ratio=PAGE_RATIO),
+    "newest page, with alternatives": Limit(2, 17, 0),
+    "first page, with alternatives": Limit(2, 17, 0),
+    "newest page, of a fork, with alternatives": Limit(3, 19, 0),
+    "compare": Limit(3, 34, 0),
+    "admin: compare": Limit(3, 34, 0),
     "latest epoch": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "admin: newest page": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "forks": Limit(3, 60, 0),
     "children": Limit(3, 60, 0),
     "conversations, roots": Limit(3, 80, 0),
+    "conversations, current": Limit(3, 90, 0),
     "conversations, latest forks": Limit(3, 80, 0),
     "conversations, all": Limit(3, 80, 0),
     "delete": Limit(5, None, 10),
@@ -76,7 +88,19 @@ _BATCH = (
 )
 _BOTH = Missed("50 entries of each channel are read, because any of them may be shown", Limit(2, 28, 0))
 _NAMED = Missed("each entry holds the id of the entry shown before it, in 36 bytes", Limit(2, 17, 0))
+_NAMED_AND_ONE = Missed(_NAMED.why, Limit(2, 18, 0))
+_LOOKED_UP = Missed(
+    "the fork's id is first looked up as a root's, with the other conversation, for 7 units", Limit(3, 38, 0)
+)
 MISSED: Mapping[str, Missed] = {
+    "newest page, with alternatives": _NAMED_AND_ONE,
+    "first page, with alternatives": _NAMED_AND_ONE,
+    "newest page, of a fork, with alternatives": Missed(
+        "where the view leaves the root, it is also read how the root goes on and whether it was deleted",
+        Limit(3, 21, 0),
+    ),
+    "compare": _LOOKED_UP,
+    "admin: compare": _LOOKED_UP,
     "append, to a new child": Missed(
         "the parent's members are read after their version, in a round of their own", Limit(3, 8, 32)
     ),

@@ -148,12 +148,12 @@ def _run(
 def _settle(response: Response, operation: str | None, request_id: str) -> None:
     """Log the error of an asynchronous request, which has no caller to see it.
 
-    Raises AgainError for a status from 500 on.
+    Raises AgainError for a 500 or 503. To send the request again helps with no other status.
     """
     if response.error is None:
         return
     status, code = response.status, response.error.code
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if status in (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE):
         raise AgainError(f"{operation}: {status} {code}, request {request_id}")
     fields = {"xRequestId": request_id, "operation": operation, "status": str(status), "code": code}
     _log.warning("refused", extra=fields)

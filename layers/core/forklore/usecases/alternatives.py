@@ -20,11 +20,12 @@ from forklore.domain.alternatives import (
     Place,
 )
 from forklore.domain.ids import FIRST, LAST, EntryId
-from forklore.domain.model import Channel
-from forklore.domain.paging import RangeAnswer, RangeRead, Window
+from forklore.domain.model import Channel, StoredEntry
+from forklore.domain.paging import RangeRead, Window
 from forklore.domain.tree import ForkRecord
 from forklore.storage.found import Found
 from forklore.storage.table import Table
+from forklore.usecases import views
 
 RECORDS_AT_FIRST = 15
 """Records read in the round of the entries: what one read unit holds."""
@@ -37,7 +38,7 @@ class _Started:
     """The reads about one conversation. further: where the view leaves it, how it goes on."""
 
     records: Future[Known]
-    further: Future[RangeAnswer] | None
+    further: Future[StoredEntry | None] | None
 
 
 class AlternativesReader:
@@ -104,7 +105,7 @@ class AlternativesReader:
             owner, further = segment.conversation_id, None
             if owner in left:
                 read = RangeRead(Window(segment.stop), 1, owner, Channel.HISTORY)
-                further = self._table.start_range(self._group_id, read, backward=False)
+                further = self._table.start(partial(views.nearest, self._table, self._group_id, read))
             records = self._table.start(
                 partial(self._read, owner, firsts[at], limit=RECORDS_AT_FIRST, backward=backward)
             )
@@ -112,10 +113,10 @@ class AlternativesReader:
 
     def _further(self, owner: str) -> EntryId | None:
         """Return the first own history entry of a conversation after the view has left it."""
-        answer = self._started[owner].further
-        assert answer is not None, "the view leaves it"
-        entries = answer.result().entries
-        return entries[0].entry_id if entries else None
+        further = self._started[owner].further
+        assert further is not None, "the view leaves it"
+        stored = further.result()
+        return stored.entry_id if stored else None
 
     def _removed(self, owners: Iterable[str], read: Iterable[Sequence[ForkRecord]]) -> set[str]:
         """Return which of the conversations were removed. read: the records of the page's gaps."""

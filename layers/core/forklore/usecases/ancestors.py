@@ -1,6 +1,7 @@
 """The ancestors of a conversation: whose entries it shows, and up to where."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from forklore.domain import keys, paging
 from forklore.domain.access import AccessLevel
@@ -8,6 +9,7 @@ from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Channel
 from forklore.domain.paging import RangeRead
 from forklore.storage.table import Table
+from forklore.usecases import views
 from forklore.usecases.loading import load_conversation
 
 
@@ -35,18 +37,18 @@ def list_ancestors(table: Table, *, caller: Caller, conversation_id: str) -> lis
     group_id = loaded.group.group_id
     spans = paging.spans_of(loaded.inherited, paging.Window(), backward=False)
     reads = [RangeRead(span.window, 1, span.conversation_id, Channel.HISTORY) for span in spans]
-    ends = [table.start_range(group_id, read, backward=True) for read in reads]
+    ends = [table.start(partial(views.nearest, table, group_id, read, backward=True)) for read in reads]
     above = [segment.conversation_id for segment in loaded.path]
     found = table.get(keys.conversation(group_id, one) for one in above)
     ancestors = []
     for one, end in zip(above, ends, strict=True):
-        conversation, shown = found.conversation(group_id, one), end.result().entries
+        conversation, last = found.conversation(group_id, one), end.result()
         ancestors.append(
             Ancestor(
                 one,
                 title=conversation.title if conversation else None,
                 is_removed=conversation is None,
-                up_to=shown[0].entry_id if shown else None,
+                up_to=last.entry_id if last else None,
             )
         )
     return [*ancestors, Ancestor(conversation_id, title=loaded.conversation.title)]

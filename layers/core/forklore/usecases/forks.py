@@ -42,7 +42,6 @@ from forklore.usecases.drafts import (
     head_over,
     mint_batch,
     require_match,
-    require_room,
 )
 from forklore.usecases.idempotency import (
     IdempotencyKey,
@@ -229,6 +228,8 @@ def _prepare(
         if drafts
         else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=made)
     )
+    # The fork holds the version of the tree, so it needs no checks of what the entries name.
+    check_named(table, request.drafts, group_id=group_id, conversation_id=fork_id)
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
     writes = [
@@ -245,11 +246,9 @@ def _prepare(
         *member,
         *name_parts(table, request.name, was=source.name, conversation_id=fork_id, nonce=nonce),
         *_held_source(source, request),
-        *check_named(table, request.drafts, group_id=group_id, conversation_id=fork_id),
         *batch_parts(batch, group_id=group_id, nonce=nonce),
         *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
     ]
-    require_room(writes)
     client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)

@@ -248,6 +248,17 @@ def _is_within(bounds: Mapping[str, EntryId], entry: Entry) -> bool:
     return stop is not None and entry.entry_id < stop
 
 
+def nearest(table: Table, group_id: str, read: RangeRead, *, backward: bool = False) -> StoredEntry | None:
+    """Return the first entry of a range in the order of reading. An empty page is continued."""
+    window = read.window
+    while not window.is_empty:
+        [answer] = table.read_ranges(group_id, [replace(read, window=window)], backward=backward)
+        if answer.entries or answer.reached is None:
+            return answer.entries[0] if answer.entries else None
+        window = window.beyond(answer.reached, backward=backward)
+    return None
+
+
 def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Window) -> int | None:
     """Return the highest epoch of the client's context anywhere in the tree, in `window`.
 
