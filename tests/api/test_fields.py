@@ -27,8 +27,10 @@ from tests.api.samples import bodies_of, names_of, schemas_of, words_of
 from tests.aws.world import (
     BOUND,
     ROOT,
+    SAID,
     Ask,
     World,
+    append,
     conversation_id,
     conversations,
     entries,
@@ -48,6 +50,11 @@ VALUES: Mapping[str, Json] = {
     "tags": {"a": "b"},
     "metadata": {"n": 1},
     "atEntryId": "<first>",
+    "atKey": "the key",
+    "key": "a key",
+    "name": "a name",
+    "data": {"n": 1},
+    "expectRevision": 0,
     "channel": "history",
     "content": [{"role": "USER", "text": "good morning"}],
     "contentType": "history",
@@ -74,7 +81,14 @@ FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtPosition")
 STARTED = ("startedByConversationId", "startedByEntryId")
 MERGED = ("mergedFromConversationId", "mergedUpToEntryId")
 DESCRIBED = ("title", "tags", "metadata")
+OF_CONTEXT = (*FORKED, *STARTED, *DESCRIBED, "context", "promote", "indexedContent", "name")
+"""What does not stand beside an entry of the context in a conversation that exists."""
 AS_CONTEXT = {"channel": "context", "contentType": "note", "epoch": 6}
+
+
+def takes(name: str) -> Json:
+    """Return the field `name` of a fork that takes a new name."""
+    return {"name": name, "expectRevision": 0}
 
 
 @dataclass(frozen=True)
@@ -113,17 +127,22 @@ class Case:
 CASES = [
     Case("createConversation"),
     Case("updateConversation"),
-    Case("forkConversation", ("count",), instead={"id": OTHER}),
-    Case("forkConversation", ("id",), instead={"promote": False}),
-    Case("appendEntry", (*STARTED, "epoch"), {"promote": False}),
+    Case("forkConversation", ("count", "atKey"), {"id": OTHER, "name": takes("one")}),
+    Case("forkConversation", ("count", "id", "atEntryId"), {"promote": False, "name": takes("two")}),
+    Case("forkConversation", ("id", "atKey", "name"), instead={"promote": False}),
+    Case("appendEntry", (*STARTED, "epoch"), {"promote": False, "name": takes("three")}),
     Case(
         "appendEntry",
         (*STARTED, *MERGED, "forkedAtEntryId", "forkedAtPosition", "epoch"),
-        {"forkedAtConversationId": BOUND},
+        {"forkedAtConversationId": BOUND, "name": takes("four")},
     ),
-    Case("appendEntry", (*FORKED, *MERGED, "promote", "epoch")),
-    Case("appendEntry", (*FORKED, *STARTED, *DESCRIBED, "context", "promote", "indexedContent"), AS_CONTEXT),
-    Case("appendEntry", (*FORKED, *MERGED, "promote", "epoch"), is_batch=True),
+    Case("appendEntry", (*FORKED, *MERGED, "promote", "name", "epoch")),
+    Case("appendEntry", OF_CONTEXT, AS_CONTEXT),
+    Case("appendEntry", (*FORKED, *MERGED, "promote", "name", "epoch"), is_batch=True),
+    Case("appendEntryByName", (*STARTED, "epoch"), {"promote": False, "name": "five"}),
+    Case("appendEntryByName", (*FORKED, *MERGED, "promote", "epoch"), {"name": "six"}, is_batch=True),
+    Case("appendEntryByName", (*OF_CONTEXT[:-1], *MERGED), AS_CONTEXT | {"name": "seven"}),
+    Case("setName", instead={"name": "eight"}),
     Case("mergeConversation"),
     Case("copyConversation", instead={"id": COPY, "upToEntryId": "<first>"}),
     Case("syncContext", instead=AS_CONTEXT | {"content": ["another"]}),
@@ -152,6 +171,8 @@ SEEN_BY: Mapping[str, Callable[[Json], Json]] = {
     "resetMetrics": lambda shown: shown["metrics"]["entries"] == 0,
     "promote": itemgetter("isCurrent"),
     "count": lambda shown: len(shown["equal"]),
+    "atKey": lambda shown: VALUES["atKey"] if "forkedAtEntryId" in shown else None,
+    "expectRevision": lambda shown: shown["revision"] - 1,
 }
 """The fields that no answer shows, each with what is seen of it.
 
@@ -179,7 +200,9 @@ def value_of(name: str, schemas: list[Json]) -> Json:
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     with table_on_moto() as template:
-        yield World(Gateway(template, FORKLORE_AUDITORS="aude"))
+        world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
+        assert world.send(append({**SAID, "key": VALUES["atKey"]})).status == 201
+        yield world
 
 
 @pytest.fixture(scope="module")
@@ -194,9 +217,23 @@ def send(world: World, case: Case, *, new: str) -> Answer:
     makes = {*FORKED, *STARTED} & case.fields.keys()
     path = operation.path.replace("{conversationId}", new if makes else ROOT)
     query = "userId=will" if "userId" in operation.query_names else ""
+    return world.send(Ask(operation.method, path, case.body, query=query, agent=_agent(case)))
+
+
+def _agent(case: Case) -> str | None:
     has_context = case.fields.get("channel") == "context" or "context" in case.fields
-    agent = "planner" if has_context else None
-    return world.send(Ask(operation.method, path, case.body, query=query, agent=agent))
+    return "planner" if has_context else None
+
+
+def _name(world: World, case: Case, conversation: str) -> dict[str, Json]:
+    """Return what the request says of a name, if that points to the conversation."""
+    sent = case.fields.get("name")
+    if sent is None:
+        return {}
+    name = sent["name"] if isinstance(sent, dict) else sent
+    found = world.send(Ask("GET", "/v1/names/lookup", query=f"name={name}", agent=_agent(case))).json
+    is_there = found["conversationId"] == conversation
+    return {"name": sent if is_there else found, "data": found["data"]}
 
 
 def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
@@ -210,7 +247,11 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
         case results.Conversation | results.Forked:
             own, of_auditor = (world.send(one).json for one in (show(made["id"]), _as_auditor(made["id"])))
             listed = world.send(conversations("mode=all&ancestry=all&limit=200")).json["data"]
-            return [made, own, of_auditor, *(row for row in listed if row["id"] == made["id"])]
+            named = _name(world, case, made["id"])
+            rows = [made, own, of_auditor, *(row for row in listed if row["id"] == made["id"])]
+            return [{**row, **named} for row in rows]
+        case results.Name:
+            return [made, world.send(Ask("GET", "/v1/names/lookup", query=f"name={made['name']}")).json]
         case results.Membership:
             rows = world.send(Ask("GET", f"/v1/conversations/{ROOT}/memberships")).json["data"]
             return [made, *(row for row in rows if row["userId"] == made["userId"])]
@@ -226,7 +267,7 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
             if "context" in made:
                 [context] = [row for row in rows if row["id"] == made["context"]["entry"]["id"]]
                 new["context"] = {name: context[name] for name in VALUES["context"]}
-            return [{**one, **new} for one in (entry, *listed)]
+            return [{**one, **new, **_name(world, case, of)} for one in (entry, *listed)]
 
 
 def _as_auditor(conversation: str) -> Ask:
@@ -283,7 +324,7 @@ def test_the_cases_send_every_field_of_every_body(operation: Operation) -> None:
         (requests.CreateConversation, requests.ForkConversation, set()),
         (requests.CreateConversation, requests.UpdateConversation, {"id", "agentId"}),
         (requests.EntryFields, requests.AppendEntry, set()),
-        (requests.EntryFields, requests.SyncContext, {"epoch", "indexedContent", *MERGED}),
+        (requests.EntryFields, requests.SyncContext, {"epoch", "indexedContent", "key", *MERGED}),
     ],
 )
 def test_a_field_is_taken_by_all_that_describe_the_same(

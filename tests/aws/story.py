@@ -146,7 +146,6 @@ STORY = [
     Step("promoteConversation", at(FORK)),
     Step("promoteConversation", at(FORK, idempotencyKey="once")),
     Step("promoteConversation", at(FORK, idempotencyKey="once")),
-    Step("promoteConversation", at(FORK, ifMatch=NOTHING)),
     Step("promoteConversation", at(FRESH)),
     Step("promoteConversation", at(FORK), user="eve"),
     Step("listForks", at(ROOT, limit=1)),

@@ -901,7 +901,9 @@ BAD_SEARCHES = [
     bad("search: a list's cursor", find({"query": "hello", "afterCursor": "<conversations>"}), CURSOR),
     bad("search: a cursor of Bob", find({"query": "hello", "afterCursor": "<search of Bob>"}), CURSOR),
     bad("search: a cursor of other words", find({"query": "hell", "afterCursor": "<search>"}), CURSOR),
-    bad("search: by GET", Ask("GET", SEARCH), NOT_FOUND),
+    bad("search: by GET", Ask("GET", SEARCH), WRONG_METHOD),
+    bad("search: by PATCH", Ask("PATCH", SEARCH, {"title": "x"}), WRONG_METHOD),
+    bad("search: by DELETE", Ask("DELETE", SEARCH), WRONG_METHOD),
     bad("search: by PUT", Ask("PUT", SEARCH, {"query": "x"}), WRONG_METHOD),
     bad("indexed: 32 KB and one", append({**SAID, "indexedContent": "x" * (32 * 1024 + 1)})),
     bad("indexed: 32 KB in characters", append({**SAID, "indexedContent": "é" * (16 * 1024) + "x"})),
@@ -920,7 +922,66 @@ BAD_SEARCHES = [
     ),
 ]
 
+
+def by_name(body: Any) -> Ask:
+    return Ask("POST", "/v1/names/entries", body)
+
+
+def names(query: str) -> Ask:
+    return Ask("GET", "/v1/names", query=query)
+
+
+def set_name(**more: Any) -> Ask:
+    return Ask("POST", "/v1/names", {"name": "trip", "conversationId": ROOT, **more})
+
+
+def look_up(query: str) -> Ask:
+    return Ask("GET", f"{path_of(ROOT)}/entries/lookup", query=query)
+
+
+BAD_NAMES = [
+    bad("name: none", set_name(name=None)),
+    bad("name: empty", set_name(name="")),
+    bad("name: 256 bytes", set_name(name="é" * 128)),
+    bad("name: a control character", set_name(name="a\nb")),
+    bad("name: an older control character", set_name(name="a\x85b")),
+    bad("name: a number", set_name(name=5)),
+    bad("revision: below 0", set_name(expectRevision=-1)),
+    bad("revision: text", set_name(expectRevision="x")),
+    bad("data: an array", set_name(data=[])),
+    bad("data: 4 KB and a byte", set_name(data={"k": "x" * (4 * 1024 - 8)})),
+    bad("prefix: 256 bytes", names("prefix=" + "x" * 256)),
+    bad("prefix: a control character", names("prefix=%00")),
+    bad("limit: 201", names("limit=201")),
+    bad("cursor: of nothing", names("afterCursor=x"), CURSOR),
+    bad("look-up: no name", Ask("GET", "/v1/names/lookup")),
+    bad("look-up: unknown", Ask("GET", "/v1/names/lookup", query="name=unknown"), NOT_FOUND),
+    bad("delete: unknown", Ask("DELETE", "/v1/names", query="name=unknown"), NOT_FOUND),
+    bad("delete: a revision below 0", Ask("DELETE", "/v1/names", query="name=x&expectRevision=-1")),
+    bad("conversation: unknown", set_name(conversationId=FRESH), NOT_FOUND),
+    bad("conversation: no id", set_name(conversationId="x"), NOT_FOUND),
+    bad("conversation: of others", set_name(conversationId=FOREIGN), FORBIDDEN),
+    bad("append: no name", by_name(PLAIN)),
+    bad("append: no entry", by_name({"name": "x"})),
+    bad("append: a name that moves", by_name({**PLAIN, "name": {"name": "x"}})),
+    bad("entries: unknown", Ask("GET", "/v1/names/entries", query="name=unknown"), NOT_FOUND),
+    bad("fork: a name as text", fork({"name": "x"})),
+    bad("fork: a name and count", fork({"name": {"name": "x"}, "count": 2})),
+    bad("fork: a name at another revision", fork({"name": {"name": "x", "expectRevision": 1}}), CONFLICT),
+    bad("append: a name without a fork", append({**PLAIN, "name": {"name": "x"}})),
+    bad("key: empty", append({**PLAIN, "key": ""})),
+    bad("key: 129 characters", append({**PLAIN, "key": "k" * 129})),
+    bad("key: not ASCII", append({**PLAIN, "key": "é"})),
+    bad("key: a control character", append({**PLAIN, "key": "a\tb"})),
+    bad("key: twice", append({"entries": [{**PLAIN, "key": "k"}, {**PLAIN, "key": "k"}]})),
+    bad("look-up: no key", look_up("")),
+    bad("look-up: an unknown key", look_up("key=unknown"), NOT_FOUND),
+    bad("fork: at an unknown key", fork({"atKey": "unknown"}), NOT_FOUND),
+    bad("fork: at a key and an entry", fork({"atKey": "k", "atEntryId": SURELY_WRONG[1:-1]})),
+]
+
 TABLE = {
+    "name": BAD_NAMES,
     "search": BAD_SEARCHES,
     "path": BAD_PATH_IDS,
     "route": BAD_ROUTES,

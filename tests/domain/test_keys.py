@@ -11,6 +11,7 @@ from forklore.domain import ids, keys
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
 from forklore.domain.model import Channel
+from forklore.domain.names import NameOwner, NameRef
 from tests.domain.builders import FORK, ROOT, C, H, at, conversation, examples
 
 NIL, MAX = str(uuid.UUID(int=0)), str(uuid.UUID(int=(1 << 128) - 1))
@@ -129,6 +130,62 @@ def test_no_user_s_tree_is_listed_for_another(
     assert not within(key, keys.user_trees_range(other, is_child=is_child))
     assert not within(key, keys.transfers_range(owner))
     assert keys.in_user_tree(key.sort) == ((ids.timestamp(created_ms), group_id), is_child)
+
+
+# Names
+
+
+def named(name: str, client: str | None = None, *, user: str = "u") -> Key:
+    return keys.name(NameRef(NameOwner(user, client), name))
+
+
+@examples(500)
+@given(st.lists(USER_IDS, min_size=2, max_size=2, unique=True))
+def test_the_keys_of_names_are_in_the_order_of_their_bytes(names: list[str]) -> None:
+    one, other = names
+
+    assert (named(one).sort.encode() < named(other).sort.encode()) == (one.encode() < other.encode())
+    assert keys.in_order(keys.escape_in_order(one)) == one
+    assert keys.in_name(named(one, user=other)) == (other, one)
+    assert named(one).sort.isascii()
+    assert named(one).sort.count("#") == 2
+
+
+@examples(500)
+@given(st.lists(USER_IDS, min_size=2, max_size=2, unique=True), st.none() | USER_IDS)
+def test_a_range_of_names_has_those_that_begin_so_and_come_later(
+    names: list[str], client: str | None
+) -> None:
+    one, other = names
+    owner = NameOwner("u", client)
+
+    for prefix in ("", one[:1], one, other):
+        of = keys.names_range(owner, prefix=prefix)
+        assert within(named(one, client), of) == one.startswith(prefix)
+        after = keys.names_range(owner, prefix=prefix, after=other)
+        is_after = one.startswith(prefix) and one.encode() > other.encode()
+        assert within(named(one, client), after) == is_after
+        assert not within(named(one, f"{client}x"), of)
+        assert not within(named(one, client, user="v"), of)
+    assert within(named(one, client), keys.all_names_range("u"))
+    assert not within(named(one, client), keys.all_names_range("u", after=NameRef(owner, one)))
+
+
+@pytest.mark.parametrize("name", [LONG, "x" * 255, "#" * 255])
+def test_every_name_of_every_client_fits_into_a_key(name: str) -> None:
+    key = named(name, "#" * 255, user="#" * 255)
+
+    assert len(key.partition) <= 2_048
+    assert len(key.sort) <= 1_024
+
+
+@given(USER_IDS)
+def test_a_name_is_in_no_other_list_of_its_user(name: str) -> None:
+    key = named(name)
+
+    for is_child in (True, False):
+        assert not within(key, keys.user_trees_range("u", is_child=is_child))
+    assert not within(key, keys.transfers_range("u"))
 
 
 # Items in a tree's partition

@@ -119,6 +119,7 @@ entries = st.builds(
     epoch=st.none() | counts,
     usage_json=st.none() | st.just('{"inputTokens":  1.0}'),
     after=lasts,
+    indexed=st.none() | hostile() | st.sampled_from(["", "x", "xray", "[", '"']),
 )
 # Bodies of requests and answers are objects.
 replays = st.builds(

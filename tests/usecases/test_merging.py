@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry, EntryRef, TokenUsage
@@ -24,6 +23,7 @@ from forklore.usecases.append import Append, Start, append_entries
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
 from forklore.usecases.merging import MERGED_MAX, Merge, merge_branch
+from forklore.usecases.removal import remove_branch
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
 from tests.usecases.builders import (
@@ -89,6 +89,10 @@ def tree(store: Store) -> Table:
 
 def delete(table: Table, conversation_id: str) -> None:
     assert deletion.delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=conversation_id)
+
+
+def remove_fork(table: Table) -> None:
+    remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=FORK, wait_s=0)
 
 
 def fails(error: type[ForkloreError], action: Callable[[], object], *, field: str | None = None) -> None:
@@ -317,7 +321,7 @@ def test_a_merge_into_a_tree_that_is_deleted_meanwhile_writes_nothing(
 
 
 def test_a_merge_of_a_conversation_that_is_deleted_meanwhile_is_400(store: Store, tree: Table) -> None:
-    ran = meanwhile(tree, 3, lambda: store.delete(keys.head(ROOT, FORK)))
+    ran = meanwhile(tree, 3, lambda: remove_fork(store.process()))
 
     fails(ValidationError, lambda: merge(tree), field="fromConversationId")
     assert ran
@@ -414,7 +418,7 @@ def test_a_summary_costs_one_more_read(store: Store, tree: Table) -> None:
 
 
 def test_a_summary_of_a_conversation_that_is_deleted_meanwhile_is_400(store: Store, tree: Table) -> None:
-    ran = meanwhile(tree, 2, lambda: store.delete(keys.head(ROOT, FORK)))
+    ran = meanwhile(tree, 2, lambda: remove_fork(store.process()))
 
     fails(ValidationError, lambda: append(tree, ROOT, summary()), field="mergedFromConversationId")
     assert ran
@@ -423,7 +427,7 @@ def test_a_summary_of_a_conversation_that_is_deleted_meanwhile_is_400(store: Sto
 def test_a_fork_with_a_summary_of_a_conversation_that_is_deleted_meanwhile_is_400(
     store: Store, tree: Table
 ) -> None:
-    ran = meanwhile(tree, 3, lambda: store.delete(keys.head(ROOT, FORK)))
+    ran = meanwhile(tree, 3, lambda: remove_fork(store.process()))
 
     fails(
         ValidationError,

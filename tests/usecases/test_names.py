@@ -316,6 +316,7 @@ def test_an_append_by_a_name_touches_it(table: Table) -> None:
     assert look(table).name.data == '{"x":2}'
 
 
+@pytest.mark.failure("name-moves")
 def test_an_append_follows_a_name_that_another_process_has_moved(table: Table, store: Store) -> None:
     [first] = tell(table, "a")
     other = store.process()

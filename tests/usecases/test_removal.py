@@ -16,6 +16,7 @@ from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases import transfers
 from forklore.usecases.append import Append, Start, append_entries
+from forklore.usecases.children import list_children
 from forklore.usecases.deletion import delete_conversation
 from forklore.usecases.fork_list import list_forks
 from forklore.usecases.removal import remove_branch
@@ -414,6 +415,19 @@ def test_the_children_of_a_removed_branch_go_and_those_of_others_stay(store: Sto
     prune(store)
     assert group(store).children == 1
     assert not any(key.partition == CHILD for key in store.contents())
+
+
+def test_a_child_whose_root_was_removed_is_listed_by_its_current_branch(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "a")
+    start(table, ROOT, CHILD)
+    fork(table, CHILD, SIBLING)
+    remove(table, CHILD)
+    prune(store)
+
+    listed = list_children(table, caller=ANN, conversation_id=ROOT, after=None, limit=20)
+
+    assert [one.conversation.conversation_id for one in listed.children] == [SIBLING]
 
 
 def test_the_worker_closes_the_children_that_the_request_did_not_see(store: Store) -> None:

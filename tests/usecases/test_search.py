@@ -1,5 +1,6 @@
 """Search finds what a plain scan finds, goes on where it stopped, and keeps to its bound."""
 
+import base64
 import json
 import math
 import random
@@ -14,7 +15,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel
-from forklore.errors import InvalidCursorError
+from forklore.errors import InvalidCursorError, PayloadTooLargeError
 from forklore.storage import items
 from forklore.storage.bodies import CHUNK_BYTES
 from forklore.storage.table import QUERY_BYTES_MAX, Table
@@ -474,3 +475,18 @@ def test_a_search_writes_nothing(store: Store, table: Table) -> None:
 
     assert set(wire.operations) == {"Query", "BatchGetItem"}
     assert store.contents() == before
+
+
+def test_indexed_text_counts_in_what_one_append_may_write(table: Table) -> None:
+    noise = random.Random(1)
+
+    def draft(indexed: str | None) -> Draft:
+        text = base64.b85encode(noise.randbytes(69_000)).decode().replace("\\", "_")
+        return replace(said(text), indexed=indexed)
+
+    def text() -> str:
+        return base64.b85encode(noise.randbytes(26_000)).decode()
+
+    append(table, ROOT, *[draft(None) for _ in range(42)])
+    with pytest.raises(PayloadTooLargeError):
+        append(table, ROOT, *[draft(text()) for _ in range(42)])

@@ -27,6 +27,8 @@ APPEND_RATIO, PAGE_RATIO, CASCADE_RATIO = 3, 2.2, 2
 LIMITS: Mapping[str, Limit] = {
     "append": Limit(1, 0, 6, write_ratio=APPEND_RATIO),
     "append, with a key": Limit(1, 0, 8),
+    "append, by a name": Limit(1, 0, 8),
+    "append, with a key of its own": Limit(1, 0, 8),
     "append, other member": Limit(1, 0, 8),
     "append, to a fork": Limit(1, 0, 6, write_ratio=APPEND_RATIO),
     "append, context": Limit(1, 0, 8),
@@ -41,6 +43,8 @@ LIMITS: Mapping[str, Limit] = {
     "fork, at the head": Limit(2, 9, 20),
     "promote": Limit(2, 8, 4),
     "promote, other member": Limit(2, 8, 6),
+    "fork, at the head, that moves a name": Limit(2, 9, 18),
+    "fork, before an entry, that moves a name": Limit(2, 9, 18),
     "newest page": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "newest page, warm": Limit(2, 16, 0, read_ratio=PAGE_RATIO),
     "newest page, of a fork": Limit(3, 17, 0, read_ratio=PAGE_RATIO),

@@ -29,6 +29,8 @@ class HttpApi:
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._routes = {f"{one.method} {one.path}": one for one in operations}
+        paths = {one.path for one in self._routes.values()}
+        self._closer = {path: [other for other in paths if unrouted.is_closer(other, path)] for path in paths}
 
     def handle(self, event: object, context: Any) -> dict[str, Any]:
         """Return the response to an event. context: Lambda's.
@@ -42,7 +44,7 @@ class HttpApi:
         except ValidationError as error:
             return _refuse_event(error, context, watch)
         operation = self._routes.get(request.route_key)
-        if operation is None:
+        if operation is None or self._is_of_another(operation, request.path):
             return _refuse_route(request, context, watch)
         record = RequestRecord(operation)
         request_id = _request_id(request.headers, context)
@@ -53,6 +55,13 @@ class HttpApi:
         record.log(response.status, request_id)
         _log(request, response, request_id, watch, record)
         return http_response(response, request_id)
+
+    def _is_of_another(self, operation: Operation, path: str) -> bool:
+        """Return whether a path without that parameter fits, which has no operation of this method.
+
+        `PATCH /v1/conversations/search` names no conversation, though API Gateway finds that route.
+        """
+        return any(unrouted.fits(other, path) for other in self._closer[operation.path])
 
 
 def _run(

@@ -24,10 +24,13 @@ _HINTS = (
 def methods_of(path: str) -> list[str]:
     """Return the methods of a path, sorted; empty if no route has the path.
 
+    If several paths of operations fit, the closest one counts: `…/search` and not `…/{name}`.
     OPTIONS belongs to every path. API Gateway may send a browser's preflight to the `$default`
     route, and then adds the CORS headers to the response.
     """
-    methods = {operation.method for operation in operations.ROUTES if _fits(operation.path, path)}
+    paths = {operation.path for operation in operations.ROUTES if fits(operation.path, path)}
+    closest = {one for one in paths if not any(is_closer(other, one) for other in paths)}
+    methods = {operation.method for operation in operations.ROUTES if operation.path in closest}
     return sorted({*methods, OPTIONS}) if methods else []
 
 
@@ -40,6 +43,15 @@ def error_of(event: HttpEvent, allowed: list[str]) -> ForkloreError:
     return MethodNotAllowedError(*(hints or [f"{method} is not for this path"]), allow=", ".join(allowed))
 
 
-def _fits(pattern: str, path: str) -> bool:
+def is_closer(one: str, other: str) -> bool:
+    """Tell whether each path that fits `one` fits `other`, too, but not the other way round.
+
+    >>> is_closer("/v1/conversations/search", "/v1/conversations/{conversationId}")
+    True
+    """
+    return one != other and fits(other, one)
+
+
+def fits(pattern: str, path: str) -> bool:
     """Tell whether `path` fits an operation's path. Each name in braces is one segment."""
     return re.fullmatch(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(pattern)), path) is not None

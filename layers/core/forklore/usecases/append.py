@@ -196,6 +196,8 @@ class _Appending:
         made = None
         if self._request.held is not None:
             return self._create_root_or_load()  # which creates nothing
+        if fork is None and start is None and self._request.described.name is not None:
+            return self._create_root()  # its id was made for it, so nobody has it
         if fork is not None and not self._has_lineage:
             made = self._fork(fork)
         elif start is not None and not self._has_lineage:

@@ -30,6 +30,7 @@ from forklore.usecases.loading import (
     ConversationDetails,
     LoadedConversation,
     TreeExtras,
+    keys_of_current,
     keys_of_root,
     load_conversation,
     look_up,
@@ -236,6 +237,7 @@ def list_children(
     wanted = _wanted(rows, started_by, looked)
     while places := list(islice(wanted, at_once)):
         found = table.get(key for place in places for key in keys_of_root(place.conversation_id, caller))
+        found |= table.get(keys_of_current(found, (place.conversation_id for place in places)))
         for place in places:
             child = root_of(found, place.conversation_id, caller)
             if child is None or child.level is None:

@@ -249,8 +249,27 @@ def keys_of_root(group_id: str, caller: Caller) -> list[Key]:
 
 
 def root_of(found: Found, group_id: str, caller: Caller) -> LoadedConversation | None:
-    """Return a tree's root from the items that were read. None: the tree is not live."""
-    return _loaded(found, group_id, group_id, caller)
+    """Return a tree's root from the items that were read, without a path.
+
+    Return its current branch if the root was removed and `keys_of_current` was read, too.
+    None: the tree is not live.
+    """
+    group = found.group(group_id)
+    has_root = found.head(group_id, group_id) is not None
+    shown = group_id if group is None or has_root else group.current
+    return _loaded(found, shown, group_id, caller)
+
+
+def keys_of_current(found: Found, group_ids: Iterable[str]) -> list[Key]:
+    """Return the keys of the current branches of those trees whose root is not among `found`."""
+    groups = [found.group(group_id) for group_id in group_ids]
+    rootless = [one for one in groups if one and one.is_live and not found.head(one.group_id, one.group_id)]
+    return [
+        key
+        for one in rootless
+        if one.current != one.group_id
+        for key in (keys.conversation(one.group_id, one.current), keys.head(one.group_id, one.current))
+    ]
 
 
 def level_of(found: Found, group_id: str, caller: Caller) -> AccessLevel | None:
