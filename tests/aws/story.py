@@ -133,7 +133,7 @@ STORY = [
     Step("getEntry", at(FORK, entryId="<second>")),
     Step("getEntry", at(ROOT, entryId="<noted>"), agent="planner"),
     Step("getEntry", at(ROOT, entryId="<noted>")),
-    Step("getEntry", at(ROOT, entryId="lookup")),
+    Step("getEntry", at(ROOT, entryId="x")),
     Step("getEntry", at(ROOT, entryId="<first>"), user="eve"),
     Step("compareConversations", at(FORK, **{"with": ROOT, "limit": 1})),
     Step("compareConversations", at(FORK, **{"with": CHILD})),

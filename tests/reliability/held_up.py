@@ -260,6 +260,63 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
         assert_intact(store, settled=True)
 
 
+COPY_ON: Mapping[str, Any] = {"conversationId": LONG, "id": HALF_COPY}
+
+
+def go_on_with_a_copy(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Assert that a copy has each entry once, although two processes continue it.
+
+    One is about to write the last entries. The other takes the copy over, and has read what is
+    there. Then the one writes, before the other writes and ends.
+    """
+    with built(lengthy, endpoint).copy(endpoint) as store:
+
+        @contextmanager
+        def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
+            both = {name: Process(store, in_order=True, rewrite=rewrite) for name in ("one", "other")}
+
+            def go_on(name: str, choose: Choose) -> None:
+                both[name].faults.choose = choose
+                assert both[name].ask("copyConversation", RITA, **COPY_ON).status in (201, 409)
+
+            yield {name: partial(go_on, name) for name in both}
+
+        # Both claim. one: the last entries.
+        follow(callers, [("one", 1), ("other", 1), ("one", 2), ("other", None), ("one", None)])
+
+        assert_intact(store)
+
+
+def give_a_copy_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Assert that nothing is left of a copy that was given up while a process continued it.
+
+    The process is about to write the last entries. Then the sweep gives the copy up and the worker
+    clears it up. Just before the worker deletes the copy's GROUP, the process writes.
+    """
+    with built(lengthy, endpoint).copy(endpoint) as store:
+
+        @contextmanager
+        def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
+            one = Process(store, in_order=True, rewrite=rewrite)
+            worker = Process(store, in_order=True, rewrite=rewrite, clock=later(ABANDONED_SECONDS))
+
+            def go_on(choose: Choose) -> None:
+                one.faults.choose = choose
+                assert one.ask("copyConversation", RITA, **COPY_ON).status in (201, 503)
+
+            def give_up(choose: Choose) -> None:
+                worker.faults.choose = choose
+                give_up_and_clear(HALF_COPY)(worker)
+
+            yield {"one": go_on, "worker": give_up}
+
+        # one: claims. worker: the tombstone, and all entries in two transactions.
+        follow(callers, [("one", 1), ("worker", 3), ("one", 2), ("worker", None), ("one", None)])
+
+        settle(store, in_seconds=ABANDONED_SECONDS)
+        assert_intact(store, settled=True)
+
+
 def act_late(
     name: str,
     request: Mapping[str, Any],
@@ -364,63 +421,6 @@ def take_one_lease(endpoint: str, rewrite: Rewrite | None = None) -> None:
         outcome = work(one)
 
         hold(outcome is Outcome.DROPPED and len(mailbox.messages) == 1, outcome, mailbox.messages)
-
-
-COPY_ON: Mapping[str, Any] = {"conversationId": LONG, "id": HALF_COPY}
-
-
-def go_on_with_a_copy(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Assert that a copy has each entry once, although two processes continue it.
-
-    One is about to write the last entries. The other takes the copy over, and has read what is
-    there. Then the one writes, before the other writes and ends.
-    """
-    with built(lengthy, endpoint).copy(endpoint) as store:
-
-        @contextmanager
-        def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
-            both = {name: Process(store, in_order=True, rewrite=rewrite) for name in ("one", "other")}
-
-            def go_on(name: str, choose: Choose) -> None:
-                both[name].faults.choose = choose
-                assert both[name].ask("copyConversation", RITA, **COPY_ON).status in (201, 409)
-
-            yield {name: partial(go_on, name) for name in both}
-
-        # Both claim. one: the last entries.
-        follow(callers, [("one", 1), ("other", 1), ("one", 2), ("other", None), ("one", None)])
-
-        assert_intact(store)
-
-
-def give_a_copy_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
-    """Assert that nothing is left of a copy that was given up while a process continued it.
-
-    The process is about to write the last entries. Then the sweep gives the copy up and the worker
-    clears it up. Just before the worker deletes the copy's GROUP, the process writes.
-    """
-    with built(lengthy, endpoint).copy(endpoint) as store:
-
-        @contextmanager
-        def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
-            one = Process(store, in_order=True, rewrite=rewrite)
-            worker = Process(store, in_order=True, rewrite=rewrite, clock=later(ABANDONED_SECONDS))
-
-            def go_on(choose: Choose) -> None:
-                one.faults.choose = choose
-                assert one.ask("copyConversation", RITA, **COPY_ON).status in (201, 503)
-
-            def give_up(choose: Choose) -> None:
-                worker.faults.choose = choose
-                give_up_and_clear(HALF_COPY)(worker)
-
-            yield {"one": go_on, "worker": give_up}
-
-        # one: claims. worker: the tombstone, and all entries in two transactions.
-        follow(callers, [("one", 1), ("worker", 3), ("one", 2), ("worker", None), ("one", None)])
-
-        settle(store, in_seconds=ABANDONED_SECONDS)
-        assert_intact(store, settled=True)
 
 
 def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:

@@ -215,11 +215,14 @@ PAIRS: dict[str, Pair] = {
         post("appendEntry", BOB, conversationId=NEW, **said("new"), startedByConversationId=CHILD), _DELETE
     ),
     "merge, append": pair(OPERATIONS["merge"], append(ANN, knows=(ROOT, ANN))),
-    "merge, append to the other branch": pair(OPERATIONS["merge"], append(ANN, to=FORK)),
+    "merge, append to the other branch": pair(
+        OPERATIONS["merge"], replace(append(ANN, to=FORK), in_seconds=60)
+    ),
     "merge, merge": pair(OPERATIONS["merge"], OPERATIONS["merge"]),
     "merge, merge with one key": by_key("merge"),
     "merge, merge the other way": pair(
-        OPERATIONS["merge"], post("mergeConversation", ANN, conversationId=FORK, fromConversationId=ROOT)
+        OPERATIONS["merge"],
+        replace(post("mergeConversation", ANN, conversationId=FORK, fromConversationId=ROOT), in_seconds=60),
     ),
     "merge, delete": pair(OPERATIONS["merge"], _DELETE),
     "merge, revoke": pair(OPERATIONS["merge"], _REVOKE),
@@ -233,7 +236,7 @@ PAIRS: dict[str, Pair] = {
     "fork with a summary, remove the branch and a look": pair(
         OPERATIONS["append a summary and fork"], (_REMOVE_FORK, _look(NEW))
     ),
-    "copy, append": pair(OPERATIONS["copy"], append(BOB, to=FORK)),
+    "copy, append": pair(OPERATIONS["copy"], replace(append(BOB, to=FORK), in_seconds=60)),
     "copy, copy with one key": by_key("copy"),
     "copy, copy under one id": pair(
         OPERATIONS["copy"], post("copyConversation", ANN, conversationId=ROOT, id=NEW)
@@ -570,7 +573,7 @@ PAIRS: dict[str, Pair] = {
         _remove(ROOT), post("promoteConversation", ANN, conversationId=FORK), is_endless=True
     ),
     "remove, remove": pair(_CUT_OFF, _remove(FORK, by=MIA)),
-    "remove, remove the other": pair(_CUT_OFF, _remove(ROOT, by=MIA), is_endless=True),
+    "remove, remove the other": pair(_CUT_OFF, _remove(ROOT, by=MIA), also=GOES_ON, is_endless=True),
     "remove, delete": pair(_CUT_OFF, _DELETE, also=GOES_ON),
     "remove, delete and the worker": pair(
         _remove(CUT_TWIG, of=removed),

@@ -303,10 +303,33 @@ def test_an_append_meanwhile_comes_before_the_copies(store: Store, tree: Table) 
     assert read(tree, ROOT) == ["a", "b", "c", "meanwhile", "x", "y"]
 
 
-def test_a_merge_copies_what_was_there_when_it_was_read(store: Store, tree: Table) -> None:
-    ran = meanwhile(tree, 2, lambda: say(store.process(), FORK, "meanwhile"))
+@pytest.mark.parametrize("nth", [2, 3])
+def test_an_append_to_the_other_branch_meanwhile_is_copied_as_well(
+    store: Store, tree: Table, nth: int
+) -> None:
+    ran = meanwhile(tree, nth, lambda: say(store.process(), FORK, "meanwhile"))
 
-    assert texts(merge(tree)) == ["x", "y"]
+    assert texts(merge(tree)) == ["x", "y", "meanwhile"]
+    assert ran
+
+
+def test_a_merge_up_to_an_entry_does_not_wait_for_the_other_branch(store: Store, tree: Table) -> None:
+    x = page(tree, FORK).entries[2].entry_id
+    wire = Wire.of(tree)
+    ran = meanwhile(tree, 3, lambda: say(store.process(), FORK, "meanwhile"))
+
+    assert texts(merge(tree, up_to=x)) == ["x"]
+    assert ran
+    assert wire.operations.count("TransactWriteItems") == 1
+
+
+def test_a_merge_of_a_conversation_into_itself_copies_what_is_appended_meanwhile(
+    store: Store, tree: Table
+) -> None:
+    b = page(tree).entries[1].entry_id
+    ran = meanwhile(tree, 3, lambda: say(store.process(), ROOT, "meanwhile"))
+
+    assert texts(merge(tree, ROOT, ROOT, after=b)) == ["c", "meanwhile"]
     assert ran
 
 

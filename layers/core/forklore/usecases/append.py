@@ -95,6 +95,21 @@ class Start:
     entry_id: str | None
 
 
+class OriginalMoved(Exception):
+    """The conversation that entries were copied from has changed since it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The conversation of the tree that entries were copied from. It must still be there.
+
+    last: the last entry that it must still have; None: later entries do not matter.
+    """
+
+    conversation_id: str
+    last: EntryId | None
+
+
 @dataclass(frozen=True, slots=True)
 class Append:
     """Entries for a conversation, all or none, in order.
@@ -105,7 +120,8 @@ class Append:
     conversation does not exist, it is created so, as `described`.
     held: the name that must point to the conversation, and does so because it exists.
     if_match: the last entry that the caller knows of.
-    copied_out_of: the conversation of the tree that the entries were copied from, for a merge.
+    copied_out_of: for a merge, where the entries were copied from. Then OriginalMoved is raised if
+    that has changed.
     """
 
     conversation_id: str
@@ -116,7 +132,7 @@ class Append:
     described: Description = PLAIN
     held: NameMove | None = None
     if_match: EntryId | None = None
-    copied_out_of: str | None = None
+    copied_out_of: Original | None = None
     idempotency_key: IdempotencyKey | None = None
 
 
@@ -395,7 +411,7 @@ class _Appending:
             *batch_parts(batch, group_id=cached.group_id, nonce=self._nonce),
             parts.conversation.move_head(move),
             *([] if is_owner else [member]),
-            *self._checks_of_named(cached.group_id),
+            *self._checks_of_named(cached),
             *(
                 [decision.part(batch, caller=caller, **where)]
                 if decision
@@ -413,13 +429,20 @@ class _Appending:
         table.cache.put(self._id, now_cached)
         return appended
 
-    def _checks_of_named(self, group_id: str) -> list[Part]:
+    def _checks_of_named(self, cached: CachedConversation) -> list[Part]:
         """Return the parts that check the conversations which the request names."""
-        original, drafts = self._request.copied_out_of, self._request.drafts
+        group_id, original = cached.group_id, self._request.copied_out_of
         if original is not None:
-            return [] if original == self._id else [parts.conversation.check_exists(group_id, original)]
+            of, last = original.conversation_id, original.last
+            if of != self._id:
+                return [parts.conversation.check_exists(group_id, of, last=last)]
+            if last not in (None, cached.tip.last):
+                raise OriginalMoved
+            return []
         if self._named is None:
-            self._named = check_named(self._table, drafts, group_id=group_id, conversation_id=self._id)
+            self._named = check_named(
+                self._table, self._request.drafts, group_id=group_id, conversation_id=self._id
+            )
         return self._named
 
     def _learn(self, cached: CachedConversation, refused: ConditionFailed) -> CachedConversation | None:
@@ -452,9 +475,7 @@ class _Appending:
                 case PartKind.MEMBER:
                     raise ForbiddenError("this needs the access level 'writer'") from refused
                 case PartKind.NAMED_HEAD if self._request.copied_out_of is not None:
-                    raise ValidationError(
-                        "the other conversation is deleted", field="fromConversationId"
-                    ) from refused
+                    raise OriginalMoved from refused
                 case PartKind.NAMED_HEAD:
                     self._named = None
                 case PartKind.CONTEXT if self._decision is not None:

@@ -1,5 +1,6 @@
 """Merge: append copies of what another branch of the tree shows."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from forklore.domain.parting import parting
 from forklore.errors import PayloadTooLargeError, UnavailableError, ValidationError, brief
 from forklore.storage.table import Table
 from forklore.usecases import views
-from forklore.usecases.append import Append, append_entries
+from forklore.usecases.append import Append, Original, OriginalMoved, append_entries
 from forklore.usecases.copies import HISTORY, Originals, copy_of, entry_ids, shown_entry
 from forklore.usecases.drafts import Draft, require_match
 from forklore.usecases.idempotency import (
@@ -23,7 +24,8 @@ from forklore.usecases.idempotency import (
     raise_if_recorded,
     record_entries,
 )
-from forklore.usecases.loading import LoadedConversation, LookUp, TreeExtras, look_up
+from forklore.usecases.loading import LoadedConversation, LookUp, OtherConversation, TreeExtras, look_up
+from forklore.usecases.optimistic import CHANGE, attempts
 
 MERGED_MAX = 50
 """Entries that one merge copies at most."""
@@ -57,21 +59,9 @@ def merge_branch(
     holds.
     """
     try:
-        into, copies = _read(table, caller, request, idempotency_key)
-        if not copies:
-            _record_nothing(table, caller, into, idempotency_key)
-            return []
-        return append_entries(
-            table,
-            caller=caller,
-            request=Append(
-                request.conversation_id,
-                copies,
-                copied_out_of=request.from_id,
-                if_match=request.if_match,
-                idempotency_key=idempotency_key,
-            ),
-        )
+        for _ in attempts(table, CHANGE):
+            with contextlib.suppress(OriginalMoved):
+                return _merge(table, caller, request, idempotency_key)
     except IdempotentReplay as before:
         return entries_again(table, before.record)
     except PayloadTooLargeError as error:
@@ -79,12 +69,38 @@ def merge_branch(
             f"one merge copies at most {MERGED_MAX} entries, and what one request can append;"
             " merge in parts, with upToEntryId and then afterEntryId"
         ) from error
+    raise UnavailableError("the other branch is busy; try again, or name upToEntryId")
+
+
+def _merge(
+    table: Table, caller: Caller, request: Merge, idempotency_key: IdempotencyKey | None
+) -> list[Entry]:
+    """Read and append the copies. Raises OriginalMoved if the other branch has changed meanwhile.
+
+    Without `up_to`, its last entry must be the one that was read. Otherwise two branches that are
+    merged into one another at the same time would each miss what the other one gets.
+    """
+    into, copies, last = _read(table, caller, request, idempotency_key)
+    if not copies:
+        _record_nothing(table, caller, into, idempotency_key)
+        return []
+    return append_entries(
+        table,
+        caller=caller,
+        request=Append(
+            request.conversation_id,
+            copies,
+            copied_out_of=Original(request.from_id, None if request.up_to else last),
+            if_match=request.if_match,
+            idempotency_key=idempotency_key,
+        ),
+    )
 
 
 def _read(
     table: Table, caller: Caller, request: Merge, idempotency_key: IdempotencyKey | None
-) -> tuple[LoadedConversation, Sequence[Draft]]:
-    """Return the conversation, and the copies that it gets."""
+) -> tuple[LoadedConversation, Sequence[Draft], EntryId]:
+    """Return the conversation, the copies that it gets, and the last entry of the other branch."""
     other_id = request.from_id if ids.is_uuid(request.from_id) else None
     looked_up = look_up(
         table,
@@ -95,7 +111,12 @@ def _read(
     )
     raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
     into = looked_up.require(request.conversation_id, AccessLevel.WRITER)
-    originals = _originals(request, looked_up, into)
+    other = looked_up.other(request.from_id)
+    if other is None:
+        raise ValidationError(
+            f"this fork tree has no conversation {brief(request.from_id)}", field="fromConversationId"
+        )
+    originals = _originals(request, looked_up, into, other)
     group_id = into.group.group_id
     page = views.read_view(
         table,
@@ -108,16 +129,14 @@ def _read(
     )
     if page.resume is not None:
         raise PayloadTooLargeError("too many entries")
-    return into, [copy_of(entry) for entry in table.with_bodies(group_id, page.entries)]
+    copies = [copy_of(entry) for entry in table.with_bodies(group_id, page.entries)]
+    return into, copies, other.head.last
 
 
-def _originals(request: Merge, looked_up: LookUp, into: LoadedConversation) -> Originals:
+def _originals(
+    request: Merge, looked_up: LookUp, into: LoadedConversation, other: OtherConversation
+) -> Originals:
     """Return which entries to copy."""
-    other = looked_up.other(request.from_id)
-    if other is None:
-        raise ValidationError(
-            f"this fork tree has no conversation {brief(request.from_id)}", field="fromConversationId"
-        )
     require_match(request.if_match, into.head.lasts)
     found, group_id = looked_up.found, into.group.group_id
     originals = Originals.of(other.view, other.head)

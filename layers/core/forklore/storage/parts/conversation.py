@@ -235,14 +235,20 @@ def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, ow
     ]
 
 
-def check_exists(group_id: str, conversation_id: str) -> Part:
-    """Check that a conversation which the write names is not deleted."""
+def check_exists(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Part:
+    """Check that a conversation which the write names is not deleted.
+
+    last: if not None, what its HEAD must still name as the last entry.
+    """
+    n = Names()
+    is_as_read = f"{n.name('last')} = {n.value('last', text(last))}" if last else "attribute_exists(PK)"
     return conditional(
         PartKind.NAMED_HEAD,
         "ConditionCheck",
         of=conversation_id,
         Key=key_of(keys.head(group_id, conversation_id)),
-        ConditionExpression="attribute_exists(PK)",
+        ConditionExpression=is_as_read,
+        **n.attributes(),
     )
 
 
