@@ -196,8 +196,11 @@ def head_over(head: Head, batch: Batch) -> Head:
 
 
 def matches(if_match: EntryId | None, lasts: LastEntries) -> bool:
-    """Tell whether the caller named no entry, or the last one of a channel that is shown."""
-    return if_match is None or if_match in (lasts.history, lasts.context)
+    """Tell whether the caller named no entry, or the last one that is shown.
+
+    The last one of the history will do, too.
+    """
+    return if_match is None or if_match in (lasts.history, lasts.last)
 
 
 def require_match(if_match: EntryId | None, lasts: LastEntries) -> None:
