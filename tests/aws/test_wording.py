@@ -92,7 +92,7 @@ def test_the_error_for_an_unknown_name_lists_the_known_ones(world: World) -> Non
     )
     message, field = told(world, Ask("GET", CONVERSATIONS, query="canary=1"))
     assert (message, field) == (
-        '"canary" is unknown; known here: mode, ancestry, query, limit, afterCursor',
+        '"canary" is unknown; known here: mode, ancestry, query, agentId, tag, limit, afterCursor',
         "canary",
     )
     message, field = told(world, Ask("GET", path_of(ROOT), query="canary=1"))

@@ -201,6 +201,7 @@ def kinds(user: str, conversation_id: str, created_at: str) -> dict[str, Key]:
         "CTX": keys.context(ROOT, conversation_id, user),
         "TREE": keys.tree(ROOT, created_at, conversation_id),
         "MEM": keys.member(ROOT, user),
+        "GONE": keys.remnant(ROOT, conversation_id),
     }
 
 
@@ -225,6 +226,8 @@ def test_each_kind_of_item_is_only_in_its_own_range(
     assert found(keys.heads_range(ROOT)) == {"HEAD"}
     assert found(keys.tree_range(ROOT)) == {"TREE"}
     assert found(keys.contexts_range(ROOT)) == {"CTX"}
+    assert found(keys.contexts_of_range(ROOT, conversation_id)) == {"CTX"}
+    assert {kind for kind, key in everything.items() if keys.in_remnant(key.sort)} == {"GONE"}
     assert found(keys.heads_range(FORK)) == set()
     assert found(keys.tree_range(FORK)) == set()
     assert found(keys.contexts_range(FORK)) == set()
@@ -243,6 +246,7 @@ def test_each_kind_of_key_is_spelled_as_the_architecture_page_says() -> None:
         "CTX": (ROOT, f"CTX#{FORK}#a%23b"),
         "TREE": (ROOT, f"TREE#{created_at}#{FORK}"),
         "MEM": (ROOT, "MEM#a%23b"),
+        "GONE": (ROOT, f"GONE#{FORK}"),
     }
     assert keys.entry(ROOT, entry_id) == (ROOT, f"{created_at}#{entry_id}")
     assert keys.blob(ROOT, entry_id, 7) == (f"BLOB#{ROOT}#{entry_id}", "0007")
@@ -375,6 +379,27 @@ def test_a_user_s_trees_are_listed_before_a_place_or_through_it(is_child: bool) 
         assert listed_in(keys.user_trees_range("ann", is_child=is_child, before=place), made) == PLACES[:here]
         through = keys.user_trees_range("ann", is_child=is_child, through=place)
         assert listed_in(through, made) == PLACES[: here + 1]
+
+
+def test_the_own_entries_of_a_conversation_begin_at_a_position_and_are_of_one_channel() -> None:
+    of = keys.own_entries_range(ROOT, FORK, H, first=at(5))
+
+    def is_in(owner: str, channel: Channel, entry_id: EntryId) -> bool:
+        return of.first <= keys.by_conversation(owner, channel, entry_id) <= of.last
+
+    assert of.by_conversation
+    assert [is_in(FORK, H, at(n)) for n in (4, 5, 6)] == [False, True, True]
+    assert is_in(FORK, H, LAST)
+    assert not is_in(FORK, C, at(6))
+    assert not is_in(ROOT, H, at(6))
+    record = keys.fork_record(FORK, at(6), ListKey(ids.timestamp(6), ROOT))
+    assert not of.first <= record <= of.last
+
+
+def test_a_job_names_its_tree_and_perhaps_a_branch() -> None:
+    assert keys.job("prune", ROOT, FORK) == ("JOB", f"prune#{ROOT}#{FORK}")
+    assert keys.in_job(keys.job("prune", ROOT, FORK).sort) == ("prune", ROOT, FORK)
+    assert keys.in_job(keys.job("delete", ROOT).sort) == ("delete", ROOT, None)
 
 
 def test_every_range_has_its_bounds_in_order() -> None:

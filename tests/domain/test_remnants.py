@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,6 +90,7 @@ class Kept:
         return {one for one in self.tree.paths.keys() - self.live if shown & set(self.tree.own[one])}
 
 
+@pytest.mark.failure("removal-race")
 @examples(2_000)
 @given(growths(5, 30, 80), st.integers(0, 1 << 32))
 def test_an_entry_is_kept_as_long_as_a_live_conversation_shows_it(growth: Growth, seed: int) -> None:

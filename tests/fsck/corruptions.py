@@ -45,7 +45,6 @@ from tests.fsck.world import (
 from tests.support.tables import DAY_S
 
 STRANGER = conversation(99)
-OLD = "2020-01-01T00:00:00.000Z"
 NOW = "2026-03-01T09:15:00.000Z"
 LATE = EntryId("019ca8ad-fa20-7000-8000-000000000005")
 LATE_IN_2099 = EntryId("03b63b45-c000-7000-8000-000000000005")
@@ -732,11 +731,6 @@ CORRUPTIONS = [
         lambda m: m.change(NAME, clientId=text("planner")),
     ),
     a("a name that points to no id", "malformed_name", lambda m: m.change(NAME, conversation=text("trip"))),
-    a(
-        "a name that was changed before it was made",
-        "malformed_name",
-        lambda m: m.change(NAME, updatedAt=text(OLD)),
-    ),
     a("a name whose data are no object", "malformed_name", lambda m: m.change(NAME, data=text("[]"))),
     a("a name with no revision", "malformed_name", lambda m: m.change(NAME, revision=None)),
     a(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forklore.usecases import cascade, sweeper
+from forklore.usecases import cascade, removal, sweeper
 from tests.fsck import world
 from tests.fsck.world import ANN, BOB, CHILD, PLAIN, ROOT, conversation, say
 from tests.reliability.intact import assert_intact
@@ -45,6 +45,30 @@ def delete(process: Process) -> None:
 
 def delete_child(process: Process) -> None:
     world.delete_tree(process, world.DYING_CHILD)
+
+
+def prepare_removal(process: Process) -> None:
+    for text in ("a", "b"):
+        say(process, ROOT, text)
+    forked = process.ask("forkConversation", ANN, conversationId=ROOT, id=world.FORK)
+    assert forked.status == 201
+    say(process, world.FORK, "c", key="c")
+    world.think(process, world.FORK, "d")
+    forked = process.ask("forkConversation", ANN, conversationId=world.FORK, id=world.TWIG)
+    assert forked.status == 201
+    say(process, world.TWIG, world._large(40_000))
+    say(process, CHILD, "go", startedByConversationId=world.FORK)
+
+
+def remove_all_branches(process: Process) -> None:
+    """Remove a branch that another shows, then that other one, then the root."""
+    for one in (world.FORK, world.TWIG, ROOT):
+        mailbox = Mailbox()
+        queue = mailbox.queue
+        removal.remove_branch(process.table, queue, caller=ANN, conversation_id=one, wait_s=0)
+        while mailbox.messages:
+            for message in mailbox.take():
+                message.work(process.table, queue, wait_s=-2)
 
 
 def start_child_of_many(process: Process) -> None:
@@ -94,6 +118,7 @@ def prepare_transfer(process: Process) -> None:
         (prepare_child, start_child_of_many, 5),
         (prepare_creation, give_up_creation, 8),
         (prepare_transfer, hand_over, 7),
+        (prepare_removal, remove_all_branches, 40),
     ],
 )
 def test_the_table_is_intact_after_each_call(

@@ -1,9 +1,9 @@
 """Random requests about the branches of a tree."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tests.model.asking import Caller, Json, Request
-from tests.model.choices import CLIENTS, Choices
+from tests.model.choices import Choices
 from tests.model.comparing import Comparison
 from tests.model.oracle import Conversation
 
@@ -13,7 +13,8 @@ Post = Callable[[str, Caller, Json, str | None], None]
 class Branching:
     """Requests that promote, merge, copy, compare and describe branches."""
 
-    def __init__(self, both: Comparison, choose: Choices, post: Post) -> None:
+    def __init__(self, both: Comparison, choose: Choices, admins: Sequence[Caller], post: Post) -> None:
+        self._admins = admins
         self._both = both
         self._choose = choose
         self._post = post
@@ -50,7 +51,7 @@ class Branching:
         one_id, one = self._choose.target()
         given = {"conversationId": one_id, "with": self._choose.beside(one)[0]}
         given |= self._choose.some_of(limit=self._choose.one_of(1, 2, 50))
-        self._both.ask(Request("compareConversations", self._choose.caller(one), given))
+        self._ask("compareConversations", one, given)
 
     def get_entry(self) -> None:
         conversation_id, found = self._choose.target()
@@ -58,27 +59,25 @@ class Branching:
         entry_id = self._choose.one_of(*shown) if shown and self._choose.chance(0.8) else None
         given = {"conversationId": conversation_id}
         given["entryId"] = entry_id or self._choose.entry_id() or self._choose.new_id()
-        self._both.ask(Request("getEntry", self._choose.caller(found), given))
+        self._ask("getEntry", found, given)
 
     def look_up_entry(self) -> None:
         conversation_id, found = self._choose.target()
-        keys = [entry["key"] for entry in found.view() if "key" in entry] if found else []
-        key = self._choose.one_of(*keys) if keys and self._choose.chance(0.8) else self._choose.key()
-        given = {"conversationId": conversation_id, "key": key}
-        self._both.ask(Request("lookUpEntry", self._choose.caller(found), given))
+        key = self._choose.key_of(found) if found else self._choose.key()
+        self._ask("lookUpEntry", found, {"conversationId": conversation_id, "key": key})
 
     def list_ancestors(self) -> None:
         conversation_id, found = self._choose.target()
-        given = {"conversationId": conversation_id}
-        self._both.ask(Request("listAncestors", self._choose.caller(found), given))
+        self._ask("listAncestors", found, {"conversationId": conversation_id})
 
-    def compare_all(self) -> None:
-        """Compare each branch with another one of its tree."""
-        for one in self._choose.conversations:
-            other = self._choose.one_of(*one.tree.live())
-            caller = Caller(self._choose.one_of(*one.tree.levels), self._choose.one_of(*CLIENTS))
-            given = {"conversationId": one.id, "with": other.id}
-            self._both.ask(Request("compareConversations", caller, given))
+    def _ask(self, name: str, at: Conversation | None, given: Json) -> None:
+        """Ask as a member, or on the route of auditors."""
+        if not self._admins or self._choose.chance(0.75):
+            self._both.ask(Request(name, self._choose.caller(at), given))
+            return
+        caller = self._choose.caller() if self._choose.chance(0.2) else self._choose.one_of(*self._admins)
+        name = f"admin{name[0].upper()}{name[1:]}"
+        self._both.ask(Request(name, caller, given | self._choose.justification()))
 
     def _some_ends(self, of: Conversation | None, *names: str) -> Json:
         """Return the ends of what to copy, mostly ones that the conversation shows."""

@@ -114,6 +114,11 @@ class Choices:
         names = {name for body in bodies_of(OPERATIONS[operation]) for name in names_of(body)}
         return self.some_of(**{name: values[name] for name in values if name in names})
 
+    def described(self, caller: Caller) -> dict[str, Json]:
+        """Return what an append may say of the conversation that it creates."""
+        said = self.description("appendEntry", caller)
+        return {name: said[name] for name in ("title", "tags", "metadata") if name in said}
+
     def filters(self, operation: str) -> dict[str, Json]:
         """Return some filters of a list, each with one of its values. None of them is free text."""
         words = {name: self.one_of(*some) for name, some in filters_of(OPERATIONS[operation]).items() if some}
@@ -182,6 +187,11 @@ class Choices:
     def key(self) -> str:
         return self.one_of("k1", "k2", "a key #3", "/?%")
 
+    def key_of(self, of: Conversation) -> str:
+        """Return a key, mostly one of an entry that the conversation shows."""
+        keys = [entry["key"] for entry in of.view() if "key" in entry]
+        return self.random.choice(keys) if keys and self.chance(0.8) else self.key()
+
     def name(self, of: Caller) -> dict[str, Json]:
         """Return a name of a caller's, mostly one that exists, and perhaps a revision."""
         mine = self._oracle.names.get((of.user, of.client), {})
@@ -209,10 +219,11 @@ class Choices:
         return self.random.choice(ids) if ids else None
 
     def last_history(self, of: Conversation | None) -> str:
-        """Return an entry for If-Match. Mostly it is the last history entry, or the last one."""
+        """Return an entry for If-Match. Mostly it is the last one of a channel."""
         last = of.last_history() if of else None
-        if of and of.view() and self.chance(0.3):
-            last = of.view()[-1]["id"]
+        context = [entry["id"] for entry in of.view() if not is_history(entry)] if of else []
+        if context and self.chance(0.3):
+            last = context[-1]
         return last if last and self.chance(0.7) else self.entry_id() or self.new_id()
 
     def anchor(self, source: Conversation) -> tuple[str | None, bool]:

@@ -50,7 +50,7 @@ MOVES = {
     "delete_name": 1,
     "look_up_name": 1,
     "list_names": 1,
-    "list_named_entries": 2,
+    "list_named_entries": 4,
     "administer_names": 2,
     "compare": 3,
     "get_entry": 2,
@@ -94,7 +94,7 @@ class History:
         self._work = work
         self._replayable: list[Request] = []
         self.reading = Reading(self.both, self._choose, admins)
-        self._branching = Branching(self.both, self._choose, self._post)
+        self._branching = Branching(self.both, self._choose, admins, self._post)
         self._naming = Naming(self.both, self._choose, admins, self._post)
 
     def run(self, steps: int) -> None:
@@ -152,6 +152,8 @@ class History:
                 "atEntryId": anchor,
                 **self._choose.some_of(position=self._choose.one_of("before", "after")),
             }
+        elif source and self._choose.chance(0.1):
+            body |= {"atKey": self._choose.key_of(source), "position": self._choose.one_of("before", "after")}
         if self._choose.chance(0.15):
             body["count"] = self._choose.one_of(2, 2, 3)
         else:
@@ -222,7 +224,7 @@ class History:
         if into is not None and self._choose.chance(0.15):
             body |= self._choose.lineage(into)
         if self._choose.chance(0.8 if into is None else 0.05):
-            body |= self._described(caller)
+            body |= self._choose.described(caller)
         self._post("appendEntry", caller, {"conversationId": into_id, **body}, if_match)
 
     def fork_by_append(self) -> None:
@@ -237,7 +239,7 @@ class History:
             body |= self._choose.some_of(forkedAtPosition=self._choose.one_of("before", "after", "after"))
         elif self._choose.chance(0.5):
             body["forkedAtPosition"] = "head"
-        body |= self._pointers(caller) | self._described(caller)
+        body |= self._pointers(caller) | self._choose.described(caller)
         if_match = self._choose.last_history(source) if self._choose.chance(0.1) else None
         self._post("appendEntry", caller, {"conversationId": self._new_or_gone(), **body}, if_match)
 
@@ -245,14 +247,6 @@ class History:
         """Return what a fork may carry: a name that moves to it, and its promotion."""
         name = {"name": self._choose.name(caller)} if self._choose.chance(0.2) else {}
         return name | ({"promote": True} if self._choose.chance(0.2) else {})
-
-    def _described(self, caller: Caller) -> Json:
-        """Return what an append may say of the conversation that it creates."""
-        return {
-            name: value
-            for name, value in self._choose.description("appendEntry", caller).items()
-            if name in ("title", "tags", "metadata")
-        }
 
     def start_child(self) -> None:
         parent_id, parent = self._choose.target()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from tests.model.asking import Caller, Json, Request
 from tests.model.choices import Choices
 from tests.model.comparing import Comparison
-from tests.model.oracle import Oracle
+from tests.model.oracle import Conversation, Oracle
 
 PREFIXES = ("", "tri", "t", "🫖", "no such")
 
@@ -39,19 +39,22 @@ class Naming:
         self._post("setName", caller, given | self._data(), None)
 
     def delete_name(self) -> None:
-        caller = self._choose.caller()
+        caller = self._owner()
         self._both.ask(Request("deleteName", caller, self._choose.name(caller)))
 
     def append_by_name(self) -> None:
-        caller = self._choose.caller()
+        caller = self._owner()
         name = self._choose.name(caller)["name"]
         to = self._oracle.names.get((caller.user, caller.client), {}).get(name)
         body = self._choose.drafts(caller, to.to if to else None, is_batch=self._choose.chance(0.3))
         if_match = self._choose.last_history(to.to) if to and self._choose.chance(0.1) else None
+        body |= self._choose.described(caller)
+        if self._choose.chance(0.2):
+            body |= self._lineage(to.to if to else None)
         self._post("appendEntryByName", caller, body | {"name": name} | self._data(), if_match)
 
     def look_up_name(self) -> None:
-        caller = self._choose.caller()
+        caller = self._owner()
         self._both.ask(Request("lookUpName", caller, {"name": self._choose.name(caller)["name"]}))
 
     def list_names(self) -> None:
@@ -59,10 +62,13 @@ class Naming:
         self._both.ask_list(Request("listNames", self._choose.caller(), given))
 
     def list_named_entries(self) -> None:
-        caller = self._choose.caller()
+        caller = self._owner()
         name = self._choose.name(caller)["name"]
         to = self._oracle.names.get((caller.user, caller.client), {}).get(name)
         query = self._choose.page_query(to.to) if to else {}
+        if to and self._choose.chance(0.4):
+            whole = {} if to.to.tree.may_be_unpruned else {"allForks": True}
+            query = self._choose.one_of({"tail": True}, {"channel": "context", "epoch": "latest"}, whole)
         self._both.ask_page(Request("listEntriesByName", caller, {"name": name, **query}))
 
     def administer_names(self) -> None:
@@ -70,7 +76,7 @@ class Naming:
         if not self._admins:
             return
         by = self._choose.caller() if self._choose.chance(0.2) else self._choose.one_of(*self._admins)
-        of = self._choose.caller()
+        of = self._owner()
         given = {"userId": of.user, **self._choose.justification()}
         if self._choose.chance(0.4):
             self._both.ask_list(Request("adminListNames", by, given))
@@ -85,6 +91,24 @@ class Naming:
     def read_back(self) -> None:
         for user, client in list(self._oracle.names):
             self._both.ask_list(Request("listNames", replace(Caller(user), client=client), {}))
+
+    def _owner(self) -> Caller:
+        """Return a caller, mostly one that has names."""
+        owners = [Caller(*of) for of, names in self._oracle.names.items() if names]
+        return self._choose.one_of(*owners) if owners and self._choose.chance(0.7) else self._choose.caller()
+
+    def _lineage(self, of: Conversation | None) -> Json:
+        """Return what the new conversation of a new name is, or what the one of a name is."""
+        if of:
+            return self._choose.lineage(of)
+        from_id, found = self._choose.target()
+        shown = [entry["id"] for entry in found.history()] if found else []
+        at = self._choose.one_of(*shown) if shown else None
+        if self._choose.chance(0.4):
+            return {"startedByConversationId": from_id} | ({"startedByEntryId": at} if at else {})
+        placed = {"forkedAtEntryId": at, "forkedAtPosition": self._choose.one_of("before", "after")}
+        promoted = {"promote": True} if self._choose.chance(0.3) else {}
+        return {"forkedAtConversationId": from_id} | (placed if at else {}) | promoted
 
     def _data(self) -> Json:
         return self._choose.some_of(data=self._choose.metadata())

@@ -573,7 +573,7 @@ PAIRS: dict[str, Pair] = {
         _remove(ROOT), post("promoteConversation", ANN, conversationId=FORK), is_endless=True
     ),
     "remove, remove": pair(_CUT_OFF, _remove(FORK, by=MIA)),
-    "remove, remove the other": pair(_CUT_OFF, _remove(ROOT, by=MIA), is_endless=True),
+    "remove, remove the other": pair(_CUT_OFF, _remove(ROOT, by=MIA), also=GOES_ON, is_endless=True),
     "remove, delete": pair(_CUT_OFF, _DELETE, also=GOES_ON),
     "remove, delete and the worker": pair(
         _remove(CUT_TWIG, of=removed),

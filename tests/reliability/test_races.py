@@ -25,6 +25,7 @@ ENDLESS = [name for name, pair in PAIRS.items() if pair.is_endless]
     "transfer-race",
     "two-creators",
     "name-moves",
+    "removal-race",
 )
 @pytest.mark.parametrize("name", sorted(PAIRS.keys() - set(ENDLESS)))
 def test_two_simultaneous_requests_have_the_outcome_of_one_after_the_other(

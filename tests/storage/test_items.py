@@ -25,6 +25,7 @@ from forklore.domain.model import (
     StartedBy,
     TokenUsage,
 )
+from forklore.domain.remnants import Remnant
 from forklore.domain.tree import ForkRecord, Group, IdempotencyRecord, Member, Pointer, State
 from forklore.storage import bodies, items
 from forklore.storage.connection import Item
@@ -237,6 +238,12 @@ def test_a_retired_pointer_names_no_tree_and_counts_as_absent_after_its_time() -
     assert items.nonce(gone) is None
 
 
+def test_the_pointer_of_a_removed_branch_names_no_tree_and_does_not_expire() -> None:
+    resting = items.resting_item(ID, "g")
+
+    assert items.pointer(resting, now_s=2**40) == Pointer(None, is_resting=True)
+
+
 @pytest.mark.parametrize("level", AccessLevel)
 def test_a_membership_holds_its_level(level: AccessLevel) -> None:
     item = items.member_item(ID, Member("a#b", level, ids.timestamp(1)))
@@ -314,6 +321,27 @@ def test_a_fork_records_where_it_leaves() -> None:
     assert leaving["L1"]["S"] == f"owner#F#{keys.position(stop)}#{created_at}#{ID}"
     assert items.fork_record(leaving) == ForkRecord("owner", stop, created_at, ID)
     assert items.fork_record(blank) == ForkRecord("g", ids.FIRST, created_at, ID)
+
+
+def test_what_stays_of_a_removed_branch_keeps_the_record_of_its_row() -> None:
+    stop, created_at = ids.fresh_id(1_772_356_500_000, 5), ids.timestamp(7)
+    branch, path = Conversation(ID, "g", created_at), (Segment("owner", stop),)
+    left = Remnant.of(branch, path, removed_at=ids.timestamp(9), nonce="n")
+
+    item = items.remnant_item(left)
+
+    assert items.remnant(item) == left
+    assert item["L1"] == items.tree_item(branch, path)["L1"]
+    assert items.fork_record(item) == ForkRecord("owner", stop, created_at, ID, is_removed=True)
+
+
+def test_what_stays_of_a_removed_root_has_no_record() -> None:
+    left = Remnant.of(Conversation(ID, ID, ids.timestamp(7)), (), removed_at=ids.timestamp(9), nonce="n")
+
+    item = items.remnant_item(left)
+
+    assert "L1" not in item
+    assert items.remnant(item) == left
 
 
 def test_only_group_items_are_in_the_index_of_all_trees() -> None:

@@ -93,7 +93,7 @@ def check_form(r: Request) -> None:
     require(users == {r.caller.user} and given.get("accessLevel") != "owner", *INVALID)
     require(not any("epoch" in draft and is_history(draft) for draft in drafts), *INVALID)
     require(len({"afterCursor", "beforeCursor", "tail"} & given.keys()) < 2, *INVALID)
-    require("position" not in given or "atEntryId" in given, *INVALID)
+    require("position" not in given or given.keys() & {"atEntryId", "atKey"}, *INVALID)
     require(not {"forkedAtConversationId", "startedByConversationId"} <= given.keys(), *INVALID)
     require("count" not in given or not given.keys() & {"id", "promote"}, *INVALID)
     is_head = given.get("forkedAtPosition") == "head"

@@ -38,7 +38,7 @@ class Branches(Making):
         source = self._opened(r)
         view = source.view()
         end = end_of_turn(view, r.given["upToEntryId"]) if "upToEntryId" in r.given else len(view)
-        by = {name: source.said[name] for name in ("title", "agentId") if source.said.get(name)}
+        by = {name: source.said[name] for name in ("title", "agentId") if name in source.said}
         made = self._made(r, by | {name: r.given[name] for name in ("title",) if name in r.given})
         status, _ = self._begin(r, made, chosen)
         for entry in view[:end]:

@@ -47,7 +47,8 @@ class Conversations(Making):
     def fork_conversation(self, r: Request, chosen: Json) -> Outcome:
         count = r.given.get("count", 1)
         answers = [*chosen.get("data", []), *({} for _ in range(count))] if count > 1 else [chosen]
-        at = {"forkedAtEntryId": r.given["atEntryId"]} if "atEntryId" in r.given else {"position": "head"}
+        at: Json = {} if "atKey" in r.given else {"position": "head"}
+        at = {"forkedAtEntryId": r.given["atEntryId"]} if "atEntryId" in r.given else at
         made = [self._made(r, {"forkedAtConversationId": r.id, **r.given, **at}) for _ in range(count)]
         made[0].require_last(r)
         for fork in made:

@@ -47,6 +47,10 @@ class Making(Pointers):
             source = self._opened(r, by["forkedAtConversationId"], minimum="writer")
             self._require_free(r.given.get("id", ""))
             view, anchor = source.view(), by.get("forkedAtEntryId")
+            if "atKey" in by:
+                keyed = [e["id"] for e in self._shown_to(r, source) if e.get("key") == by["atKey"]]
+                require(keyed, *NOT_FOUND)
+                anchor = keyed[-1]
             position = by.get("position", by.get("forkedAtPosition", "before" if anchor else "blank"))
             if anchor:
                 require(anchor in [entry["id"] for entry in source.tree.entries()], *NOT_FOUND)

@@ -87,9 +87,10 @@ class Conversation:
         return self.history()[-1]["id"] if self.history() else None
 
     def require_last(self, r: Request) -> None:
+        """Refuse an If-Match that is the last entry of neither channel."""
         last = self.last_history()
-        ends = [None, last, *(entry["id"] for entry in self.view()[-1:])]
-        require(r.if_match in ends, *CONFLICT, reason="stale", lastEntryId=last)
+        context = [entry["id"] for entry in self.view() if not is_history(entry)]
+        require(r.if_match in [None, last, *context[-1:]], *CONFLICT, reason="stale", lastEntryId=last)
 
     def context_for(self, caller: Caller, whole: list[Entry]) -> list[Entry] | None:
         """Return the caller's context in `whole`; None if the caller may have no context here."""

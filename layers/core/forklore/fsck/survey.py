@@ -271,7 +271,6 @@ class Survey:
         name = items.name(item)
         _require(keys.name(name.ref) == key and is_name(name.ref.name) and ids.is_uuid(name.conversation_id))
         _require(name.revision >= 1 and is_time(name.created_at) and is_time(name.updated_at))
-        _require(name.created_at <= name.updated_at)
         _require(name.data is None or isinstance(jsontext.read_value(name.data), dict))
 
     def _transfer(self, key: Key, item: Item) -> None:

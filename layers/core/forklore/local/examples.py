@@ -35,6 +35,7 @@ _CONVERSATION: Json = {
     "title": "Weekend in Lisbon",
     "ownerUserId": "alice",
     "accessLevel": "owner",
+    "isCurrent": True,
     "tags": {"topic": "travel"},
     "metadata": {"budgetEur": 450.0, "nights": 2},
     "createdAt": _AT,
