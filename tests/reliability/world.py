@@ -715,7 +715,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "merge": _merge(),
     "merge a part with If-Match": _merge(
-        ANN, FORK, ROOT, afterEntryId="<first>", upToEntryId="<third>", if_match="<of fork>"
+        ANN, FORK, ROOT, afterEntryId="<first>", upToEntryId="<third>", if_match="<keyed>"
     ),
     "merge nothing": _merge(of=ROOT),
     "copy": _copy(),
