@@ -52,7 +52,7 @@ LONG, HALF_COPY = conversation(31), conversation(32)
 PASSED, PASSED_FORK, DEAD, DEAD_FORK, CROWD, HALF = (conversation(number) for number in range(11, 17))
 """A tree that has just become Bob's; one with a tombstone; one with many members, and its child,
 whose creation is unfinished."""
-CUT, CUT_FORK, CUT_TWIG = (conversation(number) for number in range(31, 34))
+CUT, CUT_FORK, CUT_TWIG = (conversation(number) for number in range(41, 44))
 """A tree whose fork CUT_FORK was removed, and is shown by CUT_TWIG."""
 NEW, OTHER = conversation(21), conversation(22)
 """Unused ids."""
@@ -770,6 +770,7 @@ OPERATIONS: dict[str, Operation] = {
     "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN),
     "the worker": work(run_deletion(DEAD), of=dead),
     "the worker, on a removed branch": work(run_prune(CUT, CUT_FORK), of=removed_first),
+    "the worker, on a removed branch of a live one": work(run_prune(CUT, CUT_TWIG), of=twig_removed),
     "the worker, on a removed branch of a removed one": work(run_prune(CUT, CUT_TWIG), of=removed_both),
     "the worker, on a removed root": work(run_prune(ROOT, ROOT), of=removed_root),
     "the worker, on a removed branch by a message": work(
