@@ -11,13 +11,16 @@ from tests.model.oracle.refusals import NOT_CHOSEN, NOT_FOUND
 class Names(Entries):
     """The operations on names, and appends and lists by name."""
 
-    def list_names(self, r: Request, _chosen: Json) -> Outcome:
+    def list_names(self, r: Request, chosen: Json) -> Outcome:
         """Return the names in the order of their bytes in UTF-8, which is that of code points.
 
-        An auditor gets those of all clients, client by client.
+        An auditor gets those without a client, then client by client. The service chooses in which
+        order the clients come.
         """
         user, prefix = owner_of(r)[0], r.given.get("prefix", "")
-        owners = sorted((of for of in self.names if of[0] == user), key=lambda of: of[1] or "")
+        rows = chosen if isinstance(chosen, list) else []
+        order = [None, *(row.get("clientId") for row in rows), *(client for _, client in self.names)]
+        owners = sorted((of for of in self.names if of[0] == user), key=lambda of: order.index(of[1]))
         if not r.caller.bypasses_membership:
             owners = [owner_of(r)]
         found = [(of, name) for of in owners for name in sorted(self.names.get(of, {}))]

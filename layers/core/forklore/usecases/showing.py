@@ -41,13 +41,17 @@ class Showing:
         own = self.found.conversation(self.group_id, owner)
         if own is not None:
             return own
-        if owner not in self._of_removed:
-            self._of_removed[owner] = self._most_of(owner)
-        most = self._of_removed[owner]
+        most = self.most_of(owner)
         return most.conversation if most is not None and entry.entry_id < most.stop else None
 
-    def _most_of(self, removed: str) -> Shown | None:
-        """Return the live conversation that shows the most entries of a removed one.
+    def most_of(self, removed: str) -> Shown | None:
+        """Return the live conversation that shows the most of a removed one; None if none does."""
+        if removed not in self._of_removed:
+            self._of_removed[removed] = self._find_most_of(removed)
+        return self._of_removed[removed]
+
+    def _find_most_of(self, removed: str) -> Shown | None:
+        """Return the same without what is known already.
 
         A fork of a fork shows no more of an owner than that fork. So the record with the largest
         stop decides, if the fork or anything below it is live.
@@ -83,6 +87,23 @@ class Showing:
     def _records(self, owner: str) -> Iterator[ForkRecord]:
         """Yield the records of the forks that leave a conversation, the largest stop first."""
         return self.table.read.fork_records(self.group_id, owner, newest_first=True, page=RECORDS_AT_ONCE)
+
+
+class Reachable:
+    """Tells which entries of a tree a live conversation shows.
+
+    Entries of a removed branch that nobody shows are still there until the worker removes them.
+    """
+
+    def __init__(self, table: Table, group_id: str) -> None:
+        self._removed = table.start(lambda: set(table.read.remnant_ids(group_id)))
+        self._showing = Showing(table, group_id, Found())
+
+    def shows(self, entry: Entry) -> bool:
+        if entry.conversation_id not in self._removed.result():
+            return True
+        most = self._showing.most_of(entry.conversation_id)
+        return most is not None and entry.entry_id < most.stop
 
 
 def _is_live(record: ForkRecord, gone: set[str]) -> bool:
