@@ -121,8 +121,8 @@ def fork_with_entries(
 ) -> Appended | None:
     """Make a fork by appending its first entries; None if a conversation of that id exists already.
 
-    Raises as `fork_conversation`, and ConflictError if `if_match` is not the last entry of a
-    channel that is inherited.
+    Raises as `fork_conversation`, and ConflictError if `if_match` is neither the last inherited
+    entry nor the last one of the history.
     """
     made = _fork(table, caller, request, idempotency_key).answer
     return None if made is None else made.appended
