@@ -320,6 +320,7 @@ def test_a_branch_is_not_pruned_too_far_while_its_fork_is_being_removed(store: S
     fork(table, ROOT, FORK)
     say(table, FORK, "f1", "f2")
     fork(table, FORK, TWIG)
+    say(table, TWIG, "g")
     fork(table, TWIG, OTHER)
     say(table, OTHER, "own")
     for removed in (FORK, TWIG):
@@ -340,4 +341,4 @@ def test_a_branch_is_not_pruned_too_far_while_its_fork_is_being_removed(store: S
     pruning.run_prune(worker, Mailbox().queue, ROOT, FORK, wait_s=0)
 
     assert not hidden
-    assert read(store.process(), OTHER) == ["a", "f1", "f2", "own"]
+    assert read(store.process(), OTHER) == ["a", "f1", "f2", "g", "own"]
