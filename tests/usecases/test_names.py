@@ -495,6 +495,30 @@ def test_a_fork_at_the_head_that_takes_a_name_inherits_what_is_appended_meanwhil
     assert target(table) == FORK
 
 
+@pytest.mark.parametrize("takes_name", [True, False])
+def test_a_fork_that_follows_the_last_entry_does_not_give_up_in_a_busy_conversation(
+    table: Table, store: Store, monkeypatch: pytest.MonkeyPatch, takes_name: bool
+) -> None:
+    """A writer is faster twenty times. With If-Match it appends context."""
+    [message] = tell(table, "a", by=PLANNER)
+    root = target(table, by=PLANNER)
+    other, commit, left = store.process(), Table.try_commit, 20
+
+    def append_first(self: Table, parts: Any) -> Any:
+        nonlocal left
+        if self is table and left:
+            left -= 1
+            append(other, root, "b" if takes_name else thought("b"), by=PLANNER)
+        return commit(self, parts)
+
+    monkeypatch.setattr(Table, "try_commit", append_first)
+    what = {"name": move_to(by=PLANNER)} if takes_name else {"if_match": message.entry_id}
+    fork(table, root, FORK, by=PLANNER, **what)
+
+    assert left == 0
+    assert len(page(table, FORK, by=PLANNER).entries) == 21
+
+
 def test_data_of_a_name_that_stay_are_those_that_are_answered(table: Table, store: Store) -> None:
     tell(table, "a", data='{"x":1}')
     create(table, OTHER)

@@ -246,9 +246,10 @@ class _Looking:
         if body is None:
             return None
         texts = content.texts_of(jsontext.read_value(body))
-        if not matching.has_all(self.request.words, [*texts, stored.entry.indexed or ""]):
+        folded = [matching.fold(text) for text in (*texts, stored.entry.indexed or "")]
+        if not matching.has_all(self.request.words, folded):
             return None
-        highlights = matching.highlights(self.request.words, texts)
+        highlights = matching.highlights(self.request.words, texts, folded)
         shown = replace(stored.entry, content=body if self.request.with_entries else "")
         size = ROW_BYTES + escaped_size(json.dumps(highlights, ensure_ascii=False))
         return _Match(shown, highlights, size + (stored.escaped_bytes if shown.content else 0))
