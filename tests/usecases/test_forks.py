@@ -883,11 +883,11 @@ def test_if_match_of_a_fork_is_the_last_entry_of_the_source_wherever_the_fork_le
     places: list[tuple[EntryId | None, ForkPosition | None]]
     places = [(None, None), (None, BLANK), (a, BEFORE), (a, AFTER), (b, BEFORE), (b, AFTER)]
 
-    for number, (anchor, position) in enumerate(places, 10):
+    for at, (anchor, position) in enumerate(places, 10):
         with store.refuses(ConflictError) as raised:
             fork(table, ROOT, FORK, anchor, position, if_match=a)
         assert raised.value.details["lastEntryId"] == b
-        fork(table, ROOT, conversation(number), anchor, position, if_match=b)
+        fork(table, ROOT, conversation(at), anchor, position, if_match=b)
 
 
 def test_if_match_of_a_fork_is_the_last_entry_that_its_source_inherits(store: Store, table: Table) -> None:
