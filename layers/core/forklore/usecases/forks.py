@@ -239,7 +239,7 @@ def _prepare(
         else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=made)
     )
     # The fork holds the version of the tree, so it needs no checks of what the entries name.
-    check_named(table, request.drafts, group_id=group_id, conversation_id=fork_id)
+    check_named(table, caller, request.drafts, group_id=group_id, conversation_id=fork_id)
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
     writes = [
