@@ -21,7 +21,7 @@ from forklore.usecases.creating import Description
 from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
 from forklore.usecases.names import ShownName
 from tests.support.mailbox import Mailbox
-from tests.support.tables import Store
+from tests.support.tables import Store, WrongClock
 from tests.usecases.builders import (
     AFTER,
     ANN,
@@ -126,6 +126,22 @@ def test_a_name_points_to_a_conversation(table: Table) -> None:
     assert made.name.created_at == made.name.updated_at
     assert not made.is_deleted
     assert look(table) == made
+
+
+def test_a_move_and_an_append_set_the_time_of_the_clock_that_they_are_done_by(
+    store: Store, table: Table
+) -> None:
+    create(table)
+    first = point(table)
+    slow = store.process(clock=WrongClock(-60_000))
+
+    moved = point(slow)
+    tell(table, "a")
+    between = look(table).name.updated_at
+    tell(slow, "b")
+
+    assert moved.name.updated_at < first.name.updated_at <= between
+    assert moved.name.updated_at <= look(table).name.updated_at < between
 
 
 def test_a_move_counts_and_keeps_the_data_that_it_does_not_replace(table: Table) -> None:
