@@ -971,6 +971,8 @@ BAD_NAMES = [
     bad("name: a number", set_name(name=5)),
     bad("revision: below 0", set_name(expectRevision=-1)),
     bad("revision: text", set_name(expectRevision="x")),
+    bad("revision: digits as text", set_name(expectRevision="0")),
+    bad("fork: a revision of digits as text", fork({"name": {"name": "new", "expectRevision": "0"}})),
     bad("data: an array", set_name(data=[])),
     bad("data: 4 KB and a byte", set_name(data={"k": "x" * (4 * 1024 - 8)})),
     bad("prefix: 256 bytes", names("prefix=" + "x" * 256)),

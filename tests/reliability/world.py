@@ -699,6 +699,7 @@ OPERATIONS: dict[str, Operation] = {
     "fork before a turn": _fork(of=chat, atEntryId="<turned>"),
     "fork after a turn, at its context": _fork(PLANNER, of=chat, atEntryId="<kept>", position="after"),
     "fork before a context entry": _fork(PLANNER, atEntryId="<noted more>"),
+    "fork before an entry with If-Match": _fork(atEntryId="<third>", if_match="<third>"),
     "fork at the head": _fork(ANN, resetMetrics=False, title="new"),
     "fork at a key": _fork(conversationId=FORK, atKey="k"),
     "fork before an entry and move a name": _fork(atEntryId="<third>", name=TAKES),

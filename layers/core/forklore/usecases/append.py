@@ -441,7 +441,11 @@ class _Appending:
             return []
         if self._named is None:
             self._named = check_named(
-                self._table, self._request.drafts, group_id=group_id, conversation_id=self._id
+                self._table,
+                self._caller,
+                self._request.drafts,
+                group_id=group_id,
+                conversation_id=self._id,
             )
         return self._named
 
