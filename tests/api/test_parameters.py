@@ -105,7 +105,8 @@ def point(name: str, to: str, **more: Any) -> Ask:
 
 def ask_page(world: World, operation: Operation, query: Mapping[str, Any], *, of: str = ROOT) -> Answer:
     needed = operation.query.model_json_schema().get("required", [])
-    given = {name: (NEEDED | {"name": NAMED[of]})[name] for name in needed} | query
+    usual = {**NEEDED, "name": NAMED[of]}
+    given = {**{name: usual[name] for name in needed}, **query}
     spelled = {name: str(value).lower() if value is True else value for name, value in given.items()}
     path = operation.path.replace("{conversationId}", of)
     user = "aude" if operation.role else "ann"

@@ -68,7 +68,7 @@ class Naming:
         query = self._choose.page_query(to.to) if to else {}
         if to and self._choose.chance(0.4):
             query = self._choose.one_of(
-                {"tail": True}, {"channel": "context", "epoch": "latest"}, {"allForks": True}
+                {"tail": True}, {"own": True}, {"allForks": True}, {"channel": "context", "epoch": "latest"}
             )
         self._both.ask_page(Request("listEntriesByName", caller, {"name": name, **query}))
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from forklore.domain import keys
@@ -124,9 +125,15 @@ def fork(
     idempotency_key: IdempotencyKey | None = None,
     **what: Any,
 ) -> ConversationDetails:
-    """Fork at an entry, by default before it. Without an entry, fork at the head."""
+    """Fork at an entry, by default before it. Without an entry, fork at the head.
+
+    The key's record has the answer of the one fork, as the API's without a count.
+    """
     position = position or (BEFORE if anchor else AFTER)
     request = ForkRequest(source_id, fork_id, anchor, position, **what)
+    if idempotency_key is not None:
+        render_one = idempotency_key.render
+        idempotency_key = replace(idempotency_key, render=lambda made: render_one(made[0]))
     made = forks.fork_conversation(table, caller=by, request=request, idempotency_key=idempotency_key)
     return made[0]
 

@@ -143,6 +143,12 @@ def knows_fork(asked: Asked) -> object:
     return show(asked.table, asked.tree.fork)
 
 
+def has_new_forks(asked: Asked) -> None:
+    """Fork the trees, so that no root is the latest of its tree and was read with it."""
+    for width in WIDTHS:
+        fork(asked.table, conversation(width << 16), None)
+
+
 def knows_context(asked: Asked) -> object:
     return append(asked.table, asked.tree.root, thought("known"), by=PLANNER)
 
@@ -285,7 +291,7 @@ FIGURES = {
     ),
     # target: list page: 3
     "list, roots": Figure(lambda a: a.list(Mode.ROOTS), 2, 2),
-    "list, latest forks": Figure(lambda a: a.list(Mode.LATEST_FORK), None, 5),
+    "list, latest forks": Figure(lambda a: a.list(Mode.LATEST_FORK), None, 5, has_new_forks),
     "list, all": Figure(lambda a: a.list(Mode.ALL), None, 4),
     "show": Figure(lambda a: show(a.table, a.tree.root), 1, 1),
     "change": Figure(

@@ -4,7 +4,7 @@ A simulated Query makes its pages on demand. The tests measure the memory that t
 """
 
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -117,12 +117,34 @@ def test_a_deletion_keeps_only_the_keys_of_children_in_memory(
 def test_every_head_is_seen_once_also_if_heads_are_closed_meanwhile(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second look finds a HEAD that was shown late. Others may be deleted by then."""
+    """A second look finds a HEAD that was shown late. Others may be closed by then."""
     table, shown = store.process(), iter([[1, 2], [2, 3], [4]])
-    group = items.group(
-        items.group_item(Conversation(ROOT, ROOT, AT), owner="ann") | {"conversations": items.number(4)}
-    )
+    store.put(items.group_item(Conversation(ROOT, ROOT, AT), owner="ann", state=State.DELETING))
+    store.change(keys.group(ROOT), conversations=items.number(4))
+    group = table.get([keys.group(ROOT)]).group(ROOT)
+    assert group is not None
     monkeypatch.setattr(table, "query", lambda *_, **__: map(_head, next(shown)))
+
+    seen = list(heads.all_head_ids(table, group))
+
+    assert seen == list(map(conversation, (1, 2, 3, 4)))
+
+
+def test_every_head_of_a_live_tree_is_seen_also_if_a_branch_is_removed_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A HEAD that was removed does not stand for one that is shown late."""
+    table, shown = store.process(), iter([[1, 2], [2, 3], [2, 3, 4]])
+    store.put(items.group_item(Conversation(ROOT, ROOT, AT), owner="ann"))
+    store.change(keys.group(ROOT), conversations=items.number(4))
+    group = table.get([keys.group(ROOT)]).group(ROOT)
+    assert group is not None
+
+    def look(*_: object, **__: object) -> Iterator[Item]:
+        store.change(keys.group(ROOT), conversations=items.number(3))
+        return map(_head, next(shown))
+
+    monkeypatch.setattr(table, "query", look)
 
     seen = list(heads.all_head_ids(table, group))
 

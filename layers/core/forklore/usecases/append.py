@@ -350,7 +350,7 @@ class _Appending:
         return replace(cached, tip=now.tip, titled=now.titled)
 
     def _matching(self, cached: CachedConversation) -> CachedConversation:
-        """Return the same with the caller's If-Match as the last entry of a channel.
+        """Return the same with the caller's If-Match as a last entry of what is shown.
 
         The write requires the last entry of what is returned, so nothing more is checked for
         If-Match. Raises ConflictError if the last entries are others.

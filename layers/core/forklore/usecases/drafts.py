@@ -204,7 +204,7 @@ def matches(if_match: EntryId | None, lasts: LastEntries) -> bool:
 
 
 def require_match(if_match: EntryId | None, lasts: LastEntries) -> None:
-    """Raise ConflictError if the caller named an entry that is the last one of no channel."""
+    """Raise ConflictError if the caller named an entry, and neither last one."""
     if not matches(if_match, lasts):
         raise ConflictError("the conversation has moved on", reason="stale", lastEntryId=lasts.history)
 
