@@ -81,7 +81,7 @@ ENOUGH = {
     "merge: a part": merge(
         {"fromConversationId": ROOT, "afterEntryId": "<first>", "upToEntryId": "<second>"}
     ),
-    "merge: nulls": merge({"fromConversationId": ROOT, "afterEntryId": None, "upToEntryId": None}, of=FORK),
+    "merge: nulls": merge({"fromConversationId": FORK, "afterEntryId": None, "upToEntryId": None}),
     "copy: a title of 500 characters": copy({"title": "x" * 500, "upToEntryId": "<first>"}),
     "copy: nulls": copy({"id": None, "title": None, "upToEntryId": None}),
     "history: a subtype": append({**SAID, "contentType": "history/markdown"}),

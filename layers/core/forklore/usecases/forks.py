@@ -131,7 +131,8 @@ def fork_with_entries(
 ) -> Appended | None:
     """Make a fork by appending its first entries; None if a conversation of that id exists already.
 
-    Raises as `fork_conversation`.
+    Raises as `fork_conversation`, and ConflictError if `if_match` is neither the last entry of the
+    source nor the last one of its history.
     """
     made = _fork(table, caller, request, idempotency_key).answer
     return None if made is None else made.appended
