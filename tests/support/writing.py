@@ -17,7 +17,8 @@ from forklore.errors import UnavailableError
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection, make_client
 from forklore.storage.table import Table
-from forklore.usecases.append import Append, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append
 from forklore.usecases.drafts import Draft
 from forklore.usecases.entries import ListEntriesRequest, PageStart, list_entries
 from forklore.usecases.idempotency import IdempotencyKey

@@ -11,7 +11,8 @@ from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel, Entry, ForkPosition, TokenUsage
 from forklore.storage.table import Table
 from forklore.usecases import conversations, entries, forks, promotion
-from forklore.usecases.append import Append, Fork, append_entries, append_turn
+from forklore.usecases.append import append_entries, append_turn
+from forklore.usecases.append_request import Append, Fork
 from forklore.usecases.appended import Appended
 from forklore.usecases.conversations import NewConversation
 from forklore.usecases.drafts import Draft

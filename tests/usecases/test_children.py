@@ -25,7 +25,8 @@ from forklore.storage import items
 from forklore.storage.items import number
 from forklore.storage.table import Table
 from forklore.usecases import children, entries
-from forklore.usecases.append import Append, Start, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append, Start
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
 from tests.support.tables import Store

@@ -22,7 +22,8 @@ from forklore.errors import (
 )
 from forklore.storage.table import Table
 from forklore.usecases import cascade, copying, deletion, sweeper
-from forklore.usecases.append import Append, Start, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append, Start
 from forklore.usecases.copying import COPIED_MAX, Copy, copy_conversation
 from forklore.usecases.idempotency import IdempotencyKey
 from forklore.usecases.loading import ConversationDetails

@@ -21,7 +21,8 @@ from forklore.storage.clock import system_ms
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
 from forklore.usecases import cascade, sharing, transfers
-from forklore.usecases.append import Append, Start, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append, Start
 from forklore.usecases.cascade import run_deletion
 from forklore.usecases.deletion import delete_conversation
 from forklore.usecases.sweeper import sweep

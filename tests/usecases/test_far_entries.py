@@ -7,7 +7,8 @@ from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel
 from forklore.storage.table import Table
 from forklore.usecases import views
-from forklore.usecases.append import Append, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append
 from forklore.usecases.drafts import Draft
 
 ROOT = "00000000-0000-4000-8000-000000000001"

@@ -5,7 +5,8 @@ from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel, ForkPosition
 from forklore.storage import items
 from forklore.storage.table import Table
-from forklore.usecases.append import Append, Fork, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append, Fork
 from forklore.usecases.drafts import Draft
 from forklore.usecases.entries import ListEntriesRequest, PageStart, list_entries
 

@@ -19,7 +19,8 @@ from forklore.errors import (
 )
 from forklore.storage.table import Table
 from forklore.usecases import deletion, views
-from forklore.usecases.append import Append, Start, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append, Start
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
 from forklore.usecases.merging import MERGED_MAX, Merge, merge_branch

@@ -16,7 +16,8 @@ from forklore.errors import (
 )
 from forklore.storage.table import Table
 from forklore.usecases import deletion, named, names
-from forklore.usecases.append import Append, Fork, Start, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append, Fork, Start
 from forklore.usecases.creating import Description
 from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
 from forklore.usecases.names import ShownName

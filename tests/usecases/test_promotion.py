@@ -12,7 +12,8 @@ from forklore.errors import ConflictError, ForbiddenError, IdempotencyMismatchEr
 from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases import fork_list, lists
-from forklore.usecases.append import Append, Fork, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append, Fork
 from forklore.usecases.idempotency import IdempotentReplay
 from forklore.usecases.lists import ListRequest
 from tests.support.tables import Store

@@ -15,7 +15,8 @@ from forklore.fsck.check import check
 from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases import transfers
-from forklore.usecases.append import Append, Start, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append, Start
 from forklore.usecases.children import list_children
 from forklore.usecases.deletion import delete_conversation
 from forklore.usecases.fork_list import list_forks

@@ -24,7 +24,8 @@ from forklore.storage.items import number
 from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.storage.table import Table
 from forklore.usecases import sharing
-from forklore.usecases.append import Append, Start, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append, Start
 from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.sharing import Membership
 from tests.support.tables import Store

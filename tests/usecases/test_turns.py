@@ -14,7 +14,8 @@ from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, ForkPosition
 from forklore.errors import ConflictError, ForbiddenError, PayloadTooLargeError
 from forklore.storage.table import Table
-from forklore.usecases.append import Append, Fork, Start, append_turn
+from forklore.usecases.append import append_turn
+from forklore.usecases.append_request import Append, Fork, Start
 from forklore.usecases.appended import Appended
 from forklore.usecases.creating import Description
 from forklore.usecases.drafts import Draft

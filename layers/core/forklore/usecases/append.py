@@ -1,18 +1,15 @@
 """Append entries to a conversation, which is created by that if it does not exist."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from forklore.domain import access, ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH, Epoch
-from forklore.domain.ids import EntryId
-from forklore.domain.model import Caller, Conversation, Entry, ForkPosition, StartedBy
-from forklore.domain.names import NameMove, name_moved
+from forklore.domain.model import Caller, Entry
+from forklore.domain.names import name_moved
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
-    NotFoundError,
     UnavailableError,
     ValidationError,
 )
@@ -21,11 +18,9 @@ from forklore.storage.cache import CachedConversation
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases import views
+from forklore.usecases.append_request import Append, OriginalMoved
 from forklore.usecases.appended import Appended, appended_again, record_appended
-from forklore.usecases.children import ChildRequest, start_child
-from forklore.usecases.creating import PLAIN, Description
 from forklore.usecases.drafts import (
-    Draft,
     batch_parts,
     check_fits,
     context_parts,
@@ -38,10 +33,8 @@ from forklore.usecases.drafts import (
     require_match,
     require_room,
 )
-from forklore.usecases.forks import ForkRequest, fork_with_entries
+from forklore.usecases.first_append import create_branch, create_tree
 from forklore.usecases.idempotency import (
-    NO_GROUP,
-    IdempotencyKey,
     IdempotentReplay,
     keys_of,
     raise_if_answered,
@@ -50,90 +43,7 @@ from forklore.usecases.idempotency import (
 from forklore.usecases.loading import LoadedConversation, LookUp, TreeExtras, look_up
 from forklore.usecases.optimistic import APPEND, attempts
 from forklore.usecases.references import check_named
-from forklore.usecases.roots import RootRequest, create_root
-from forklore.usecases.syncing import Decision, Synced, decide
-
-_IS_NOT = (
-    "the conversation exists and is not that {}: "
-    "append to a new id to make it, or leave out {} to append here"
-)
-"""The error of an append that would make a fork or child, and of its fields."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fork:
-    """Where a new conversation forks from.
-
-    entry_id: the entry that it is before or after; with None: at the source's head with AFTER, or
-    inheriting nothing with BLANK.
-    promotes: whether it becomes the tree's current branch when it is made.
-    """
-
-    source_id: str
-    entry_id: EntryId | None
-    position: ForkPosition
-    promotes: bool = False
-
-    def is_of(self, conversation: Conversation) -> bool:
-        """Tell whether the conversation was forked so. A fork at the head has named an entry."""
-        point = conversation.fork_point
-        if point is None or point.conversation_id != self.source_id:
-            return False
-        if self.entry_id is None and self.position is ForkPosition.AFTER:
-            return point.position is not ForkPosition.BEFORE
-        return (point.entry_id, point.position) == (self.entry_id, self.position)
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """The parent that starts a new conversation as its child.
-
-    entry_id: the entry of the parent that started it.
-    """
-
-    parent_id: str
-    entry_id: str | None
-
-
-class OriginalMoved(Exception):
-    """The conversation that entries were copied from has changed since it was read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Original:
-    """The conversation of the tree that entries were copied from. It must still be there.
-
-    last: the last entry that it must still have; None: later entries do not matter.
-    """
-
-    conversation_id: str
-    last: EntryId | None
-
-
-@dataclass(frozen=True, slots=True)
-class Append:
-    """Entries for a conversation, all or none, in order.
-
-    context: the agent's whole present context, which is synced after them. Only with it there may
-    be no drafts.
-    fork, start: what the conversation is a fork or a child of. At most one of them is given. If the
-    conversation does not exist, it is created so, as `described`.
-    held: the name that must point to the conversation, and does so because it exists.
-    if_match: the last entry that the caller knows of.
-    copied_out_of: for a merge, where the entries were copied from. Then OriginalMoved is raised if
-    that has changed.
-    """
-
-    conversation_id: str
-    drafts: Sequence[Draft]
-    context: Draft | None = None
-    fork: Fork | None = None
-    start: Start | None = None
-    described: Description = PLAIN
-    held: NameMove | None = None
-    if_match: EntryId | None = None
-    copied_out_of: Original | None = None
-    idempotency_key: IdempotencyKey | None = None
+from forklore.usecases.syncing import Decision, decide
 
 
 def append_entries(table: Table, *, caller: Caller, request: Append) -> list[Entry]:
@@ -170,7 +80,7 @@ class _Appending:
         self._request = request
         self._id = request.conversation_id
         self._nonce = table.nonce()
-        self._has_lineage = request.fork is None and request.start is None
+        self._has_lineage = not request.names_origin
         self._decision: Decision | None = None
         self._named: list[Part] | None = None
 
@@ -208,95 +118,20 @@ class _Appending:
 
     def _create(self) -> Appended | None:
         """Return what has created the conversation; None if it exists. It is cached then."""
-        fork, start = self._request.fork, self._request.start
-        made = None
-        if self._request.held is not None:
-            return self._create_root_or_load()  # which creates nothing
-        if fork is None and start is None and self._request.described.name is not None:
-            return self._create_root()  # its id was made for it, so nobody has it
-        if fork is not None and not self._has_lineage:
-            made = self._fork(fork)
-        elif start is not None and not self._has_lineage:
-            made = self._start_child(start)
-        return made or self._create_root_or_load()
-
-    def _fork(self, fork: Fork) -> Appended | None:
-        """Return what has created a fork; None if an id is in use or invalid."""
-        if not ids.is_uuid(fork.source_id):
-            return None
-        request = ForkRequest(
-            source_id=fork.source_id,
-            fork_id=self._id,
-            anchor=fork.entry_id,
-            position=fork.position,
-            title=self._request.described.title,
-            tags=self._request.described.tags,
-            metadata=self._request.described.metadata,
-            agent_id=self._request.drafts[0].agent_id,
-            drafts=self._request.drafts,
-            context=self._request.context,
-            if_match=self._request.if_match,
-            name=self._request.described.name,
-            promotes=fork.promotes,
-        )
-        key = self._request.idempotency_key
-        return fork_with_entries(self._table, caller=self._caller, request=request, idempotency_key=key)
-
-    def _start_child(self, start: Start) -> Appended | None:
-        """Return what has created a child; None if an id is in use or invalid."""
-        if not ids.is_uuid(start.parent_id):
-            return None
-        request = ChildRequest(
-            parent_id=start.parent_id,
-            child_id=self._id,
-            entry_id=start.entry_id,
-            drafts=self._request.drafts,
-            context=self._request.context,
-            described=self._request.described,
-            if_match=self._request.if_match,
-        )
-        key = self._request.idempotency_key
-        return start_child(self._table, caller=self._caller, request=request, idempotency_key=key)
-
-    def _create_root_or_load(self) -> Appended | None:
-        """Return what has created a root; None if the conversation exists.
-
-        Raises NotFoundError if the request names a source or a parent: neither is there.
-        """
-        looked_up = self._look_up(TreeExtras(context_of=self._caller.client_id))
-        if looked_up.exists or self._request.held is not None:
+        request, by = self._request, self._caller
+        if request.held is None:
+            if request.described.name is not None and not request.names_origin:
+                # Its id was made for it, so nobody has it.
+                return create_tree(self._table, caller=by, request=request)
+            if not self._has_lineage:
+                made = create_branch(self._table, caller=by, request=request)
+                if made is not None:
+                    return made
+        looked_up = self._look_up(TreeExtras(context_of=by.client_id))
+        if looked_up.exists or request.held is not None:
             self._cache_existing(looked_up)
             return None
-        if self._request.fork is not None:
-            raise NotFoundError("no such conversation to fork")
-        if self._request.start is not None:
-            raise NotFoundError("no such conversation to be started by")
-        return self._create_root()
-
-    def _create_root(self) -> Appended | None:
-        """Return what has created a root; None if its id is in use."""
-        key, request = self._request.idempotency_key, self._request
-        if not request.drafts and request.context is not None and not request.context.content.value:
-            return self._create_nothing()
-        root = RootRequest(
-            root_id=self._id,
-            drafts=request.drafts,
-            context=request.context,
-            described=request.described,
-            if_match=request.if_match,
-        )
-        return create_root(self._table, caller=self._caller, request=root, idempotency_key=key)
-
-    def _create_nothing(self) -> Appended:
-        """Return the answer to an empty context for a conversation that does not exist."""
-        access.require_context(self._caller, bound_to=None)
-        key = self._request.idempotency_key
-        answer = Appended([], Synced(None, None, epoch_incremented=False))
-        record = record_appended(self._table, key, answer, group_id=NO_GROUP, conversation_id=self._id)
-        refused = self._table.try_commit(record) if record else None
-        if refused is not None:
-            raise_if_recorded(self._table, key, refused, caller=self._caller)
-        return answer
+        return create_tree(self._table, caller=by, request=request)
 
     def _cache_existing(self, looked_up: LookUp) -> None:
         """Cache what an append to the conversation is tried on, and decide on the present context.
@@ -305,7 +140,8 @@ class _Appending:
         fork or child that the request names.
         """
         loaded = looked_up.require(self._id, AccessLevel.WRITER)
-        self._require_lineage(loaded.conversation)
+        self._request.require_lineage(loaded.conversation)
+        self._has_lineage = True
         present = self._request.context
         if present is None and not has_context(self._request.drafts):
             return
@@ -317,17 +153,6 @@ class _Appending:
             self._decision = decide(self._table, self._caller, loaded, context, present)
         else:
             self._cache_epoch(loaded, client, context.epoch if context else None)
-
-    def _require_lineage(self, conversation: Conversation) -> None:
-        """Raise ConflictError if the conversation is not what the request says."""
-        fork, start = self._request.fork, self._request.start
-        if fork is not None and not fork.is_of(conversation):
-            raise ConflictError(_IS_NOT.format("fork", "forkedAt…"), reason="not_the_fork")
-        if start is not None and conversation.started_by != StartedBy(
-            start.parent_id, EntryId(start.entry_id) if start.entry_id else None
-        ):
-            raise ConflictError(_IS_NOT.format("child", "startedBy…"), reason="not_the_child")
-        self._has_lineage = True
 
     def _cache_epoch(self, loaded: LoadedConversation, client: str, epoch: Epoch | None) -> None:
         """Cache the client's latest epoch in the view.

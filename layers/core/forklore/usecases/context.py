@@ -2,7 +2,8 @@
 
 from forklore.domain.model import Caller
 from forklore.storage.table import Table
-from forklore.usecases.append import Append, append_turn
+from forklore.usecases.append import append_turn
+from forklore.usecases.append_request import Append
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
 from forklore.usecases.syncing import Synced

@@ -12,7 +12,8 @@ from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.parting import parting
 from forklore.errors import PayloadTooLargeError, UnavailableError, ValidationError, brief
 from forklore.storage.table import Table
-from forklore.usecases.append import Append, Original, OriginalMoved, append_entries
+from forklore.usecases.append import append_entries
+from forklore.usecases.append_request import Append, Original, OriginalMoved
 from forklore.usecases.copies import Originals, copy_of, entry_ids, pages, shown_entry
 from forklore.usecases.drafts import Draft, require_match
 from forklore.usecases.idempotency import (

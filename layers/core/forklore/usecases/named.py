@@ -7,7 +7,8 @@ from forklore.domain.model import Caller
 from forklore.domain.names import NameMove
 from forklore.errors import ForkloreError, NameMovedError, UnavailableError
 from forklore.storage.table import Table
-from forklore.usecases.append import Append, append_turn
+from forklore.usecases.append import append_turn
+from forklore.usecases.append_request import Append
 from forklore.usecases.appended import Appended, appended_again
 from forklore.usecases.idempotency import IdempotentReplay, keys_of, raise_if_answered
 from forklore.usecases.optimistic import CHANGE, attempts

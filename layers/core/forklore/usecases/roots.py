@@ -91,7 +91,7 @@ def plan_root(
 
 @dataclass(frozen=True, slots=True)
 class RootRequest:
-    """A tree to make with the first entries of its root. context: as of `append.Append`."""
+    """A tree to make with the first entries of its root. context: as of `append_request.Append`."""
 
     root_id: str
     drafts: Sequence[Draft]

@@ -8,6 +8,7 @@ from forklore.domain.model import Channel, EntryRef, ForkPosition
 from forklore.domain.names import NameMove
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError, ValidationError
 from forklore.usecases import ancestors, append, comparing, context, entries, keyed
+from forklore.usecases.append_request import Append, Fork, Start
 from forklore.usecases.creating import Description
 from forklore.usecases.drafts import Draft
 
@@ -36,9 +37,9 @@ def append_of(
     *,
     conversation_id: str,
     name: NameMove | None = None,
-) -> append.Append:
+) -> Append:
     """Return the append that a body describes. name: moves to the fork that it creates."""
-    return append.Append(
+    return Append(
         conversation_id=conversation_id,
         drafts=[_draft(request, fields) for fields in body.drafts],
         context=None if body.context is None else _present(body.context),
@@ -52,21 +53,21 @@ def append_of(
     )
 
 
-def _fork(body: requests.NewByAppend) -> append.Fork | None:
+def _fork(body: requests.NewByAppend) -> Fork | None:
     if body.forked_at_conversation_id is None:
         return None
     entry_id, named = body.forked_at_entry_id, body.forked_at_position
     if entry_id is None:
         position = ForkPosition.BLANK if named is None else ForkPosition.AFTER
-        return append.Fork(body.forked_at_conversation_id, None, position, body.promote is True)
+        return Fork(body.forked_at_conversation_id, None, position, body.promote is True)
     position = ForkPosition(named or ForkPosition.BEFORE)
-    return append.Fork(body.forked_at_conversation_id, EntryId(entry_id), position, body.promote is True)
+    return Fork(body.forked_at_conversation_id, EntryId(entry_id), position, body.promote is True)
 
 
-def _start(body: requests.NewByAppend) -> append.Start | None:
+def _start(body: requests.NewByAppend) -> Start | None:
     if body.started_by_conversation_id is None:
         return None
-    return append.Start(body.started_by_conversation_id, body.started_by_entry_id)
+    return Start(body.started_by_conversation_id, body.started_by_entry_id)
 
 
 def _present(fields: requests.PresentContext) -> Draft:
