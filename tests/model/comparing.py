@@ -51,6 +51,7 @@ class Comparison:
         self.is_alone = is_alone
         self._transcript: list[str] = []
         self._cursors: dict[tuple[str, str | None], str] = {}
+        self._known: set[str] = set()
 
     @property
     def requests(self) -> int:
@@ -124,11 +125,12 @@ class Comparison:
 
     def _is_known(self, row: Json) -> bool:
         """Tell whether a row belongs to this history. Others may use the same table."""
-        return (row.get("conversationId") or row["id"]) in self.oracle.conversations
+        return (row.get("conversationId") or row["id"]) in self._known
 
     def _send(self, request: Request) -> Answer:
         at = self._random.randrange(len(self._services))
         self._transcript.append(f"{request} at {at}")
+        self._known |= self.oracle.conversations.keys()
         try:
             answer = self._services[at].answer(request)
         except AssertionError as error:

@@ -94,6 +94,7 @@ class _Appending:
                 cached = self._cached()
                 continue
             try:
+                self._require_named(cached.group_id)  # a 400 comes before any 409
                 with self._table.turn(self._id):
                     written = self._append(self._matching(self._newest(cached)))
             except (ConflictError, ValidationError):
@@ -264,6 +265,10 @@ class _Appending:
             if last not in (None, cached.tip.last):
                 raise OriginalMoved
             return []
+        return self._require_named(group_id)
+
+    def _require_named(self, group_id: str) -> list[Part]:
+        """Return the parts that check what the drafts name. Raises ValidationError."""
         if self._named is None:
             self._named = check_named(
                 self._table,
