@@ -23,6 +23,8 @@ AUDITED = frozenset({"justification"})
 TEXTS: Mapping[str, str] = {
     "query": "one of",
     "userId": "ann",
+    "name": "trip again",
+    "prefix": "trip",
     "channel": "history",
     "upToEntryId": "<first>",
     "agentId": "travel",

@@ -14,7 +14,7 @@ UNSTORED = {"checkHealth"}
 def test_every_operation_is_run_with_faults_and_crashes() -> None:
     asked: set[str] = set()
 
-    def ask(name: str, *_caller: Any, **_given: Any) -> None:
+    def ask(name: str, /, *_caller: Any, **_given: Any) -> None:
         asked.add(name)
 
     process: Any = SimpleNamespace(ask=ask, last=None)

@@ -35,6 +35,14 @@ from tools.harness.gateway import Gateway, table_on_moto
 ADMIN = "/v1/admin/conversations"
 CHILD = "00000000-0000-4000-8000-0000000000c1"
 ROUTES = [operation for operation in operations.ALL if operation.role is not None]
+NEEDED = {
+    "adminCompareConversations": f"&with={FORK}",
+    "adminLookUpEntry": "&key=k",
+    "adminListNames": "&userId=ann",
+    "adminLookUpName": "&userId=ann&name=trip",
+    "adminDeleteName": "&userId=ann&name=trip",
+}
+"""The parameters that some operations need."""
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +60,8 @@ def open_world(gateway: Gateway) -> World:
     world.send(append({**NOTED, "epoch": 1}, agent="coder"))
     started = append({**SAID, "startedByConversationId": ROOT}, to=CHILD, agent="planner")
     assert world.send(started).status == 201
+    assert world.send(append({**SAID, "key": "k"})).status == 201
+    assert world.send(Ask("POST", "/v1/names", {"name": "trip", "conversationId": ROOT})).status == 200
     return world
 
 
@@ -248,14 +258,22 @@ def test_a_role_gives_no_access_through_the_other_routes(world: World) -> None:
 
 def test_a_deployment_can_require_a_justification(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORKLORE_JUSTIFICATION_REQUIRED", "true")
-    for path, is_search in sorted({(operation.path, operation.only_reads) for operation in ROUTES}):
-        rest = path.removeprefix(ADMIN).replace("{conversationId}", ROOT)
-        asked = ask(rest, method="POST", body={"query": "x"}) if is_search else ask(rest)
+    for operation in ROUTES:
+        path = operation.path.format(conversationId=ROOT, entryId="<first>")
+        body = {"query": "x"} if operation.only_reads else None
+        needed = NEEDED.get(operation.name, "")
+        asked = Ask(operation.method, path, body, query=needed, user="aude")
+        justified = replace(asked, query="justification=x" + needed)
         for query in ("", "justification=", "justification=%20%09"):
-            assert_refused(world.send(replace(asked, query=query)), VALIDATION)
-        assert world.send(replace(asked, query="justification=x")).status == 200
+            answer = world.send(replace(asked, query=query + needed))
+            assert_refused(answer, VALIDATION)
+            assert answer.json["details"]["field"] == "justification"
+        if operation.is_read:
+            assert world.send(justified).status == 200
+        else:
+            assert_refused(world.send(justified), FORBIDDEN)
         assert_refused(world.send(replace(asked, user="ann")), VALIDATION)
-        assert_refused(world.send(replace(asked, query="justification=x", user="ann")), FORBIDDEN)
+        assert_refused(world.send(replace(justified, user="ann")), FORBIDDEN)
     assert world.send(show(ROOT)).status == 200
 
 
@@ -277,8 +295,8 @@ def audit(lines: Lines) -> list[dict[str, Any]]:
 def test_each_request_writes_one_line_also_when_it_is_refused(
     world: World, lines: Lines, operation: Any, user: str | None
 ) -> None:
-    rest = operation.path.removeprefix(ADMIN).replace("{conversationId}", FRESH)
-    asked = ask(rest, "justification=a+ticket", method=operation.method, user=user)
+    path = operation.path.format(conversationId=FRESH, entryId="<first>")
+    asked = Ask(operation.method, path, query="justification=a+ticket", user=user)
     answer = world.send(asked)
     [line] = audit(lines)
 
@@ -288,7 +306,7 @@ def test_each_request_writes_one_line_also_when_it_is_refused(
         "who": user,
         "clientId": None,
         "roles": ["auditor"] if user == "aude" else [],
-        "conversationId": FRESH if FRESH in rest else None,
+        "conversationId": FRESH if FRESH in path else None,
         "userId": None,
         "justification": "a ticket",
         "status": answer.status,

@@ -25,11 +25,13 @@ from tests.aws.world import (
     compare,
     conversation_id,
     conversations,
+    copy,
     create,
     entries,
     find,
     fork,
     forks,
+    merge,
     metadata,
     nested,
     path_of,
@@ -72,6 +74,16 @@ ENOUGH = {
     "several: 1": append({"entries": [PLAIN]}),
     "several: 50": append({"entries": [PLAIN] * 50}),
     "several: mixed": append({"entries": [SAID, NOTED, PLAIN]}, agent="planner"),
+    "summary: of itself": append({**PLAIN, "mergedFromConversationId": ROOT}),
+    "summary: up to an entry": append(
+        {**PLAIN, "mergedFromConversationId": FORK, "mergedUpToEntryId": "<first>"}
+    ),
+    "merge: a part": merge(
+        {"fromConversationId": ROOT, "afterEntryId": "<first>", "upToEntryId": "<second>"}
+    ),
+    "merge: nulls": merge({"fromConversationId": FORK, "afterEntryId": None, "upToEntryId": None}),
+    "copy: a title of 500 characters": copy({"title": "x" * 500, "upToEntryId": "<first>"}),
+    "copy: nulls": copy({"id": None, "title": None, "upToEntryId": None}),
     "history: a subtype": append({**SAID, "contentType": "history/markdown"}),
     "history: in upper case": append({**SAID, "channel": "HISTORY"}),
     "history: in mixed case": append({**SAID, "channel": "hIsToRy"}),

@@ -38,6 +38,8 @@ PYTHON = re.compile(
 """Words of Python. Callers of a JSON API should not see them."""
 MESSAGE = '"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hi"}]'
 HI = {"role": "user", "content": "hi"}
+DELETING = {"deleteConversation", "adminDeleteConversation"}
+"""The operations that are asked about an unused id, because a null `scope` is valid."""
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +71,10 @@ def test_an_error_about_junk_in_any_field_uses_the_words_of_json(
     for name in [*members(operation), "surplus"]:
         for value in junk:
             known = {key: held for key, held in good.items() if key in members(operation)}
-            answer = direct.ask(operation.name, {**path, **known, name: value}, agent="planner")
+            given = {**path, **known, name: value}
+            if operation.name in DELETING and given["conversationId"] == ROOT:
+                given["conversationId"] = FRESH
+            answer = direct.ask(operation.name, given, agent="planner")
             if answer["status"] == 400:
                 found.append(answer["body"]["details"]["message"])
         for text in ({"usage": {name: "x"}}, {"entries": [{name: 5}]}, {"usage": {"inputTokens": value}}):
@@ -90,6 +95,8 @@ def test_the_error_for_an_unknown_name_lists_the_known_ones(world: World) -> Non
     assert {"channel", "contentType", "content", "usage", "forkedAtEntryId", "entries"} <= set(
         re.findall(r"\w+", message)
     )
+    by_name = Ask("POST", "/v1/names/entries", {**PLAIN, "n" * 100: 1})
+    assert told(world, by_name)[0].endswith(", entries"), "the list is cut off"
     message, field = told(world, Ask("GET", CONVERSATIONS, query="canary=1"))
     assert (message, field) == (
         '"canary" is unknown; known here: mode, ancestry, query, agentId, tag, limit, afterCursor',
@@ -247,7 +254,7 @@ def test_the_error_for_a_message_with_content_shows_a_message_with_text(world: W
 
 
 @pytest.mark.parametrize("method", ["PATCH", "PUT", "DELETE"])
-@pytest.mark.parametrize(("rest", "status"), [("", 405), ("/<first>", 404), ("/x", 404)])
+@pytest.mark.parametrize(("rest", "status"), [("", 405), ("/<first>", 405), ("/x", 405), ("/x/y", 404)])
 def test_the_error_for_changing_an_entry_says_to_fork_instead(
     world: World, method: str, rest: str, status: int
 ) -> None:
@@ -257,5 +264,5 @@ def test_the_error_for_changing_an_entry_says_to_fork_instead(
     assert "fork" in message
 
 
-def test_the_error_for_reading_one_entry_is_no_such_route(world: World) -> None:
-    assert told(world, Ask("GET", f"{path_of(ROOT)}/entries/<first>"), 404)[0] == "no such route"
+def test_the_error_for_reading_a_part_of_an_entry_is_no_such_route(world: World) -> None:
+    assert told(world, Ask("GET", f"{path_of(ROOT)}/entries/<first>/content"), 404)[0] == "no such route"

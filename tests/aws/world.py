@@ -69,6 +69,14 @@ def promote(body: Any = None, *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("POST", f"{path_of(of)}/promote", body, **more)
 
 
+def merge(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("POST", f"{path_of(of)}/merge", body, **more)
+
+
+def copy(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("POST", f"{path_of(of)}/copy", body, **more)
+
+
 def show(conversation: str, **more: Any) -> Ask:
     return Ask("GET", path_of(conversation), **more)
 

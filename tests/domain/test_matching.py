@@ -1,15 +1,21 @@
 """What a search finds in texts: the words of a query, and what is shown around them."""
 
+from collections.abc import Sequence
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forklore.domain import matching
 from forklore.domain.matching import (
     AROUND_CHARACTERS,
     CUT,
+    FOLDED_AT_ONCE,
+    HIGHLIGHTED_WORDS_MAX,
     HIGHLIGHTS_MAX,
+    fold,
     has_all,
-    highlights,
     words_of,
 )
 
@@ -49,7 +55,11 @@ def test_the_words_of_a_query_are_different_and_folded(query: str, words: tuple[
     ],
 )
 def test_every_word_must_occur_somewhere_in_the_texts(query: str, texts: list[str], is_found: bool) -> None:
-    assert has_all(words_of(query), texts) == is_found
+    assert has_all(words_of(query), [fold(text) for text in texts]) == is_found
+
+
+def highlights(words: Sequence[str], texts: Sequence[str]) -> list[str]:
+    return matching.highlights(words, texts, [fold(text) for text in texts])
 
 
 def test_a_highlight_shows_some_text_on_each_side_of_a_word() -> None:
@@ -82,6 +92,41 @@ def test_there_are_few_pieces_however_many_words() -> None:
     assert len(highlights(words, [text])) == HIGHLIGHTS_MAX
 
 
+def test_a_word_that_only_a_further_text_has_has_no_piece() -> None:
+    assert matching.highlights(["x", "y"], ["Y"], ["y", "x"]) == ["Y"]
+
+
+@pytest.mark.parametrize("length", [FOLDED_AT_ONCE - 1, FOLDED_AT_ONCE, FOLDED_AT_ONCE + 1, 10_000])
+@pytest.mark.parametrize("letter", ["ß", "ΐ", "-"])
+def test_a_word_is_shown_as_it_stands_wherever_it_is(letter: str, length: int) -> None:
+    around = letter * AROUND_CHARACTERS
+    [piece] = highlights(words_of("STRASSE"), [f"ß{letter * length}STRAßE{letter * length}"])
+
+    assert piece == f"{CUT}{around}STRAßE{around}{CUT}"
+
+
+def test_pieces_are_looked_for_around_the_first_words_only() -> None:
+    near = [f"near{number}" for number in range(HIGHLIGHTED_WORDS_MAX)]
+    text = " ".join(near)[:AROUND_CHARACTERS] + "-" * 500 + "far"
+
+    assert len(highlights([*near, "far"], [text])) == 1
+    assert len(highlights(["far", *near], [text])) == 2
+
+
+def test_the_highlights_of_a_large_text_take_about_as_long_as_folding_it() -> None:
+    """The words are at the end of a text in which a letter folds into two."""
+    words = [f"word{number:02}x" for number in range(50)]
+    text = "ß" + "-" * 2_000_000 + " ".join(words)
+    begun = process_time()
+    folded = [fold(text) for _ in range(20)][:1]
+    folding = process_time() - begun
+    begun = process_time()
+    pieces = matching.highlights(words, [text], folded)
+
+    assert process_time() - begun < 2 * folding
+    assert len(pieces) == 2
+
+
 def test_a_word_that_is_nowhere_has_no_piece() -> None:
     assert highlights(words_of("x"), ["abc"]) == []
 
@@ -94,5 +139,5 @@ def test_each_piece_is_a_part_of_a_text_and_shows_a_word(texts: list[str], query
     for piece in pieces:
         assert any(word in piece.casefold() for word in words)
         assert any(piece in text for text in texts)  # the texts are too short to be cut
-    if words and has_all(words, texts):
+    if words and has_all(words, [fold(text) for text in texts]):
         assert 1 <= len(pieces) <= HIGHLIGHTS_MAX

@@ -415,6 +415,15 @@ CORRUPTIONS = [
     ),
     a("an entry of a conversation of another tree", "orphan_entry", _entry_of_nobody),
     a(
+        "an entry of a child that is still being created",
+        "orphan_entry",
+        lambda m: m.put(
+            {name: held for name, held in m.contents[m.said(0)].items() if name != "prev"}
+            | items.key_of(keys.entry(CREATING, LATE))
+            | {"L1": text(keys.by_conversation(CREATING, Channel.HISTORY, LATE))}
+        ),
+    ),
+    a(
         "an entry moved to another conversation",
         "entry_below_floor wrong_fork_point wrong_head_counts wrong_head_first wrong_last_history wrong_prev",
         lambda m: m.give(m.said(1), FORK),

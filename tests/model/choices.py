@@ -255,7 +255,7 @@ class Choices:
         elif self.chance(0.15):
             other = self.entry_id() or FIRST_ENTRY
             query["afterCursor"] = other if self.chance(0.5) else f"{other[:-4]}{self.new_id()[-4:]}"
-        if self.chance(0.2) and not conversation.tree.may_be_unpruned:
+        if self.chance(0.2):
             query |= self.one_of({"allForks": True}, {"forks": "all"})
         elif self.chance(0.3):
             query |= self.one_of({"own": True}, {"alternatives": True}, {"alternatives": True})

@@ -162,7 +162,8 @@ class History:
             body["id"] = self._choose.new_id()
         elif is_good and self._choose.chance(0.1):
             body["id"] = self._choose.id_in_use()
-        self._post("forkConversation", caller, {"conversationId": source_id, **body})
+        if_match = self._choose.last_history(source) if self._choose.chance(0.15) else None
+        self._post("forkConversation", caller, {"conversationId": source_id, **body}, if_match)
 
     def delete_conversation(self) -> None:
         conversation_id, found = self._choose.target()

@@ -67,8 +67,9 @@ class Naming:
         to = self._oracle.names.get((caller.user, caller.client), {}).get(name)
         query = self._choose.page_query(to.to) if to else {}
         if to and self._choose.chance(0.4):
-            whole = {} if to.to.tree.may_be_unpruned else {"allForks": True}
-            query = self._choose.one_of({"tail": True}, {"channel": "context", "epoch": "latest"}, whole)
+            query = self._choose.one_of(
+                {"tail": True}, {"own": True}, {"allForks": True}, {"channel": "context", "epoch": "latest"}
+            )
         self._both.ask_page(Request("listEntriesByName", caller, {"name": name, **query}))
 
     def administer_names(self) -> None:

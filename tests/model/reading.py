@@ -164,7 +164,7 @@ class Reading:
             caller = Caller(self._choose.one_of(*members).user, client)
             walk(caller, query, forward=self._choose.chance(0.5))
         tree = conversation.tree
-        if tree.live()[0] is conversation and not tree.may_be_unpruned and self._choose.chance(0.5):
+        if tree.live()[0] is conversation and self._choose.chance(0.5):
             walk(self._choose.one_of(*members), {"allForks": True}, forward=self._choose.chance(0.5))
 
     # Lists and walks

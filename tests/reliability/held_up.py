@@ -483,6 +483,39 @@ def _remove(process: Process, conversation_id: str) -> int:
     return process.ask("deleteConversation", ANN, conversationId=conversation_id, scope="branch").status
 
 
+def remove_the_current_branch_late(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Assert that the next current branch is live, although a stale read shows a removed one.
+
+    A read in the middle of a removal can show the branch in the list of the tree. DynamoDB Local
+    never does this, so the test changes the answer.
+    """
+    with built(family, endpoint).copy(endpoint) as store:
+        owner = Process(store)
+        promoted = owner.ask("forkConversation", ANN, conversationId=FORK, id=NEW, promote=True)
+        assert promoted.status == 201
+        late = [next(item for key, item in store.contents().items() if _is_row_of(key, ROOT))]
+        removed = owner.ask("deleteConversation", ANN, conversationId=ROOT, scope="branch")
+        assert removed.status == 204
+        removing = Process(store, rewrite=rewrite)
+
+        def show_late(request: Request, answer: dict[str, Any]) -> None:
+            rows = answer["Items"] if request.operation == "Query" else []
+            if late and any(_is_row_of(items.key(item), FORK) for item in rows):
+                rows.insert(0, late.pop())
+
+        Wire.of(removing.table).after(show_late)
+        answer = removing.ask("deleteConversation", ANN, conversationId=NEW, scope="branch")
+
+        current = items.group(store.item(keys.group(ROOT))).current
+        hold(answer.status == 204 and not late, answer)
+        hold(keys.head(ROOT, current) in store.contents(), current)
+
+
+def _is_row_of(key: Key, conversation_id: str) -> bool:
+    """Tell whether the key is that of a conversation's row in the list of the tree."""
+    return key.sort.startswith("TREE#") and key.sort.endswith(conversation_id)
+
+
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two requests continue a child": go_on_with_a_child,
@@ -505,6 +538,7 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "give a child up while another request continues it": give_a_child_up,
     "two requests continue a copy": go_on_with_a_copy,
     "give a copy up while another request continues it": give_a_copy_up,
+    "remove the current branch while a removed one still shows": remove_the_current_branch_late,
     "two take one lease": take_one_lease,
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
     "remove a branch as a former manager who is now a reader": partial(

@@ -437,6 +437,9 @@ PAIRS: dict[str, Pair] = {
     "append by a name, fork at the head that takes it": pair(
         OPERATIONS["append by a name"], OPERATIONS["fork at the head and move a name"]
     ),
+    "append, fork before an entry with If-Match": pair(
+        OPERATIONS["append"], OPERATIONS["fork before an entry with If-Match"]
+    ),
     "append by a name, fork before an entry that takes it": pair(
         OPERATIONS["append by a name"], OPERATIONS["fork before an entry and move a name"]
     ),

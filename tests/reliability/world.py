@@ -52,7 +52,7 @@ LONG, HALF_COPY = conversation(31), conversation(32)
 PASSED, PASSED_FORK, DEAD, DEAD_FORK, CROWD, HALF = (conversation(number) for number in range(11, 17))
 """A tree that has just become Bob's; one with a tombstone; one with many members, and its child,
 whose creation is unfinished."""
-CUT, CUT_FORK, CUT_TWIG = (conversation(number) for number in range(31, 34))
+CUT, CUT_FORK, CUT_TWIG = (conversation(number) for number in range(41, 44))
 """A tree whose fork CUT_FORK was removed, and is shown by CUT_TWIG."""
 NEW, OTHER = conversation(21), conversation(22)
 """Unused ids."""
@@ -699,6 +699,7 @@ OPERATIONS: dict[str, Operation] = {
     "fork before a turn": _fork(of=chat, atEntryId="<turned>"),
     "fork after a turn, at its context": _fork(PLANNER, of=chat, atEntryId="<kept>", position="after"),
     "fork before a context entry": _fork(PLANNER, atEntryId="<noted more>"),
+    "fork before an entry with If-Match": _fork(atEntryId="<third>", if_match="<third>"),
     "fork at the head": _fork(ANN, resetMetrics=False, title="new"),
     "fork at a key": _fork(conversationId=FORK, atKey="k"),
     "fork before an entry and move a name": _fork(atEntryId="<third>", name=TAKES),
@@ -715,7 +716,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "merge": _merge(),
     "merge a part with If-Match": _merge(
-        ANN, FORK, ROOT, afterEntryId="<first>", upToEntryId="<third>", if_match="<of fork>"
+        ANN, FORK, ROOT, afterEntryId="<first>", upToEntryId="<third>", if_match="<keyed>"
     ),
     "merge nothing": _merge(of=ROOT),
     "copy": _copy(),
@@ -770,6 +771,7 @@ OPERATIONS: dict[str, Operation] = {
     "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN),
     "the worker": work(run_deletion(DEAD), of=dead),
     "the worker, on a removed branch": work(run_prune(CUT, CUT_FORK), of=removed_first),
+    "the worker, on a removed branch of a live one": work(run_prune(CUT, CUT_TWIG), of=twig_removed),
     "the worker, on a removed branch of a removed one": work(run_prune(CUT, CUT_TWIG), of=removed_both),
     "the worker, on a removed root": work(run_prune(ROOT, ROOT), of=removed_root),
     "the worker, on a removed branch by a message": work(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from botocore.exceptions import ReadTimeoutError
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
@@ -32,9 +33,11 @@ from tests.usecases.builders import (
     AFTER,
     ANN,
     BOB,
+    CODER,
     EVE,
     FORK,
     OTHER,
+    PLANNER,
     ROOT,
     answer,
     append,
@@ -62,7 +65,7 @@ from tests.usecases.members import (
     share,
 )
 from tests.usecases.test_faults import after as answer_lost
-from tools.harness.wire import Wire
+from tools.harness.wire import Request, Wire
 
 COPY = conversation(88)
 LONG = 100
@@ -201,6 +204,16 @@ def test_an_entry_that_the_source_does_not_show_is_400(store: Store, tree: Table
     for up_to in (c, "x", "00000000-0000-7000-8000-000000000001"):
         with store.unchanged():
             fails(ValidationError, lambda up_to=up_to: copy(tree, up_to=up_to), field="upToEntryId")  # type: ignore[misc]
+
+
+def test_a_copy_does_not_end_at_an_entry_of_another_clients_context(store: Store, tree: Table) -> None:
+    (mine,) = say(tree, FORK, thought("t"), by=PLANNER)
+    say(tree, FORK, "z")
+
+    for by in (EVE, CODER):
+        fails(ValidationError, lambda c=by: copy(tree, up_to=mine, by=c), field="upToEntryId")  # type: ignore[misc]
+    copy(tree, up_to=mine, by=PLANNER)
+    assert read(tree, COPY) == ["a", "b", "x", "y"]
 
 
 def test_an_id_in_use_is_409(store: Store, tree: Table) -> None:
@@ -348,6 +361,26 @@ def test_a_copy_of_something_else_takes_nothing_over(store: Store, long_tree: Ta
     assert_settled(store)
 
 
+@pytest.mark.parametrize("nth", range(3, 8))
+def test_a_copy_that_is_killed_while_it_removes_entries_is_completed(
+    store: Store, long_tree: Table, nth: int
+) -> None:
+    """It removes those of another copy. What is left in between is read and can be gone on with."""
+    say_many(long_tree, ROOT, LONG)
+    append(long_tree, ROOT, replace(large(10), content=text_of([Random(1).randbytes(400_000).hex()])))
+    killed(store, 6)
+    say(long_tree, OTHER, "other")
+    process = store.process()
+    dies(process, nth, before=False)
+    with pytest.raises(Killed):
+        copy(process, OTHER, by=ANN)
+
+    copy(long_tree, ROOT)
+
+    assert read(long_tree, COPY, by=EVE) == read(long_tree, ROOT)
+    assert_settled(store)
+
+
 def test_a_killed_copy_and_a_child_are_not_made_of_one_another(store: Store, long_tree: Table) -> None:
     killed(store, 4)
 
@@ -444,3 +477,30 @@ def test_a_copy_is_made_once_although_answers_are_lost(store: Store, tree: Table
         copy(table, of, to)
         assert read(tree, to, by=EVE) == read(tree, of)
     assert_settled(store)
+
+
+@pytest.mark.parametrize("of", [FORK, ROOT])
+@pytest.mark.parametrize("taken", ["source", "membership"])
+def test_a_copy_whose_answer_is_lost_is_made_although_its_source_is_taken_away_then(
+    store: Store, tree: Table, of: str, taken: str
+) -> None:
+    """The last transaction is sent twice, and the second one finds what the first one has made."""
+    say_many(tree, ROOT, LONG)
+    table = store.process()
+    lost: list[Request] = []
+
+    def lose(request: Request, _answer: object) -> None:
+        is_write = request.operation == "TransactWriteItems"
+        if is_write and not lost and COPY in listed(store.process(), EVE):
+            lost.append(request)
+            if taken == "source":
+                delete(store.process(), ROOT)
+            else:
+                remove(store.process(), "eve")
+            raise ReadTimeoutError(endpoint_url="https://dynamodb")
+
+    Wire.of(table).after(lose)
+    copy(table, of)
+
+    assert lost
+    assert COPY in listed(store.process(), EVE)

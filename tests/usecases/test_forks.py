@@ -64,6 +64,7 @@ from tests.usecases.builders import (
     texts,
     thought,
 )
+from tests.usecases.members import meanwhile
 from tools.harness.wire import Wire
 
 WRITE = "TransactWriteItems"
@@ -859,34 +860,75 @@ def test_naming_a_source_gives_no_right_to_append_to_an_existing_conversation(
 # If-Match on a fork
 
 
-def test_if_match_of_a_fork_by_appending_compares_with_inherited_entries(store: Store, table: Table) -> None:
-    a, b, c = say(table, ROOT, "a", "b", "c")
+def test_if_match_of_a_fork_by_appending_is_the_last_entry_of_the_source(store: Store, table: Table) -> None:
+    _, b, c = say(table, ROOT, "a", "b", "c")
 
     with store.refuses(ConflictError) as raised:
-        append(table, FORK, "x", fork=(ROOT, c), if_match=a)
-    assert raised.value.details["lastEntryId"] == b
-    append(table, FORK, "x", fork=(ROOT, c), if_match=b)
+        append(table, FORK, "x", fork=(ROOT, c), if_match=b)
+    assert raised.value.details["lastEntryId"] == c
+    append(table, FORK, "x", fork=(ROOT, c), if_match=c)
+    [y] = say(table, FORK, "y")
 
-    assert read(table, FORK) == ["a", "b", "x"]
+    assert read(table, FORK) == ["a", "b", "x", "y"]
+    with store.refuses(ConflictError) as raised:
+        append(table, FORK, "z", fork=(ROOT, c), if_match=c)  # an append to a fork that exists
+    assert raised.value.details["lastEntryId"] == y
+    append(table, FORK, "z", fork=(ROOT, c), if_match=y)
 
 
-def test_if_match_of_a_fork_compares_with_inherited_entries(store: Store, table: Table) -> None:
+def test_if_match_of_a_fork_is_the_last_entry_of_the_source_wherever_the_fork_leaves_it(
+    store: Store, table: Table
+) -> None:
     a, b = say(table, ROOT, "a", "b")
+    places: list[tuple[EntryId | None, ForkPosition | None]]
+    places = [(None, None), (None, BLANK), (a, BEFORE), (a, AFTER), (b, BEFORE), (b, AFTER)]
 
-    for anchor, last in ((None, b), (b, a), (a, None)):
+    for at, (anchor, position) in enumerate(places, 10):
         with store.refuses(ConflictError) as raised:
-            fork(table, ROOT, FORK, anchor, if_match=ids.fresh_id(1, 1))
-        assert raised.value.details["lastEntryId"] == last
-    fork(table, ROOT, FORK, if_match=b)
-    fork(table, ROOT, TWIG, b, if_match=a)
+            fork(table, ROOT, FORK, anchor, position, if_match=a)
+        assert raised.value.details["lastEntryId"] == b
+        fork(table, ROOT, conversation(at), anchor, position, if_match=b)
 
 
-def test_if_match_fails_for_a_blank_fork(store: Store, table: Table) -> None:
+def test_if_match_of_a_fork_is_the_last_entry_that_its_source_inherits(store: Store, table: Table) -> None:
+    a, b = say(table, ROOT, "a", "b")
+    fork(table, ROOT, FORK, b)
+
+    with store.refuses(ConflictError):
+        fork(table, FORK, TWIG, a, if_match=b)
+    fork(table, FORK, TWIG, a, if_match=a)
+
+
+def test_context_of_the_source_does_not_matter_to_an_if_match_of_a_fork(table: Table) -> None:
+    (a,) = say(table, ROOT, "a", by=PLANNER)
+    (b,) = say(table, ROOT, thought("b"), by=PLANNER)
+
+    fork(table, ROOT, FORK, a, if_match=a)
+    fork(table, ROOT, TWIG, a, if_match=b)
+
+
+@pytest.mark.parametrize("position", [BEFORE, AFTER])
+def test_a_fork_with_if_match_is_refused_if_something_is_appended_to_the_source_meanwhile(
+    store: Store, table: Table, position: ForkPosition
+) -> None:
     (a,) = say(table, ROOT, "a")
+    ran = meanwhile(table, 2, lambda: say(store.process(), ROOT, "b"))
 
-    with store.refuses(ConflictError) as raised:
-        append(table, FORK, "x", fork=(ROOT, None), if_match=a)
-    assert raised.value.details["lastEntryId"] is None
+    with pytest.raises(ConflictError) as raised:
+        fork(table, ROOT, FORK, a, position, if_match=a)
+    assert ran
+    assert raised.value.details["lastEntryId"] == page(table).entries[-1].entry_id
+    assert [one.conversation_id for one in listed(table)] == [ROOT]
+
+
+def test_context_that_is_appended_to_the_source_meanwhile_does_not_refuse_a_fork(
+    store: Store, table: Table
+) -> None:
+    (a,) = say(table, ROOT, "a", by=PLANNER)
+    ran = meanwhile(table, 2, lambda: say(store.process(), ROOT, thought("b"), by=PLANNER))
+
+    fork(table, ROOT, FORK, a, if_match=a)
+    assert ran
 
 
 # Listing

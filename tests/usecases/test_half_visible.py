@@ -16,10 +16,10 @@ from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import LOOKS_MAX, Table
-from forklore.usecases import cascade, deletion, transfers
+from forklore.usecases import cascade, deletion, pruning, removal, transfers
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
-from tests.usecases.builders import ANN, BOB, FORK, OTHER, PLANNER, ROOT, append, fork, read, say
+from tests.usecases.builders import ANN, BOB, FORK, OTHER, PLANNER, ROOT, TWIG, append, fork, read, say
 from tests.usecases.members import accept, members, offer, remove, share
 from tests.usecases.test_children import CHILD, start
 from tests.usecases.test_context import known, note, sync
@@ -311,3 +311,34 @@ def test_an_owner_of_any_name_starts_a_child(table: Table) -> None:
     start(table, "x", by=owner)
 
     assert members(table, CHILD, by=owner) == {"~bob": "owner"}
+
+
+def test_a_branch_is_not_pruned_too_far_while_its_fork_is_being_removed(store: Store) -> None:
+    """The removal of a fork moves its record. A Query in the middle of it may see no record."""
+    table = store.process()
+    say(table, ROOT, "a")
+    fork(table, ROOT, FORK)
+    say(table, FORK, "f1", "f2")
+    fork(table, FORK, TWIG)
+    say(table, TWIG, "g")
+    fork(table, TWIG, OTHER)
+    say(table, OTHER, "own")
+    for removed in (FORK, TWIG):
+        assert removal.remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=removed, wait_s=0)
+
+    worker = store.process()
+    hidden = [1]
+
+    def hide(request: Request, answer: dict[str, Any]) -> None:
+        of_records = [
+            item for item in answer.get("Items", []) if f"{FORK}#F#" in item.get("L1", {}).get("S", "")
+        ]
+        if of_records and hidden:
+            hidden.pop()
+            answer["Items"].clear()
+
+    Wire.of(worker).after(hide)
+    pruning.run_prune(worker, Mailbox().queue, ROOT, FORK, wait_s=0)
+
+    assert not hidden
+    assert read(store.process(), OTHER) == ["a", "f1", "f2", "g", "own"]

@@ -18,7 +18,7 @@ from forklore.errors import (
     ValidationError,
 )
 from forklore.storage.table import Table
-from forklore.usecases import deletion
+from forklore.usecases import deletion, views
 from forklore.usecases.append import append_entries
 from forklore.usecases.append_request import Append, Start
 from forklore.usecases.drafts import Draft
@@ -234,6 +234,24 @@ def test_an_entry_that_the_branch_does_not_show_is_400(tree: Table) -> None:
         fails(ValidationError, lambda e=entry_id: merge(tree, up_to=e), field="upToEntryId")  # type: ignore[misc]
 
 
+def test_an_entry_of_another_clients_context_is_400(store: Store, tree: Table) -> None:
+    (mine,) = say(tree, FORK, thought("t"), by=PLANNER)
+    say(tree, FORK, "z")
+
+    for by in (ANN, CODER):
+        with store.unchanged():
+            fails(ValidationError, lambda c=by: merge(tree, after=mine, by=c), field="afterEntryId")  # type: ignore[misc]
+            fails(ValidationError, lambda c=by: merge(tree, up_to=mine, by=c), field="upToEntryId")  # type: ignore[misc]
+            fails(
+                ValidationError,
+                lambda c=by: append(tree, ROOT, summary(up_to=mine), by=c),  # type: ignore[misc]
+                field="mergedUpToEntryId",
+            )
+    [made] = append(tree, ROOT, summary(up_to=mine), by=PLANNER)
+    assert made.merged_from == EntryRef(FORK, mine)
+    assert texts(merge(tree, after=mine, by=PLANNER)) == ["z"]
+
+
 def test_if_match_is_the_last_entry_of_the_conversation(tree: Table) -> None:
     b, c = (entry.entry_id for entry in page(tree).entries[1:])
 
@@ -265,6 +283,26 @@ def test_a_merge_copies_at_most_fifty_entries(store: Store, count: int) -> None:
         merge(table)
 
     assert read(table, ROOT) == read(table, FORK)
+
+
+@pytest.mark.parametrize("count", [MERGED_MAX, MERGED_MAX + 1])
+def test_context_between_the_entries_does_not_count(
+    store: Store, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """There is so much of it that several reads find only a part of the entries."""
+    monkeypatch.setattr(views, "READ_MAX", 20)
+    monkeypatch.setattr(views, "ROUND_MAX", 10)
+    table = store.process()
+    create(table, ROOT)
+    fork(table, ROOT, FORK)
+    for at in range(count):
+        append(table, FORK, f"{at}", *(thought("t") for _ in range(at % 5 * 6)), by=PLANNER)
+
+    if count > MERGED_MAX:
+        with store.unchanged(), pytest.raises(PayloadTooLargeError, match="merge in parts"):
+            merge(table)
+    else:
+        assert texts(merge(table)) == [f"{at}" for at in range(count)]
 
 
 def test_more_bytes_than_a_transaction_holds_are_413(store: Store, tree: Table) -> None:

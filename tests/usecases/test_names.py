@@ -22,7 +22,7 @@ from forklore.usecases.creating import Description
 from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
 from forklore.usecases.names import ShownName
 from tests.support.mailbox import Mailbox
-from tests.support.tables import Store
+from tests.support.tables import Store, WrongClock
 from tests.usecases.builders import (
     AFTER,
     ANN,
@@ -127,6 +127,22 @@ def test_a_name_points_to_a_conversation(table: Table) -> None:
     assert made.name.created_at == made.name.updated_at
     assert not made.is_deleted
     assert look(table) == made
+
+
+def test_a_move_and_an_append_set_the_time_of_the_clock_that_they_are_done_by(
+    store: Store, table: Table
+) -> None:
+    create(table)
+    first = point(table)
+    slow = store.process(clock=WrongClock(-60_000))
+
+    moved = point(slow)
+    tell(table, "a")
+    between = look(table).name.updated_at
+    tell(slow, "b")
+
+    assert moved.name.updated_at < first.name.updated_at <= between
+    assert moved.name.updated_at <= look(table).name.updated_at < between
 
 
 def test_a_move_counts_and_keeps_the_data_that_it_does_not_replace(table: Table) -> None:
@@ -494,6 +510,30 @@ def test_a_fork_at_the_head_that_takes_a_name_inherits_what_is_appended_meanwhil
 
     assert read(table, FORK) == ["a", "b"]
     assert target(table) == FORK
+
+
+@pytest.mark.parametrize("takes_name", [True, False])
+def test_a_fork_that_follows_the_last_entry_does_not_give_up_in_a_busy_conversation(
+    table: Table, store: Store, monkeypatch: pytest.MonkeyPatch, takes_name: bool
+) -> None:
+    """A writer is faster twenty times. With If-Match it appends context."""
+    [message] = tell(table, "a", by=PLANNER)
+    root = target(table, by=PLANNER)
+    other, commit, left = store.process(), Table.try_commit, 20
+
+    def append_first(self: Table, parts: Any) -> Any:
+        nonlocal left
+        if self is table and left:
+            left -= 1
+            append(other, root, "b" if takes_name else thought("b"), by=PLANNER)
+        return commit(self, parts)
+
+    monkeypatch.setattr(Table, "try_commit", append_first)
+    what = {"name": move_to(by=PLANNER)} if takes_name else {"if_match": message.entry_id}
+    fork(table, root, FORK, by=PLANNER, **what)
+
+    assert left == 0
+    assert len(page(table, FORK, by=PLANNER).entries) == 21
 
 
 def test_data_of_a_name_that_stay_are_those_that_are_answered(table: Table, store: Store) -> None:

@@ -39,10 +39,12 @@ from tests.usecases.builders import (
     fork,
     idempotency_key,
     large,
+    page,
     read,
     said,
     say,
     show,
+    texts,
     thought,
 )
 from tools.harness.wire import Request, Wire
@@ -114,6 +116,34 @@ def test_a_removed_branch_is_gone_and_the_others_read_as_before(store: Store) ->
     assert_intact(store)
     prune(store)
     assert read(table, TWIG) == ["a", "d"]
+
+
+def test_a_list_of_the_whole_tree_shows_only_what_a_live_branch_shows(store: Store) -> None:
+    """Also before the worker comes; and in pages of one entry, forward and backward."""
+    table = store.process()
+    say(table, ROOT, "a", "b", "c")
+    fork(table, ROOT, FORK)
+    _, unshown = say(table, FORK, "shown by the twig", "shown by nobody")
+    fork(table, FORK, TWIG, unshown)
+    say(table, TWIG, "d")
+    remove(table, FORK)
+    remove(table, ROOT)
+    whole = ["a", "b", "c", "shown by the twig", "d"]
+
+    assert read(table, TWIG, all_forks=True) == whole
+    for backward in (False, True):
+        pages: list[str] = []
+        at = page(table, TWIG, all_forks=True, limit=1, tail=backward)
+        while True:
+            pages = texts(at.entries) + pages if backward else pages + texts(at.entries)
+            resume = at.before if backward else at.after
+            if resume is None:
+                break
+            before, after = (resume, None) if backward else (None, resume)
+            at = page(table, TWIG, all_forks=True, limit=1, before=before, after=after)
+        assert pages == whole
+    prune(store)
+    assert read(table, TWIG, all_forks=True) == whole
 
 
 def test_a_removal_repeated_is_404(table: Table) -> None:

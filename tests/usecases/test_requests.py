@@ -280,7 +280,7 @@ FIGURES = {
         1,
         1,
     ),
-    "page of the whole tree": Figure(lambda a: page(a.table, a.tree.root, limit=50, all_forks=True), 2, 2),
+    "page of the whole tree": Figure(lambda a: page(a.table, a.tree.root, limit=50, all_forks=True), 3, 2),
     # target: forks page of 20: 3
     "page of forks": Figure(
         lambda a: fork_list.list_forks(

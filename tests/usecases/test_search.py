@@ -39,6 +39,7 @@ from tests.usecases.builders import (
     append,
     conversation,
     fork,
+    read,
     said,
     say,
     thought,
@@ -262,6 +263,73 @@ def test_an_entry_is_found_below_several_removed_branches(store: Store, table: T
     remove(table, TWIG)
 
     assert found(walk(table, "hello")) == [(OTHER, two), (OTHER, one), (ROOT, zero)]
+
+
+def remove_chain(table: Table, length: int) -> list[EntryId]:
+    """Make a chain of forks with an entry each. Remove all but the last one; return the entries."""
+    say(table, ROOT, "zero")
+    wanted, source = [], ROOT
+    for number in range(length):
+        fork(table, source, conversation(100 + number))
+        source = conversation(100 + number)
+        wanted += say(table, source, f"hello {number}")
+    for number in range(length - 1):
+        remove(table, conversation(100 + number))
+    return wanted
+
+
+def test_an_entry_is_found_however_many_removed_branches_are_below_it(store: Store, table: Table) -> None:
+    """Each of them is looked at once."""
+    length = 130
+    wanted = remove_chain(table, length)
+    wire = Wire.of(table)
+
+    assert found(walk(table, "hello")) == [(conversation(99 + length), one) for one in wanted[::-1]]
+    assert wire.operations.count("Query") < length + 10
+    assert read(table, ROOT, all_forks=True) == ["zero", *(f"hello {number}" for number in range(length))]
+    assert wire.operations.count("Query") < 2 * (length + 10)
+
+
+def test_a_page_ends_before_an_entry_that_would_take_more_reads(
+    store: Store, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = remove_chain(table, 12)
+    monkeypatch.setattr(search, "READ_BYTES_MAX", 8 * UNIT_BYTES)
+    monkeypatch.setattr(search, "QUERY_BYTES_MAX", UNIT_BYTES)
+    whole = list(pages(table, "hello"))
+
+    assert [hit.entry.entry_id for page in whole for hit in page.hits] == wanted[::-1]
+    assert 1 < len(whole) < len(wanted)
+    assert len(whole[0].hits) > 1
+
+
+def test_one_entry_that_takes_too_many_reads_is_found_and_ends_its_page(
+    store: Store, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = remove_chain(table, 12)
+    monkeypatch.setattr(search, "READ_BYTES_MAX", UNIT_BYTES)
+    monkeypatch.setattr(search, "QUERY_BYTES_MAX", UNIT_BYTES)
+
+    assert [hit.entry.entry_id for page in pages(table, "hello") for hit in page.hits] == wanted[::-1]
+
+
+def test_what_is_below_a_removed_branch_counts_although_the_first_forks_of_it_end(
+    store: Store, table: Table
+) -> None:
+    """Of twelve removed forks only the one that shows the least has a live fork."""
+    say(table, ROOT, "zero")
+    fork(table, ROOT, FORK)
+    one, *more = say(table, FORK, *(f"hello {number}" for number in range(13)))
+    for number, anchor in enumerate(more):
+        of = conversation(100 + number)
+        fork(table, FORK, of, anchor)
+        say(table, of, "x")
+    fork(table, conversation(100), TWIG)
+    remove(table, FORK)
+    for number in range(12):
+        store.delete(keys.conversation(ROOT, conversation(100 + number)))  # a moment ago
+
+    assert found(walk(table, "hello")) == [(TWIG, one)]
 
 
 def test_a_branch_that_is_removed_during_the_search_is_passed_over(store: Store, table: Table) -> None:

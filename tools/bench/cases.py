@@ -210,6 +210,26 @@ def _compared(world: World) -> dict[str, Any]:
     return {"conversationId": made["conversationId"], "with": world.subject, "limit": PAGE}
 
 
+def _merged(world: World) -> dict[str, Any]:
+    """Return a merge of ROWS entries of a new fork."""
+    branch = world.ask("forkConversation", **subject(world)).id
+    world.ask("appendEntry", conversationId=branch, entries=[world.said() for _ in range(ROWS)])
+    return {**subject(world), "fromConversationId": branch}
+
+
+def _copied(count: int) -> Callable[[World], dict[str, Any]]:
+    """Return a copy of a new conversation of so many entries."""
+
+    def given(world: World) -> dict[str, Any]:
+        made = world.new_id()
+        for at in range(0, count, PAGE):
+            entries = [world.said() for _ in range(min(PAGE, count - at))]
+            world.ask("appendEntry", conversationId=made, entries=entries)
+        return {"conversationId": made}
+
+    return given
+
+
 CASES: dict[str, Case] = {
     "append": Case("appendEntry", _append(), puts(E), knows=Knows.READ),
     "append, cold": Case("appendEntry", _append(), puts(E)),
@@ -311,6 +331,16 @@ CASES: dict[str, Case] = {
         "promoteConversation", fork, puts(Kind.GROUP), caller=BOB, knows=Knows.READ, needs="forks"
     ),
     "promote, cold": Case("promoteConversation", fork, puts(Kind.GROUP), needs="forks"),
+    "append, a summary": Case(
+        "appendEntry",
+        lambda world: {**_append()(world), "mergedFromConversationId": fork(world)["conversationId"]},
+        puts(E),
+        knows=Knows.READ,
+        needs="forks",
+    ),
+    f"merge, {ROWS} entries": Case("mergeConversation", _merged, puts(E, requests=2)),
+    f"copy, {ROWS} entries": Case("copyConversation", _copied(ROWS), puts(E, C, M)),
+    f"copy, {3 * PAGE} entries": Case("copyConversation", _copied(3 * PAGE), puts(E, C, M), base_only=True),
     "show": Case("getConversation", subject, shows(C, H)),
     "change": Case("updateConversation", lambda world: {**subject(world), "title": "new"}, puts(C)),
     "newest page": Case("listEntries", _page(tail=True), shows(E)),

@@ -122,7 +122,11 @@ class Counting(Asking):
         self._meter = Meter(of.store, self.process.table)
 
     def row(self, name: str, case: Case, times: Times | None) -> Row:
-        """Return the cost of a case, with its times, which are measured elsewhere."""
+        """Return the cost of a case, with its times, which are measured elsewhere.
+
+        The case sends the same texts on every shape, whichever cases were run before.
+        """
+        self._world.random.seed(name)
         given = self.prepared(case)
         self._meter.begin()
         answer = _done(case, self.process.ask(case.operation, case.caller, **given))

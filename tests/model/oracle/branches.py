@@ -24,9 +24,9 @@ class Branches(Making):
         other = self._beside(r, into, r.given["fromConversationId"])
         into.require_last(r)
         view, base = other.view(), common(into, other)
-        after = r.given.get("afterEntryId", base[-1]["id"] if base else None)
-        start = 0 if after is None else end_of_turn(view, after)
-        end = end_of_turn(view, r.given["upToEntryId"]) if "upToEntryId" in r.given else len(view)
+        start = end_of_turn(view, base[-1]["id"]) if base else 0
+        start = end_named(r, view, "afterEntryId", start)
+        end = end_named(r, view, "upToEntryId", len(view))
         copied = [entry for entry in view[start:end] if is_history(entry)]
         require(len(copied) <= 50, 413, "payload_too_large")
         answers = [*chosen.get("data", []), *({} for _ in copied)]
@@ -37,7 +37,7 @@ class Branches(Making):
         """Copy into a new tree. The ids of its entries are learned when they are first listed."""
         source = self._opened(r)
         view = source.view()
-        end = end_of_turn(view, r.given["upToEntryId"]) if "upToEntryId" in r.given else len(view)
+        end = end_named(r, view, "upToEntryId", len(view))
         by = {name: source.said[name] for name in ("title", "agentId") if name in source.said}
         made = self._made(r, by | {name: r.given[name] for name in ("title",) if name in r.given})
         status, _ = self._begin(r, made, chosen)
@@ -90,10 +90,22 @@ def common(one: Conversation, other: Conversation) -> list[Entry]:
     return [entry for entry in one.history() if entry["id"] in shown]
 
 
+def end_named(r: Request, view: list[Entry], name: str, otherwise: int) -> int:
+    """Return the place after the entry that a request names; it may be of the caller's context."""
+    if name not in r.given:
+        return otherwise
+    require(r.given[name] in ids_to_name(r, view), *INVALID)
+    return end_of_turn(view, r.given[name])
+
+
+def ids_to_name(r: Request, view: list[Entry]) -> list[str]:
+    """Return the entries of a view that the caller may name: the history and their own context."""
+    return [entry["id"] for entry in view if is_history(entry) or entry["clientId"] == r.caller.client]
+
+
 def end_of_turn(view: list[Entry], entry_id: str) -> int:
     """Return the place after an entry of the view and what belongs to it."""
     turns = [entry.turn for entry in view if entry["id"] == entry_id]
-    require(turns, *INVALID)
     return 1 + max(place for place, entry in enumerate(view) if entry in turns[0])
 
 

@@ -50,7 +50,7 @@ class Conversations(Making):
         at: Json = {} if "atKey" in r.given else {"position": "head"}
         at = {"forkedAtEntryId": r.given["atEntryId"]} if "atEntryId" in r.given else at
         made = [self._made(r, {"forkedAtConversationId": r.id, **r.given, **at}) for _ in range(count)]
-        made[0].require_last(r)
+        self._opened(r).require_last(r)
         for fork in made:
             fork.totals = fork.totals if r.given.get("resetMetrics", True) else self._opened(r).totals
         begun = [self._begin(r, *each) for each in zip(made, answers, strict=False)]

@@ -1,7 +1,7 @@
 """Entries: appended, synced, listed."""
 
 from tests.model.asking import Json, Outcome, Request, comparable, is_history, require
-from tests.model.oracle.branches import alternatives
+from tests.model.oracle.branches import alternatives, ids_to_name
 from tests.model.oracle.lists import latest_epoch, place_of
 from tests.model.oracle.making import Making
 from tests.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND
@@ -19,8 +19,9 @@ class Entries(Making):
         require(
             context is not None or (all(map(is_history, drafts)) and "context" not in r.given), *FORBIDDEN
         )
-        into.require_last(r)
-        self._require_merged(into, drafts)
+        last_of = into.source if is_new and into.source else into
+        last_of.require_last(r)
+        self._require_merged(r, into, drafts)
         latest, _ = latest_epoch(context or [])
         epochs: list[int | None] = []
         for draft in drafts:
@@ -99,13 +100,13 @@ class Entries(Making):
                 page["alternativesAtEnd"] = alternatives(opened, opened.history())[:100]
         return 200, page
 
-    def _require_merged(self, into: Conversation, drafts: list[Json]) -> None:
+    def _require_merged(self, r: Request, into: Conversation, drafts: list[Json]) -> None:
         """Refuse a summary of anything but what a conversation of this tree shows."""
         for draft in drafts:
             if "mergedFromConversationId" in draft:
                 merged = self.conversations.get(draft["mergedFromConversationId"])
                 require(merged and merged.tree is into.tree, *INVALID)
-                shown = [entry["id"] for entry in merged.view()] if merged else []
+                shown = ids_to_name(r, merged.view()) if merged else []
                 require(draft.get("mergedUpToEntryId") in [None, *shown], *INVALID)
 
     def _require_free_keys(self, into: Conversation, drafts: list[Json]) -> None:

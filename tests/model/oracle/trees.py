@@ -36,11 +36,6 @@ class Tree:
         """Return the conversations that are not removed, oldest first."""
         return oldest_first(c for c in self.all if not c.is_removed)
 
-    @property
-    def may_be_unpruned(self) -> bool:
-        """Tell whether a list of all forks may still hold entries that nobody shows any more."""
-        return any(c.is_removed for c in self.all)
-
     def entries(self) -> "list[Entry]":
         """Return all that a live conversation shows, oldest first."""
         shown = {entry["id"]: entry for c in self.live() for entry in c.view()}
@@ -87,10 +82,14 @@ class Conversation:
         return self.history()[-1]["id"] if self.history() else None
 
     def require_last(self, r: Request) -> None:
-        """Refuse an If-Match that is the last entry of neither channel."""
+        """Refuse an If-Match that is neither the last history entry nor the last one of all."""
         last = self.last_history()
-        context = [entry["id"] for entry in self.view() if not is_history(entry)]
-        require(r.if_match in [None, last, *context[-1:]], *CONFLICT, reason="stale", lastEntryId=last)
+        require(
+            r.if_match in [None, last, *(entry["id"] for entry in self.view()[-1:])],
+            *CONFLICT,
+            reason="stale",
+            lastEntryId=last,
+        )
 
     def context_for(self, caller: Caller, whole: list[Entry]) -> list[Entry] | None:
         """Return the caller's context in `whole`; None if the caller may have no context here."""

@@ -299,5 +299,7 @@ NameData = Annotated[
     _json_object(NAME_DATA_BYTES_MAX),
     WithJsonSchema({"type": "object", "description": "At most 4 KB of JSON; comes back as it was sent."}),
 ]
-Revision = Annotated[int, Field(ge=0, le=INTEGER_MAX), BeforeValidator(_counted)]
+Revision = Annotated[int, Field(ge=0, le=INTEGER_MAX), WHOLE]
 """A revision that the caller expects; 0: there is none yet."""
+RevisionInQuery = Annotated[int, Field(ge=0, le=INTEGER_MAX), BeforeValidator(_counted)]
+"""The same in a query string."""

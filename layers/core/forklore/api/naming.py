@@ -42,7 +42,7 @@ class OneName(Request):
 class DeleteName(OneName):
     """Which name, and perhaps the revision that it must have."""
 
-    expect_revision: fields.Revision | None = None
+    expect_revision: fields.RevisionInQuery | None = None
 
 
 class ListNames(Request):
@@ -106,7 +106,7 @@ class AdminOneName(OneName, Justified):
 class AdminDeleteName(AdminOneName):
     """Which name of which user, and perhaps the revision that it must have."""
 
-    expect_revision: fields.Revision | None = None
+    expect_revision: fields.RevisionInQuery | None = None
 
 
 class AdminListNames(AdminListPage):

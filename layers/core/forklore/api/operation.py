@@ -29,7 +29,7 @@ from forklore.storage.table import Table
 from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
-MESSAGE_MAX, FIELD_MAX = 300, 100
+MESSAGE_MAX, FIELD_MAX = 600, 100
 """Characters of an error's message and field name. Both may hold text that the caller sent."""
 NOBODY = Caller("")
 """The caller of an operation that needs no credentials."""

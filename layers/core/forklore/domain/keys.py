@@ -213,6 +213,11 @@ def remnant(group_id: str, conversation_id: str) -> Key:
     return Key(group_id, f"{_REMNANT}{conversation_id}")
 
 
+def remnants_range(group_id: str) -> SortRange:
+    """Return the range of what stays of all removed branches of a tree."""
+    return _all(group_id, _REMNANT)
+
+
 def in_remnant(sort_key: str) -> str | None:
     """Return the conversation id that a GONE item's sort key names; None for any other key."""
     return sort_key.removeprefix(_REMNANT) if sort_key.startswith(_REMNANT) else None

@@ -5,11 +5,16 @@ equal, by Unicode's full case folding. Nothing else is: `e` and `é` are differe
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 HIGHLIGHTS_MAX = 3
+HIGHLIGHTED_WORDS_MAX = 10
+"""Highlights are looked for around so many words of a query, its first ones."""
 AROUND_CHARACTERS = 60
 """How much of a text a highlight shows on each side of a word."""
 CUT = "…"
+FOLDED_AT_ONCE = 4096
+"""A place in a text is looked for in steps of so many characters."""
 
 
 def words_of(query: str) -> tuple[str, ...]:
@@ -18,32 +23,48 @@ def words_of(query: str) -> tuple[str, ...]:
     >>> words_of("Zwei  Straßen zwei")
     ('zwei', 'strassen')
     """
-    return tuple(dict.fromkeys(query.casefold().split()))
+    return tuple(dict.fromkeys(fold(query).split()))
 
 
-def has_all(words: Iterable[str], texts: Iterable[str]) -> bool:
+def fold(text: str) -> str:
+    """Return the text in folded case.
+
+    >>> fold("In der STRASSE"), fold("in der Straße")
+    ('in der strasse', 'in der strasse')
+    """
+    return text.casefold()
+
+
+def has_all(words: Iterable[str], folded: Sequence[str]) -> bool:
     """Tell whether each word occurs in at least one of the texts. words: as of `words_of`.
 
-    >>> has_all(words_of("STRASSE zwei"), ["Zwei", "in der Straße"])
+    folded: the texts, as of `fold`.
+
+    >>> has_all(words_of("STRASSE zwei"), [fold("Zwei"), fold("in der Straße")])
     True
     """
-    folded = [text.casefold() for text in texts]
     return all(any(word in text for text in folded) for word in words)
 
 
-def highlights(words: Iterable[str], texts: Sequence[str]) -> list[str]:
+def highlights(words: Iterable[str], texts: Sequence[str], folded: Sequence[str]) -> list[str]:
     """Return the text around the first occurrence of each word, at most HIGHLIGHTS_MAX pieces.
 
-    They are in the order of the texts. A word that an earlier piece shows has no piece of its own.
-    A piece is cut out of its text unchanged, with CUT where the text goes on.
+    Only the first HIGHLIGHTED_WORDS_MAX words are looked for. The pieces are in the order of the
+    texts. A word that an earlier piece shows has no piece of its own. A piece is cut out of its
+    text unchanged, with CUT where the text goes on.
+    folded: the texts, as of `fold`. There may be further texts: they are not shown.
 
-    >>> highlights(words_of("lisbon two"), ["Two nights", "Where in Lisbon?"])
+    >>> texts = ["Two nights", "Where in Lisbon?"]
+    >>> highlights(words_of("lisbon two"), texts, [fold(text) for text in texts])
     ['Two nights', 'Where in Lisbon?']
     """
-    places = sorted(place for word in words if (place := _first(word, texts)) is not None)
+    shown = folded[: len(texts)]
+    firsts = (_first(word, shown) for word in islice(words, HIGHLIGHTED_WORDS_MAX))
+    places = sorted(place for place in firsts if place is not None)
     pieces: list[str] = []
     shown_of, shown_to = -1, 0
-    for at, start, end in places:
+    for at, folded_start, folded_end in places:
+        start, end = _unfolded(texts[at], folded[at], folded_start, folded_end)
         if at == shown_of and end <= shown_to:
             continue
         if len(pieces) == HIGHLIGHTS_MAX:
@@ -55,16 +76,28 @@ def highlights(words: Iterable[str], texts: Sequence[str]) -> list[str]:
     return pieces
 
 
-def _first(word: str, texts: Iterable[str]) -> tuple[int, int, int] | None:
+def _first(word: str, folded: Sequence[str]) -> tuple[int, int, int] | None:
     """Return where the word first occurs: the number of the text, the start and the end in it."""
-    for at, text in enumerate(texts):
-        folded = text.casefold()
-        start = folded.find(word)
-        if start < 0:
-            continue
-        end = start + len(word)
-        if len(folded) == len(text):  # no letter became shorter, so each is where it was
-            return at, start, end
-        sources = [place for place, letter in enumerate(text) for _ in letter.casefold()]
-        return at, sources[start], sources[end - 1] + 1
+    for at, text in enumerate(folded):
+        start = text.find(word)
+        if start >= 0:
+            return at, start, start + len(word)
     return None
+
+
+def _unfolded(text: str, folded: str, start: int, end: int) -> tuple[int, int]:
+    """Return where in a text the letters are that are between two places when it is folded.
+
+    A letter may fold into several ones, so the letters before the place are counted.
+    """
+    if len(folded) == len(text):  # no letter became longer, so each is where it was
+        return start, end
+    begin = counted = 0
+    while counted + (more := len(fold(text[begin : begin + FOLDED_AT_ONCE]))) <= start:
+        begin, counted = begin + FOLDED_AT_ONCE, counted + more
+    while counted + (more := len(fold(text[begin]))) <= start:
+        begin, counted = begin + 1, counted + more
+    beyond = begin
+    while counted < end:
+        beyond, counted = beyond + 1, counted + len(fold(text[beyond]))
+    return begin, beyond

@@ -54,6 +54,8 @@ class Name:
     """A name as it is stored.
 
     revision: 1 for a new name, one more for each move.
+    updated_at: of the last move or append, by the clock of the process that did it. Clocks differ,
+    so it can go back.
     data: the caller's JSON object as it was sent; None without one. nonce: of the last move.
     """
 
@@ -89,7 +91,7 @@ class NameMove:
             conversation_id=conversation_id,
             revision=was.revision + 1 if was else 1,
             created_at=was.created_at if was else now,
-            updated_at=max(now, was.updated_at) if was else now,
+            updated_at=now,
             nonce=nonce,
             data=self.data if self.data is not None or was is None else was.data,
         )

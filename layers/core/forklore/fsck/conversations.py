@@ -68,6 +68,8 @@ def _strays(tree: Tree) -> Iterator[Finding]:
     for conversation_id in tree.heads.keys() - known.keys():
         key = keys.head(group_id, conversation_id)
         yield Finding(key, "orphan_head", "there is no such conversation", 1, group_id)
+    if tree.group is not None and tree.group.state is State.CREATING:
+        yield from _early_entries(tree)
     if not tree.keeps_rest:
         return
     for conversation_id in tree.paths.keys() - known.keys() - tree.remnants.keys():
@@ -83,6 +85,20 @@ def _strays(tree: Tree) -> Iterator[Finding]:
         if conversation is None or conversation.created_at != place.created_at:
             key = keys.tree(group_id, *place)
             yield Finding(key, "orphan_tree", "there is no such conversation", None, group_id)
+
+
+def _early_entries(tree: Tree) -> Iterator[Finding]:
+    """Yield what is wrong with the entries of a tree that is still being created.
+
+    It may be a copy, whose root gets all its entries before it is visible. A child gets none.
+    """
+    assert tree.group is not None
+    yield from chain(tree, tree.group_id)
+    for conversation_id, own in tree.own.items():
+        if conversation_id != tree.group_id or tree.group.is_child:
+            key = keys.entry(tree.group_id, ids.EntryId(own.first or FIRST))
+            detail = f"{len(own)} entries of {conversation_id}, while the tree is being created"
+            yield Finding(key, "orphan_entry", detail, 1, tree.group_id)
 
 
 # HEAD

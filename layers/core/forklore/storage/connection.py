@@ -196,6 +196,13 @@ class Connection:
             self._sleep(seconds)
         return True
 
+    def wait(self, seconds: float, deadline: Deadline) -> bool:
+        """Sleep. Return False, without sleeping, if there is no time left for that and a call."""
+        if not deadline.allows(seconds):
+            return False
+        self._sleep(seconds)
+        return True
+
     def transact(self, requests: Sequence[Mapping[str, Any]], deadline: Deadline) -> dict[str, Any]:
         """Write all or nothing; return DynamoDB's answer. Raises as `call` does."""
         return self.call(

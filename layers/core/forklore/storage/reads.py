@@ -82,6 +82,11 @@ class Reads:
         rows = self._source.query(of, backward=newest_first, limit=limit, page=page)
         return map(items.fork_record, rows)
 
+    def remnant_ids(self, group_id: str) -> Iterator[str]:
+        """Yield the removed branches of a tree of which something stays."""
+        rows = self._source.query(keys.remnants_range(group_id), only=())
+        return (keys.in_remnant(_sort(row)) or "" for row in rows)
+
     def children(
         self, group_id: str, conversation_id: str, *, after: ListKey | None, page: int
     ) -> Iterator[ChildRow]:

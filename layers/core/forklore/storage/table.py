@@ -223,6 +223,11 @@ class Table:
         if not self.connection.pause(attempt, self._until()):
             raise UnavailableError("there is no time left for this request")
 
+    def wait(self, seconds: float) -> None:
+        """Sleep. Raises UnavailableError if there is no time left for that."""
+        if not self.connection.wait(seconds, self._until()):
+            raise UnavailableError("there is no time left for this request")
+
     # Reading items
 
     def get(self, wanted: Iterable[Key]) -> Found:

@@ -175,7 +175,7 @@ class _Appending:
         return replace(cached, tip=now.tip, titled=now.titled)
 
     def _matching(self, cached: CachedConversation) -> CachedConversation:
-        """Return the same with the caller's If-Match as the last entry of a channel.
+        """Return the same with the caller's If-Match as a last entry of what is shown.
 
         The write requires the last entry of what is returned, so nothing more is checked for
         If-Match. Raises ConflictError if the last entries are others.
@@ -266,7 +266,11 @@ class _Appending:
             return []
         if self._named is None:
             self._named = check_named(
-                self._table, self._request.drafts, group_id=group_id, conversation_id=self._id
+                self._table,
+                self._caller,
+                self._request.drafts,
+                group_id=group_id,
+                conversation_id=self._id,
             )
         return self._named
 

@@ -4,7 +4,7 @@ A mode either shows one conversation of a tree or all of them. No mode reads mor
 bound, because other users may add many forks to it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -159,13 +159,12 @@ def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, 
 
     before: only those before this place of the tree. limit: how many the page has room for.
     """
-    group_id = tree.group.group_id
     at_once = limit + 1 if wanted.is_open else CONVERSATIONS_AT_ONCE
-    rows = table.read.conversations(group_id, before=before, newest_first=True, page=at_once)
+    rows = _rows(table, tree, before=before, page=at_once)
     listed: list[tuple[Place, ConversationDetails]] = []
     looked = 0
     while places := list(islice(rows, at_once)):
-        found = _read(table, group_id, [place.conversation_id for place in places], wanted)
+        found = _read(table, tree, [place.conversation_id for place in places], wanted)
         for place in places:
             shown = tree.details(found, place.conversation_id)
             if shown is not None and wanted.passes(shown.conversation):
@@ -178,15 +177,35 @@ def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, 
     return Listing(listed, looked)
 
 
-def _read(table: Table, group_id: str, conversation_ids: Sequence[str], wanted: Filter) -> Found:
-    """Return the CONVs and HEADs. With a filter: only the HEADs of those that pass it."""
+def _rows(table: Table, tree: Tree, *, before: ListKey | None, page: int) -> Iterator[ListKey]:
+    """Return the places of the tree's conversations, newest first.
+
+    Those of a tree that has only its root are known without a request.
+    """
+    group_id = tree.group.group_id
+    has_only_root = tree.group.conversations == 1 and keys.head(group_id, group_id) in tree.found
+    if has_only_root and before is None:
+        return iter([tree.place])
+    return table.read.conversations(group_id, before=before, newest_first=True, page=page)
+
+
+def _read(table: Table, tree: Tree, conversation_ids: Sequence[str], wanted: Filter) -> Found:
+    """Return the CONVs and HEADs. With a filter: only the HEADs of those that pass it.
+
+    The root's may be in `tree.found`, and then are not read again.
+    """
+    group_id, found = tree.group.group_id, tree.found
+
+    def more(wanted_keys: Iterable[Key]) -> Found:
+        return found | table.get(key for key in wanted_keys if key not in found)
+
     conversations = [keys.conversation(group_id, one) for one in conversation_ids]
     if wanted.is_open:
-        return table.get([*conversations, *(keys.head(group_id, one) for one in conversation_ids)])
-    found = table.get(conversations)
+        return more([*conversations, *(keys.head(group_id, one) for one in conversation_ids)])
+    found = more(conversations)
     passing = []
     for one in conversation_ids:
         conversation = found.conversation(group_id, one)
         if conversation is not None and wanted.passes(conversation):
             passing.append(keys.head(group_id, one))
-    return found | table.get(passing)
+    return more(passing)

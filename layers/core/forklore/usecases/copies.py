@@ -1,15 +1,18 @@
 """Copies of entries: what a copy keeps of its original, and which entries are copied."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from forklore.domain import ancestry, ids, jsontext
 from forklore.domain.ancestry import View
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import JsonText
-from forklore.domain.model import Channel, Entry, EntryRef, Head
+from forklore.domain.model import Caller, Channel, Entry, EntryRef, Head, StoredEntry
 from forklore.domain.paging import Window
 from forklore.errors import ValidationError
 from forklore.storage.found import Found
+from forklore.storage.table import Table
+from forklore.usecases import views
 from forklore.usecases.drafts import Author, Draft
 from forklore.usecases.views import Filter
 
@@ -64,17 +67,40 @@ class Originals:
         return replace(self, window=self.window.clipped(start, ids.LAST))
 
 
-def shown_entry(found: Found, group_id: str, view: View, entry_id: str, *, field: str) -> Entry:
+def shown_entry(
+    found: Found, caller: Caller, group_id: str, view: View, entry_id: str, *, field: str
+) -> Entry:
     """Return an entry that was read, without its content.
 
-    Raises ValidationError about `field` if the view does not show it.
+    Raises ValidationError about `field` if the view does not show it, or if it is another client's
+    context.
     """
     stored = found.entry(group_id, EntryId(entry_id)) if ids.is_entry_id(entry_id) else None
-    if stored is None or not ancestry.shows(
-        view, conversation_id=stored.entry.conversation_id, entry_id=stored.entry_id
-    ):
+    if stored is None or not (_is_shown(stored.entry, view) and _is_for(caller, stored.entry)):
         raise ValidationError("the conversation does not show this entry", field=field)
     return stored.entry
+
+
+def _is_shown(entry: Entry, view: View) -> bool:
+    return ancestry.shows(view, conversation_id=entry.conversation_id, entry_id=entry.entry_id)
+
+
+def _is_for(caller: Caller, entry: Entry) -> bool:
+    return entry.channel is Channel.HISTORY or entry.client_id == caller.client_id
+
+
+def pages(table: Table, group_id: str, wanted: Originals, *, limit: int) -> Iterator[list[StoredEntry]]:
+    """Yield the wanted entries page by page, without the content that lies in chunks.
+
+    A page holds at most `limit`, and may hold fewer before the end.
+    """
+    window: Window | None = wanted.window
+    while window is not None:
+        page = views.read_view(
+            table, group_id, wanted.view, show=HISTORY, limit=limit, window=window, last=[wanted.last]
+        )
+        yield page.entries
+        window = window.beyond(page.resume, backward=False) if page.resume else None
 
 
 def entry_ids(*named: str | None) -> tuple[EntryId, ...]:

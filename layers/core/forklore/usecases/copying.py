@@ -13,8 +13,8 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import view_of
 from forklore.domain.epochs import NO_EPOCH
 from forklore.domain.ids import EntryId
+from forklore.domain.keys import Key
 from forklore.domain.model import Caller, Conversation, Head, Metrics, StoredEntry, Tip
-from forklore.domain.paging import Window
 from forklore.domain.tree import Group, Member
 from forklore.errors import PayloadTooLargeError
 from forklore.storage import parts
@@ -22,7 +22,7 @@ from forklore.storage.bodies import CHUNK_BYTES
 from forklore.storage.parts import Part
 from forklore.storage.table import Table
 from forklore.usecases import views
-from forklore.usecases.copies import HISTORY, Originals, copy_of, entry_ids, shown_entry
+from forklore.usecases.copies import Originals, copy_of, entry_ids, pages, shown_entry
 from forklore.usecases.creating import Creation, Obstacle, PreparedCreation
 from forklore.usecases.drafts import (
     OTHER_WRITES_MAX,
@@ -40,10 +40,12 @@ from forklore.usecases.loading import (
     look_up,
 )
 from forklore.usecases.roots import cache_entry_of_root
-from forklore.usecases.staging import STEP_WRITES_MAX, StagedTree, find_begun, keys_of_begun, stage
+from forklore.usecases.staging import StagedTree, find_begun, keys_of_begun, stage
 
 COPIED_MAX = 1_000
 """Entries that a copy holds at most."""
+PAGE_ENTRIES = COPIED_MAX + 1
+"""Entries to read at once: enough to see that there are too many."""
 COPIED_BYTES_MAX = 50_000_000
 """Bytes of content, as an answer escapes them, that one request can copy in its time."""
 PORTION_WRITES_MAX = TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX
@@ -124,9 +126,9 @@ class _Copying:
         source_group = source.group.group_id
         writes = [
             *record_answer(table, self._key, answer=details, **where),
+            *made,  # before the checks: a request that is sent twice recognises its own tree
             parts.conversation.check_exists(source_group, request.source_id),
             parts.member.check(source_group, self._caller.user_id, AccessLevel.READER),
-            *made,
         ]
         cached = cache_entry_of_root(self._caller, root, head, NO_EPOCH)
         return PreparedCreation(writes, details, root.conversation_id, cached)
@@ -154,10 +156,12 @@ class _Copying:
         up_to, group_id = self._request.up_to, source.group.group_id
         wanted = Originals.of(source.view, source.head)
         if up_to is not None:
-            last = shown_entry(looked_up.found, group_id, source.view, up_to, field="upToEntryId")
+            last = shown_entry(
+                looked_up.found, self._caller, group_id, source.view, up_to, field="upToEntryId"
+            )
             wanted = wanted.up_to(last)
         found: list[StoredEntry] = []
-        for page in _pages(self._table, group_id, wanted):
+        for page in pages(self._table, group_id, wanted, limit=PAGE_ENTRIES):
             found += page
             if len(found) > COPIED_MAX or sum(s.escaped_bytes for s in found) > COPIED_BYTES_MAX:
                 raise PayloadTooLargeError(
@@ -237,20 +241,22 @@ class _Copies:
 
     def _there(self) -> list[StoredEntry]:
         view = view_of(self._root.conversation_id, ())
-        return list(chain.from_iterable(_pages(self._table, self._root.group_id, Originals(view))))
+        return list(
+            chain.from_iterable(pages(self._table, self._root.group_id, Originals(view), limit=PAGE_ENTRIES))
+        )
 
     def _erase(self, unwanted: Sequence[StoredEntry]) -> Iterator[list[Part]]:
-        group_id = self._root.group_id
-        gone = [
-            key
-            for one in unwanted
-            for key in (
-                *(keys.blob(group_id, one.entry_id, at) for at in range(one.chunks)),
-                keys.entry(group_id, one.entry_id),
-            )
-        ]
-        for at in range(0, len(gone), STEP_WRITES_MAX):
-            yield parts.group.erase(gone[at : at + STEP_WRITES_MAX])
+        """Yield the steps that remove these entries, the newest first and each as a whole.
+
+        So what is there between two steps is always the beginning of what was there.
+        """
+        for portion in portions(unwanted[::-1]):
+            yield parts.group.erase([key for one in portion for key in self._keys_of(one)])
+
+    def _keys_of(self, stored: StoredEntry) -> list[Key]:
+        group_id, entry_id = self._root.group_id, stored.entry_id
+        blobs = [keys.blob(group_id, entry_id, at) for at in range(stored.chunks)]
+        return [*blobs, keys.entry(group_id, entry_id)]
 
     def head_over(self, head: Head, count: int) -> Head:
         """Return the HEAD of the copy with its entries. count: how many there are."""
@@ -272,19 +278,6 @@ def _copied(there: Sequence[StoredEntry], originals: Sequence[StoredEntry]) -> i
         for copy, original in pairs
     )
     return sum(takewhile(bool, wanted))
-
-
-def _pages(
-    table: Table, group_id: str, wanted: Originals, *, limit: int = COPIED_MAX + 1
-) -> Iterator[list[StoredEntry]]:
-    """Yield the wanted entries page by page, without the content that lies in chunks."""
-    window: Window | None = wanted.window
-    while window is not None:
-        page = views.read_view(
-            table, group_id, wanted.view, show=HISTORY, limit=limit, window=window, last=[wanted.last]
-        )
-        yield page.entries
-        window = window.beyond(page.resume, backward=False) if page.resume else None
 
 
 def portions(originals: Sequence[StoredEntry]) -> Iterator[list[StoredEntry]]:

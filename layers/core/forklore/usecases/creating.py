@@ -15,7 +15,7 @@ from forklore.storage.cache import CachedConversation
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered, raise_if_recorded
-from forklore.usecases.optimistic import CREATION, attempts
+from forklore.usecases.optimistic import CREATION, RetryPolicy, attempts
 
 T = TypeVar("T")
 
@@ -87,11 +87,13 @@ class Creation(Generic[T]):
         idempotency_key: IdempotencyKey | None,
         *,
         name: NameMove | None = None,
+        policy: RetryPolicy = CREATION,
     ) -> None:
         self._table = table
         self._caller = caller
         self._idempotency_key = idempotency_key
         self._name = name
+        self._policy = policy
         self._nonce = table.nonce()
         self._is_over = False
         self._obstacle: Obstacle | None = None
@@ -102,7 +104,7 @@ class Creation(Generic[T]):
 
         Raises UnavailableError when there are no attempts left.
         """
-        for _ in attempts(self._table, CREATION):
+        for _ in attempts(self._table, self._policy):
             yield self._nonce
             if self._is_over:
                 return

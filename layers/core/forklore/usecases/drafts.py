@@ -196,12 +196,15 @@ def head_over(head: Head, batch: Batch) -> Head:
 
 
 def matches(if_match: EntryId | None, lasts: LastEntries) -> bool:
-    """Tell whether the caller named no entry, or the last one of a channel that is shown."""
-    return if_match is None or if_match in (lasts.history, lasts.context)
+    """Tell whether the caller named no entry, or the last one that is shown.
+
+    The last one of the history will do, too.
+    """
+    return if_match is None or if_match in (lasts.history, lasts.last)
 
 
 def require_match(if_match: EntryId | None, lasts: LastEntries) -> None:
-    """Raise ConflictError if the caller named an entry that is the last one of no channel."""
+    """Raise ConflictError if the caller named an entry, and neither last one."""
     if not matches(if_match, lasts):
         raise ConflictError("the conversation has moved on", reason="stale", lastEntryId=lasts.history)
 

@@ -56,6 +56,7 @@ from forklore.usecases.loading import (
     TreeExtras,
     look_up,
 )
+from forklore.usecases.optimistic import CREATION, CREATION_BEHIND
 from forklore.usecases.references import check_named
 from forklore.usecases.syncing import decide_on_inherited
 
@@ -70,8 +71,8 @@ class ForkRequest:
     fork_id None: an id is made. agent_id None: the source's. drafts: the fork's first entries.
     context: the agent's present context, which follows them.
     title None: that of the first own text, or the source's if there are no drafts.
-    if_match: the last entry that the caller expects to inherit. name: points to the fork from then
-    on.
+    if_match: the last entry of the source that the caller knows of. name: points to the fork from
+    then on.
     promotes: whether the fork becomes the tree's current branch. count: how many equal forks to
     make; more than one have generated ids and no entries.
     """
@@ -99,6 +100,15 @@ class ForkRequest:
         is_named = self.anchor is not None or self.anchor_key is not None
         return self.position is ForkPosition.AFTER and not is_named
 
+    @property
+    def holds_source(self) -> bool:
+        """Whether the source must still end where it did when the fork is made.
+
+        With an `if_match` the caller says so. If a fork at the head takes a name, an append by that
+        name is inherited by the fork, or goes to the fork.
+        """
+        return self.if_match is not None or (self.name is not None and self.is_at_head)
+
 
 def fork_conversation(
     table: Table, *, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None = None
@@ -107,8 +117,8 @@ def fork_conversation(
 
     Raises NotFoundError if the source or the anchor does not exist, ForbiddenError below writer,
     ValidationError if the anchor is no entry that the source shows to the caller, ConflictError if
-    the id is not free, ForkTooDeepError if the path would be too long, ForkLimitError if the tree
-    has no room, IdempotentReplay for a replay.
+    the id is not free or `if_match` is not a last entry of the source, ForkTooDeepError if the path
+    would be too long, ForkLimitError if the tree has no room, IdempotentReplay for a replay.
     """
     creation = _fork(table, caller, request, idempotency_key)
     if creation.answer is None:
@@ -121,8 +131,8 @@ def fork_with_entries(
 ) -> Appended | None:
     """Make a fork by appending its first entries; None if a conversation of that id exists already.
 
-    Raises as `fork_conversation`, and ConflictError if `if_match` is not the last entry of a
-    channel that is inherited.
+    Raises as `fork_conversation`, and ConflictError if `if_match` is neither the last entry of the
+    source nor the last one of its history.
     """
     made = _fork(table, caller, request, idempotency_key).answer
     return None if made is None else made.appended
@@ -140,7 +150,8 @@ def _fork(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
 ) -> Creation[_Forked]:
     """Make the forks. There is no answer if the id is not free."""
-    creation = Creation[_Forked](table, caller, idempotency_key, name=request.name)
+    policy = CREATION_BEHIND if request.holds_source else CREATION
+    creation = Creation[_Forked](table, caller, idempotency_key, name=request.name, policy=policy)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, idempotency_key, nonce))
     return creation
@@ -190,7 +201,7 @@ def _prepare(
         epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
     floor = ancestry.floor_of(path)
     lasts = _lasts(source, inherited.point)
-    require_match(request.if_match, lasts)
+    require_match(request.if_match, loaded.head.lasts)
     if loaded.group.conversations + request.count > CONVERSATIONS_MAX:
         raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
     preview = _preview(table, source, request, inherited, lasts)
@@ -229,7 +240,7 @@ def _prepare(
         else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=made)
     )
     # The fork holds the version of the tree, so it needs no checks of what the entries name.
-    check_named(table, request.drafts, group_id=group_id, conversation_id=fork_id)
+    check_named(table, caller, request.drafts, group_id=group_id, conversation_id=fork_id)
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
     writes = [
@@ -296,11 +307,8 @@ def _read_source(
 
 
 def _held_source(source: _Source, request: ForkRequest) -> list[Part]:
-    """Return the check that the source still ends where it did, if a fork at its head takes a name.
-
-    So an append by that name is inherited by the fork, or goes to the fork.
-    """
-    if request.name is None or not request.is_at_head:
+    """Return the check that the source still ends where it did, if the request needs it."""
+    if not request.holds_source:
         return []
     loaded = source.loaded
     where = {"group_id": loaded.group.group_id, "conversation_id": loaded.conversation.conversation_id}

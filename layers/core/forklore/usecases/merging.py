@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from forklore.domain import ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Caller, Entry
+from forklore.domain.model import Caller, Entry, StoredEntry
+from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.parting import parting
 from forklore.errors import PayloadTooLargeError, UnavailableError, ValidationError, brief
 from forklore.storage.table import Table
-from forklore.usecases import views
 from forklore.usecases.append import append_entries
 from forklore.usecases.append_request import Append, Original, OriginalMoved
-from forklore.usecases.copies import HISTORY, Originals, copy_of, entry_ids, shown_entry
+from forklore.usecases.copies import Originals, copy_of, entry_ids, pages, shown_entry
 from forklore.usecases.drafts import Draft, require_match
 from forklore.usecases.idempotency import (
     IdempotencyKey,
@@ -117,25 +117,19 @@ def _read(
         raise ValidationError(
             f"this fork tree has no conversation {brief(request.from_id)}", field="fromConversationId"
         )
-    originals = _originals(request, looked_up, into, other)
+    originals = _originals(caller, request, looked_up, into, other)
     group_id = into.group.group_id
-    page = views.read_view(
-        table,
-        group_id,
-        originals.view,
-        show=HISTORY,
-        limit=MERGED_MAX,
-        window=originals.window,
-        last=[originals.last],
-    )
-    if page.resume is not None:
-        raise PayloadTooLargeError("too many entries")
-    copies = [copy_of(entry) for entry in table.with_bodies(group_id, page.entries)]
+    found: list[StoredEntry] = []
+    for page in pages(table, group_id, originals, limit=MERGED_MAX + 1):
+        found += page
+        if len(found) > MERGED_MAX or sum(stored.escaped_bytes for stored in found) > PAGE_BYTES_MAX:
+            raise PayloadTooLargeError("too much for one merge")
+    copies = [copy_of(entry) for entry in table.with_bodies(group_id, found)]
     return into, copies, other.head.last
 
 
 def _originals(
-    request: Merge, looked_up: LookUp, into: LoadedConversation, other: OtherConversation
+    caller: Caller, request: Merge, looked_up: LookUp, into: LoadedConversation, other: OtherConversation
 ) -> Originals:
     """Return which entries to copy."""
     require_match(request.if_match, into.head.lasts)
@@ -144,10 +138,10 @@ def _originals(
     if request.after is None:
         originals = originals.since(parting(into.view, other.view))
     else:
-        after = shown_entry(found, group_id, other.view, request.after, field="afterEntryId")
+        after = shown_entry(found, caller, group_id, other.view, request.after, field="afterEntryId")
         originals = originals.after(after)
     if request.up_to is not None:
-        up_to = shown_entry(found, group_id, other.view, request.up_to, field="upToEntryId")
+        up_to = shown_entry(found, caller, group_id, other.view, request.up_to, field="upToEntryId")
         originals = originals.up_to(up_to)
     return originals
 

@@ -9,7 +9,7 @@ the tree. So the part of the branch that others show only shrinks.
 from collections.abc import Iterator
 
 from forklore.domain import keys
-from forklore.domain.ids import FIRST
+from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.model import JobKind
 from forklore.domain.remnants import Remnant, end_of_shown, next_to_prune
 from forklore.domain.tree import WAIT_SECONDS, Job
@@ -21,6 +21,9 @@ from forklore.storage.table import Table
 from forklore.usecases.cascade import ERASED_AT_ONCE, RETRY_SECONDS, erase_entries, seconds_left
 from forklore.usecases.closing import close_children, in_batches, time_now
 from forklore.usecases.optimistic import CHANGE, attempts
+
+LOOKS_APART_SECONDS = 2.0
+"""How far apart the two looks for what others show are; a transaction shows in milliseconds."""
 
 
 def run_prune(
@@ -64,8 +67,7 @@ def _advance(table: Table, queue: Queue, group_id: str, conversation_id: str, wa
     left_s = seconds_left(remnant.removed_at, table.now_ms(), wait_s)
     if left_s > 0:
         return left_s
-    records = table.read.fork_records(group_id, conversation_id, newest_first=True, limit=1)
-    end = end_of_shown(records)
+    end = _end_of_shown(table, group_id, conversation_id, apart_s=min(wait_s, LOOKS_APART_SECONDS))
     erase_entries(table, group_id, table.read.own_entries(group_id, conversation_id, first=end))
     keyed = table.read.entry_keys(group_id, conversation_id)
     for some in in_batches((key for key, entry_id in keyed if entry_id >= end), ERASED_AT_ONCE):
@@ -74,6 +76,21 @@ def _advance(table: Table, queue: Queue, group_id: str, conversation_id: str, wa
         _end(table, queue, remnant)
         return None
     return _pause(table, job)
+
+
+def _end_of_shown(table: Table, group_id: str, conversation_id: str, *, apart_s: float) -> EntryId:
+    """Return the first position of a removed branch's own entries that nobody shows any more.
+
+    A removal moves the record of a fork from TREE to GONE, and a Query in the middle of that may
+    see neither. A fork is removed once. So one of two Queries, some seconds apart, sees its record.
+    """
+    ends = []
+    for look in range(2):
+        if look:
+            table.wait(apart_s)
+        records = table.read.fork_records(group_id, conversation_id, newest_first=True, limit=1)
+        ends.append(end_of_shown(records))
+    return max(ends)
 
 
 def _pause(table: Table, job: Job) -> int | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.ids import FIRST
-from forklore.domain.model import EntryRef
+from forklore.domain.model import Caller, EntryRef
 from forklore.errors import ValidationError, brief
 from forklore.storage import parts
 from forklore.storage.found import Found
@@ -14,12 +14,14 @@ from forklore.usecases.copies import entry_ids, shown_entry
 from forklore.usecases.drafts import Draft
 
 
-def check_named(table: Table, drafts: Sequence[Draft], *, group_id: str, conversation_id: str) -> list[Part]:
+def check_named(
+    table: Table, caller: Caller, drafts: Sequence[Draft], *, group_id: str, conversation_id: str
+) -> list[Part]:
     """Return the parts that check that what the drafts name still exists.
 
     conversation_id: the one that the drafts are for. Another part of its append checks that.
     This is one read, and none if the drafts name nothing. Raises ValidationError if the tree has no
-    such conversation, or if that does not show the entry.
+    such conversation, or if that does not show the caller the entry.
     """
     named = dict.fromkeys(draft.merged_from for draft in drafts if draft.merged_from is not None)
     if not named:
@@ -35,12 +37,12 @@ def check_named(table: Table, drafts: Sequence[Draft], *, group_id: str, convers
         )
     )
     for ref in named:
-        _require(found, group_id, ref)
+        _require(found, caller, group_id, ref)
     others = dict.fromkeys(ref.conversation_id for ref in named)
     return [parts.conversation.check_exists(group_id, of) for of in others if of != conversation_id]
 
 
-def _require(found: Found, group_id: str, ref: EntryRef) -> None:
+def _require(found: Found, caller: Caller, group_id: str, ref: EntryRef) -> None:
     head = found.head(group_id, ref.conversation_id)
     path = found.path(group_id, ref.conversation_id)
     # A fork whose items are not all there yet is not made yet.
@@ -51,4 +53,4 @@ def _require(found: Found, group_id: str, ref: EntryRef) -> None:
         )
     if ref.entry_id is not None:
         view = ancestry.view_of(ref.conversation_id, path)
-        shown_entry(found, group_id, view, ref.entry_id, field="mergedUpToEntryId")
+        shown_entry(found, caller, group_id, view, ref.entry_id, field="mergedUpToEntryId")

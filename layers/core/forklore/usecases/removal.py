@@ -81,6 +81,7 @@ def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str)
     current = _oldest_other(table, loaded) if group.current == conversation.conversation_id else None
     return [
         parts.group.remove_branch(group, current=current),
+        *([parts.conversation.check_exists(group.group_id, current)] if current else []),
         *([member] if is_manager else []),
         *parts.conversation.remove(conversation),
         parts.remnant.put(remnant),
@@ -91,7 +92,8 @@ def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str)
 def _oldest_other(table: Table, loaded: LoadedConversation) -> str:
     """Return the oldest live conversation of the tree but this one: the root, if it is live.
 
-    Raises UnavailableError if it cannot be read yet.
+    The row of a branch that is being removed may still be seen. So the transaction checks that the
+    conversation exists. Raises UnavailableError if none can be read yet.
     """
     own = loaded.conversation.conversation_id
     places = table.read.conversations(loaded.group.group_id, limit=2)

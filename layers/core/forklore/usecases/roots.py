@@ -61,7 +61,7 @@ def plan_root(
     Raises ForbiddenError for context from a plain user, ValidationError for a draft that names
     another conversation: the new tree has none.
     """
-    check_named(table, drafts, group_id=conversation_id, conversation_id=conversation_id)
+    check_named(table, caller, drafts, group_id=conversation_id, conversation_id=conversation_id)
     if has_context(drafts):
         access.require_context(caller, bound_to=None)
     batch = mint_batch(

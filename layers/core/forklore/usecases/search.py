@@ -94,7 +94,7 @@ def search(table: Table, *, caller: Caller, request: SearchRequest) -> SearchPag
     assert caller.bypasses_membership or request.of_user is None, "another's trees"
     after = cursors.valid(request.after)
     user_id = request.of_user if caller.bypasses_membership else caller.user_id
-    looking = _Looking(table, user_id, request, after)
+    looking = _Looking(table, user_id, request, after, after)
     rows = _rows(table, user_id, after)
     ahead: deque[_Part] = deque()
     at_once = 1
@@ -140,11 +140,16 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """An entry that has all words. answer_bytes: about how many bytes of an answer it takes."""
+    """An entry that has all words.
+
+    answer_bytes: about how many bytes of an answer it takes. before: what was looked through before
+    it.
+    """
 
     entry: Entry
     highlights: list[str]
     answer_bytes: int
+    before: Place | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +166,7 @@ class _Finding:
 
 @dataclass(slots=True)
 class _Looking:
-    """A search under way. place: what was looked through so far.
+    """A search under way. start, place: what was looked through at first, and so far.
 
     user_id: whose trees; None for all. answer_bytes: about the size of the answer so far.
     is_over: whether the request has done all that it may do.
@@ -170,12 +175,14 @@ class _Looking:
     table: Table
     user_id: str | None
     request: SearchRequest
+    start: Place | None
     place: Place | None
     hits: list[Hit] = field(default_factory=list)
     read_bytes: int = 0
     content_bytes: int = 0
     answer_bytes: int = 0
     is_over: bool = False
+    _showing: dict[str, Showing] = field(default_factory=dict)
 
     def room(self, at_once: int) -> int:
         """Return how many trees to read side by side: as many as Queries surely fit in."""
@@ -200,16 +207,14 @@ class _Looking:
 
         Nothing of a tree is shown, not even a position in it, unless the user may read it now.
         """
-        finding = self._find(part)
-        place, is_cut, hits = finding.place, finding.is_cut, list[Hit]()
+        group_id, finding = part.tree.conversation_id, self._find(part)
+        place, is_cut = finding.place, finding.is_cut
         if finding.matches or (place is not None and place.entry_id is not None):
-            shown = self._shown(part.tree.conversation_id, finding.matches)
-            if shown is None:
+            found = self._read_tree(group_id, finding.matches)
+            if not self._may_read(found, group_id):
                 place, is_cut = Place(part.tree), False
-            else:
-                hits = shown
-                self.answer_bytes += sum(match.answer_bytes for match in finding.matches)
-        self.hits += hits
+            elif (left := self._take(group_id, finding.matches, found)) is not None:
+                place, is_cut = left.before, True
         self.place = place
         self.is_over = is_cut or self.read_bytes >= READ_BYTES_MAX
 
@@ -221,7 +226,7 @@ class _Looking:
             if stored.entry.channel is Channel.HISTORY:
                 if not self._may_look_at(stored):
                     return _Finding(matches, place, is_cut=True)
-                match = self._match(part.tree.conversation_id, stored)
+                match = self._match(part.tree.conversation_id, stored, place)
                 if match is not None:
                     answer_bytes += match.answer_bytes
                     if answer_bytes > PAGE_BYTES_MAX and (self.hits or matches):
@@ -237,8 +242,11 @@ class _Looking:
         may_read = not stored.chunks or self.read_bytes < READ_BYTES_MAX
         return may_read and self.content_bytes < CONTENT_BYTES_MAX
 
-    def _match(self, group_id: str, stored: StoredEntry) -> _Match | None:
-        """Return the entry if it has all words. One whose body cannot be read yet has none."""
+    def _match(self, group_id: str, stored: StoredEntry, before: Place | None) -> _Match | None:
+        """Return the entry if it has all words. One whose body cannot be read yet has none.
+
+        before: what was looked through before it.
+        """
         self.content_bytes += stored.escaped_bytes
         if stored.chunks:
             self._count(stored.chunks * CHUNK_BYTES)
@@ -246,31 +254,39 @@ class _Looking:
         if body is None:
             return None
         texts = content.texts_of(jsontext.read_value(body))
-        if not matching.has_all(self.request.words, [*texts, stored.entry.indexed or ""]):
+        folded = [matching.fold(text) for text in (*texts, stored.entry.indexed or "")]
+        if not matching.has_all(self.request.words, folded):
             return None
-        highlights = matching.highlights(self.request.words, texts)
+        highlights = matching.highlights(self.request.words, texts, folded)
         shown = replace(stored.entry, content=body if self.request.with_entries else "")
         size = ROW_BYTES + escaped_size(json.dumps(highlights, ensure_ascii=False))
-        return _Match(shown, highlights, size + (stored.escaped_bytes if shown.content else 0))
+        return _Match(shown, highlights, size + (stored.escaped_bytes if shown.content else 0), before)
 
-    def _shown(self, group_id: str, matches: Sequence[_Match]) -> list[Hit] | None:
-        """Return the matches as the user may see them; None if the user may not read the tree.
-
-        An entry that no live conversation shows any more is left out.
-        """
+    def _read_tree(self, group_id: str, matches: Sequence[_Match]) -> Found:
+        """Return the GROUP, the user's MEM, and the CONV of each owner that is not removed."""
         owners = {match.entry.conversation_id for match in matches}
         wanted = [keys.group(group_id), *(keys.conversation(group_id, owner) for owner in owners)]
         of_user = [] if self.user_id is None else [keys.member(group_id, self.user_id)]
-        found = self.table.get([*wanted, *of_user])
-        if not self._may_read(found, group_id):
-            return None
-        shown_at = Showing(self.table, group_id, found)
-        hits = []
+        return self.table.get([*wanted, *of_user])
+
+    def _take(self, group_id: str, matches: Sequence[_Match], found: Found) -> _Match | None:
+        """Add the matches to the hits, without those that no live conversation shows any more.
+
+        Return the first one that is left to the next request, because this one may not read any
+        more. The first entry of a request is never left, so each request gets on.
+        """
+        showing = self._showing.setdefault(group_id, Showing(self.table, group_id))
         for match in matches:
-            conversation = shown_at.conversation_of(match.entry)
+            owner, reads = match.entry.conversation_id, showing.reads
+            needs_reads = found.conversation(group_id, owner) is None and not showing.knows(owner)
+            if needs_reads and self.read_bytes >= READ_BYTES_MAX and match.before != self.start:
+                return match
+            conversation = showing.conversation_of(match.entry, found)
+            self.read_bytes += (showing.reads - reads) * UNIT_BYTES
             if conversation is not None:
-                hits.append(Hit(conversation, match.entry, match.highlights))
-        return hits
+                self.hits.append(Hit(conversation, match.entry, match.highlights))
+                self.answer_bytes += match.answer_bytes
+        return None
 
     def _may_read(self, found: Found, group_id: str) -> bool:
         group = found.group(group_id)

@@ -1,6 +1,6 @@
 """Read a page of a view, round by round. domain.paging plans what to read."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from forklore.domain import ancestry, content, jsontext, keys, paging
@@ -13,6 +13,7 @@ from forklore.domain.paging import PAGE_BYTES_MAX, RangeAnswer, RangeRead, Span,
 from forklore.domain.tree import ClientContext
 from forklore.errors import UnavailableError
 from forklore.storage.table import BATCH_KEYS_MAX, Table
+from forklore.usecases.showing import Reachable
 
 READ_MAX = 10_000
 """Entries of the view read for one page. At the bound the page is short, and has a cursor."""
@@ -83,7 +84,7 @@ def read_view(
     beside: is called with the reads of each round before they are sent. It can start other reads.
     """
     spans = paging.spans_of(view, window, backward=backward, own_entries=own_entries)
-    read = _Reading(ancestry.bounds_of(view), show, limit, window, backward, last)
+    read = _Reading(_within(view), show, limit, window, backward, last)
     [page] = _whole(table, group_id, [(read, spans)], may_be_cut, beside)
     return page
 
@@ -109,8 +110,9 @@ def read_side_by_side(
     readings = []
     for page in pages:
         spans = paging.spans_of(page.view, page.window, backward=False, own_entries=page.own_entries)
-        bounds = ancestry.bounds_of(page.view)
-        readings.append((_Reading(bounds, show, limit, page.window, False, page.last, most), spans))
+        readings.append(
+            (_Reading(_within(page.view), show, limit, page.window, False, page.last, most), spans)
+        )
     return _whole(table, group_id, readings, may_be_cut=True)
 
 
@@ -125,12 +127,12 @@ def read_tree(
     last: Sequence[EntryId | None] = (),
     may_be_cut: bool = False,
 ) -> Page:
-    """Return a page of every entry of the tree in `window`, near end first.
+    """Return a page of all that live conversations of the tree show in `window`, near end first.
 
     last, may_be_cut: as for `read_view`.
     """
     spans = [] if window.is_empty else [Span(None, window)]
-    read = _Reading(None, show, limit, window, backward, last)
+    read = _Reading(Reachable(table, group_id).shows, show, limit, window, backward, last)
     [page] = _whole(table, group_id, [(read, spans)], may_be_cut)
     return page
 
@@ -183,9 +185,9 @@ def _read(
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One page to read, round by round. bounds: of the view; None for the whole tree."""
+    """One page to read, round by round. is_in_view: tells which of the entries belong to it."""
 
-    bounds: Mapping[str, EntryId] | None
+    is_in_view: Callable[[Entry], bool]
     show: Filter
     limit: int
     window: Window
@@ -205,10 +207,10 @@ class _Reading:
             reads = paging.plan_round(spans, channels=channels, wanted=wanted, crowded_rounds=crowded_rounds)
             answers = (yield reads) or []
             near = paging.merge(answers, backward=backward)
-            in_view = [stored for stored in near if self._shows(stored.entry)]
+            in_view = [stored for stored in near if self.is_in_view(stored.entry)]
             frontier = paging.frontier(answers, backward=backward)
             spans = paging.spans_left(spans, reads, frontier, backward=backward)
-            seen = [s.entry for a in answers for s in a.entries if self._shows(s.entry)]
+            seen = [s.entry for a in answers for s in a.entries if self.is_in_view(s.entry)]
             chain.take(
                 read=[s.entry_id for s in in_view if s.entry.channel in channels],
                 named=[entry.after.of(channel) for entry in seen for channel in channels],
@@ -235,17 +237,15 @@ class _Reading:
                 return Page(page, order[-1])
         return Page(page, None)
 
-    def _shows(self, entry: Entry) -> bool:
-        return self.bounds is None or _is_within(self.bounds, entry)
-
     def _comes_before(self, one: EntryId, other: EntryId) -> bool:
         """Tell whether an entry is read before another."""
         return one > other if self.backward else one < other
 
 
-def _is_within(bounds: Mapping[str, EntryId], entry: Entry) -> bool:
-    stop = bounds.get(entry.conversation_id)
-    return stop is not None and entry.entry_id < stop
+def _within(view: View) -> Callable[[Entry], bool]:
+    """Return the test whether a view shows an entry."""
+    bounds = ancestry.bounds_of(view)
+    return lambda entry: entry.entry_id < bounds.get(entry.conversation_id, FIRST)
 
 
 def nearest(table: Table, group_id: str, read: RangeRead, *, backward: bool = False) -> StoredEntry | None:
@@ -262,9 +262,10 @@ def nearest(table: Table, group_id: str, read: RangeRead, *, backward: bool = Fa
 def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Window) -> int | None:
     """Return the highest epoch of the client's context anywhere in the tree, in `window`.
 
-    The CTX items say it for the tree as it is now. An earlier state of the tree is read through.
+    The CTX items say it for the tree as it is now, if no branch was removed. Otherwise the tree is
+    read through.
     """
-    if window == Window():
+    if window == Window() and not any(True for _ in table.read.remnant_ids(group_id)):
         contexts = table.read.contexts(group_id, client_id)
         return max((context.epoch.number for context in contexts), default=None)
     show = Filter((Channel.CONTEXT,), client_id)

@@ -83,13 +83,20 @@ def list_all_names(request: CheckedRequest) -> Fields:
 
 
 def look_name_up(request: CheckedRequest) -> Fields:
-    """Show a name and where it points."""
+    """Show a name and where it points.
+
+    `deleted` says that you cannot see its conversation any more.
+    """
     shown = names.get_name(request.table, caller=request.caller, ref=_ref(request))
     return answers.name_for(request.caller, shown)
 
 
 def delete_name(request: CheckedRequest) -> None:
-    """Delete a name. It can be used again at once; its conversation stays as it is."""
+    """Delete a name; its conversation stays as it is.
+
+    The name can be used again at once. `expectRevision` deletes it only if nobody has moved it
+    meanwhile.
+    """
     query: naming.DeleteName | naming.AdminDeleteName = request.query
     names.delete_name(request.table, ref=_ref(request), expect_revision=query.expect_revision)
 
@@ -116,7 +123,10 @@ def append_entry_by_name(request: CheckedRequest) -> Fields:
 
 
 def list_named_entries(request: CheckedRequest) -> Fields:
-    """List what the conversation shows that a name points to, as listEntries does."""
+    """List what the conversation shows that a name points to, oldest first.
+
+    For every member. The parameters and the answer are those of `listEntries`.
+    """
     query: naming.ListNamedEntries = request.query
     conversation_id = names.conversation_named(request.table, caller=request.caller, name=query.name)
     return entries.list_entries(replace(request, path={"conversationId": conversation_id}))

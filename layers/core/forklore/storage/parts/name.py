@@ -45,7 +45,8 @@ def move(name: Name, *, was: Name | None, data: str | None, holds_data: bool = F
 def hold(ref: NameRef, conversation_id: str, *, at: str, data: str | None) -> Part:
     """Note an append by a name, if the name still points to the conversation.
 
-    at: the time of the append. data: replaces the name's; None: it stays.
+    at: the time of the append, also if another clock was ahead of it. An update cannot compare.
+    data: replaces the name's; None: it stays.
     """
     n = Names()
     changes = [f"{n.name('updatedAt')} = {n.value('at', text(at))}"]
