@@ -169,7 +169,8 @@ def _model(operation: Operation, response: httpx.Response) -> type[pydantic.Base
     """Return the model of a successful answer. A batch of entries has another one, with `data`."""
     if operation.name != "appendEntry":
         return operation.result
-    return results.Entries if "entries" in json.loads(response.request.content) else results.Entry
+    is_batch = "entries" in json.loads(response.request.content)
+    return results.Entries if is_batch else results.AppendedEntry
 
 
 def _check_error(response: httpx.Response, what: str) -> None:

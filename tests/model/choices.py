@@ -85,7 +85,7 @@ class Choices:
 
     def beside(self, one: Conversation | None) -> tuple[str, Conversation | None]:
         """Return another conversation, mostly one of the same tree."""
-        if one and self.chance(0.9):
+        if one and one.tree.live() and self.chance(0.9):
             other = self.random.choice(one.tree.live())
             return other.id, other
         return self.target()

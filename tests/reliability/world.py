@@ -1,5 +1,6 @@
 """Fork trees in every state that operations can find, made by the service; and operations."""
 
+import itertools
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -37,6 +38,8 @@ LAST_OF_CROWD = "user 9"
 DRAINS_MAX = 50
 AHEAD_MS = 24 * 3_600_000
 STEP_BITS = 32
+NUMBER_BITS = 16
+"""The first bits of an id's random part, in which a process of a test numbers its ids."""
 ABANDONED_SECONDS = 600
 """The age at which the sweep gives up an unfinished creation."""
 
@@ -456,13 +459,25 @@ class Operation:
 
     def process(self, store: Store, choose: Choose, **options: Any) -> Process:
         """Return a process that can run the operation. The faults start with its first call."""
-        random = secrets.randbits if self.step is None else _first_step(self.step)
+        random = _rising() if self.step is None else _first_step(self.step)
         process = Process(store, clock=later(self.in_seconds), random=random, **options)
         if self.knows is not None:
             conversation_id, caller = self.knows
             assert process.ask("getConversation", caller, conversationId=conversation_id).status == 200
         process.faults.begin(choose)
         return process
+
+
+def _rising() -> Callable[[int], int]:
+    """Return a source of random bits by which the ids of one millisecond are in order."""
+    numbers = itertools.count(1)
+    low = ids.RANDOM_BITS - NUMBER_BITS
+
+    def bits(wanted: int) -> int:
+        is_of_id = wanted == ids.RANDOM_BITS
+        return next(numbers) << low | secrets.randbits(low) if is_of_id else secrets.randbits(wanted)
+
+    return bits
 
 
 def _first_step(step: int) -> Callable[[int], int]:

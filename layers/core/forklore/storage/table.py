@@ -270,11 +270,12 @@ class Table:
 
         limit: how many items to yield at most.
         page: how many items to read per request, if the caller may need fewer than all.
-        only: the attributes to read beside the key. None: all.
+        only: the attributes to read beside the keys of the item and of its index. None: all.
         """
         start: Item | None = None
         sort_key = schema.ENTRY_SORT_KEY if of.by_conversation else schema.SORT_KEY
-        wanted = {} if only is None else {f"#{at}": name for at, name in enumerate(["PK", "SK", *only])}
+        read = [] if only is None else dict.fromkeys(["PK", schema.SORT_KEY, sort_key, *only])
+        wanted = {f"#{at}": name for at, name in enumerate(read)}
         while True:
             at_once = min((n for n in (page, limit) if n is not None), default=None)
             answer = self._query(
