@@ -585,7 +585,7 @@ def test_if_match_fails_for_an_unknown_conversation(store: Store, table: Table) 
 
 
 @PROCESSES
-def test_if_match_holds_for_the_last_entry_of_either_channel_and_no_other(
+def test_if_match_holds_for_the_last_message_and_the_very_last_entry_and_no_other(
     store: Store, table: Table, process: Callable[[Store], Table]
 ) -> None:
     (old,) = append(table, ROOT, thought("c"), by=PLANNER)
@@ -594,13 +594,16 @@ def test_if_match_holds_for_the_last_entry_of_either_channel_and_no_other(
     assert raised.value.details["lastEntryId"] is None
 
     (said,) = say(process(store), ROOT, "a", if_match=old.entry_id)
-    (new,) = append(process(store), ROOT, thought("d"), by=PLANNER, if_match=old.entry_id)
-    with store.refuses(ConflictError) as raised:
-        append(process(store), ROOT, "b", if_match=old.entry_id)
-    assert raised.value.details["lastEntryId"] == said
-    append(process(store), ROOT, thought("e"), by=PLANNER, if_match=said)
+    for draft in ("b", thought("d")):
+        with store.refuses(ConflictError) as raised:
+            append(process(store), ROOT, draft, by=PLANNER, if_match=old.entry_id)
+        assert raised.value.details["lastEntryId"] == said
+    (new,) = append(process(store), ROOT, thought("d"), by=PLANNER, if_match=said)
+    (newer,) = append(process(store), ROOT, thought("e"), by=PLANNER, if_match=new.entry_id)
     with store.refuses(ConflictError):
         append(process(store), ROOT, "b", if_match=new.entry_id)
+    append(process(store), ROOT, thought("f"), by=PLANNER, if_match=newer.entry_id)
+    say(process(store), ROOT, "b", if_match=said)
 
 
 def test_if_match_fails_after_a_concurrent_append(store: Store, table: Table) -> None:
