@@ -4,6 +4,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from forklore.api import operations, requests, results
+from forklore.api import naming, operations, requests, results
 from forklore.api.operation import Operation
 from forklore.api.results import Error
 from forklore.domain.epochs import is_same
@@ -109,6 +110,15 @@ USAGE = st.builds(
     st.fixed_dictionaries({}, optional={"inputTokens": TOKENS, "outputTokens": TOKENS, "costUsd": COSTS}),
     GAPS,
 )
+KEY, NAME = "the key", "trip"
+"""The key of an entry of the root; a name of the root, one for Ann and one for her planner."""
+KEYS = st.from_regex(r"[ -~]{1,20}", fullmatch=True).map(json.dumps)
+REVISIONS = as_text(1, 1, 2, 0)
+NAMED = as_text(*[NAME] * 4, "trip again", "é/%") | NAMES
+MOVES = st.builds(
+    lambda members: _object(list(members.items()), ""),
+    st.fixed_dictionaries({"name": NAMED}, optional={"expectRevision": REVISIONS}),
+)
 DRAWN: Fields = {
     "id": IDS,
     "userId": as_text("ann", "ann", None, "bob"),
@@ -117,6 +127,18 @@ DRAWN: Fields = {
     "metadata": OBJECTS,
     "agentId": NAMES_OR_NONE,
     "atEntryId": as_text("<first>", "<second>", "<noted>", "<of fork>"),
+    "afterEntryId": as_text("<first>", "<first>", "<of fork>", "<second>"),
+    "upToEntryId": as_text("<of fork>", "<of fork>", "<first>", "<second>"),
+    "afterCursor": as_text(None, "<search>"),
+    "atKey": as_text(*[KEY] * 5, FRESH),
+    "key": KEYS | KEYS | as_text(KEY),
+    "fromConversationId": as_text(*[FORK] * 5, ROOT, FRESH, FOREIGN),
+    "mergedFromConversationId": as_text(*[FORK] * 5, FRESH),
+    "mergedUpToEntryId": as_text("<of fork>", "<of fork>", "<first>"),
+    "name": NAMED,
+    "data": OBJECTS,
+    "expectRevision": REVISIONS,
+    "count": st.integers(2, 4).map(str),
     "contentType": NAMES.filter(lambda name: name != '""'),
     "content": ARRAYS,
     "usage": USAGE,
@@ -150,12 +172,18 @@ def fields_of(model: type[BaseModel], *left_out: str, **instead: st.SearchStrate
 
 
 SAYS = {"contentType": as_text("history", "history/x"), "content": as_text(SAID["content"])}
-PART = fields_of(requests.EntryFields, "channel", "epoch", "userId")
+MERGED = ("mergedFromConversationId", "mergedUpToEntryId")
+PART = fields_of(requests.EntryFields, "channel", "epoch", "userId", *MERGED)
 ENTRIES: list[Fields] = [
     {**PART, "userId": DRAWN["userId"]},
     {**PART, **SAYS, "channel": as_text("history", "History", None)},
     {**PART, "channel": as_text("context", "CONTEXT"), "epoch": as_text(5, 6, 6.0, 1, None)},
+    {**PART, **{name: DRAWN[name] for name in MERGED}},
 ]
+BY_NAME: Fields = {"name": NAMED, "data": OBJECTS}
+ALONE = ("id", "promote", "name")
+"""The fields of a fork that `count` excludes."""
+FORKED = requests.ForkConversation
 FORKS: Fields = {
     **PART,
     "forkedAtConversationId": as_text(ROOT, ROOT, FRESH),
@@ -171,6 +199,14 @@ PEOPLE = ["will", "rita", "bob", "a b", "a/b", "a#b", "a%b", "é", "😀" * 63, 
 GIVEN = as_text(*["manager", "writer", "reader"] * 4, "owner", "Reader")
 BODIES: dict[str, list[Fields]] = {
     "appendEntry": [*ENTRIES, FORKS, STARTS],
+    "appendEntryByName": [{**fields, **BY_NAME} for fields in ENTRIES],
+    "forkConversation": [
+        fields_of(FORKED, "atKey", "count", "name"),
+        fields_of(FORKED, "atEntryId", "count", "name"),
+        fields_of(FORKED, "atEntryId", "atKey", "position", "count", name=MOVES),
+        fields_of(FORKED, "atEntryId", *ALONE),
+    ],
+    "setName": [fields_of(naming.SetName, conversationId=as_text(*[ROOT, FORK] * 4, FRESH, FOREIGN))],
     "syncContext": [fields_of(requests.SyncContext, channel=as_text("context", "Context", None))],
     "shareConversation": [{"userId": as_text(*["<guest>"] * 30, *PEOPLE), "accessLevel": GIVEN}],
     "requestTransfer": [
@@ -183,7 +219,8 @@ BODIES: dict[str, list[Fields]] = {
 """The bodies in which fields depend on each other or on the world. Models make the others."""
 NEEDED = {
     *("contentType", "content", "channel", "forkedAtConversationId", "startedByConversationId"),
-    *("accessLevel", "conversationId", "newOwnerUserId"),
+    *("accessLevel", "conversationId", "newOwnerUserId", "name", "query", "fromConversationId"),
+    *("atEntryId", "atKey", "count", "mergedFromConversationId"),
 }
 ENDS = {"deleteConversation", "adminDeleteConversation"}
 """Operations after whose success little is left to ask for."""
@@ -218,9 +255,10 @@ def body_of(draw: st.DrawFn, operation: Operation) -> str | bytes | None:
         return None
     if seldom(draw, 16):
         return draw(ANYTHING)
-    if operation.name == "appendEntry" and seldom(draw, 4):
+    if operation.name in ("appendEntry", "appendEntryByName") and seldom(draw, 4):
         parts = draw(st.lists(st.sampled_from(ENTRIES).flatmap(near_valid), min_size=1, max_size=3))
-        return f'{{"entries":{_array(parts, "")}}}'
+        name = [("name", draw(NAMED))] if operation.name == "appendEntryByName" else []
+        return _object([*name, ("entries", _array(parts, ""))], "")
     text: str = draw(st.sampled_from(kinds).flatmap(near_valid))
     if seldom(draw, 12):
         at = draw(st.integers(0, len(text)))
@@ -248,7 +286,13 @@ PARAMETERS = {
     "channel": ["history", "Context", "thoughts"],
     "epoch": ["latest", "all", "1", "5", "0"],
     "query": ["Ann", "", "\x00", "é"],
-    "userId": ["ann", "bob", "nobody", "a#b", " "],
+    "userId": ["ann", "ann", "ann", "bob", "nobody", "a#b", " "],
+    "clientId": ["planner", "coder", " "],
+    "key": [KEY, KEY, KEY, "another", "", "é"],
+    "with": [FORK, FORK, FORK, ROOT, FRESH, FOREIGN, "x"],
+    "name": [NAME, NAME, NAME, "trip again", "", "\x00"],
+    "prefix": ["tr", NAME, "", "é", "\x00"],
+    "expectRevision": ["1", "1", "2", "0", "-1", "x"],
 }
 """Values of the parameters whose schema leads to no value that the world knows.
 
@@ -264,6 +308,12 @@ def spelled_of(operation: Operation, name: str) -> list[str]:
     return PARAMETERS.get(name) or spelled or ["x"]
 
 
+def needed_of(operation: Operation) -> list[str]:
+    """Return the parameters that a query must have."""
+    fields = operation.query.model_fields.values()
+    return [field.alias or "" for field in fields if field.is_required()]
+
+
 MEMBERS = [*["will", "rita"] * 6, "ann", "bob", "", " ", "x" * 2000, "a/b", "\x00", "é"]
 OF_MEMBERS = {f"{verb}Membership{form}" for verb in ("update", "remove") for form in ("", "ByPath")}
 
@@ -275,10 +325,11 @@ def query_of(draw: st.DrawFn, operation: Operation) -> str:
     if seldom(draw, 8):
         names.append(draw(st.sampled_from(sorted(PARAMETERS)) | st.text(max_size=5)))
     pairs = []
-    if operation.name in OF_MEMBERS and "userId" in known:
-        member = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(MEMBERS))
-        pairs.append(f"userId={quote(member)}")
-        names = [name for name in names if name != "userId" or seldom(draw, 9)]
+    for name in needed_of(operation):
+        values = MEMBERS if operation.name in OF_MEMBERS else spelled_of(operation, name)
+        value = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(values))
+        pairs.append(f"{name}={quote(value)}")
+        names = [other for other in names if other != name or seldom(draw, 9)]
     for name in names:
         value = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(spelled_of(operation, name)))
         pairs.append(f"{quote(name)}={value if value.startswith('<') else quote(value)}")
@@ -394,10 +445,18 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
         assert_kept(sent, made, "conversationId")
         assert made["toUserId"] == sent["newOwnerUserId"]
         return
-    if "/entries" not in ask.path:
-        shown = exact(world.send(show(made["id"], user=ask.user)).text)
-        assert shown == made
-        assert_kept(sent, shown, *names_of(results.Conversation))
+    if ask.path.endswith("/names"):
+        asked = Ask("GET", f"{ask.path}/lookup", query=f"name={quote(made['name'], safe='')}")
+        assert exact(world.send(replace(asked, user=ask.user, agent=ask.agent)).text) == made
+        assert_kept(sent, made, "name", "conversationId", "data")
+        return
+    is_merge = ask.path.endswith("/merge")
+    if "/entries" not in ask.path and not is_merge:
+        assert len(made.get("data", [made])) == int(sent.get("count", ("number", "1"))[1])
+        for one in made.get("data", [made]):
+            shown = exact(world.send(show(one["id"], user=ask.user)).text)
+            assert shown == one
+            assert_kept(sent, shown, *names_of(results.Conversation))
         return
     if ask.path.endswith("/sync"):
         assert_is_the_context(world, ask, made)
@@ -407,6 +466,9 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
     query = f"upToEntryId={last}&tail=true&limit={len(one_by_one)}"
     listed = exact(world.send(entries(query, of=conversation, user=ask.user, agent=ask.agent)).text)
     assert listed["data"] == one_by_one
+    if is_merge:
+        assert {entry["copiedFromConversationId"] for entry in one_by_one} <= {ROOT, FORK}
+        return
     for part, shown in zip(sent.get("entries", [sent]), one_by_one, strict=True):
         assert_kept(part, shown, *names_of(results.Entry))
 
@@ -462,6 +524,13 @@ def let_one_be_pending(world: World) -> None:
         world.made |= {"owner": owner, "heir": heir, "transfer": made}
 
 
+def let_the_name_be(world: World) -> None:
+    """Make the names that a request may have deleted."""
+    named = {"name": NAME, "conversationId": ROOT, "expectRevision": 0}
+    for agent in (None, "planner"):
+        assert world.send(Ask("POST", "/v1/names", named, agent=agent)).status in {200, 409}
+
+
 PREPARED: Mapping[str, Callable[[World], None]] = {
     "shareConversation": let_somebody_new_come,
     "removeMembership": let_members_be,
@@ -470,6 +539,8 @@ PREPARED: Mapping[str, Callable[[World], None]] = {
     "getTransfer": let_one_be_pending,
     "deleteTransfer": let_one_be_pending,
     "acceptTransfer": let_one_be_pending,
+    "deleteName": let_the_name_be,
+    "adminDeleteName": let_the_name_be,
 }
 """Sets up the state that an operation needs; the previous request may have ended it."""
 
@@ -485,6 +556,9 @@ def check(world: World, operation: Operation, ask: Ask) -> int:
             operation.result.model_validate_json(answer.text)
         if operation.body and operation.result and not operation.is_read:
             assert_comes_back(world, ask, answer)
+    elif answer.status in operation.also:
+        assert operation.result is not None
+        operation.result.model_validate_json(answer.text)
     else:
         assert answer.status in {*REFUSALS, *operation.errors}, (ask, answer.text)
         error = Error.model_validate_json(answer.text, strict=True)
@@ -499,6 +573,8 @@ def fresh_world() -> Iterator[World]:
         world = World(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude"))
         for number in (7, 8):
             world.send(append({**SAID, "startedByConversationId": ROOT}, to=conversation_id(number)))
+        assert world.send(append({**SAID, "key": KEY})).status == 201
+        let_the_name_be(world)
         world.made["children"] = world.send(children("limit=1")).json["afterCursor"]
         yield world
 
