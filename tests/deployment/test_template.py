@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from forklore.api.operations import admin, conversations, copying, entries, sharing
+from forklore.api.operations import admin, conversations, copying, entries, names, search, sharing
 from forklore.aws import telemetry
 from forklore.aws.wiring import Consumption
 from forklore.storage.table import GROUP_GIGABYTES_MAX
@@ -34,8 +34,8 @@ ROLES = of_type(DOCUMENT, "AWS::IAM::Role")
 [TABLE] = of_type(DOCUMENT, "AWS::DynamoDB::Table").values()
 
 SERVED = {
-    "ConversationsFunction": conversations.OPERATIONS,
-    "EntriesFunction": (*entries.OPERATIONS, *copying.OPERATIONS),
+    "ConversationsFunction": (*conversations.OPERATIONS, *search.OPERATIONS),
+    "EntriesFunction": (*entries.OPERATIONS, *copying.OPERATIONS, *names.OPERATIONS),
     "SharingFunction": (*sharing.OPERATIONS, *sharing.BY_PATH),
     "AdminFunction": admin.OPERATIONS,
 }

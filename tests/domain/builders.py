@@ -2,10 +2,11 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from forklore.domain.ancestry import Path, View
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel, Entry, ForkPosition, StoredEntry
 from forklore.domain.paging import RangeAnswer, RangeRead
+
+T = TypeVar("T")
 
 H, C = Channel.HISTORY, Channel.CONTEXT
 
@@ -213,6 +216,7 @@ class Shelf:
     def __init__(
         self, entries: Iterable[StoredEntry], early: Callable[[], int | None] = lambda: None
     ) -> None:
+        self.read: Any = self
         self.rounds: list[list[RangeRead]] = []
         self.looked_at = 0
         self._early = early
@@ -224,6 +228,15 @@ class Shelf:
     @property
     def reads(self) -> int:
         return sum(map(len, self.rounds))
+
+    def remnant_ids(self, _group_id: str) -> Iterator[str]:
+        """Yield nothing: no branch of the tree was removed."""
+        return iter(())
+
+    def start(self, call: Callable[[], T]) -> Future[T]:
+        future: Future[T] = Future()
+        future.set_result(call())
+        return future
 
     def read_ranges(self, group_id: str, reads: Sequence[RangeRead], *, backward: bool) -> list[RangeAnswer]:
         assert reads, "a round without reads"

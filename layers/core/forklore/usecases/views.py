@@ -131,7 +131,9 @@ def read_tree(
 
     last, may_be_cut: as for `read_view`.
     """
-    spans = [] if window.is_empty else [Span(None, window)]
+    if window.is_empty:
+        return Page([], None)
+    spans = [Span(None, window)]
     read = _Reading(Reachable(table, group_id).shows, show, limit, window, backward, last)
     [page] = _whole(table, group_id, [(read, spans)], may_be_cut)
     return page
