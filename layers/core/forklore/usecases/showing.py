@@ -115,6 +115,10 @@ class Reachable:
         self._removed = table.start(lambda: set(table.read.remnant_ids(group_id)))
         self._showing = Showing(table, group_id)
 
+    def finish(self) -> None:
+        """Wait for the read of removed branches, which may be needed for no entry."""
+        self._removed.result()
+
     def shows(self, entry: Entry) -> bool:
         if entry.conversation_id not in self._removed.result():
             return True

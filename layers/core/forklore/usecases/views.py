@@ -134,8 +134,10 @@ def read_tree(
     if window.is_empty:
         return Page([], None)
     spans = [Span(None, window)]
-    read = _Reading(Reachable(table, group_id).shows, show, limit, window, backward, last)
+    reachable = Reachable(table, group_id)
+    read = _Reading(reachable.shows, show, limit, window, backward, last)
     [page] = _whole(table, group_id, [(read, spans)], may_be_cut)
+    reachable.finish()
     return page
 
 
