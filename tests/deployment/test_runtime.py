@@ -139,7 +139,7 @@ def test_each_request_writes_one_json_line_to_the_log_without_its_content(
     logged = service.functions["EntriesFunction"].log()
     lines = [json.loads(line) for line in logged if not line.startswith(OF_THE_EMULATOR)]
 
-    of_story = [("appendEntry", "201"), ("listEntries", "200"), ("syncContext", "200")]
+    of_story = [("appendEntry", "201"), ("listEntries", "200"), ("getEntry", "200")]
     assert [(line["message"], line["operation"], line["status"]) for line in lines[: len(of_story)]] == [
         ("request", *one) for one in of_story
     ]
