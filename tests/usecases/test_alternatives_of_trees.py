@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.domain import ancestry
 from forklore.domain.alternatives import Line
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, in_head
@@ -40,9 +39,9 @@ class MemoryTable(Shelf):
         self._removed = removed
         self._records: dict[str, list[ForkRecord]] = {}
         for fork in [*tree.paths][1:]:
-            end = ancestry.end_of(tree.paths[fork], root_id=ROOT)
-            record = ForkRecord(end.conversation_id, end.stop, fork[:8], fork, fork in removed)
-            self._records.setdefault(end.conversation_id, []).append(record)
+            made = Conversation(fork, ROOT, fork[:8])
+            record = ForkRecord.of(made, tree.paths[fork], is_removed=fork in removed)
+            self._records.setdefault(record.owner, []).append(record)
         for records in self._records.values():
             records.sort(key=lambda one: (one.stop, one.created_at))
         self.records_read = 0

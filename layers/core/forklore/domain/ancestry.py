@@ -114,11 +114,6 @@ def floor_of(path: Path) -> EntryId:
     return path[-1].stop if path else FIRST
 
 
-def end_of(path: Path, *, root_id: str) -> Segment:
-    """Return where a fork leaves: the last segment of its path, or the root before every entry."""
-    return path[-1] if path else Segment(root_id, FIRST)
-
-
 def _bounded(path: Path) -> Path:
     if len(path) > SEGMENTS_MAX:
         raise ForkTooDeepError(f"a conversation sees at most {SEGMENTS_MAX} others along its path")

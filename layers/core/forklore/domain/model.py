@@ -129,7 +129,7 @@ class Turn:
 
 
 class EntryRef(NamedTuple):
-    """An entry of another conversation, or with None no certain one."""
+    """A conversation, and an entry that it shows; None: no entry in particular."""
 
     conversation_id: str
     entry_id: EntryId | None

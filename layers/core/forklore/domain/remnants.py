@@ -12,7 +12,6 @@ more, others may show less of the conversation that it left, so that one is look
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from forklore.domain import ancestry
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.model import Conversation
@@ -35,14 +34,8 @@ class Remnant:
     @classmethod
     def of(cls, conversation: Conversation, path: Path, *, removed_at: str, nonce: str) -> "Remnant":
         """Return what stays of a conversation that is removed now. path: its path."""
-        group_id, conversation_id = conversation.group_id, conversation.conversation_id
-        record = None
-        if not conversation.is_root:
-            end = ancestry.end_of(path, root_id=group_id)
-            record = ForkRecord(
-                end.conversation_id, end.stop, conversation.created_at, conversation_id, is_removed=True
-            )
-        return cls(group_id, conversation_id, removed_at, nonce, record)
+        record = None if conversation.is_root else ForkRecord.of(conversation, path, is_removed=True)
+        return cls(conversation.group_id, conversation.conversation_id, removed_at, nonce, record)
 
     @property
     def is_root(self) -> bool:

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from forklore.domain.access import AccessLevel
+from forklore.domain.ancestry import Path
 from forklore.domain.epochs import Epoch
-from forklore.domain.ids import EntryId
+from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.keys import JobName, Key, ListKey
+from forklore.domain.model import Conversation
 
 WAIT_SECONDS = 35
 """For how many seconds after the tombstone no item is removed.
@@ -98,6 +100,12 @@ class ForkRecord:
     created_at: str
     conversation_id: str
     is_removed: bool = False
+
+    @classmethod
+    def of(cls, fork: Conversation, path: Path, *, is_removed: bool = False) -> "ForkRecord":
+        """Return the record of a fork with this path."""
+        owner, stop = (path[-1].conversation_id, path[-1].stop) if path else (fork.group_id, FIRST)
+        return cls(owner, stop, fork.created_at, fork.conversation_id, is_removed)
 
 
 @dataclass(frozen=True, slots=True)

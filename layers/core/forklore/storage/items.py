@@ -206,10 +206,12 @@ def tree_item(conversation: Conversation, path: ancestry.Path = ()) -> Item:
     key = keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id)
     if conversation.is_root:
         return key_of(key)
-    end = ancestry.end_of(path, root_id=conversation.group_id)
-    place = ListKey(conversation.created_at, conversation.conversation_id)
-    record = keys.fork_record(end.conversation_id, end.stop, place)
-    return key_of(key) | {schema.ENTRY_SORT_KEY: text(record)}
+    return key_of(key) | {schema.ENTRY_SORT_KEY: text(_record_key(ForkRecord.of(conversation, path)))}
+
+
+def _record_key(record: ForkRecord) -> str:
+    """Return a fork's key in the local index."""
+    return keys.fork_record(record.owner, record.stop, ListKey(record.created_at, record.conversation_id))
 
 
 def fork_record(item: Item) -> ForkRecord:
@@ -224,11 +226,7 @@ def remnant_item(remnant: Remnant) -> Item:
     record = remnant.record
     return key_of(keys.remnant(remnant.group_id, remnant.conversation_id)) | present(
         {
-            schema.ENTRY_SORT_KEY: keys.fork_record(
-                record.owner, record.stop, ListKey(record.created_at, record.conversation_id)
-            )
-            if record
-            else None,
+            schema.ENTRY_SORT_KEY: _record_key(record) if record else None,
             "removedAt": remnant.removed_at,
             "nonce": remnant.nonce,
         }

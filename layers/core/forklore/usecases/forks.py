@@ -65,9 +65,8 @@ from forklore.usecases.syncing import decide_on_inherited
 class ForkRequest:
     """What to fork and how.
 
-    anchor: the entry that the fork is before or after; anchor_key: its key, if the caller names it
-    so. None with BLANK. None with AFTER: the fork
-    shows all that the source shows now.
+    anchor: the entry that the fork is before or after. anchor_key: its key, if the caller names it
+    by that. Neither with BLANK. Neither with AFTER: the fork shows all that the source shows now.
     fork_id None: an id is made. agent_id None: the source's. drafts: the fork's first entries.
     context: the agent's present context, which follows them.
     title None: that of the first own text, or the source's if there are no drafts.

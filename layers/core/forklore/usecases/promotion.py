@@ -33,7 +33,7 @@ def promote_conversation(
         writes = [
             *record_answer(table, idempotency_key, answer=None, **where),
             parts.group.promote(**where, owner=caller.user_id if is_owner else None),
-            parts.conversation.check_live(**where),
+            parts.conversation.check_head(group.group_id, conversation_id),
             *([] if is_owner else [member]),
         ]
         refused = table.try_commit(writes)

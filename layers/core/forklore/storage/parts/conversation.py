@@ -159,17 +159,6 @@ def move_head(move: HeadMove) -> Part:
     )
 
 
-def check_live(group_id: str, conversation_id: str) -> Part:
-    """Check that a conversation is there and that nobody has begun to close it."""
-    return conditional(
-        PartKind.HEAD,
-        "ConditionCheck",
-        of=conversation_id,
-        Key=key_of(keys.head(group_id, conversation_id)),
-        ConditionExpression="attribute_exists(PK)",
-    )
-
-
 def touch_head(
     group_id: str,
     conversation_id: str,
@@ -203,21 +192,6 @@ def touch_head(
     )
 
 
-def check_head(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Part:
-    """Check that a conversation is open. last: if not None, its last own entry, or its floor."""
-    n = Names()
-    is_open = "attribute_exists(PK)"
-    is_last = f"{n.name('last')} = {n.value('last', text(last))}" if last is not None else ""
-    return conditional(
-        PartKind.HEAD,
-        "ConditionCheck",
-        of=conversation_id,
-        Key=key_of(keys.head(group_id, conversation_id)),
-        ConditionExpression=is_last or is_open,
-        **n.attributes(),
-    )
-
-
 def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, owner: str) -> list[Part]:
     """Give HEADs another owner, where each still names the one before."""
     return [
@@ -235,15 +209,24 @@ def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, ow
     ]
 
 
-def check_exists(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Part:
-    """Check that a conversation which the write names is not deleted.
+def check_head(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Part:
+    """Check that the conversation that the write is about is open.
 
-    last: if not None, what its HEAD must still name as the last entry.
+    last: if not None, what must still be its last own entry, or its floor.
     """
+    return _check_head(PartKind.HEAD, group_id, conversation_id, last)
+
+
+def check_exists(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Part:
+    """Check that another conversation, which the write names, is open. last: as of `check_head`."""
+    return _check_head(PartKind.NAMED_HEAD, group_id, conversation_id, last)
+
+
+def _check_head(kind: PartKind, group_id: str, conversation_id: str, last: EntryId | None) -> Part:
     n = Names()
     is_as_read = f"{n.name('last')} = {n.value('last', text(last))}" if last else "attribute_exists(PK)"
     return conditional(
-        PartKind.NAMED_HEAD,
+        kind,
         "ConditionCheck",
         of=conversation_id,
         Key=key_of(keys.head(group_id, conversation_id)),
