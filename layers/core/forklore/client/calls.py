@@ -1,0 +1,146 @@
+"""A call: what is sent, before any transport. Nothing here does I/O."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forklore.client import jsontext
+from forklore.client.errors import InputError
+
+IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
+BODY_CHARACTERS_MAX = 5_500_000
+"""What the service reads of a body. A test compares this with the service's own figure."""
+MORE = "[]."
+"""In the name of a limit: the member of each element, such as `entries[].content`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How an operation is called.
+
+    query: the names that go into the query string; those of the path stand in its braces, and all
+    others go into the body. lengths_max: the most characters or elements of an argument.
+    """
+
+    name: str
+    method: str
+    path: str
+    query: frozenset[str] = frozenset()
+    has_body: bool = False
+    takes_key: bool = False
+    takes_if_match: bool = False
+    is_read: bool = False
+    lengths_max: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def path_names(self) -> tuple[str, ...]:
+        """The names in the path's braces."""
+        return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
+
+    @property
+    def may_be_repeated(self) -> bool:
+        """Whether a second sending has no other effect than the first one."""
+        return self.is_read or self.takes_key or self.method != "POST"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an operation. It stays the same however often it is sent.
+
+    given: path, query and body side by side, under their names in JSON.
+    """
+
+    shape: Shape
+    given: Mapping[str, Any]
+    idempotency_key: str | None = None
+    if_match: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        shape: Shape,
+        given: Mapping[str, Any],
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+    ) -> "Call":
+        """Return the call; a POST that writes gets a key if it has none.
+
+        Raises InputError for what the service cannot take, and names the limit.
+        """
+        if idempotency_key is not None and not shape.takes_key:
+            raise InputError(f"{shape.name} takes no idempotency key", details={"field": "idempotency_key"})
+        if if_match is not None and not shape.takes_if_match:
+            raise InputError(f"{shape.name} takes no if_match", details={"field": "if_match"})
+        for name in shape.path_names:
+            _check_path(name, given.get(name))
+        for name, most in shape.lengths_max.items():
+            _check_length(given, name, most)
+        if idempotency_key is None and shape.takes_key:
+            idempotency_key = secrets.token_urlsafe(24)
+        elif idempotency_key is not None:
+            _check_key(idempotency_key)
+        return cls(shape, given, idempotency_key, None if if_match is None else if_match.strip('"'))
+
+    def body_text(self) -> str:
+        """Return the body as JSON text.
+
+        Raises InputError if it is longer than the service reads, or cannot be written.
+        """
+        elsewhere = {*self.shape.path_names, *self.shape.query}
+        text = jsontext.write({name: held for name, held in self.given.items() if name not in elsewhere})
+        if len(text) > BODY_CHARACTERS_MAX:
+            raise InputError(f"a body is at most {BODY_CHARACTERS_MAX:,} characters, not {len(text):,}")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class RawAnswer:
+    """An answer as it came. text: JSON; empty without a body.
+
+    retry_after_s: how long the service asks to wait. attempts: how often the call was sent.
+    """
+
+    status: int
+    text: str
+    request_id: str | None = None
+    retry_after_s: float | None = None
+    attempts: int = 1
+
+    def value(self) -> Any:
+        """Return what the text means; None without a body. Raises ValueError if it is no JSON."""
+        return jsontext.read(self.text) if self.text else None
+
+
+class TransportError(Exception):
+    """A transport got no answer. The service may have carried the call out."""
+
+
+def _check_path(name: str, value: Any) -> None:
+    """A path with an empty or dotted part is another path."""
+    if not isinstance(value, str) or value in ("", ".", ".."):
+        raise InputError(f"{name} must be an id, not {value!r}", details={"field": name})
+
+
+def _check_key(key: str) -> None:
+    if not (1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX and key.isascii() and key.isprintable()):
+        raise InputError(
+            f"an idempotency key is 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters",
+            details={"field": "idempotency_key"},
+        )
+
+
+def _check_length(given: Mapping[str, Any], name: str, most: int) -> None:
+    """Refuse an argument that is longer than the service takes."""
+    outer, inner, rest = name.partition(MORE)
+    if inner:
+        elements = given.get(outer)
+        for element in elements if isinstance(elements, list | tuple) else ():
+            if isinstance(element, Mapping):
+                _check_length(element, rest, most)
+        return
+    value = given.get(name)
+    if isinstance(value, str | list | tuple) and len(value) > most:
+        unit = "characters" if isinstance(value, str) else "elements"
+        raise InputError(f"{name} has at most {most:,} {unit}, not {len(value):,}", details={"field": name})

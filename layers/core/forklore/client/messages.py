@@ -1,0 +1,51 @@
+"""Messages of the history, as their authors say them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from forklore.client.errors import InputError
+from forklore.client.results import Entry
+
+HISTORY, CONTEXT = "history", "context"
+ROLES: Mapping[str, str] = {
+    "user": "USER",
+    "human": "USER",
+    "ai": "AI",
+    "assistant": "AI",
+    "system": "SYSTEM",
+}
+"""What the service calls the author of a message, by what callers say, in any case of letters."""
+
+
+def message(role: str, text: str) -> list[dict[str, Any]]:
+    """Return the content of a history entry. Raises InputError for a role that there is not.
+
+    >>> message("user", "Hello")
+    [{'role': 'USER', 'text': 'Hello'}]
+    """
+    known = ROLES.get(role.lower())
+    if known is None:
+        raise InputError(f"role is one of {', '.join(ROLES)}, not {role!r}", details={"field": "role"})
+    return [{"role": known, "text": text}]
+
+
+def role_of(entry: Entry) -> str | None:
+    """Return the author of a message: `user`, `ai` or `system`; None for another entry."""
+    held = _first(entry).get("role")
+    return ROLES.get(held.lower(), "").lower() or None if isinstance(held, str) else None
+
+
+def text_of(entry: Entry) -> str | None:
+    """Return the text of a message; None for an entry without one."""
+    held = _first(entry).get("text")
+    return held if isinstance(held, str) else None
+
+
+def id_of(entry: Entry | str) -> str:
+    """Return the id of an entry that is named by itself or by its id."""
+    return entry if isinstance(entry, str) else entry.id
+
+
+def _first(entry: Entry) -> Mapping[str, Any]:
+    first = entry.content[0] if entry.channel == HISTORY and entry.content else None
+    return first if isinstance(first, Mapping) else {}

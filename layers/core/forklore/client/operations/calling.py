@@ -1,0 +1,77 @@
+"""What the generated methods stand on: a call goes through the core, and becomes a result."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from forklore.client.answering import result_of
+from forklore.client.calls import Call, RawAnswer, Shape
+from forklore.client.driving import AsyncTransport, Transport, adrive, drive
+from forklore.client.omitted import OMITTED
+from forklore.client.retrying import Options, attempts
+
+R = TypeVar("R")
+
+
+class Calling:
+    """Sends calls over one transport."""
+
+    def __init__(self, transport: Transport, options: Options) -> None:
+        self._transport = transport
+        self._options = options
+
+    def send(self, call: Call) -> RawAnswer:
+        """Return the answer as it came, after all retries, also that of an error.
+
+        Raises InputError, and NoAnswerError without any answer.
+        """
+        return drive(attempts(call, self._options), self._transport)
+
+    def _call(
+        self,
+        shape: Shape,
+        given: Mapping[str, Any],
+        made: Callable[[Any], R],
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        nulls: tuple[str, ...] = (),
+    ) -> R:
+        call = Call.of(shape, _said(given, nulls), idempotency_key=idempotency_key, if_match=if_match)
+        return result_of(self.send(call), made)
+
+
+class AsyncCalling:
+    """Sends calls over one transport, for asyncio and trio."""
+
+    def __init__(self, transport: AsyncTransport, options: Options) -> None:
+        self._transport = transport
+        self._options = options
+
+    async def send(self, call: Call) -> RawAnswer:
+        """Return the answer as it came, after all retries, also that of an error.
+
+        Raises InputError, and NoAnswerError without any answer.
+        """
+        return await adrive(attempts(call, self._options), self._transport)
+
+    async def _call(
+        self,
+        shape: Shape,
+        given: Mapping[str, Any],
+        made: Callable[[Any], R],
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        nulls: tuple[str, ...] = (),
+    ) -> R:
+        call = Call.of(shape, _said(given, nulls), idempotency_key=idempotency_key, if_match=if_match)
+        return result_of(await self.send(call), made)
+
+
+def _said(given: Mapping[str, Any], nulls: tuple[str, ...]) -> dict[str, Any]:
+    """Return the arguments that are not left out. nulls: those whose None is sent as null."""
+    return {
+        name: value
+        for name, value in given.items()
+        if value is not OMITTED and (value is not None or name in nulls)
+    }

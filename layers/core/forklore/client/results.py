@@ -1,0 +1,367 @@
+"""What operations answer: frozen dataclasses, which keep members that they do not know.
+
+Generated from the models of the service by `python -m tools.client`. Do not change it by hand.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar, Literal
+
+from forklore.client.values import Value, many
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health(Value):
+    """The service answers."""
+
+    status: Literal["ok"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics(Value):
+    """Sums over the appends, on top of what a fork started with."""
+
+    entries: int
+    input_tokens: int
+    output_tokens: int
+    cached_input_tokens: int
+    cost_usd: float | Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation(Value):
+    """A conversation as its member sees it."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"metrics": Metrics.of}
+
+    id: str
+    title: str | None
+    owner_user_id: str
+    access_level: Literal["owner", "manager", "writer", "reader"]
+    is_current: bool
+    agent_id: str | None = None
+    tags: dict[str, str]
+    metadata: dict[str, Any]
+    created_at: str
+    updated_at: str
+    last_message_preview: str | None = None
+    forked_at_conversation_id: str | None = None
+    forked_at_entry_id: str | None = None
+    forked_at_position: Literal["before", "after", "blank"] | None = None
+    started_by_conversation_id: str | None = None
+    started_by_entry_id: str | None = None
+    metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationPage(Value):
+    """Conversations in the list's order."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Conversation.of)}
+
+    data: tuple[Conversation, ...]
+    after_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversations(Value):
+    """Equal forks that were made together."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Conversation.of)}
+
+    data: tuple[Conversation, ...]
+
+
+Forked = Conversation | Conversations
+"""The fork, or with `count` in the request `data` with all of them."""
+
+
+def forked(given: Any) -> Forked:
+    """Return the one result, or several of them."""
+    chosen = Conversations if isinstance(given, Mapping) and "data" in given else Conversation
+    return chosen.of(given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork(Value):
+    """A conversation of a fork tree."""
+
+    conversation_id: str
+    title: str | None
+    forked_at_conversation_id: str | None = None
+    forked_at_entry_id: str | None = None
+    forked_at_position: Literal["before", "after", "blank"] | None = None
+    is_current: bool
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkPage(Value):
+    """The conversations of a fork tree, oldest first."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Fork.of)}
+
+    data: tuple[Fork, ...]
+    after_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry(Value):
+    """What was appended."""
+
+    id: str
+    conversation_id: str
+    user_id: str
+    client_id: str | None = None
+    agent_id: str | None = None
+    channel: Literal["history", "context"]
+    epoch: int | None = None
+    key: str | None = None
+    content_type: str
+    content: list[Any]
+    usage: dict[str, Any] | None = None
+    merged_from_conversation_id: str | None = None
+    merged_up_to_entry_id: str | None = None
+    copied_from_conversation_id: str | None = None
+    copied_from_entry_id: str | None = None
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synced(Value):
+    """What a sync did. `epoch` is null when there is no context, `entry` when nothing was
+    written."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"entry": Entry.of}
+
+    epoch: int | None
+    no_op: bool
+    epoch_incremented: bool
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendedEntry(Entry):
+    """The entry that was appended."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"context": Synced.of}
+
+    context: Synced | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries(Value):
+    """Entries appended together, in order."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Entry.of), "context": Synced.of}
+
+    data: tuple[Entry, ...]
+    context: Synced | None = None
+
+
+Appended = AppendedEntry | Entries
+"""The entry, or with `entries` in the request `data` with all of them."""
+
+
+def appended(given: Any) -> Appended:
+    """Return the one result, or several of them."""
+    chosen = Entries if isinstance(given, Mapping) and "data" in given else AppendedEntry
+    return chosen.of(given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedEntry(Entry):
+    """What was appended. `alternatives`: the conversations that go on differently before it."""
+
+    alternatives: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryPage(Value):
+    """Entries, oldest first. `alternativesAtEnd`: those that go on where this one ends."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(ListedEntry.of)}
+
+    data: tuple[ListedEntry, ...]
+    after_cursor: str | None
+    before_cursor: str | None
+    alternatives_at_end: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base(Value):
+    """The last history entry that both conversations show; null: there is none."""
+
+    entry_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedBranch(Value):
+    """What a conversation shows of the history after the base, oldest first."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Entry.of)}
+
+    conversation_id: str
+    data: tuple[Entry, ...]
+    after_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Value):
+    """Where two conversations part, and how each goes on: first the one in the path."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "base": Base.of,
+        "branches": many(ComparedBranch.of),
+    }
+
+    base: Base
+    branches: tuple[ComparedBranch, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ancestor(Value):
+    """A conversation that is shown in part, up to `inheritedUpToEntryId`."""
+
+    conversation_id: str
+    title: str | None = None
+    removed: bool | None = None
+    inherited_up_to_entry_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ancestors(Value):
+    """Whose entries a conversation shows, the oldest first; the last one is the conversation."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Ancestor.of)}
+
+    data: tuple[Ancestor, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit(Value):
+    """An entry that has all words of the query. `highlights`: its text around the words."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"entry": Entry.of}
+
+    conversation_id: str
+    conversation_title: str | None
+    entry_id: str
+    created_at: str
+    highlights: list[str]
+    entry: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPage(Value):
+    """Hits: the newest tree first, and in each tree the newest entry first."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Hit.of)}
+
+    data: tuple[Hit, ...]
+    after_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership(Value):
+    """What a user may do in a fork tree."""
+
+    conversation_id: str
+    user_id: str
+    access_level: Literal["owner", "manager", "writer", "reader"]
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembershipPage(Value):
+    """The members of a fork tree, oldest first."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Membership.of)}
+
+    data: tuple[Membership, ...]
+    after_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer(Value):
+    """An ownership that is offered."""
+
+    id: str
+    conversation_id: str
+    from_user_id: str
+    to_user_id: str
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferPage(Value):
+    """Pending transfers, oldest first."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Transfer.of)}
+
+    data: tuple[Transfer, ...]
+    after_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name(Value):
+    """A name and where it points.
+
+    `deleted`: you cannot see the conversation any more. It is
+    deleted, or you are no member."""
+
+    name: str
+    conversation_id: str
+    revision: int
+    data: dict[str, Any]
+    created_at: str
+    updated_at: str
+    deleted: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamePage(Value):
+    """Names in the order of their UTF-8 bytes."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Name.of)}
+
+    data: tuple[Name, ...]
+    after_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminConversation(Conversation):
+    """A conversation as an auditor sees it. `clientId`: the client that its context is bound to."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"metrics": Metrics.of}
+
+    client_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminConversationPage(Value):
+    """Conversations in the list's order."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(AdminConversation.of)}
+
+    data: tuple[AdminConversation, ...]
+    after_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminName(Name):
+    """A name as an auditor sees it, with whose it is. `deleted`: the conversation is deleted."""
+
+    user_id: str
+    client_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminNamePage(Value):
+    """Names of a user: those without a client, then client by client."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(AdminName.of)}
+
+    data: tuple[AdminName, ...]
+    after_cursor: str | None

@@ -1,0 +1,114 @@
+"""When a call is sent again: a generator that says what to do, and does no I/O itself.
+
+It yields Send, and is resumed with the answer or with the TransportError; or it yields Sleep. What
+it returns is the last answer. The drivers in `driving.py` do what it says.
+"""
+
+import random
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+
+from forklore.client.calls import Call, RawAnswer, TransportError
+from forklore.client.errors import NoAnswerError
+
+PAUSE_FIRST_S, PAUSE_MAX_S = 0.1, 5.0
+TIMEOUT_S, DEADLINE_S = 30.0, 60.0
+RETRIED = frozenset({429, 500, 502, 503, 504})
+GONE, NO_CONTENT = 404, 204
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How long a call may take.
+
+    timeout_s: of one sending. deadline_s: of all of them, with their pauses. retries_max: how often
+    a call is sent again at the most; None: as often as the deadline allows.
+    """
+
+    timeout_s: float = TIMEOUT_S
+    deadline_s: float = DEADLINE_S
+    retries_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send the call. timeout_s: how long to wait for the answer."""
+
+    call: Call
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait."""
+
+    seconds: float
+
+
+Outcome = RawAnswer | TransportError | None
+"""What a generator is resumed with: what became of Send; None after Sleep, and at first."""
+Steps = Generator[Send | Sleep, Outcome, RawAnswer]
+
+
+def attempts(
+    call: Call,
+    options: Options,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    jitter: Callable[[float, float], float] = random.uniform,
+) -> Steps:
+    """Send `call` until there is an answer that another sending would not change.
+
+    Sent again are: lost connections and answers, 429, 500 and 502 to 504, after a pause with full
+    jitter, not shorter than the service's `Retry-After`. A call that must not happen twice and has
+    no key is sent again only after 429 and 503, which say that it did not happen. A DELETE that is
+    sent again and finds nothing has succeeded.
+    Raises NoAnswerError if no answer came at all.
+    """
+    give_up_at = now() + options.deadline_s
+    last: RawAnswer | TransportError = TransportError("there was no time to send it")
+    sent = 0
+    while True:
+        seconds_left = give_up_at - now()
+        if seconds_left > 0:
+            sent += 1
+            outcome = yield Send(call, min(options.timeout_s, seconds_left))
+            assert outcome is not None
+            last = outcome
+            if sent > 1 and call.shape.method == "DELETE" and _status(last) == GONE:
+                return RawAnswer(NO_CONTENT, "", attempts=sent)
+            if not _is_worth_repeating(call, last):
+                break
+        pause_s = _pause_s(sent, last, jitter)
+        if now() + pause_s >= give_up_at or (options.retries_max is not None and sent > options.retries_max):
+            break
+        yield Sleep(pause_s)
+    if isinstance(last, TransportError):
+        times = "once" if sent == 1 else f"{sent} times"
+        raise NoAnswerError(
+            f"{call.shape.name} was sent {times} and has no answer: {last}",
+            idempotency_key=call.idempotency_key,
+            attempts=sent,
+        ) from last
+    return replace(last, attempts=sent)
+
+
+def _status(outcome: RawAnswer | TransportError) -> int | None:
+    return outcome.status if isinstance(outcome, RawAnswer) else None
+
+
+def _is_worth_repeating(call: Call, outcome: RawAnswer | TransportError) -> bool:
+    if isinstance(outcome, TransportError):
+        return call.shape.may_be_repeated
+    if not call.shape.may_be_repeated:
+        return outcome.status in (429, 503)
+    return outcome.status in RETRIED
+
+
+def _pause_s(
+    sent: int, outcome: RawAnswer | TransportError, jitter: Callable[[float, float], float]
+) -> float:
+    longest = min(PAUSE_MAX_S, PAUSE_FIRST_S * 2 ** min(sent, 10))
+    asked = outcome.retry_after_s if isinstance(outcome, RawAnswer) else None
+    return (asked or 0.0) + jitter(0.0, longest)

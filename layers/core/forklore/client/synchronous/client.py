@@ -1,0 +1,215 @@
+# Made from the module of the same name in `asynchronous/` by `python -m tools.client`.
+"""The client."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from forklore.client import results
+from forklore.client.calls import Call, RawAnswer
+from forklore.client.driving import Transport
+from forklore.client.errors import InputError
+from forklore.client.opening import in_process, on_lambda, over_http
+from forklore.client.operations.shapes import SHAPES
+from forklore.client.operations.synchronous import Operations
+from forklore.client.retrying import DEADLINE_S, TIMEOUT_S, Options
+from forklore.client.synchronous.conversation import Conversation
+from forklore.client.synchronous.pages import Page, Pages
+from forklore.client.transports.direct import Identity
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from forklore.client.transports.http import Credential
+
+PAGE_ROWS = 100
+
+
+class Forklore:
+    """A client of forklore. Tasks may share it.
+
+    url: the address of the API. token: the user's; on the local server this is the user's id.
+    client_key: the agent's API key. Both can be a function that returns one for each sending.
+    timeout: seconds of one sending. deadline: seconds of all of them, with their pauses. retries:
+    how often a call is sent again at the most; None: as often as the deadline allows.
+    http: a client of httpx2 to send with, which is not closed here.
+    Raises InputError for what is no address.
+    """
+
+    api: Operations
+    """Every operation of the service, under its name."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: "Credential" = None,
+        client_key: "Credential" = None,
+        timeout: float = TIMEOUT_S,
+        deadline: float = DEADLINE_S,
+        retries: int | None = None,
+        http: "httpx2.Client | None" = None,
+    ) -> None:
+        transport = over_http(url, token, client_key, http)
+        self._set(transport, Options(timeout_s=timeout, deadline_s=deadline, retries_max=retries), None)
+
+    @classmethod
+    def on_lambda(
+        cls,
+        function: str,
+        *,
+        user: str,
+        client: str | None = None,
+        roles: tuple[str, ...] = (),
+        boto_client: Any = None,
+    ) -> Self:
+        """Return a client that invokes the stack's `AgentFunction`. It needs the extra `lambda`.
+
+        function: its name or ARN. user, client: on whose behalf. boto_client: a Lambda client of
+        boto3 in place of the usual one; turn its own retries off.
+        """
+        identity = Identity(user, client, roles)
+        return cls._over(on_lambda(function, identity, boto_client), identity)
+
+    @classmethod
+    def local(
+        cls,
+        *,
+        user: str,
+        client: str | None = None,
+        data: str | Path | None = None,
+        roles: tuple[str, ...] = (),
+    ) -> Self:
+        """Return a client with the whole service in this process. It needs the extra `local`.
+
+        data: the folder that keeps everything; None: everything is forgotten at the end. `close`
+        stops the service.
+        Raises InputError if the folder cannot be used.
+        """
+        identity = Identity(user, client, roles)
+        return cls._over(in_process(data, identity), identity)
+
+    @classmethod
+    def _over(
+        cls,
+        transport: Transport,
+        identity: Identity | None,
+        options: Options = Options(),  # noqa: B008 (frozen)
+    ) -> Self:
+        made = cls.__new__(cls)
+        made._set(transport, options, identity)
+        return made
+
+    def _set(self, transport: Transport, options: Options, identity: Identity | None) -> None:
+        self._transport = transport
+        self._options = options
+        self._identity = identity
+        self.api = Operations(transport, options)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; in process, stop the service. Copies of the client end with it."""
+        self._transport.close()
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        deadline: float | None = None,
+        retries: int | None = None,
+    ) -> Self:
+        """Return the same client with other limits. What is None stays."""
+        named = {"timeout_s": timeout, "deadline_s": deadline, "retries_max": retries}
+        given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+        return self._over(self._transport, self._identity, replace(self._options, **given))
+
+    def acting_as(self, user: str, client: str | None = None, *, roles: tuple[str, ...] = ()) -> Self:
+        """Return the same client on behalf of another user or agent.
+
+        Raises InputError for a client over HTTP: there the token says who calls.
+        """
+        transport, identity = self._transport, Identity(user, client, roles)
+        if self._identity is None:
+            raise InputError("over HTTP the token says who calls: make another client")
+        other: Transport = transport.acting_as(identity)  # type: ignore[attr-defined]
+        return self._over(other, identity, self._options)
+
+    def call(
+        self,
+        operation: str,
+        given: Mapping[str, Any] | None = None,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+    ) -> RawAnswer:
+        """Call an operation by its name, such as `listForks`; return the answer as it came.
+
+        given: path, query and body fields side by side. An error is an answer, too.
+        Raises InputError for an unknown operation, and NoAnswerError without any answer.
+        """
+        shape = SHAPES.get(operation)
+        if shape is None:
+            raise InputError(f"there is no operation {operation!r}", details={"field": "operation"})
+        call = Call.of(shape, dict(given or {}), idempotency_key=idempotency_key, if_match=if_match)
+        return self.api.send(call)
+
+    # Conversations
+
+    def named(self, name: str) -> Conversation:
+        """Return the conversation that a name points to; its first entry makes both if need be."""
+        return Conversation(self.api, None, name=name)
+
+    def conversation(self, conversation_id: str | None = None) -> Conversation:
+        """Return the conversation with an id; without an id one that its first entry makes."""
+        return Conversation(self.api, conversation_id or str(uuid.uuid4()))
+
+    def create(self, **fields: Any) -> Conversation:
+        """Make a conversation without entries. fields: arguments of `create_conversation`."""
+        made = self.api.create_conversation(**fields)
+        return Conversation(self.api, made.id)
+
+    def conversations(self, **chosen: Any) -> Pages[results.Conversation]:
+        """Return the caller's conversations, the newest tree first.
+
+        chosen: arguments of `list_conversations`.
+        """
+
+        def fetch(cursor: str | None) -> Page[results.Conversation]:
+            page = self.api.list_conversations(after_cursor=cursor, **{"limit": PAGE_ROWS, **chosen})
+            return Page(page.data, page.after_cursor)
+
+        return Pages(fetch)
+
+    def search(self, query: str, **chosen: Any) -> Pages[results.Hit]:
+        """Return the entries that have all words of a query, the newest tree first.
+
+        chosen: arguments of `search_conversations`.
+        """
+
+        def fetch(cursor: str | None) -> Page[results.Hit]:
+            page = self.api.search_conversations(query=query, after_cursor=cursor, **chosen)
+            return Page(page.data, page.after_cursor)
+
+        return Pages(fetch)
+
+    def names(self, prefix: str | None = None) -> Pages[results.Name]:
+        """Return the caller's names that begin with `prefix`."""
+
+        def fetch(cursor: str | None) -> Page[results.Name]:
+            page = self.api.list_names(prefix=prefix, limit=PAGE_ROWS, after_cursor=cursor)
+            return Page(page.data, page.after_cursor)
+
+        return Pages(fetch)

@@ -1,0 +1,390 @@
+# Made from the module of the same name in `asynchronous/` by `python -m tools.client`.
+"""A conversation to talk in."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, overload
+
+from forklore.client import results
+from forklore.client.errors import InputError, NotFoundError, UnexpectedAnswerError
+from forklore.client.messages import HISTORY, id_of, message
+from forklore.client.operations.synchronous import Operations
+from forklore.client.synchronous.context import CONTENT_TYPE, Context
+from forklore.client.synchronous.pages import Page, Pages
+
+PAGE_ENTRIES = 100
+TURN_ENTRIES_MAX = 50
+"""No turn has more entries: this is the most that one append holds."""
+Level = Literal["manager", "writer", "reader"]
+
+
+class Conversation:
+    """One conversation. Nothing is sent before the first call.
+
+    A conversation that is named by a name is looked up at the first call. From then on the object
+    stands for that conversation, wherever the name moves later.
+
+    conversation_id: None for the one that `name` points to. born: the fields that its first append
+    has, which makes it.
+    """
+
+    def __init__(
+        self,
+        api: Operations,
+        conversation_id: str | None,
+        *,
+        name: str | None = None,
+        born: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._api = api
+        self._id = conversation_id
+        self._name = name
+        self._born = dict(born or {})
+        self.context = Context(api, self.resolve)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._id or self._name!r})"
+
+    @property
+    def id(self) -> str:
+        """The conversation's id.
+
+        Raises InputError for a name that nothing has been asked about yet: call `resolve` first.
+        """
+        if self._id is None:
+            raise InputError(f"what {self._name!r} points to is known after the first call")
+        return self._id
+
+    @property
+    def name(self) -> str | None:
+        """The name that the conversation was asked for by."""
+        return self._name
+
+    def resolve(self) -> str:
+        """Return the conversation's id; look the name up if it is not known yet.
+
+        Raises NotFoundError for a name that does not exist: its first entry makes it.
+        """
+        if self._id is None:
+            assert self._name is not None
+            self._id = (self._api.look_up_name(name=self._name)).conversation_id
+        return self._id
+
+    # Writing
+
+    def say(
+        self,
+        role: str,
+        text: str,
+        *,
+        key: str | None = None,
+        usage: Mapping[str, Any] | None = None,
+        if_last: results.Entry | str | None = None,
+        idempotency_key: str | None = None,
+        **more: Any,
+    ) -> results.AppendedEntry:
+        """Append a message and return it. The conversation is made if it does not exist.
+
+        role: `user`, `ai` or `system`. key: a name of the entry's own, unique in the conversation.
+        if_last: append only behind this entry. more: other arguments of `append_entry`.
+        Raises ConflictError if another entry has the key, or if `if_last` is not the last one.
+        """
+        return self._append_one(
+            {
+                "content_type": HISTORY,
+                "content": message(role, text),
+                "key": key,
+                "usage": usage,
+                "if_match": None if if_last is None else id_of(if_last),
+                "idempotency_key": idempotency_key,
+                **more,
+            }
+        )
+
+    def turn(
+        self,
+        role: str,
+        text: str,
+        *,
+        context: Sequence[Any] | None = None,
+        content_type: str = CONTENT_TYPE,
+        usage: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> results.AppendedEntry:
+        """Append a message together with the agent's whole present memory, in one transaction.
+
+        No fork ever shows one without the other. What became of the memory is in `context` of what
+        is returned. more: other arguments of `say`.
+        """
+        memory = None if context is None else {"contentType": content_type, "content": list(context)}
+        return self.say(role, text, usage=usage, context=memory, **more)
+
+    def append(
+        self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Any
+    ) -> results.AppendedEntry:
+        """Append one entry with any content. more: other arguments of `append_entry`."""
+        return self._append_one({"content_type": content_type, "content": list(content), **more})
+
+    def append_all(self, entries: Sequence[Mapping[str, Any]], **more: Any) -> tuple[results.Entry, ...]:
+        """Append up to 50 entries, all or none, in order. more: other arguments of `append_entry`.
+
+        entries: their fields under the names of the API: `contentType`, `content`, `channel`, …
+        """
+        appended = self._append({"entries": list(entries), **more})
+        if not isinstance(appended, results.Entries):
+            raise UnexpectedAnswerError("the answer to several entries holds one")
+        return appended.data
+
+    def _append_one(self, fields: dict[str, Any]) -> results.AppendedEntry:
+        appended = self._append(fields)
+        if not isinstance(appended, results.AppendedEntry):
+            raise UnexpectedAnswerError("the answer to one entry holds several")
+        return appended
+
+    def _append(self, fields: dict[str, Any]) -> results.Appended:
+        """Append by the id, or by the name while the id is not known. Both make what is missing."""
+        if self._id is None:
+            assert self._name is not None
+            appended = self._api.append_entry_by_name(name=self._name, **fields)
+            first = appended.data[0] if isinstance(appended, results.Entries) else appended
+            self._id = first.conversation_id
+            return appended
+        appended = self._api.append_entry(self._id, **{**self._born, **fields})
+        self._born = {}
+        return appended
+
+    # Forks and children
+
+    @overload
+    def fork(
+        self,
+        *,
+        before: results.Entry | str | None = None,
+        after: results.Entry | str | None = None,
+        count: None = None,
+        name: str | None = None,
+        move_name: bool = False,
+        promote: bool | None = None,
+        **more: Any,
+    ) -> "Conversation": ...
+
+    @overload
+    def fork(
+        self,
+        *,
+        before: results.Entry | str | None = None,
+        after: results.Entry | str | None = None,
+        count: int,
+        **more: Any,
+    ) -> "list[Conversation]": ...
+
+    def fork(
+        self,
+        *,
+        before: results.Entry | str | None = None,
+        after: results.Entry | str | None = None,
+        count: int | None = None,
+        name: str | None = None,
+        move_name: bool = False,
+        promote: bool | None = None,
+        **more: Any,
+    ) -> "Conversation | list[Conversation]":
+        """Fork before or after an entry, without both at the head; nothing is copied.
+
+        count: makes so many equal forks at once, and returns a list of them. name: points to the
+        fork from then on. move_name: so does the name of this object. promote: the fork becomes
+        the current branch. more: other arguments of `fork_conversation`.
+        Raises InputError for both `before` and `after`, and for `move_name` without a name.
+        """
+        if before is not None and after is not None:
+            raise InputError("a fork is before an entry or after one, not both")
+        if move_name and self._name is None:
+            raise InputError("the conversation was not asked for by a name", details={"field": "move_name"})
+        taken = self._name if move_name else name
+        anchor = before if before is not None else after
+        forked = self._api.fork_conversation(
+            self.resolve(),
+            at_entry_id=None if anchor is None else id_of(anchor),
+            position=None if anchor is None else "before" if before is not None else "after",
+            count=count,
+            name=None if taken is None else {"name": taken},
+            promote=promote,
+            **more,
+        )
+        if isinstance(forked, results.Conversations):
+            return [Conversation(self._api, one.id) for one in forked.data]
+        made = Conversation(self._api, forked.id, name=taken)
+        return made if count is None else [made]
+
+    def start_child(
+        self, agent_id: str | None = None, *, by: results.Entry | str | None = None, **more: Any
+    ) -> "Conversation":
+        """Return a child conversation, which its first entry makes. agent_id: who works in it.
+
+        by: the entry that starts it. more: `title`, `tags`, `metadata`.
+        """
+        born = {
+            "started_by_conversation_id": self.resolve(),
+            "started_by_entry_id": None if by is None else id_of(by),
+            "agent_id": agent_id,
+            **more,
+        }
+        return Conversation(self._api, str(uuid.uuid4()), born=born)
+
+    def children(self, *, by: results.Entry | str | None = None) -> Pages[results.Conversation]:
+        """Return the child conversations, the oldest first. by: only those of this entry."""
+        started_by = None if by is None else id_of(by)
+
+        def fetch(cursor: str | None) -> Page[results.Conversation]:
+            page = self._api.list_children(
+                self.resolve(), started_by_entry_id=started_by, after_cursor=cursor
+            )
+            return Page(page.data, page.after_cursor)
+
+        return Pages(fetch)
+
+    def forks(self) -> Pages[results.Fork]:
+        """Return the conversations of the fork tree, the oldest first."""
+
+        def fetch(cursor: str | None) -> Page[results.Fork]:
+            page = self._api.list_forks(self.resolve(), limit=200, after_cursor=cursor)
+            return Page(page.data, page.after_cursor)
+
+        return Pages(fetch)
+
+    def ancestors(self) -> tuple[results.Ancestor, ...]:
+        """Return the conversations whose entries this one shows, the oldest first, and itself."""
+        return (self._api.list_ancestors(self.resolve())).data
+
+    # Reading
+
+    def entries(
+        self,
+        *,
+        backward: bool = False,
+        channel: Literal["history", "context"] | None = None,
+        after: results.Entry | str | None = None,
+        page_entries: int = PAGE_ENTRIES,
+        **more: Any,
+    ) -> Pages[results.ListedEntry]:
+        """Return what the conversation shows, the oldest first; with `backward` the newest first.
+
+        channel: None shows users the history, and agents their own context as well. after: only
+        what follows this entry; not with `backward`. more: other arguments of `list_entries`.
+        """
+        if backward and after is not None:
+            raise InputError("backward begins at the end, so it goes without after")
+        begin = None if after is None else id_of(after)
+
+        def forward(cursor: str | None) -> Page[results.ListedEntry]:
+            page = self._api.list_entries(
+                self.resolve(),
+                channel=channel,
+                limit=page_entries,
+                after_cursor=begin if cursor is None else cursor,
+                **more,
+            )
+            return Page(page.data, page.after_cursor)
+
+        def back(cursor: str | None) -> Page[results.ListedEntry]:
+            page = self._api.list_entries(
+                self.resolve(),
+                channel=channel,
+                limit=page_entries,
+                tail=True if cursor is None else None,
+                before_cursor=cursor,
+                **more,
+            )
+            return Page(page.data[::-1], page.before_cursor)
+
+        return Pages(back if backward else forward)
+
+    def entry(self, entry_id: str) -> results.Entry:
+        """Return one entry that the conversation shows."""
+        return self._api.get_entry(self.resolve(), entry_id)
+
+    def entry_of(self, key: str) -> results.Entry:
+        """Return the entry that the conversation shows under a key of its author's."""
+        return self._api.look_up_entry(self.resolve(), key=key)
+
+    def alternatives_of(self, entry: results.Entry | str) -> "list[Conversation]":
+        """Return the conversations that go on differently just before a history entry.
+
+        Raises NotFoundError if the conversation does not show the entry in its history.
+        """
+        entry_id = id_of(entry)
+        page = self._api.list_entries(
+            self.resolve(),
+            channel=HISTORY,
+            up_to_entry_id=entry_id,
+            tail=True,
+            limit=TURN_ENTRIES_MAX,
+            alternatives=True,
+        )
+        shown = next((one for one in page.data if one.id == entry_id), None)
+        if shown is None:
+            raise NotFoundError(f"the history shows no entry {entry_id!r}")
+        return [Conversation(self._api, one) for one in shown.alternatives or ()]
+
+    def compare(self, other: "Conversation | str", *, limit: int | None = None) -> results.Comparison:
+        """Return where two conversations part, and how each goes on: first this one.
+
+        other: of the same fork tree. limit: entries of each, up to 1,000.
+        """
+        return self._api.compare_conversations(self.resolve(), with_=_resolved(other), limit=limit)
+
+    # The conversation as a whole
+
+    def details(self) -> results.Conversation:
+        """Return the conversation: its title, owner, tags, metrics, and so on."""
+        return self._api.get_conversation(self.resolve())
+
+    def update(self, **fields: Any) -> results.Conversation:
+        """Replace title, tags or metadata. fields: arguments of `update_conversation`."""
+        return self._api.update_conversation(self.resolve(), **fields)
+
+    def merge(self, other: "Conversation | str", **more: Any) -> tuple[results.Entry, ...]:
+        """Append copies of what another branch shows; return them.
+
+        more: `after_entry_id`, `up_to_entry_id`, and the others of `merge_conversation`.
+        Raises TooLargeError for more than 50 entries; nothing is merged in parts by itself.
+        """
+        merged = self._api.merge_conversation(self.resolve(), from_conversation_id=_resolved(other), **more)
+        return merged.data
+
+    def copy(self, **more: Any) -> "Conversation":
+        """Copy the history into a tree of one's own. more: arguments of `copy_conversation`."""
+        made = self._api.copy_conversation(self.resolve(), **more)
+        return Conversation(self._api, made.id)
+
+    def promote(self) -> None:
+        """Make this branch the current one of its fork tree."""
+        self._api.promote_conversation(self.resolve())
+
+    def point(self, name: str, *, expect_revision: int | None = None) -> results.Name:
+        """Make a name point to this conversation. expect_revision: 0 for a name that must be new.
+
+        Raises ConflictError if the name has another revision.
+        """
+        return self._api.set_name(name=name, conversation_id=self.resolve(), expect_revision=expect_revision)
+
+    def delete(self, *, scope: Literal["tree", "branch"] = "tree") -> None:
+        """Delete the whole fork tree, or with `branch` this branch alone."""
+        self._api.delete_conversation(self.resolve(), scope=scope)
+
+    def share(self, user_id: str, access_level: Level = "reader") -> results.Membership:
+        """Let a user into the fork tree."""
+        return self._api.share_conversation(self.resolve(), user_id=user_id, access_level=access_level)
+
+    def members(self) -> Pages[results.Membership]:
+        """Return who may see the fork tree, the oldest member first."""
+
+        def fetch(cursor: str | None) -> Page[results.Membership]:
+            page = self._api.list_memberships(self.resolve(), after_cursor=cursor)
+            return Page(page.data, page.after_cursor)
+
+        return Pages(fetch)
+
+
+def _resolved(conversation: Conversation | str) -> str:
+    return conversation if isinstance(conversation, str) else conversation.resolve()

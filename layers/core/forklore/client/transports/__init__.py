@@ -1,0 +1,1 @@
+"""What carries calls: HTTP, a Lambda function that is invoked, and the service in this process."""

@@ -1,0 +1,185 @@
+"""Calls over HTTP, by httpx2. This module is imported when a client for an address is made."""
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+
+from forklore.client.calls import Call, RawAnswer, TransportError
+from forklore.client.errors import InputError
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+CONNECT_SECONDS = 5.0
+RETRY_AFTER_MAX_S = 30.0
+Credential = str | Callable[[], str] | None
+"""A text, or what returns one for each sending, such as a token that is renewed."""
+
+
+class HttpTransport:
+    """Sends calls to an address. Threads may share it.
+
+    client: a client of httpx2 to use; it is not closed here. None: one is made.
+    """
+
+    def __init__(
+        self, url: str, *, token: Credential, client_key: Credential, client: httpx2.Client | None = None
+    ) -> None:
+        self._base = base_of(url)
+        self._credentials = (token, client_key)
+        self._owned = client is None
+        self._client = client or httpx2.Client(trust_env=_host(self._base) not in LOOPBACK)
+
+    def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        """Send once. Raises TransportError without a whole answer."""
+        arguments = request_of(call, self._base, headers_of(call, *self._credentials))
+        try:
+            return answer_of(self._client.request(**arguments, timeout=_timeout(timeout_s)))
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
+            raise TransportError(_said(error)) from error
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._owned:
+            self._client.close()
+
+
+class AsyncHttpTransport:
+    """The same for asyncio and trio."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: Credential,
+        client_key: Credential,
+        client: httpx2.AsyncClient | None = None,
+    ) -> None:
+        self._base = base_of(url)
+        self._credentials = (token, client_key)
+        self._owned = client is None
+        self._client = client or httpx2.AsyncClient(trust_env=_host(self._base) not in LOOPBACK)
+
+    async def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        """Send once. Raises TransportError without a whole answer."""
+        arguments = request_of(call, self._base, headers_of(call, *self._credentials))
+        try:
+            return answer_of(await self._client.request(**arguments, timeout=_timeout(timeout_s)))
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
+            raise TransportError(_said(error)) from error
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._owned:
+            await self._client.aclose()
+
+
+def base_of(url: str) -> str:
+    """Return the address without a slash at its end. Raises InputError for what is no address.
+
+    >>> base_of("http://127.0.0.1:8080/")
+    'http://127.0.0.1:8080'
+    """
+    try:
+        parsed = httpx2.URL(url)
+    except (httpx2.InvalidURL, TypeError) as error:
+        raise InputError(f"{url!r} is no address: {error}", details={"field": "url"}) from error
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise InputError(f"{url!r} is no http:// or https:// address", details={"field": "url"})
+    return url.rstrip("/")
+
+
+def headers_of(call: Call, token: Credential, client_key: Credential) -> dict[str, str]:
+    """Return the headers of a call. Raises InputError for a credential that no header can hold."""
+    named = {
+        "Authorization": _bearer(token),
+        "X-API-Key": _text(client_key),
+        "Idempotency-Key": call.idempotency_key,
+        "If-Match": None if call.if_match is None else f'"{call.if_match}"',
+        "Content-Type": "application/json" if call.shape.has_body else None,
+        "User-Agent": "forklore",
+    }
+    headers = {name: value for name, value in named.items() if value is not None}
+    for name, value in headers.items():
+        if not value.isprintable():
+            raise InputError(f"the header {name} cannot hold a control character")
+    return headers
+
+
+def request_of(call: Call, base: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments of httpx2's `request`. Raises InputError for what cannot be sent."""
+    shape, given = call.shape, call.given
+    path = shape.path
+    for name in shape.path_names:
+        path = path.replace(f"{{{name}}}", quote(given[name], safe=""))
+    query = {name: _in_query(given[name]) for name in sorted(shape.query) if name in given}
+    body = {"content": call.body_text().encode()} if shape.has_body else {}
+    return {"method": shape.method, "url": f"{base}{path}", "params": query, "headers": dict(headers), **body}
+
+
+def answer_of(response: httpx2.Response) -> RawAnswer:
+    """Return an answer as plain values. Raises TransportError if its text is not UTF-8."""
+    try:
+        text = response.content.decode()
+    except UnicodeDecodeError as error:
+        raise TransportError("the answer is no text") from error
+    headers = response.headers
+    return RawAnswer(
+        response.status_code,
+        text,
+        request_id=headers.get("x-request-id") or headers.get("apigw-requestid"),
+        retry_after_s=retry_after_s(headers.get("retry-after")),
+    )
+
+
+def retry_after_s(header: str | None) -> float | None:
+    """Return how many seconds a Retry-After asks for, at most RETRY_AFTER_MAX_S; else None.
+
+    >>> retry_after_s("3"), retry_after_s("9999"), retry_after_s("soon"), retry_after_s(None)
+    (3.0, 30.0, None, None)
+    """
+    if header is None:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return None
+    return min(max(seconds, 0.0), RETRY_AFTER_MAX_S) if math.isfinite(seconds) else None
+
+
+def _in_query(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | str():
+            return str(value)
+    raise InputError(f"a parameter is text, a whole number or a truth, not {type(value).__name__}")
+
+
+def _bearer(token: Credential) -> str | None:
+    text = _text(token)
+    return None if text is None else f"Bearer {text}"
+
+
+def _text(credential: Credential) -> str | None:
+    return credential() if callable(credential) else credential
+
+
+def _timeout(seconds: float) -> httpx2.Timeout:
+    return httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+
+
+def _host(base: str) -> str:
+    host: str = httpx2.URL(base).host
+    return host
+
+
+def _said(error: Exception) -> str:
+    """Return what went wrong on one line. It holds no header and no body."""
+    return f"{type(error).__name__} {' '.join(str(error).split())}".rstrip()[:300]

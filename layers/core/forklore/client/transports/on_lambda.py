@@ -1,0 +1,124 @@
+"""Calls by invoking the stack's `AgentFunction`, with boto3. It needs the extra `lambda`."""
+
+import json
+from typing import Any
+
+from forklore.client import jsontext
+from forklore.client.calls import Call, RawAnswer, TransportError
+from forklore.client.errors import InputError
+from forklore.client.transports.direct import Identity, input_text
+
+PAYLOAD_BYTES_MAX = 6 * 1024 * 1024
+"""Lambda's quota for the request of a synchronous invocation."""
+TOO_MANY, FAILED = 429, 500
+CONNECTIONS_MAX = 50
+
+
+class LambdaTransport:
+    """Sends calls to a function. Threads may share it.
+
+    function: its name or ARN. client: a Lambda client of boto3; None: one is made, that never
+    retries by itself.
+    """
+
+    def __init__(self, function: str, identity: Identity, *, client: Any = None) -> None:
+        self._function = function
+        self._identity = identity
+        self._client = _client() if client is None else client
+
+    def acting_as(self, identity: Identity) -> "LambdaTransport":
+        """Return the same transport for another caller."""
+        return LambdaTransport(self._function, identity, client=self._client)
+
+    def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        """Send once. Raises TransportError without an answer.
+
+        timeout_s: not used, because a client of boto3 has one timeout for all its calls.
+        """
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        payload = self._payload(call)
+        try:
+            answer = self._client.invoke(
+                FunctionName=self._function, InvocationType="RequestResponse", Payload=payload
+            )
+            text = answer["Payload"].read().decode()
+        except ClientError as error:
+            return _refused(error)
+        except (BotoCoreError, OSError, UnicodeDecodeError) as error:
+            raise TransportError(type(error).__name__) from error
+        request_id = answer.get("ResponseMetadata", {}).get("RequestId")
+        if answer.get("FunctionError"):  # it ended without an answer, such as after its timeout
+            return RawAnswer(FAILED, '{"code":"function_error"}', request_id)
+        return _answer(text, request_id)
+
+    def close(self) -> None:
+        """Leave the connections to boto3, which other transports may share."""
+
+    def _payload(self, call: Call) -> bytes:
+        caller = jsontext.write(self._identity.fields())
+        text = (
+            f'{{"operation":{json.dumps(call.shape.name)},"caller":{caller},'
+            f'"input":{input_text(call)},"bodyJson":true}}'
+        ).encode()
+        if len(text) > PAYLOAD_BYTES_MAX:
+            raise InputError(f"an invocation holds at most {PAYLOAD_BYTES_MAX:,} bytes, not {len(text):,}")
+        return text
+
+
+class AsyncLambdaTransport:
+    """The same for asyncio and trio: each call runs in a thread."""
+
+    def __init__(self, inner: LambdaTransport) -> None:
+        self._inner = inner
+
+    def acting_as(self, identity: Identity) -> "AsyncLambdaTransport":
+        """Return the same transport for another caller."""
+        return AsyncLambdaTransport(self._inner.acting_as(identity))
+
+    async def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        """Send once. Raises TransportError without an answer."""
+        import anyio.to_thread
+
+        with anyio.move_on_after(timeout_s):
+            return await anyio.to_thread.run_sync(self._inner.send, call, timeout_s, abandon_on_cancel=True)
+        raise TransportError(f"no answer within {timeout_s:.0f} s")
+
+    async def aclose(self) -> None:
+        """Leave the connections to boto3."""
+
+
+def _client() -> Any:
+    from forklore.extras import from_extra
+
+    with from_extra("lambda"):
+        import boto3
+        from botocore.config import Config
+
+    return boto3.client(
+        "lambda",
+        config=Config(
+            retries={"total_max_attempts": 1},
+            connect_timeout=5,
+            read_timeout=35,
+            max_pool_connections=CONNECTIONS_MAX,
+        ),
+    )
+
+
+def _refused(error: Any) -> RawAnswer:
+    """Return what Lambda's own refusal stands for, as an answer of the service."""
+    meta = error.response.get("ResponseMetadata", {})
+    said = error.response.get("Error", {})
+    text = json.dumps({"code": said.get("Code", ""), "details": {"message": said.get("Message", "")}})
+    status = int(meta.get("HTTPStatusCode", FAILED))
+    return RawAnswer(status, text, meta.get("RequestId"))
+
+
+def _answer(text: str, request_id: str | None) -> RawAnswer:
+    try:
+        given = json.loads(text)
+        status, body = int(given["status"]), given.get("bodyJson")
+    except (ValueError, KeyError, TypeError) as error:
+        raise TransportError("the function's answer is not forklore's") from error
+    return RawAnswer(status, body or "", request_id)

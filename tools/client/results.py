@@ -1,0 +1,129 @@
+"""Generates `forklore/client/results.py`: a frozen dataclass for each model of an answer."""
+
+import inspect
+import textwrap
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, RootModel
+
+from forklore.api.operations import ALL
+
+HEAD = '''"""What operations answer: frozen dataclasses, which keep members that they do not know.
+
+Generated from the models of the service by `python -m tools.client`. Do not change it by hand.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar, Literal
+
+from forklore.client.values import Value, many
+'''
+WIDTH = 90
+BASES = ("Result", "BaseModel", "RootModel")
+
+
+def results_module() -> str:
+    """Return the text of the module."""
+    parts = (_union(model) if issubclass(model, RootModel) else _dataclass(model) for model in _ordered())
+    return "\n\n".join([HEAD, *parts])
+
+
+def _ordered() -> list[type[BaseModel]]:
+    """Return every model that answers hold, each after those that it needs."""
+    found: dict[type[BaseModel], None] = {}
+    for operation in ALL:
+        if operation.result is not None:
+            for model in _with_inner(operation.result):
+                found.setdefault(model)
+    return list(found)
+
+
+def _with_inner(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for base in model.__mro__[1:]:
+        if issubclass(base, BaseModel) and not base.__name__.startswith(BASES):
+            yield from _with_inner(base)
+    for field in model.model_fields.values():
+        for inner in _models_in(field.annotation):
+            yield from _with_inner(inner)
+    yield model
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models_in(inner)
+
+
+def _dataclass(model: type[BaseModel]) -> str:
+    [parent] = [base for base in model.__bases__ if issubclass(base, BaseModel)]
+    name_of_parent = "Value" if parent.__name__ in BASES else parent.__name__
+    own = {
+        name: field
+        for name, field in model.model_fields.items()
+        if name not in parent.model_fields or parent.model_fields[name].annotation != field.annotation
+    }
+    lines = [
+        "@dataclass(frozen=True, slots=True, kw_only=True)",
+        f"class {model.__name__}({name_of_parent}):",
+    ]
+    lines.append(textwrap.indent(f'"""{_doc(model)}"""', "    "))
+    inner = {name: field for name, field in model.model_fields.items() if list(_models_in(field.annotation))}
+    if inner and own:
+        made = ", ".join(f'"{name}": {_maker(field.annotation)}' for name, field in inner.items())
+        lines.append(f"    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {{{made}}}")
+    if own:
+        lines.append("")
+    for name, field in own.items():
+        python = _type(field.annotation)
+        if field.is_required():
+            lines.append(f"    {name}: {python}")
+        else:
+            lines.append(f"    {name}: {python if 'None' in python else f'{python} | None'} = None")
+    return "\n".join(lines) + "\n"
+
+
+def _doc(model: type[BaseModel]) -> str:
+    return textwrap.fill(inspect.getdoc(model) or model.__name__, WIDTH, replace_whitespace=False)
+
+
+def _maker(annotation: Any) -> str:
+    [model] = _models_in(annotation)
+    return f"many({model.__name__}.of)" if get_origin(annotation) is list else f"{model.__name__}.of"
+
+
+def _type(annotation: Any) -> str:
+    """Return the type of a member; arrays of results are tuples, so that results stay frozen."""
+    origin, inside = get_origin(annotation), get_args(annotation)
+    if annotation is NoneType:
+        return "None"
+    if annotation is Any:
+        return "Any"
+    if origin is Literal:
+        return "Literal[" + ", ".join(f'"{one}"' for one in inside) + "]"
+    if origin in (Union, UnionType):
+        return " | ".join(map(_type, inside))
+    if origin is list:
+        [element] = inside
+        return f"tuple[{_type(element)}, ...]" if list(_models_in(element)) else f"list[{_type(element)}]"
+    if origin is dict:
+        return f"dict[{', '.join(map(_type, inside))}]"
+    return "float | Decimal" if annotation is float else str(annotation.__name__)
+
+
+def _union(model: type[BaseModel]) -> str:
+    """Return the alias of two results, of which one has `data`, and the function that chooses."""
+    alone, several = (one.__name__ for one in get_args(model.model_fields["root"].annotation))
+    function = "".join(f"_{c.lower()}" if c.isupper() else c for c in model.__name__).lstrip("_")
+    return (
+        f"{model.__name__} = {alone} | {several}\n"
+        f'"""{_doc(model)}"""\n\n\n'
+        f"def {function}(given: Any) -> {model.__name__}:\n"
+        f'    """Return the one result, or several of them."""\n'
+        f'    chosen = {several} if isinstance(given, Mapping) and "data" in given else {alone}\n'
+        f"    return chosen.of(given)\n"
+    )
