@@ -1,11 +1,12 @@
 """Imports point inward, and importing a module does nothing but define names.
 
     functions → aws → api → usecases → storage → domain → errors, standard library
-    cli, adapters → client → (in its in-process transport only) the core
-    local → aws, api
+    cli, adapters → client → (in its in-process transport only) embedded
+    embedded → api
+    local → embedded, aws, api
 
-The core is what Lambda runs. It never imports the client, the adapters, the command line or the
-local server.
+The core is what Lambda runs. It never imports the client, the adapters, the command line, the
+embedded service or the local server.
 """
 
 import ast
@@ -53,14 +54,18 @@ ROOMS["forklore.fsck"] = {
     *("forklore.fsck", "forklore.storage", "forklore.domain", "forklore.errors", "forklore.extras"),
     *("botocore", "rich"),
 }
+ROOMS["forklore.embedded"] = {
+    *("forklore.embedded", "forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain"),
+    *("forklore.errors", "botocore", "moto"),
+}
 ROOMS["forklore.local"] = {
-    *("forklore.local", "forklore.aws", "forklore.api", "forklore.credentials"),
+    *("forklore.local", "forklore.embedded", "forklore.aws", "forklore.api", "forklore.credentials"),
     *("forklore.storage.schema", "forklore.domain", "forklore.errors", "forklore.extras"),
     *("boto3", "botocore", "cryptography", "jwt", "moto", "pydantic", "uvicorn", "werkzeug"),
 }
 ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "botocore", "httpx"}
-ROOMS["forklore.client.in_process"] = ROOMS["forklore.client"] | {
-    *("forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"),
+ROOMS["forklore.client.transports.in_process"] = ROOMS["forklore.client"] | {
+    *("forklore.embedded", "forklore.api", "forklore.domain", "forklore.errors"),
 }
 ROOMS["forklore.adapters"] = {"forklore.adapters", "forklore.client", "forklore.extras"}
 ROOMS["forklore.cli"] = {
@@ -73,7 +78,10 @@ CORE = {
     *("forklore.api", "forklore.aws", "forklore.credentials"),
 }
 """What Lambda runs."""
-AROUND_THE_CORE = {"forklore.client", "forklore.adapters", "forklore.cli", "forklore.local", "forklore.fsck"}
+AROUND_THE_CORE = {
+    *("forklore.client", "forklore.adapters", "forklore.cli", "forklore.local", "forklore.fsck"),
+    "forklore.embedded",
+}
 
 # The parts of the standard library that only one module of the credentials uses.
 NETWORK, FETCHES = {"http", "socket", "ssl", "urllib"}, "forklore.credentials.fetching"
@@ -220,8 +228,21 @@ def test_every_import_points_inward() -> None:
             "forklore.errors.NotFoundError",
         ),
         ("forklore.client.http", "from forklore.adapters import memory", "forklore.adapters.memory"),
-        ("forklore.client.in_process", "from forklore.aws import wiring", "forklore.aws.wiring"),
-        ("forklore.client.in_process", "from forklore.local import server", "forklore.local.server"),
+        ("forklore.client.transports.in_process", "from forklore.aws import wiring", "forklore.aws.wiring"),
+        (
+            "forklore.client.transports.in_process",
+            "from forklore.local import server",
+            "forklore.local.server",
+        ),
+        (
+            "forklore.client.transports.in_process",
+            "from forklore.usecases import forks",
+            "forklore.usecases.forks",
+        ),
+        ("forklore.client.http", "from forklore.embedded import service", "forklore.embedded.service"),
+        ("forklore.embedded.store", "from forklore.aws import direct", "forklore.aws.direct"),
+        ("forklore.embedded.store", "import boto3", "boto3"),
+        ("forklore.aws.wiring", "from forklore.embedded import store", "forklore.embedded.store"),
         ("forklore.adapters.memory", "from forklore.domain import ids", "forklore.domain.ids"),
         ("forklore.adapters.memory", "from forklore.api import operations", "forklore.api.operations"),
         ("forklore.adapters.memory", "from forklore.cli import main", "forklore.cli.main"),
@@ -273,7 +294,9 @@ def test_no_room_of_the_core_may_import_what_lies_around_it() -> None:
 def test_of_the_client_the_in_process_transport_alone_may_import_the_core() -> None:
     may = {room for room, allowed in ROOMS.items() if any(within(name, CORE) for name in allowed)}
 
-    assert {room for room in may if within(room, {"forklore.client"})} == {"forklore.client.in_process"}
+    assert {room for room in may if within(room, {"forklore.client"})} == {
+        "forklore.client.transports.in_process"
+    }
     assert not [room for room in may if within(room, {"forklore.adapters", "forklore.cli"})]
 
 
@@ -292,9 +315,11 @@ def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
         "forklore.credentials.fetching": "import http.client\nimport socket\nimport ssl",
         "functions.authorizer.app": "from forklore.credentials import tokens",
         "forklore.client.http": "import httpx\nfrom forklore.client import transport",
-        "forklore.client.in_process": "from forklore.api import operations",
+        "forklore.client.transports.in_process": "from forklore.embedded.service import EmbeddedService",
+        "forklore.embedded.store": "from moto.dynamodb import responses\nfrom forklore.storage import schema",
         "forklore.adapters.memory": "from forklore.client import http",
         "forklore.cli.main": "import rich\nfrom forklore.client import http\nimport forklore.fsck",
+        "forklore.local.server": "from forklore.embedded import store",
         "forklore.local.functions": "from forklore.aws import handlers\nfrom forklore.storage import schema",
     }.items():
         write(tmp_path, module, source)
@@ -324,7 +349,7 @@ if threading.active_count() > 1:
     raise RuntimeError("an import started a thread")
 """
 FOREIGN = "boto3 jwt pydantic aws_lambda_powertools.utilities.batch"
-FOREIGN += " moto.moto_server.werkzeug_app moto.dynamodb.responses uvicorn"
+FOREIGN += " moto.moto_server.werkzeug_app moto.dynamodb.responses uvicorn sqlite3"
 # Makes importing these fail, as if they were not installed.
 BARE = """
 import sys

@@ -8,6 +8,7 @@ import boto3
 import pytest
 from moto.dynamodb.responses import DynamoHandler
 
+from forklore.embedded import moto_speed
 from forklore.local import embedded
 
 TABLE = {
@@ -37,7 +38,7 @@ def test_motos_dynamodb_runs_one_call_at_a_time(monkeypatch: pytest.MonkeyPatch)
         running.pop()
 
     monkeypatch.setattr(DynamoHandler, "call_action", call_action)
-    embedded.lock_moto()
+    moto_speed.lock_moto()
     threads = [threading.Thread(target=DynamoHandler.call_action, args=(None,)) for _ in range(5)]
     for thread in threads:
         thread.start()
@@ -49,9 +50,9 @@ def test_motos_dynamodb_runs_one_call_at_a_time(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_lock_is_installed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DynamoHandler, "call_action", DynamoHandler.call_action)
-    embedded.lock_moto()
+    moto_speed.lock_moto()
     locked = DynamoHandler.call_action
-    embedded.lock_moto()
+    moto_speed.lock_moto()
 
     assert DynamoHandler.call_action is locked
 

@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 from forklore.api import operations
+from forklore.api.failures import response_to
 from forklore.api.operation import RawRequest, Service
 from forklore.api.requests import KEPT_AS_TEXT
 from forklore.api.responses import Response
-from forklore.aws.answering import response_to
 from forklore.domain.jsontext import read_object
 from forklore.domain.model import Caller
 from forklore.storage.clock import Clock

@@ -1,26 +1,13 @@
-"""What HTTP and direct invocation share: the time for a request, and exceptions as responses."""
+"""What HTTP and direct invocation share: the service for a request, with the request's time."""
 
-from http import HTTPStatus
 from typing import Any
 
 from forklore.api.operation import Service
-from forklore.api.responses import Response, error_response
-from forklore.aws.telemetry import log_failure
 from forklore.aws.wiring import Consumption, ServiceSettings, open_queue, open_table
-from forklore.errors import ForkloreError, UnavailableError
+from forklore.errors import UnavailableError
 
 ANSWER_SECONDS = 3.0
 """The part of the function's time that is kept for sending the answer."""
-
-
-def response_to(error: Exception, request_id: str) -> Response:
-    """Return the response for an exception. A bug is logged and answered with a 500."""
-    if isinstance(error, ForkloreError) and error.status != HTTPStatus.INTERNAL_SERVER_ERROR:
-        return error_response(error, request_id)
-    log_failure("bug", error, xRequestId=request_id)
-    if isinstance(error, ForkloreError):
-        return error_response(error, request_id)
-    return error_response(ForkloreError("an error of ours; it is logged"), request_id)
 
 
 def service_for(context: Any, usage: Consumption, settings: ServiceSettings) -> Service:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from forklore.api.inputs import raw_request
+from forklore.api.failures import response_to
+from forklore.api.inputs import operation_named, raw_request
 from forklore.api.operation import NOBODY, Operation
-from forklore.api.operations import ALL
 from forklore.api.responses import Response, error_response
-from forklore.aws.answering import response_to, service_for
+from forklore.aws.answering import service_for
 from forklore.aws.audit import RequestRecord
 from forklore.aws.identity import caller_named
 from forklore.aws.telemetry import Stopwatch, log_request
@@ -29,7 +29,6 @@ ENVELOPE = frozenset(
 )
 """The fields of an EventBridge event (EventBridge user guide, "AWS service event structure")."""
 INTEGER_DIGITS_MAX = 40
-_BY_NAME = {operation.name: operation for operation in ALL}
 _log = logging.getLogger("forklore")
 
 
@@ -121,10 +120,7 @@ def _read(event: object, request_id: str) -> _Request:
     for name in ("async", "bodyJson"):
         if not isinstance(event.get(name, False), bool):
             raise ValidationError("must be true or false", field=name)
-    wanted: object = event.get("operation")
-    operation = _BY_NAME.get(wanted) if isinstance(wanted, str) else None
-    if operation is None:
-        raise ValidationError("there is no such operation", field="operation")
+    operation = operation_named(event.get("operation"))
     as_text = event.get("bodyJson", False)
     return _Request(operation, event.get("caller"), event.get("input"), as_text, delivery_id)
 

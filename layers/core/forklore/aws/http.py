@@ -5,10 +5,11 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from forklore.api.failures import response_to
 from forklore.api.operation import NOBODY, Operation, RawRequest
 from forklore.api.responses import Response, error_response
 from forklore.aws import unrouted
-from forklore.aws.answering import response_to, service_for
+from forklore.aws.answering import service_for
 from forklore.aws.audit import RequestRecord
 from forklore.aws.http_events import HttpEvent, not_an_http_event, read_body, read_event, read_query
 from forklore.aws.http_responses import http_response, refused_event

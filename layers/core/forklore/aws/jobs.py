@@ -1,12 +1,11 @@
 """Work in the background: the messages of the queue, each about one tree or branch; the sweep."""
 
-import json
 import math
 from typing import Any
 
-from forklore.aws.telemetry import Stopwatch, log_failure, log_job, log_sweep
+from forklore.api.failures import log_failure
+from forklore.aws.telemetry import Stopwatch, log_job, log_sweep
 from forklore.aws.wiring import Consumption, ServiceSettings, Table, open_queue, open_table
-from forklore.domain import ids
 from forklore.domain.model import JobKind
 from forklore.usecases import worker
 
@@ -25,7 +24,7 @@ def do_message(body: str, context: Any, settings: ServiceSettings) -> None:
     """
     watch, usage, status, kind = Stopwatch(), Consumption(), "failed", JobKind.DELETION
     try:
-        message = _message(body)
+        message = worker.read_message(body)
         kind = message.kind
         status = worker.work(
             _table_until_the_end(context, usage),
@@ -60,29 +59,6 @@ def sweep(context: Any) -> None:
         log_failure("failed", error, job="sweep")
         raise SweepFailed from None  # Lambda logs what is raised, with its text
     log_sweep(jobs=swept.jobs, failed=swept.failed, oldest_s=swept.oldest_s, watch=watch, usage=usage)
-
-
-def _message(body: str) -> worker.Message:
-    """Return a message: `{"groupId": "<uuid>"}` with an optional `kind` and `lease`.
-
-    A message of the kind `prune` also has the `conversationId` of the removed branch.
-    Raises ValueError for anything else.
-    """
-    try:
-        given = json.loads(body)
-    except RecursionError as error:
-        raise ValueError("a message nests too deep") from error
-    if not isinstance(given, dict) or not given.keys() <= {"groupId", "kind", "lease", "conversationId"}:
-        raise ValueError("a message has unknown fields")
-    group_id, kind, lease = given.get("groupId"), given.get("kind", JobKind.DELETION), given.get("lease")
-    if not isinstance(group_id, str) or not ids.is_uuid(group_id):
-        raise ValueError("a message names no tree")
-    if kind not in worker.KINDS or not isinstance(lease, str | None):
-        raise ValueError("a message asks for nothing that is done here")
-    branch = given.get("conversationId")
-    if (kind == JobKind.PRUNE) != (isinstance(branch, str) and ids.is_uuid(branch)):
-        raise ValueError("only a branch is pruned, and a message names it")
-    return worker.Message(group_id, JobKind(kind), lease, branch)
 
 
 def _seconds_left(context: Any) -> float:

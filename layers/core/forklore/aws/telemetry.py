@@ -8,7 +8,6 @@ is text because the format requires it.
 
 import logging
 import time
-import traceback
 from collections.abc import Mapping, Sequence
 from http import HTTPMethod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -103,12 +102,6 @@ def log_sweep(*, jobs: int, failed: int, oldest_s: float, watch: Stopwatch, usag
         found.append(Metric("JobsFailed", "Count", failed))
     raw = {metric.name: metric.value for metric in of_dynamodb(usage)}
     _log_metrics("sweep", {"ms": watch.ms, **raw}, [(BY_STACK, found)])
-
-
-def log_failure(event: str, error: Exception, **fields: str) -> None:
-    """Log where something failed, without the exception's message, which may hold content."""
-    frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
-    _log.error(event, extra={**fields, "type": type(error).__name__, "frames": frames})
 
 
 def printable(text: str) -> str:

@@ -13,8 +13,7 @@ import sys
 from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from forklore.local.embedded import lock_moto
-from forklore.local.moto_speed import speed_up_moto
+from forklore.embedded.moto_speed import lock_moto, speed_up_moto
 
 HOST = "127.0.0.1"
 

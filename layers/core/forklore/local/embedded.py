@@ -6,7 +6,6 @@ accounts and profiles are overwritten first.
 
 import contextlib
 import os
-import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -16,9 +15,8 @@ import moto
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from moto.core.models import MockAWS
-from moto.dynamodb.responses import DynamoHandler
 
-from forklore.local.moto_speed import speed_up_moto
+from forklore.embedded.moto_speed import lock_moto, speed_up_moto
 from forklore.local.payload import API_ID
 from forklore.storage import schema
 
@@ -60,18 +58,6 @@ def start_moto(*, faster: bool = True) -> MockAWS:
     mock = moto.mock_aws()
     mock.start()
     return mock
-
-
-def lock_moto() -> None:
-    """Make moto's DynamoDB run one call at a time: its transactions are not safe with threads."""
-    call_action, lock = DynamoHandler.call_action, threading.Lock()
-
-    def one_at_a_time(self: DynamoHandler) -> Any:
-        with lock:
-            return call_action(self)
-
-    if getattr(call_action, "__name__", "") != one_at_a_time.__name__:
-        DynamoHandler.call_action = one_at_a_time  # type: ignore[method-assign]
 
 
 def _set_environment() -> None:

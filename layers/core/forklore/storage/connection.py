@@ -99,7 +99,14 @@ def make_client(
     """
     # At its lower levels botocore logs where it found credentials.
     logging.getLogger("botocore").setLevel(logging.WARNING)
-    config = Config(
+    return (session or make_session()).create_client(
+        "dynamodb", endpoint_url=endpoint, region_name=region, config=client_settings()
+    )
+
+
+def client_settings() -> Config:
+    """Return the settings of a client that never retries."""
+    return Config(
         retries={"total_max_attempts": 1},
         connect_timeout=2,
         read_timeout=5,
@@ -107,19 +114,16 @@ def make_client(
         user_agent="forklore",  # botocore's own is put together anew for each call
         parameter_validation=False,  # DynamoDB checks them itself
     )
-    return (session or make_session()).create_client(
-        "dynamodb", endpoint_url=endpoint, region_name=region, config=config
-    )
 
 
 def make_session() -> Session:
     session = get_session()  # boto3 would make the same clients, after half as many imports again
-    session.register_component("data_loader", _descriptions())
+    session.register_component("data_loader", descriptions())
     return session
 
 
 @cache
-def _descriptions() -> Loader:
+def descriptions() -> Loader:
     """Return botocore's descriptions of services. They are read once in a process."""
     return create_loader()
 

@@ -8,6 +8,7 @@ is at work on a job, however often the job is announced.
 The lease only saves work. Two workers on one job do no harm. The lease of a killed worker expires.
 """
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -39,6 +40,29 @@ class Message:
     kind: JobKind = JobKind.DELETION
     lease: str | None = None
     conversation_id: str | None = None
+
+
+def read_message(body: str) -> Message:
+    """Return a message: `{"groupId": "<uuid>"}` with an optional `kind` and `lease`.
+
+    A message of the kind `prune` also has the `conversationId` of the removed branch.
+    Raises ValueError for anything else.
+    """
+    try:
+        given = json.loads(body)
+    except RecursionError as error:
+        raise ValueError("a message nests too deep") from error
+    if not isinstance(given, dict) or not given.keys() <= {"groupId", "kind", "lease", "conversationId"}:
+        raise ValueError("a message has unknown fields")
+    group_id, kind, lease = given.get("groupId"), given.get("kind", JobKind.DELETION), given.get("lease")
+    if not isinstance(group_id, str) or not ids.is_uuid(group_id):
+        raise ValueError("a message names no tree")
+    if kind not in KINDS or not isinstance(lease, str | None):
+        raise ValueError("a message asks for nothing that is done here")
+    branch = given.get("conversationId")
+    if (kind == JobKind.PRUNE) != (isinstance(branch, str) and ids.is_uuid(branch)):
+        raise ValueError("only a branch is pruned, and a message names it")
+    return Message(group_id, JobKind(kind), lease, branch)
 
 
 class Outcome(StrEnum):

@@ -8,12 +8,14 @@
 * Moto keeps every object that it has made, for its dashboard. Here an object is freed when nothing
   uses it.
 
-This is only correct under the lock of `embedded`, which lets one call run at a time. It changes
-internals of moto, so `pyproject.toml` allows a narrow range of its versions.
+`lighten_moto` changes nothing but speed and memory, whoever uses moto. The rest is only correct
+where one call runs at a time: under the lock of a `Store`, or after `lock_moto`. All of this
+changes internals of moto, so `pyproject.toml` allows a narrow range of its versions.
 """
 
 import copy
 import inspect
+import threading
 from collections import defaultdict
 from typing import Any
 
@@ -22,6 +24,7 @@ from moto.core.serialize import BaseJSONSerializer
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
+from moto.dynamodb.responses import DynamoHandler
 
 
 def _untracked(cls: type[BaseModel], *_args: Any, **_named: Any) -> BaseModel:
@@ -39,7 +42,7 @@ def _snapshot(self: Table, _memo: dict[int, Any]) -> Table:
 _update_item = DynamoDBBackend.update_item
 
 
-def _update_a_copy(
+def update_a_copy(
     self: DynamoDBBackend, table_name: str, key: dict[str, dict[str, Any]], *args: Any, **named: Any
 ) -> Any:
     """Put a copy in the item's place and update the copy.
@@ -59,7 +62,7 @@ _query = Table.query
 _QUERY = inspect.signature(_query)
 
 
-def _query_partition(self: Table, hash_key: DynamoType | None, *args: Any, **named: Any) -> Any:
+def query_partition(self: Table, hash_key: DynamoType | None, *args: Any, **named: Any) -> Any:
     """Query the table as if it held one partition. A query of a global index is unchanged."""
     index = _QUERY.bind(self, hash_key, *args, **named).arguments.get("index_name")
     if hash_key is None or (index and index not in {local.name for local in self.indexes}):
@@ -82,10 +85,30 @@ def _serialize_scalar(self: BaseJSONSerializer, serialized: Any, value: Any, sha
     return _serialize_structure(self, serialized, value, shape, key)
 
 
-def speed_up_moto() -> None:
-    """Put the faster parts in place. Calling this again changes nothing."""
+def lighten_moto() -> None:
+    """Let moto keep no lists of its objects, and write answers faster.
+
+    Calling this again changes nothing.
+    """
     BaseModel.__new__ = _untracked  # type: ignore[method-assign]
-    Table.__deepcopy__ = _snapshot  # type: ignore[attr-defined]
-    DynamoDBBackend.update_item = _update_a_copy  # type: ignore[method-assign]
-    Table.query = _query_partition  # type: ignore[method-assign]
     BaseJSONSerializer._serialize_type_structure = _serialize_scalar  # type: ignore[method-assign]
+
+
+def speed_up_moto() -> None:
+    """Put the faster parts in the place of moto's own. Calling this again changes nothing."""
+    lighten_moto()
+    Table.__deepcopy__ = _snapshot  # type: ignore[attr-defined]
+    DynamoDBBackend.update_item = update_a_copy  # type: ignore[method-assign]
+    Table.query = query_partition  # type: ignore[method-assign]
+
+
+def lock_moto() -> None:
+    """Make moto's DynamoDB run one call at a time: its transactions are not safe with threads."""
+    call_action, lock = DynamoHandler.call_action, threading.Lock()
+
+    def one_at_a_time(self: DynamoHandler) -> Any:
+        with lock:
+            return call_action(self)
+
+    if getattr(call_action, "__name__", "") != one_at_a_time.__name__:
+        DynamoHandler.call_action = one_at_a_time  # type: ignore[method-assign]

@@ -1,0 +1,107 @@
+"""What the services of one folder share: the store, the table and the worker."""
+
+import atexit
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO
+
+from forklore.embedded.folder import JOURNAL, DataError, locked, refuse_data_of_others
+from forklore.embedded.journal import Journal
+from forklore.embedded.store import NAME, Store
+from forklore.embedded.underway import Underway
+from forklore.embedded.worker import Worker
+from forklore.storage.clock import Clock
+from forklore.storage.connection import Connection
+from forklore.storage.table import READS_AT_ONCE, Table
+
+_REGISTRY = threading.Lock()
+_SHARED: dict[tuple[int, Path], "Opened"] = {}
+"""What is open in this process, by folder. A process that was forked from this one has its own."""
+
+
+class Opened:
+    """An open store, its table and its worker. users: how many services use it.
+
+    folder, lock: of a store that is kept. The lock is freed at the end.
+    """
+
+    def __init__(self, store: Store, *, folder: Path | None = None, lock: IO[str] | None = None) -> None:
+        self.store = store
+        self.underway = Underway()
+        self._threads = ThreadPoolExecutor(READS_AT_ONCE, thread_name_prefix="forklore-read")
+        self.table = Table(Connection(store.make_client(), NAME, Clock()), threads=self._threads)
+        self.worker = Worker(self.table, self.underway, expire=store.expire)
+        self.users = 1
+        self._folder, self._lock = folder, lock
+
+    def leave(self) -> None:
+        """End everything if this was the last user."""
+        with _REGISTRY:
+            self.users -= 1
+            if self.users == 0:
+                self.end()
+
+    def end(self) -> None:
+        if self._folder is not None:
+            _SHARED.pop((os.getpid(), self._folder), None)
+        self.worker.stop()
+        self._threads.shutdown(wait=False)
+        self.store.close()
+        if self._lock is not None:
+            self._lock.close()
+
+
+def open_in_memory() -> Opened:
+    """Return a store that forgets everything at its end."""
+    return Opened(Store())
+
+
+def share(folder: Path) -> Opened:
+    """Return what is open of a folder in this process, or open it. Raises DataError."""
+    folder = folder.resolve()
+    with _REGISTRY:
+        shared = _SHARED.get((os.getpid(), folder))
+        if shared is not None:
+            shared.users += 1
+            return shared
+        opened = _open(folder)
+        _SHARED[os.getpid(), folder] = opened
+        atexit.register(_end_all)  # registered again it is only called again, and then finds nothing
+        opened.worker.start()
+        return opened
+
+
+def open_store(folder: Path, *, name: str = NAME) -> Store:
+    """Return the store that keeps its items in a folder, which the caller has locked.
+
+    Raises DataError, also for a folder with the data of another database.
+    """
+    refuse_data_of_others(folder)
+    journal = Journal(folder / JOURNAL)
+    try:
+        return Store(journal, name=name)
+    except (KeyError, ValueError, TypeError) as error:
+        journal.close()
+        raise DataError(f"{folder / JOURNAL} holds an item that cannot be read") from error
+    except BaseException:
+        journal.close()
+        raise
+
+
+def _open(folder: Path) -> Opened:
+    lock = locked(folder)
+    try:
+        return Opened(open_store(folder), folder=folder, lock=lock)
+    except BaseException:
+        lock.close()
+        raise
+
+
+def _end_all() -> None:
+    """End what is still open when the process ends."""
+    with _REGISTRY:
+        for (process, _), opened in list(_SHARED.items()):
+            if process == os.getpid():
+                opened.end()

@@ -1,0 +1,94 @@
+"""The service: operations by name, on a store in memory or in a folder."""
+
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from forklore.api.failures import response_to
+from forklore.api.inputs import operation_named, raw_request
+from forklore.api.operation import NOBODY, Operation, Service
+from forklore.api.responses import Response
+from forklore.domain.model import Caller
+from forklore.domain.users import ROLES, is_user_id
+from forklore.embedded.folder import DataError
+from forklore.embedded.opened import Opened, open_in_memory, share
+from forklore.errors import UnauthorizedError, UnavailableError
+
+__all__ = ["DataError", "EmbeddedService"]
+
+REQUEST_SECONDS = 29.0
+"""As long as a request may take with API Gateway and Lambda."""
+
+
+class EmbeddedService:
+    """Runs operations in this process. It may be used by any number of threads.
+
+    Close it at the end, or use it in a `with` statement.
+    """
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened: Opened | None = opened
+
+    @classmethod
+    def open(cls, data: Path | None) -> "EmbeddedService":
+        """Return the service of a folder, which is made if it is missing. None: nothing is kept.
+
+        Services of one folder in this process share what is stored. Another process cannot open the
+        folder until the last of them is closed. Raises DataError, whose text is one line.
+        """
+        return cls(open_in_memory() if data is None else share(data))
+
+    def call(self, operation: str, given: Mapping[str, object] | None, caller: Caller) -> Response:
+        """Return the response of an operation.
+
+        given: the input, as a direct invocation has it. Every error is a response, also a bug,
+        which is logged without content. Raises RuntimeError if the service is closed.
+        """
+        opened = self._opened
+        if opened is None:
+            raise RuntimeError("the service is closed")
+        request_id = str(uuid.uuid4())
+        try:
+            return Response(*_run(opened, operation_named(operation), given, caller))
+        except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
+            return response_to(error, request_id)
+
+    def close(self) -> None:
+        """Close the service. The last one of a folder ends the worker and frees the folder.
+
+        The work that is left is continued when the folder is opened again. A second call does
+        nothing.
+        """
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.leave()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _run(
+    opened: Opened, operation: Operation, given: Mapping[str, object] | None, caller: Caller
+) -> tuple[int, str]:
+    """Return the status and the text of an operation's answer. Raises a ForkloreError."""
+    caller = NOBODY if operation.is_public else _checked(caller)
+    if opened.store.refusal is not None:  # otherwise each call would be tried again and again
+        raise UnavailableError(opened.store.refusal)
+    with opened.underway.request():
+        service = Service(opened.table.within(REQUEST_SECONDS), opened.worker.queue, delete_wait_s=0)
+        return operation(service, raw_request(operation, given, caller=caller))
+
+
+def _checked(caller: Caller) -> Caller:
+    """Return the caller. Raises UnauthorizedError for one that no authorizer would let in."""
+    is_client = caller.client_id is None or is_user_id(caller.client_id)
+    if not (is_user_id(caller.user_id) and is_client and caller.roles <= ROLES):
+        raise UnauthorizedError
+    return caller

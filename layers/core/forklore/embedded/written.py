@@ -1,0 +1,58 @@
+"""Items of moto as text, and back. The text is JSON in DynamoDB's own form; bytes are in base64.
+
+Moto itself holds a value of the type B in base64, and those of a BS as bytes.
+"""
+
+import base64
+import json
+from typing import Any
+
+from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
+
+
+def to_text(item: Item) -> str:
+    """Return an item as text."""
+    plain = {name: {held.type: _plain(held)} for name, held in item.attrs.items()}
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+
+
+def to_item(text: str, *, partition_key: str, sort_key: str) -> Item:
+    """Return the item that `to_text` wrote.
+
+    Moto checks an item's size anew for each attribute. Here nothing is checked: the item passed
+    when it was written.
+    """
+    attributes = LimitedSizeDict.__new__(LimitedSizeDict)
+    for name, held in json.loads(text).items():
+        dict.__setitem__(attributes, name, _held(held))
+    item = object.__new__(Item)
+    item.hash_key, item.range_key = attributes[partition_key], attributes[sort_key]
+    item.attrs = attributes
+    return item
+
+
+def _plain(held: DynamoType) -> Any:
+    match held.type:
+        case "BS":
+            return [base64.b64encode(one).decode() for one in held.value]
+        case "L":
+            return [{one.type: _plain(one)} for one in held.value]
+        case "M":
+            return {name: {one.type: _plain(one)} for name, one in held.value.items()}
+        case _:
+            return held.value
+
+
+def _held(plain: dict[str, Any]) -> DynamoType:
+    """Return an attribute's value. Most are strings and numbers, which need no more than this."""
+    held: DynamoType = object.__new__(DynamoType)
+    [(held.type, value)] = plain.items()
+    match held.type:
+        case "BS":
+            value = [base64.b64decode(one) for one in value]
+        case "L":
+            value = [_held(one) for one in value]
+        case "M":
+            value = {name: _held(one) for name, one in value.items()}
+    held.value = value
+    return held
