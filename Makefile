@@ -49,7 +49,7 @@ compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-has
 locks := requirements
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment deploy-emulated sam-local deploy lock clean
+.PHONY: help run test test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment client deploy-emulated sam-local deploy lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -84,6 +84,9 @@ demo: $(RUN)/ready ## fork and show the conversations of FILE=… on a running l
 
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
 	$(python) -m forklore.local.openapi > docs/openapi.json
+
+client: $(VENV)/ready ## write the generated modules of the client anew from the operations
+	$(python) -m tools.client
 
 fix: $(VENV)/ready ## format, and mend what the linter can
 	$(python) -m ruff check --fix-only

@@ -46,7 +46,7 @@ class {Class}({Base}):
 '''
 CLEARS = {("updateConversation", "title")}
 """Arguments for which None says something of its own."""
-WIDTH = 89
+WIDTH = 86
 """Columns of the docstrings' text, which stands 8 columns in, behind three quotes."""
 
 

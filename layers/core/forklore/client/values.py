@@ -19,7 +19,7 @@ class Value:
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
     """For each member that holds other results, what makes them."""
 
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, given: Any) -> Self:

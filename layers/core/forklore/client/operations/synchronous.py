@@ -69,9 +69,9 @@ class Operations(Calling):
     ) -> results.ConversationPage:
         """List the caller's conversations, tree by tree, the newest root first.
 
-        `mode` chooses which conversations of a fork tree are shown, `query` those with a text in
-        their title, `agent_id` and `tag` (`name` or `name:value`) those that have them. A page
-        may be short, even empty: only an `after_cursor` of null ends the list.
+        `mode` chooses which conversations of a fork tree are shown, `query` those with a text
+        in their title, `agent_id` and `tag` (`name` or `name:value`) those that have them. A
+        page may be short, even empty: only an `after_cursor` of null ends the list.
         """
         return self._call(
             SHAPES["listConversations"],
@@ -130,10 +130,10 @@ class Operations(Calling):
     ) -> None:
         """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
-        Every tree started from what is deleted goes with it. The tree is for the owner. A branch
-        is for managers: other branches keep what they inherited from it. Deleting the last
-        branch is deleting the tree. 202 says that closing a very wide tree goes on in the
-        background. The ids cannot be used again for 30 days.
+        Every tree started from what is deleted goes with it. The tree is for the owner. A
+        branch is for managers: other branches keep what they inherited from it. Deleting the
+        last branch is deleting the tree. 202 says that closing a very wide tree goes on in
+        the background. The ids cannot be used again for 30 days.
         """
         self._call(SHAPES["deleteConversation"], {"conversationId": conversation_id, "scope": scope}, nothing)
 
@@ -190,7 +190,8 @@ class Operations(Calling):
     def promote_conversation(self, conversation_id: str, *, idempotency_key: str | None = None) -> None:
         """Make a conversation the current branch of its fork tree.
 
-        For writers. The last promotion wins. Until one is made, the root is the current branch.
+        For writers. The last promotion wins. Until one is made, the root is the current
+        branch.
         """
         self._call(
             SHAPES["promoteConversation"],
@@ -272,8 +273,8 @@ class Operations(Calling):
 
         For writers. An unknown conversation is created; with `forked_at_conversation_id` as a
         fork, with `started_by_conversation_id` as a child. `if_match` appends only behind the
-        entry that it names. Only agents may write to the `context` channel, and give `context`:
-        their whole present context, which is synced in the same step.
+        entry that it names. Only agents may write to the `context` channel, and give
+        `context`: their whole present context, which is synced in the same step.
         """
         return self._call(
             SHAPES["appendEntry"],
@@ -320,11 +321,12 @@ class Operations(Calling):
         usage: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> results.Synced:
-        """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch is
-        written.
+        """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch
+        is written.
 
-        For agents: authorize with an API key as well (`client`). `content` is the whole present
-        context; the service compares it with the stored one and writes the difference.
+        For agents: authorize with an API key as well (`client`). `content` is the whole
+        present context; the service compares it with the stored one and writes the
+        difference.
         """
         return self._call(
             SHAPES["syncContext"],
@@ -344,8 +346,8 @@ class Operations(Calling):
     def look_up_entry(self, conversation_id: str, *, key: str) -> results.Entry:
         """Show the entry that a conversation shows under a key.
 
-        For every member. Of several entries the nearest is shown: one of the conversation itself
-        before an inherited one.
+        For every member. Of several entries the nearest is shown: one of the conversation
+        itself before an inherited one.
         """
         return self._call(
             SHAPES["lookUpEntry"], {"conversationId": conversation_id, "key": key}, results.Entry.of
@@ -370,10 +372,10 @@ class Operations(Calling):
         """List what a conversation shows, oldest first; with `all_forks` every entry of its fork
         tree.
 
-        For every member. The cursors are ids of entries. `tail` gives the page at the end, still
-        the oldest first. Users see the history; agents their own context as well. With
-        `alternatives`, each history entry names the conversations that go on differently before
-        it.
+        For every member. The cursors are ids of entries. `tail` gives the page at the end,
+        still the oldest first. Users see the history; agents their own context as well. With
+        `alternatives`, each history entry names the conversations that go on differently
+        before it.
         """
         return self._call(
             SHAPES["listEntries"],
@@ -418,7 +420,8 @@ class Operations(Calling):
         )
 
     def list_ancestors(self, conversation_id: str) -> results.Ancestors:
-        """List the conversations whose entries a conversation shows, the oldest first, and itself.
+        """List the conversations whose entries a conversation shows, the oldest first, and
+        itself.
 
         For every member.
         """
@@ -437,8 +440,8 @@ class Operations(Calling):
         """Append copies of what another branch of the fork tree shows, all or none, in order.
 
         For writers. At most 50 history entries of the other branch: those after the last one
-        that both branches show, or after `after_entry_id`, up to `up_to_entry_id` or the end. A
-        copy names its original and has no `usage`. 200 says that there was nothing to copy.
+        that both branches show, or after `after_entry_id`, up to `up_to_entry_id` or the end.
+        A copy names its original and has no `usage`. 200 says that there was nothing to copy.
         """
         return self._call(
             SHAPES["mergeConversation"],
@@ -464,10 +467,10 @@ class Operations(Calling):
     ) -> results.Conversation:
         """Copy a conversation to a new fork tree that belongs to you alone.
 
-        For every member. At most 1,000 history entries, all that the conversation shows or those
-        up to `up_to_entry_id`. A copy names its original and has no `usage`. Without an `id` the
-        service chooses one; with an `id`, the same request sent again goes on with a copy that
-        did not end.
+        For every member. At most 1,000 history entries, all that the conversation shows or
+        those up to `up_to_entry_id`. A copy names its original and has no `usage`. Without an
+        `id` the service chooses one; with an `id`, the same request sent again goes on with a
+        copy that did not end.
         """
         return self._call(
             SHAPES["copyConversation"],
@@ -490,8 +493,9 @@ class Operations(Calling):
         """Find the entries that have all words of a query, the newest conversations first.
 
         A grep over the history of every conversation that you may see, not a search engine: a
-        word is found wherever its letters occur, in an entry's text or in its `indexedContent`.
-        A page may be short, even empty: only an `after_cursor` of null ends the search.
+        word is found wherever its letters occur, in an entry's text or in its
+        `indexedContent`. A page may be short, even empty: only an `after_cursor` of null ends
+        the search.
         """
         return self._call(
             SHAPES["searchConversations"],
@@ -528,8 +532,8 @@ class Operations(Calling):
     ) -> results.Membership:
         """Make a user a member of the conversation's fork tree.
 
-        Owners let managers, writers and readers in, managers writers and readers. It holds for
-        every fork.
+        Owners let managers, writers and readers in, managers writers and readers. It holds
+        for every fork.
         """
         return self._call(
             SHAPES["shareConversation"],
@@ -631,8 +635,9 @@ class Operations(Calling):
     ) -> results.Name:
         """Make a name, or point it to another conversation.
 
-        For every member of the conversation. A name is yours: names of other users and of other
-        clients never meet. `expect_revision` moves it only if nobody has moved it meanwhile.
+        For every member of the conversation. A name is yours: names of other users and of
+        other clients never meet. `expect_revision` moves it only if nobody has moved it
+        meanwhile.
         """
         return self._call(
             SHAPES["setName"],
@@ -651,8 +656,8 @@ class Operations(Calling):
     ) -> results.NamePage:
         """List your names that begin with `prefix`, in the order of their UTF-8 bytes.
 
-        An agent lists the names of its own client. A name whose conversation you cannot see any
-        more is `deleted`.
+        An agent lists the names of its own client. A name whose conversation you cannot see
+        any more is `deleted`.
         """
         return self._call(
             SHAPES["listNames"],
@@ -670,8 +675,8 @@ class Operations(Calling):
     def delete_name(self, *, name: str, expect_revision: int | None = None) -> None:
         """Delete a name; its conversation stays as it is.
 
-        The name can be used again at once. `expect_revision` deletes it only if nobody has moved
-        it meanwhile.
+        The name can be used again at once. `expect_revision` deletes it only if nobody has
+        moved it meanwhile.
         """
         self._call(SHAPES["deleteName"], {"name": name, "expectRevision": expect_revision}, nothing)
 
@@ -707,8 +712,8 @@ class Operations(Calling):
     ) -> results.Appended:
         """Append to the conversation that a name points to; a name that does not exist is made.
 
-        The first append by a name makes the conversation and the name at once. Later ones follow
-        the name, even if it moves at the same moment. The rest of the body is that of
+        The first append by a name makes the conversation and the name at once. Later ones
+        follow the name, even if it moves at the same moment. The rest of the body is that of
         appendEntry. `data` replaces the name's.
         """
         return self._call(
@@ -826,7 +831,9 @@ class Operations(Calling):
         include_entry: bool | None = None,
         user_id: str | None = None,
     ) -> results.SearchPage:
-        """Find the entries that have all words of a query, in everybody's history or in one user's."""
+        """Find the entries that have all words of a query, in everybody's history or in one
+        user's.
+        """
         return self._call(
             SHAPES["adminSearchConversations"],
             {
@@ -873,10 +880,10 @@ class Operations(Calling):
         """List what any conversation shows, oldest first, with the context of all clients and
         epochs.
 
-        For every member. The cursors are ids of entries. `tail` gives the page at the end, still
-        the oldest first. Users see the history; agents their own context as well. With
-        `alternatives`, each history entry names the conversations that go on differently before
-        it.
+        For every member. The cursors are ids of entries. `tail` gives the page at the end,
+        still the oldest first. Users see the history; agents their own context as well. With
+        `alternatives`, each history entry names the conversations that go on differently
+        before it.
         """
         return self._call(
             SHAPES["adminListEntries"],
@@ -902,8 +909,8 @@ class Operations(Calling):
     ) -> results.Entry:
         """Show the entry that any conversation shows under a key.
 
-        For every member. Of several entries the nearest is shown: one of the conversation itself
-        before an inherited one.
+        For every member. Of several entries the nearest is shown: one of the conversation
+        itself before an inherited one.
         """
         return self._call(
             SHAPES["adminLookUpEntry"],
@@ -946,7 +953,8 @@ class Operations(Calling):
     def admin_list_ancestors(
         self, conversation_id: str, *, justification: str | None = None
     ) -> results.Ancestors:
-        """List the conversations whose entries a conversation shows, the oldest first, and itself.
+        """List the conversations whose entries a conversation shows, the oldest first, and
+        itself.
 
         For every member.
         """
@@ -1066,10 +1074,10 @@ class Operations(Calling):
     ) -> None:
         """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
-        Every tree started from what is deleted goes with it. The tree is for the owner. A branch
-        is for managers: other branches keep what they inherited from it. Deleting the last
-        branch is deleting the tree. 202 says that closing a very wide tree goes on in the
-        background. The ids cannot be used again for 30 days.
+        Every tree started from what is deleted goes with it. The tree is for the owner. A
+        branch is for managers: other branches keep what they inherited from it. Deleting the
+        last branch is deleting the tree. 202 says that closing a very wide tree goes on in
+        the background. The ids cannot be used again for 30 days.
         """
         self._call(
             SHAPES["adminDeleteConversation"],
@@ -1088,8 +1096,8 @@ class Operations(Calling):
     ) -> None:
         """Delete a name of any user; its conversation stays as it is.
 
-        The name can be used again at once. `expect_revision` deletes it only if nobody has moved
-        it meanwhile.
+        The name can be used again at once. `expect_revision` deletes it only if nobody has
+        moved it meanwhile.
         """
         self._call(
             SHAPES["adminDeleteName"],

@@ -35,8 +35,8 @@ class InProcessTransport:
 
         _caller(identity)  # a wrong one is refused before anything is opened
         with from_extra("local"):
+            from forklore.embedded.folder import DataError
             from forklore.embedded.service import EmbeddedService
-            from forklore.embedded.store import DataError
         try:
             service = EmbeddedService.open(None if data is None else Path(data))
         except DataError as error:
