@@ -3,6 +3,8 @@
 import atexit
 import os
 import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
@@ -73,15 +75,18 @@ def share(folder: Path) -> Opened:
         return opened
 
 
-def open_store(folder: Path, *, name: str = NAME) -> Store:
+def open_store(folder: Path, *, name: str = NAME, on_failure: Callable[[], object] = lambda: None) -> Store:
     """Return the store that keeps its items in a folder, which the caller has locked.
 
+    on_failure: called when the store can keep no more. Items whose time is over are left out.
     Raises DataError, also for a folder with the data of another database.
     """
     refuse_data_of_others(folder)
     journal = Journal(folder / JOURNAL)
     try:
-        return Store(journal, name=name)
+        store = Store(journal, name=name, on_failure=on_failure)
+        store.expire(int(time.time()))
+        return store
     except (KeyError, ValueError, TypeError) as error:
         journal.close()
         raise DataError(f"{folder / JOURNAL} holds an item that cannot be read") from error

@@ -74,7 +74,10 @@ class _Handler(DynamoHandler):
 
 
 class Store:
-    """One table. name: of the table. journal: None forgets everything at the end."""
+    """One table. name: of the table. journal: None forgets everything at the end.
+
+    on_failure: called when the journal fails. From then on every call is refused.
+    """
 
     def __init__(
         self,
@@ -82,6 +85,7 @@ class Store:
         *,
         name: str = NAME,
         definition: Mapping[str, Any] = schema.TABLE,
+        on_failure: Callable[[], object] = lambda: None,
     ) -> None:
         """Raises DataError if the journal cannot be read, ValueError if a key is no string."""
         lighten_moto()
@@ -89,6 +93,7 @@ class Store:
         self._backend = _Backend(REGION, DEFAULT_ACCOUNT_ID)
         self._backend.tables[name] = _table(name, definition)
         self._journal = journal
+        self._on_failure = on_failure
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._refusal: str | None = None
@@ -181,6 +186,7 @@ class Store:
             self._put_back(before)
             self._refusal = f"what is stored could not be written: {error}; open it again"
             _log.error("journal", extra={"type": type(error).__name__, "reason": str(error)})
+            self._on_failure()
             if not isinstance(error, Exception):
                 raise
             return False
