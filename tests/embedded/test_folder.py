@@ -1,6 +1,7 @@
 """Which folders can be opened, by whom, and what is said of the others."""
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -153,3 +154,18 @@ def test_a_broken_item_is_refused_and_the_folder_is_free_again(tmp_path: Path) -
     file.close()
 
     EmbeddedService.open(tmp_path).close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_is_refused_and_frees_nothing(tmp_path: Path) -> None:
+    with EmbeddedService.open(tmp_path) as service:
+        made = create(service)
+        child = os.fork()
+        if child == 0:
+            status = service.call("getConversation", {"conversationId": made}, ANN).status
+            service.close()
+            os._exit(7 if status == 503 else 8)
+
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert "in use by another process" in opened_by_another_process(tmp_path)
+        assert title(service, made) == "kept"

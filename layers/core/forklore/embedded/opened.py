@@ -13,7 +13,7 @@ from forklore.embedded.folder import JOURNAL, DataError, locked, refuse_data_of_
 from forklore.embedded.journal import Journal
 from forklore.embedded.store import NAME, Store
 from forklore.embedded.underway import Underway
-from forklore.embedded.worker import Worker
+from forklore.embedded.worker import STOP_SECONDS, Worker
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection
 from forklore.storage.table import READS_AT_ONCE, Table
@@ -37,18 +37,23 @@ class Opened:
         self.worker = Worker(self.table, self.underway, expire=store.expire)
         self.users = 1
         self._folder, self._lock = folder, lock
+        self._process = os.getpid()
 
     def leave(self) -> None:
-        """End everything if this was the last user."""
+        """End everything if this was the last user. In a forked process: do nothing."""
+        if os.getpid() != self._process:
+            return
         with _REGISTRY:
             self.users -= 1
             if self.users == 0:
                 self.end()
 
     def end(self) -> None:
+        """Stop the worker, let running requests end for STOP_SECONDS, and free the folder."""
         if self._folder is not None:
             _SHARED.pop((os.getpid(), self._folder), None)
         self.worker.stop()
+        self.underway.wait_for_earlier(STOP_SECONDS)
         self._threads.shutdown(wait=False)
         self.store.close()
         if self._lock is not None:

@@ -7,6 +7,7 @@ that failed has changed nothing, neither in memory nor in the journal.
 import json
 import logging
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -137,10 +138,12 @@ class Store:
                 self._record(before)
 
     def close(self) -> None:
-        """Refuse every further call, and close the journal."""
+        """Refuse every further call, and close the journal. In a forked process: do nothing."""
+        if os.getpid() != self._process:
+            return
         with self._lock:
             self._refusal = "the store is closed"
-            if self._journal is not None and os.getpid() == self._process:
+            if self._journal is not None:
                 self._journal.close()
 
     # Calls
@@ -184,8 +187,9 @@ class Store:
             self._journal.write([_change(place, item) for place, item in changed])
         except BaseException as error:
             self._put_back(before)
-            self._refusal = f"what is stored could not be written: {error}; open it again"
-            _log.error("journal", extra={"type": type(error).__name__, "reason": str(error)})
+            reason = str(error) if isinstance(error, sqlite3.Error) else type(error).__name__
+            self._refusal = f"what is stored could not be written: {reason}; open it again"
+            _log.error("journal", extra={"reason": reason})  # SQLite's texts quote no content
             self._on_failure()
             if not isinstance(error, Exception):
                 raise
