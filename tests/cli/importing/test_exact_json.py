@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from forklore.cli.importing.exact_json import NotJsonError, depth, parse_json, parse_nested_json, write_json
 from tests.domain.builders import examples
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4)
 )

@@ -14,7 +14,7 @@ where something is there already; then the conversation's own entries are read, 
 
 import hashlib
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forklore.cli.importing.exact_json import write_json
@@ -63,12 +63,14 @@ Steps = Generator[Call, Answer | Refusal, None]
 class _Line:
     """Where the rest of a planned conversation goes.
 
-    base: the index of its first own entry there. forked_after: the entry after which it forks from
-    another conversation than planned, and that conversation. is_made: it is known to exist.
+    base: the index of its first own entry there. skip: how many own entries of the conversation
+    come before that one. forked_after: the conversation from which it forks where that is not as
+    planned, and the entry after which it does. is_made: it is known to exist.
     """
 
     conversation_id: str
     base: int = 0
+    skip: int = 0
     forked_after: tuple[str, str] | None = None
     is_made: bool = False
 
@@ -194,7 +196,7 @@ class Loading:
             for index, entry_id in enumerate(ids, start=at):
                 self.placed[Place(batch.conversation, index)] = (line.conversation_id, entry_id)
             self.appended += len(ids)
-        self._lines[batch.conversation] = _Line(line.conversation_id, line.base, line.forked_after, True)
+        self._lines[batch.conversation] = replace(line, is_made=True)
 
     def _own(self, number: int) -> Generator[Call, Answer | Refusal, list[tuple[str, str | None]]]:
         """Return the id and key of each own entry of the conversation to which the line goes."""
@@ -214,22 +216,37 @@ class Loading:
     def _recover(self, number: int, own: Sequence[tuple[str, str | None]]) -> None:
         """Decide how the line goes on in a conversation that is there, and holds `own`."""
         line, planned = self._line(number), self.plan.conversations[number].entries
-        rest = planned[line.base :]
+        rest, there = planned[line.base :], own[line.skip :]
         same = 0
-        while same < min(len(own), len(rest)) and own[same][1] == rest[same].key:
+        while same < min(len(there), len(rest)) and there[same][1] == rest[same].key:
             place = Place(number, line.base + same)
             if place not in self.placed:
                 self.found += 1
-            self.placed[place] = (line.conversation_id, own[same][0])
+            self.placed[place] = (line.conversation_id, there[same][0])
             same += 1
-        if same == len(rest) or same == len(own):
-            self._lines[number] = _Line(line.conversation_id, line.base, line.forked_after, True)
+        if same in (len(rest), len(there)):
+            self._lines[number] = replace(line, is_made=True)
         elif same:
-            forked_after = (line.conversation_id, own[same - 1][0])
             base = line.base + same
-            self._lines[number] = _Line(self.plan.line_id(planned[base].key), base, forked_after)
+            self._lines[number] = _Line(
+                self.plan.line_id(planned[base].key),
+                base,
+                forked_after=(line.conversation_id, there[same - 1][0]),
+            )
+            self._recover_other(line.conversation_id, own, line.skip + same)
         else:
             raise RefusedError(f"{line.conversation_id} holds another conversation")
+
+    def _recover_other(self, conversation_id: str, own: Sequence[tuple[str, str | None]], skip: int) -> None:
+        """Find the planned conversation that an earlier run has put there, if it is one.
+
+        That is so when the source shows its replies in another order than before.
+        """
+        for number, planned in enumerate(self.plan.conversations):
+            if number not in self._lines and planned.entries and planned.entries[0].key == own[skip][1]:
+                self._lines[number] = _Line(conversation_id, skip=skip, is_made=True)
+                self._recover(number, own)
+                return
 
     def _told(self, batch: Batch, refusal: Refusal) -> str:
         where = self.conversation_id(batch.conversation)
