@@ -32,7 +32,9 @@ def forests(draw_from: st.DrawFn) -> list[GraphEntry]:
             branch = parent.branch
         tips[branch] = f"e{number:03}"
         merged = draw_from(st.sampled_from([None, None, None, "b0"]))
-        entries.append(GraphEntry(tips[branch], branch, parent and parent.entry_id, merged_from=merged))
+        entries.append(
+            GraphEntry(tips[branch], branch, parent.entry_id if parent else None, merged_from=merged)
+        )
     return entries
 
 
@@ -184,7 +186,7 @@ def test_a_thousand_forks_are_drawn_in_a_second_in_few_columns() -> None:
 
 
 def test_rows_of_the_api_are_linked_by_where_each_fork_leaves() -> None:
-    forks = [
+    forks: list[dict[str, str | None]] = [
         {"conversationId": "a"},
         fork("b", of="a", at="2", position="before"),
         fork("c", of="b", at="1", position="after"),

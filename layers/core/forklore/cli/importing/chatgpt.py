@@ -69,13 +69,17 @@ def _nodes(mapping: Mapping[str, Any], report: Report) -> Iterator[Node]:
             if isinstance(child, str) and child in mapping:
                 named_by.setdefault(child, node_id)
                 order[child] = None
-    for node_id in [*order, *(node_id for node_id in mapping if node_id not in order)]:
-        raw = mapping[node_id]
-        parent = raw.get("parent") if isinstance(raw, Mapping) else None
-        if not isinstance(parent, str):
-            parent = named_by.get(node_id)
+    parents = {node_id: _parent_of(raw) or named_by.get(node_id) for node_id, raw in mapping.items()}
+    roots = [node_id for node_id, parent in parents.items() if parent is None]
+    for node_id in dict.fromkeys([*roots, *order, *mapping]):
+        raw, parent = mapping[node_id], parents[node_id]
         message = raw.get("message") if isinstance(raw, Mapping) else None
         yield Node(node_id, parent, _kept(node_id, message, report))
+
+
+def _parent_of(raw: Any) -> str | None:
+    parent = raw.get("parent") if isinstance(raw, Mapping) else None
+    return parent if isinstance(parent, str) else None
 
 
 def _kept(node_id: str, message: Any, report: Report) -> dict[str, Any] | None:

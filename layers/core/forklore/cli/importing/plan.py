@@ -14,6 +14,7 @@ has made, also after the service has forgotten the Idempotency-Keys:
 * The key of an entry is the id of its message.
 """
 
+import heapq
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +32,6 @@ from forklore.cli.importing.values import MalformedFileError, Reason, Report, Tr
 
 BATCH_ENTRIES_MAX = 44  # of one append, each with a key
 BATCH_BYTES_MAX = 2_500_000  # of content, escaped; one entry may have as much alone
-METADATA_DEPTH_MAX = 60
 SOURCE_TAG = "source"
 """The tag that every imported conversation has, with the format as its value."""
 _NAMESPACE = uuid.UUID("5f1b7a5e-3c5e-5d0e-9d5a-7f2a6f6b6c11")
@@ -183,10 +183,9 @@ def planned(
         first_of.append(len(batches))
         batches += [Batch(number, start, end, ()) for start, end in _cuts(conversation.entries)]
     needs = _needs(conversations, batches, first_of)
-    try:
-        order = list(TopologicalSorter(dict(enumerate(needs))).static_order())
-    except CycleError as error:
-        raise MalformedFileError(f"tree {tree_id}: its merges mention each other in a circle") from error
+    order = _order(needs)
+    if order is None:
+        raise MalformedFileError(f"tree {tree_id}: its merges mention each other in a circle")
     number_of = {old: new for new, old in enumerate(order)}
     return Plan(
         tree_id,
@@ -198,6 +197,23 @@ def planned(
         ),
         current,
     )
+
+
+def _order(needs: Sequence[set[int]]) -> list[int] | None:
+    """Return the batches, each after those that it needs, else as they stand; None in a circle."""
+    sorter = TopologicalSorter(dict(enumerate(needs)))
+    try:
+        sorter.prepare()
+    except CycleError:
+        return None
+    ready: list[int] = []
+    order: list[int] = []
+    while sorter.is_active():
+        for number in sorter.get_ready():
+            heapq.heappush(ready, number)
+        order.append(heapq.heappop(ready))
+        sorter.done(order[-1])
+    return order
 
 
 def entry_of(

@@ -1,7 +1,6 @@
 """The plan of a fork tree of forklore's own: the same conversations, forked at the same places."""
 
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from forklore.cli.importing.checks import keys_for
@@ -65,7 +64,6 @@ class _Taking:
         self._anchors: dict[str, _Anchor] = {}
         for stored in tree.conversations:
             self._take(stored)
-        self._known: Mapping[str, int] = self._number_of
 
     def _take(self, stored: StoredConversation) -> None:
         fork = stored.fork
@@ -93,28 +91,26 @@ class _Taking:
         return bool(entry.members) and (self._with_context or not entry.is_context)
 
     def _is_blank(self, fork: StoredFork) -> bool:
-        return fork.entry_id is None or (
-            self._place_of(fork) is None and not self._anchors[fork.entry_id].is_itself
-        )
+        return fork.entry_id is None or self._anchors[fork.entry_id].place is None
 
     def _inherited(self, fork: StoredFork | None) -> Place | None:
         """Return the last entry that a fork inherits, as far as one is known."""
-        place = self._place_of(fork) if fork else None
-        if place is None or fork is None or fork.position == "after":
+        if fork is None or fork.entry_id is None:
+            return None
+        anchor = self._anchors[fork.entry_id]
+        place = anchor.place
+        if place is None or fork.position == "after" or not anchor.is_itself:
             return place
         if place.index:
             return Place(place.conversation, place.index - 1)
         return self._inherited(self.conversations[place.conversation].fork)
-
-    def _place_of(self, fork: StoredFork) -> Place | None:
-        return self._anchors[fork.entry_id].place if fork.entry_id is not None else None
 
     def fork_of(self, stored: StoredConversation) -> PlannedFork | None:
         """Return where a conversation of the plan forks; None for the root."""
         fork = stored.fork
         if fork is None:
             return None
-        source = self._known[fork.conversation_id]
+        source = self._number_of[fork.conversation_id]
         anchor = self._anchors[fork.entry_id] if fork.entry_id is not None else None
         if anchor is None or anchor.place is None:
             return PlannedFork(source, None, "blank")
@@ -130,12 +126,12 @@ class _Taking:
         if entry.merged_from is None:
             return entry_of(key, entry.members)
         anchor = self._anchors.get(entry.merged_up_to) if entry.merged_up_to else None
-        if entry.merged_from not in self._known or (entry.merged_up_to and anchor is None):
+        if entry.merged_from not in self._number_of or (entry.merged_up_to and anchor is None):
             self._report.add(Reason.LOST_MERGE, entry.entry_id)
             return entry_of(key, entry.members)
         return entry_of(
             key,
             entry.members,
-            merged_from=self._known[entry.merged_from],
+            merged_from=self._number_of[entry.merged_from],
             merged_up_to=anchor.place if anchor else None,
         )

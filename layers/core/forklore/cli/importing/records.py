@@ -103,7 +103,7 @@ def _elements(stream: BinaryIO, bytes_max: int) -> Iterator[Record]:
     """Yield the elements of an array, whose first bracket has been read."""
     for number, (text, is_last) in enumerate(_cut(stream, bytes_max), start=1):
         if is_last and number == 1 and not text.strip(_SPACE):
-            return
+            continue
         yield Record(_parse(text, f"element {number}", bytes_max), f"element {number}")
 
 
