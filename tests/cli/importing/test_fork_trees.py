@@ -41,8 +41,14 @@ def read(text: str, report: Report | None = None) -> list[ForkTree]:
     return [tree for tree in found if isinstance(tree, ForkTree)]
 
 
-def exported(service: Service, root: str) -> str:
+def exported(service: Service, root: str, *, said: bool = True) -> str:
     """Return the lines of a tree, as a command would export it."""
+
+    def inherited(row: Raw) -> Raw:
+        view = service.view(row["conversationId"])
+        above = [one["id"] for one in view if one["conversationId"] != row["conversationId"]]
+        return {"inheritedUpToEntryId": above[-1] if above and said else None}
+
     forks = service.forks(root)
     rows: list[Raw] = service.ask("listEntries", conversationId=root, allForks=True, limit=1000)["data"]
     own = {
@@ -57,7 +63,10 @@ def exported(service: Service, root: str) -> str:
             root,
             (
                 (
-                    service.ask("getConversation", conversationId=row["conversationId"]),
+                    {
+                        **service.ask("getConversation", conversationId=row["conversationId"]),
+                        **inherited(row),
+                    },
                     own.get(row["conversationId"], []),
                 )
                 for row in forks
@@ -132,6 +141,41 @@ def test_a_tree_is_alike_after_an_export_and_an_import(
     assert [row["conversationId"] for row in theirs.forks(made[0])] == made
     assert (again.placed, again.appended) == (loading.placed, 0)
     assert theirs.ask("lookUpEntry", conversationId=made[0], key="k1")["content"][0]["text"] == "one"
+
+
+def sync(service: Service, conversation_id: str, *content: str) -> None:
+    service.ask(
+        "syncContext", conversationId=conversation_id, contentType="application/json", content=[*content]
+    )
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_fork_inherits_the_same_context_as_before(new_service: Callable[..., Service], said: bool) -> None:
+    ours, theirs = new_service("planner"), new_service("planner")
+    message = {"contentType": "history", "content": [{"text": "hi"}]}
+    memory = {"contentType": "application/json", "content": ["1"]}
+    root = ours.ask("createConversation")["id"]
+    first = ours.ask("appendEntry", conversationId=root, **message, context=memory)
+    if said:
+        sync(ours, root, "1", "2")
+    memory = {**memory, "content": ["1", "2", "3"]}
+    second = ours.ask("appendEntry", conversationId=root, **message, context=memory)
+    points = [(first, "before"), (first, "after"), (second, "before"), (second, "after")]
+    ids = [root]
+    for at, position in points:
+        forked = ours.ask("forkConversation", conversationId=root, atEntryId=at["id"], position=position)
+        sync(ours, forked["id"], "own")
+        ids.append(forked["id"])
+
+    (tree,) = read(exported(ours, root, said=said))
+    loading = theirs.load(plan_fork_tree(tree, owner=theirs.user, report=Report()))
+
+    for number, conversation_id in enumerate(ids):
+        theirs_view = theirs.view(loading.conversation_id(number))
+        names = ("channel", "epoch", "content")
+        assert [[row.get(name) for name in names] for row in theirs_view] == [
+            [row.get(name) for name in names] for row in ours.view(conversation_id)
+        ]
 
 
 def test_a_user_gets_the_history_of_an_agents_tree(new_service: Callable[..., Service]) -> None:

@@ -118,7 +118,7 @@ def test_a_batch_holds_no_more_than_the_service_takes() -> None:
     texts = ["x" * size for size in (900_000, 900_000, 900_000, 2_400_000, 10, 10)]
     parents = [None, *range(len(texts) - 1)]
     messages = tuple(
-        Message(f"m{index}", {"text": text}, parents[index], (index + 1,) if text != texts[-1] else ())
+        Message(f"m{index}", {"text": text}, parents[index], (index + 1,) if index < 5 else ())
         for index, text in enumerate(texts)
     )
 
@@ -169,7 +169,7 @@ def test_a_tree_may_be_deeper_than_the_call_stack() -> None:
     assert plan.entries == 20_000
 
 
-def test_ten_thousand_messages_in_two_thousand_branches_are_planned_in_two_seconds() -> None:
+def test_ten_thousand_messages_in_many_branches_are_planned_in_two_seconds() -> None:
     parents = [number if number % 5 else (number * 7919) % (number + 1) for number in range(9_999)]
     tree = tree_with_parents(parents)
     before = time.process_time()
@@ -177,7 +177,7 @@ def test_ten_thousand_messages_in_two_thousand_branches_are_planned_in_two_secon
     plan = planned(tree)
 
     assert time.process_time() - before < 2
-    assert len(plan.conversations) > 1_900
+    assert 1_800 < len(plan.conversations) < 2_000
 
 
 @pytest.mark.parametrize(("path", "expected"), FILES, ids=lambda value: getattr(value, "name", ""))

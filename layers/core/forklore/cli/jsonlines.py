@@ -8,7 +8,11 @@
 | `entry` | the members in ENTRY_MEMBERS |
 | `end` | `id` of the tree, and how many `conversations` and `entries` it has |
 
-A conversation comes after those that it inherits from. A deleted branch that others still show
+A conversation comes after those that it inherits from. `inheritedUpToEntryId` of a fork is the last
+entry of either channel that it inherits. It matters only where an agent's context stands beside the
+fork point, and may be left out; then a fork after an entry has the context that follows it, too.
+
+A deleted branch that others still show
 entries of has `"removed": true`, and says where it forks like any other. An import makes an
 ordinary branch of it.
 """
@@ -21,7 +25,7 @@ from forklore.cli.importing.exact_json import write_json
 VERSION = 1
 CONVERSATION_MEMBERS = (
     *("id", "title", "agentId", "tags", "metadata", "createdAt", "isCurrent", "removed"),
-    *("forkedAtConversationId", "forkedAtEntryId", "forkedAtPosition"),
+    *("forkedAtConversationId", "forkedAtEntryId", "forkedAtPosition", "inheritedUpToEntryId"),
     *("startedByConversationId", "startedByEntryId"),
 )
 ENTRY_MEMBERS = (

@@ -19,11 +19,15 @@ POSITIONS = ("before", "after", "blank")
 
 @dataclass(frozen=True, slots=True)
 class StoredFork:
-    """Where a conversation forks. entry_id: None where it inherits nothing (`blank`)."""
+    """Where a conversation forks. entry_id: None where it inherits nothing (`blank`).
+
+    up_to: the last entry that it inherits, if the file says so.
+    """
 
     conversation_id: str
     entry_id: str | None
     position: str
+    up_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,10 @@ class _Reading:
         anchor = _id(line, "forkedAtEntryId")
         if anchor not in self._entries:
             _fail(line, f"it forks at {anchor}, which does not come before it")
-        return StoredFork(source, anchor, position)
+        up_to = _id(line, "inheritedUpToEntryId") if raw.get("inheritedUpToEntryId") else None
+        if up_to is not None and up_to not in self._entries:
+            _fail(line, f"it inherits {up_to}, which does not come before it")
+        return StoredFork(source, anchor, position, up_to)
 
     def entry(self, line: Record) -> None:
         """Take the line of an entry."""

@@ -17,6 +17,7 @@ has made, also after the service has forgotten the Idempotency-Keys:
 import heapq
 import uuid
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -50,12 +51,15 @@ class PlannedFork:
     """Where a conversation forks.
 
     source: the number of the conversation that is forked. at: an entry that it shows, and position
-    (`before` or `after`); at None: it inherits nothing (`blank`), or all (`head`).
+    (`before` or `after`); at None: it inherits nothing (`blank`). up_to: the last entry that it
+    inherits, where an agent's context stands there: one append must end with it, because no fork
+    comes between a message and the context that is appended with it.
     """
 
     source: int
     at: Place | None
     position: str = "after"
+    up_to: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +181,16 @@ def planned(
 
     Raises MalformedFileError if they need each other in a circle.
     """
+    ends = {conversation.fork.up_to for conversation in conversations if conversation.fork}
     batches: list[Batch] = []
     first_of: list[int] = []
     for number, conversation in enumerate(conversations):
         first_of.append(len(batches))
-        batches += [Batch(number, start, end, ()) for start, end in _cuts(conversation.entries)]
-    needs = _needs(conversations, batches, first_of)
+        kept = {place.index for place in ends if place is not None and place.conversation == number}
+        batches += [Batch(number, start, end, ()) for start, end in _cuts(conversation.entries, kept)]
+    holding = _holding(batches)
+    conversations = [_anchored(conversation, holding) for conversation in conversations]
+    needs = _needs(conversations, batches, first_of, holding)
     order = _order(needs)
     if order is None:
         raise MalformedFileError(f"tree {tree_id}: its merges mention each other in a circle")
@@ -252,32 +260,50 @@ def _settings(tree: Tree, report: Report) -> dict[str, Any]:
     return settings
 
 
-def _cuts(entries: Sequence[PlannedEntry]) -> list[tuple[int, int]]:
-    """Return the first and the end of each batch. An entry that mentions another branch begins one.
+def _cuts(entries: Sequence[PlannedEntry], ends: AbstractSet[int]) -> list[tuple[int, int]]:
+    """Return the first and the end of each batch. The entries in `ends` end one.
 
-    So a batch never has to wait for another one that waits for its beginning.
+    An entry that mentions another branch begins one. So a batch never has to wait for another one
+    that waits for its beginning.
     """
     if not entries:
         return [(0, 0)]
     starts, size = [0], 0
     for index, entry in enumerate(entries):
         is_full = index - starts[-1] == BATCH_ENTRIES_MAX or size + entry.size > BATCH_BYTES_MAX
-        if index and (is_full or entry.merged_from is not None):
+        if index and (is_full or entry.merged_from is not None or index - 1 in ends):
             starts.append(index)
             size = 0
         size += entry.size
     return list(zip(starts, [*starts[1:], len(entries)], strict=True))
 
 
-def _needs(
-    conversations: Sequence[PlannedConversation], batches: Sequence[Batch], first_of: Sequence[int]
-) -> list[set[int]]:
-    """Return the batches that each batch needs."""
-    holding = {
+def _holding(batches: Sequence[Batch]) -> dict[Place, int]:
+    """Return the number of the batch that holds each entry."""
+    return {
         Place(batch.conversation, index): number
         for number, batch in enumerate(batches)
         for index in range(batch.start, batch.end)
     }
+
+
+def _anchored(conversation: PlannedConversation, holding: Mapping[Place, int]) -> PlannedConversation:
+    """Return the same, forked after its `up_to` if that is not in one append with the anchor."""
+    fork = conversation.fork
+    if fork is None or fork.at is None or fork.up_to is None or fork.position == "before":
+        return conversation
+    if holding[fork.at] == holding[fork.up_to]:
+        return conversation
+    return replace(conversation, fork=replace(fork, at=fork.up_to))
+
+
+def _needs(
+    conversations: Sequence[PlannedConversation],
+    batches: Sequence[Batch],
+    first_of: Sequence[int],
+    holding: Mapping[Place, int],
+) -> list[set[int]]:
+    """Return the batches that each batch needs."""
     needs: list[set[int]] = []
     for number, batch in enumerate(batches):
         conversation = conversations[batch.conversation]

@@ -53,6 +53,10 @@ class _Anchor:
     is_itself: bool
 
 
+def _next(place: Place) -> Place:
+    return Place(place.conversation, place.index + 1)
+
+
 class _Taking:
     """What is taken of a tree, and where it comes to stand."""
 
@@ -60,6 +64,7 @@ class _Taking:
         self._report = report
         self._with_context = with_context
         self.conversations: list[StoredConversation] = []
+        self._taken: list[list[StoredEntry]] = []
         self._number_of: dict[str, int] = {}
         self._anchors: dict[str, _Anchor] = {}
         for stored in tree.conversations:
@@ -74,6 +79,7 @@ class _Taking:
             self._number_of[stored.conversation_id] = self._number_of[fork.conversation_id]
             return
         number = len(self.conversations)
+        self._taken.append(entries)
         self._number_of[stored.conversation_id] = number
         self.conversations.append(stored)
         before = self._inherited(fork)
@@ -114,7 +120,31 @@ class _Taking:
         anchor = self._anchors[fork.entry_id] if fork.entry_id is not None else None
         if anchor is None or anchor.place is None:
             return PlannedFork(source, None, "blank")
-        return PlannedFork(source, anchor.place, fork.position if anchor.is_itself else "after")
+        position = fork.position if anchor.is_itself else "after"
+        usual = self._up_to(anchor.place, position)
+        said = self._anchors[fork.up_to] if fork.up_to is not None else None
+        up_to = said.place if said and said.is_itself else usual
+        if up_to is not None and up_to != usual:
+            return PlannedFork(source, up_to, "after", up_to)
+        beside = self._is_context(up_to) or (up_to is not None and self._is_context(_next(up_to)))
+        return PlannedFork(source, anchor.place, position, up_to if beside else None)
+
+    def _up_to(self, at: Place, position: str) -> Place | None:
+        """Return the last entry that a fork there inherits of the same conversation, if any.
+
+        After an entry, that is the last one of the context that follows it.
+        """
+        if position == "before":
+            return Place(at.conversation, at.index - 1) if at.index else None
+        while self._is_context(_next(at)):
+            at = _next(at)
+        return at
+
+    def _is_context(self, place: Place | None) -> bool:
+        if place is None:
+            return False
+        taken = self._taken[place.conversation]
+        return place.index < len(taken) and taken[place.index].is_context
 
     def entries_of(self, stored: StoredConversation) -> list[PlannedEntry]:
         """Return the entries of a conversation of the plan."""

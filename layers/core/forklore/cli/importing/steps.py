@@ -79,16 +79,26 @@ class _Line:
 class Loading:
     """A plan that is carried out.
 
-    placed: the conversation and the id of each entry that is there. appended, found: how many
-    entries this run has appended, and found there from an earlier one. (A repeated call that the
-    service remembers counts as appended.)
+    placed: the conversation and the id of each entry that is there.
     """
 
     plan: Plan
     placed: dict[Place, tuple[str, str]] = field(default_factory=dict)
-    appended: int = 0
-    found: int = 0
+    _found: set[Place] = field(default_factory=set)
     _lines: dict[int, _Line] = field(default_factory=dict)
+
+    @property
+    def found(self) -> int:
+        """How many entries were there already, from an earlier run."""
+        return len(self._found)
+
+    @property
+    def appended(self) -> int:
+        """How many entries this run has appended.
+
+        Those of a repeated call that the service remembers are among them.
+        """
+        return len(self.placed) - len(self._found)
 
     def conversation_id(self, number: int) -> str:
         """Return the id of the conversation that shows the whole line of a planned conversation."""
@@ -101,10 +111,10 @@ class Loading:
             at = next((at for at in range(batch.start, batch.end) if self._is_missing(batch, at)), None)
             if at is None and (batch.end > batch.start or self._line(batch.conversation).is_made):
                 return
-            call = self._call(batch, batch.end if at is None else at)
-            answer = yield call
+            line = self._line(batch.conversation)
+            answer = yield self._call(batch, batch.end if at is None else at, line)
             if isinstance(answer, Answer):
-                self._accept(batch, at, answer.body)
+                self._accept(batch, at, line, answer.body)
             elif answer.reason in RECOVERED:
                 own = yield from self._own(batch.conversation)
                 self._recover(batch.conversation, own)
@@ -120,10 +130,10 @@ class Loading:
 
     # Calls
 
-    def _call(self, batch: Batch, start: int) -> Call:
+    def _call(self, batch: Batch, start: int, line: _Line) -> Call:
         """Return the call that makes the conversation, or appends from `start` on."""
         number = batch.conversation
-        line, conversation = self._line(number), self.plan.conversations[number]
+        conversation = self.plan.conversations[number]
         entries = conversation.entries[start : batch.end]
         if not entries:
             return self._empty(number, conversation)
@@ -189,13 +199,11 @@ class Loading:
 
     # Answers
 
-    def _accept(self, batch: Batch, at: int | None, body: Any) -> None:
-        line = self._line(batch.conversation)
+    def _accept(self, batch: Batch, at: int | None, line: _Line, body: Any) -> None:
         if at is not None:
             ids = [str(row["id"]) for row in body["data"]]
             for index, entry_id in enumerate(ids, start=at):
                 self.placed[Place(batch.conversation, index)] = (line.conversation_id, entry_id)
-            self.appended += len(ids)
         self._lines[batch.conversation] = replace(line, is_made=True)
 
     def _own(self, number: int) -> Generator[Call, Answer | Refusal, list[tuple[str, str | None]]]:
@@ -221,7 +229,7 @@ class Loading:
         while same < min(len(there), len(rest)) and there[same][1] == rest[same].key:
             place = Place(number, line.base + same)
             if place not in self.placed:
-                self.found += 1
+                self._found.add(place)
             self.placed[place] = (line.conversation_id, there[same][0])
             same += 1
         if same in (len(rest), len(there)):
