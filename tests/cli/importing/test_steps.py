@@ -143,6 +143,8 @@ def test_newer_exports_and_words_of_others_never_mix(
     service = new_service()
     parents = [number % (index + 1) for index, number in enumerate(numbers)]
     said: dict[str, list[str]] = {}
+    tree = tree_with_parents(parents)
+    root = plan_of(tree, service).conversations[0].conversation_id
     for end in sorted({data.draw(st.integers(0, len(parents))), len(parents)}):
         tree = tree_with_parents(parents[:end])
         service.forgets += "x"
@@ -159,7 +161,7 @@ def test_newer_exports_and_words_of_others_never_mix(
     check_shown_within(service, tree, again)
     assert again.appended == 0
     assert {conversation_id: service.texts(conversation_id) for conversation_id in said} == said
-    rows = service.ask("listEntries", conversationId=loading.conversation_id(0), allForks=True, limit=1000)
+    rows = service.ask("listEntries", conversationId=root, allForks=True, limit=1000)
     texts = [row["content"][0]["text"] for row in rows["data"]]
     assert sorted(set(texts) - {"mine"}) == sorted(text for text in texts if text != "mine")
 
