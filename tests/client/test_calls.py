@@ -104,7 +104,9 @@ def test_a_body_that_is_too_long_is_refused_with_its_length() -> None:
 
 
 def test_path_and_query_are_not_in_the_body() -> None:
-    call = Call.of(SHAPES["updateMembership"], {"conversationId": ID, "userId": "bob", "accessLevel": "reader"})
+    call = Call.of(
+        SHAPES["updateMembership"], {"conversationId": ID, "userId": "bob", "accessLevel": "reader"}
+    )
 
     assert call.body_text() == '{"accessLevel":"reader"}'
     assert call.shape.in_query(call.given) == ["userId"]

@@ -71,8 +71,12 @@ def a_call(name: str = READ, **more: Any) -> Call:
     return Call.of(SHAPES[name], {"conversationId": ID}, **more)
 
 
-@pytest.mark.parametrize("name", [READ, WRITE, DELETE, "updateConversation", "searchConversations", "setName"])
-@pytest.mark.parametrize("status", [*range(200, 207), *range(300, 309), *range(400, 429), 429, *range(500, 512)])
+@pytest.mark.parametrize(
+    "name", [READ, WRITE, DELETE, "updateConversation", "searchConversations", "setName"]
+)
+@pytest.mark.parametrize(
+    "status", [*range(200, 207), *range(300, 309), *range(400, 429), 429, *range(500, 512)]
+)
 def test_only_these_statuses_are_sent_again(name: str, status: int) -> None:
     done = run(a_call(name), RawAnswer(status, ""), OK)
 
