@@ -33,6 +33,29 @@ if TYPE_CHECKING:
     from forklore.client.synchronous.client import Forklore as Forklore
     from forklore.client.synchronous.conversation import Conversation as Conversation
 
+__all__ = [
+    "ApiError",
+    "AsyncConversation",
+    "AsyncForklore",
+    "BadRequestError",
+    "ConflictError",
+    "Conversation",
+    "ForbiddenError",
+    "Forklore",
+    "InputError",
+    "MismatchError",
+    "NoAnswerError",
+    "NotFoundError",
+    "PreconditionFailedError",
+    "ServerError",
+    "TooLargeError",
+    "UnauthorizedError",
+    "UnavailableError",
+    "UnexpectedAnswerError",
+    "role_of",
+    "text_of",
+]
+
 _PLACES = {
     "asynchronous.client": ("AsyncForklore",),
     "asynchronous.conversation": ("AsyncConversation",),

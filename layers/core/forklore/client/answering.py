@@ -47,6 +47,6 @@ def failure(answer: RawAnswer) -> ApiError:
         code=code if isinstance(code, str) else "",
         details=details,
         request_id=request_id if isinstance(request_id, str) else answer.request_id,
-        answered=answer.status,
+        status=answer.status,
         attempts=answer.attempts,
     )

@@ -46,7 +46,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of an operation. It stays the same however often it is sent.
+    """One call of an operation. It stays the same however often it is sent: `of` copies `given`.
 
     given: path, query and body side by side, under their names in JSON.
     """
@@ -81,7 +81,8 @@ class Call:
             idempotency_key = secrets.token_urlsafe(24)
         elif idempotency_key is not None:
             _check_key(idempotency_key)
-        return cls(shape, given, idempotency_key, None if if_match is None else if_match.strip('"'))
+        match = None if if_match is None else if_match.strip('"')
+        return cls(shape, jsontext.copied(given), idempotency_key, match)
 
     def body_text(self) -> str:
         """Return the body as JSON text.

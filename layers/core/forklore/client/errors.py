@@ -1,7 +1,7 @@
 """The errors that a caller of the client sees: one family, by status."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 
 class ApiError(Exception):
@@ -13,7 +13,7 @@ class ApiError(Exception):
     one, an earlier attempt may have taken effect.
     """
 
-    status: ClassVar[int | None] = None
+    status: int | None = None
 
     def __init__(
         self,
@@ -22,7 +22,7 @@ class ApiError(Exception):
         code: str = "",
         details: Mapping[str, Any] | None = None,
         request_id: str | None = None,
-        answered: int | None = None,
+        status: int | None = None,
         attempts: int = 1,
     ) -> None:
         super().__init__(message)
@@ -30,7 +30,8 @@ class ApiError(Exception):
         self.code = code
         self.details: Mapping[str, Any] = details or {}
         self.request_id = request_id
-        self.answered_status = self.status if answered is None else answered
+        if status is not None:
+            self.status = status
         self.attempts = attempts
 
     @property
@@ -44,7 +45,7 @@ class ApiError(Exception):
         return _text(self.details.get("field"))
 
     def __str__(self) -> str:
-        said = " ".join(str(part) for part in (self.answered_status, self.code) if part)
+        said = " ".join(str(part) for part in (self.status, self.code) if part)
         where = f" ({self.field})" if self.field else ""
         seen = f" [request {self.request_id}]" if self.request_id else ""
         return f"{said}: {self.message}{where}{seen}" if said else f"{self.message}{where}"

@@ -30,6 +30,29 @@ def write(value: Any) -> str:
     >>> write({"n": [Decimal("1E+400"), 0.1]})
     '{"n":[1E+400,0.1]}'
     """
+    text = _written(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError("a text holds half of a surrogate pair, which JSON cannot hold") from error
+    return text
+
+
+def copied(value: Any) -> Any:
+    """Return a copy of objects and arrays, so that a change of `value` does not change it.
+
+    Raises InputError for what JSON cannot hold: a name that is no text, an array inside itself.
+    """
+    try:
+        return _copied(value)
+    except RecursionError as error:
+        raise InputError("a value is nested too deeply for JSON") from error
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def _written(value: Any) -> str:
     try:
         return _encode(value)
     except TypeError:
@@ -38,36 +61,34 @@ def write(value: Any) -> str:
         raise InputError(f"a value cannot be written as JSON: {error}") from error
 
 
-def has_decimal(value: Any) -> bool:
-    """Return whether `value` holds a number that only Decimal holds."""
-    match value:
-        case Decimal():
-            return True
-        case Mapping():
-            return any(map(has_decimal, value.values()))
-        case list() | tuple():
-            return any(map(has_decimal, value))
-    return False
-
-
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-
-
 def _spelled(value: Any) -> str:
     match value:
         case Decimal() if value.is_finite():
             return str(value)
         case Mapping():
-            return "{" + ",".join(f"{_name(name)}:{write(held)}" for name, held in value.items()) + "}"
+            return "{" + ",".join(f"{_name(name)}:{_written(held)}" for name, held in value.items()) + "}"
         case list() | tuple():
-            return "[" + ",".join(map(write, value)) + "]"
+            return "[" + ",".join(map(_written, value)) + "]"
     raise InputError(f"a value cannot be written as JSON: {type(value).__name__}")
 
 
+def _copied(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return {_checked(name): _copied(held) for name, held in value.items()}
+        case list() | tuple():
+            return list(map(_copied, value))
+    return value
+
+
 def _name(name: object) -> str:
+    return _encode(_checked(name))
+
+
+def _checked(name: object) -> str:
     if not isinstance(name, str):
         raise InputError(f"a name in JSON is text, not {type(name).__name__}")
-    return _encode(name)
+    return name
 
 
 def _number(digits: str) -> float | Decimal:

@@ -6,7 +6,7 @@ it returns is the last answer. The drivers in `driving.py` do what it says.
 
 import random
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 
 from forklore.client.calls import Call, RawAnswer, TransportError
@@ -16,6 +16,8 @@ PAUSE_FIRST_S, PAUSE_MAX_S = 0.1, 5.0
 TIMEOUT_S, DEADLINE_S = 30.0, 60.0
 RETRIED = frozenset({429, 500, 502, 503, 504})
 GONE, NO_CONTENT = 404, 204
+NOT_FOUND = "not_found"
+"""The service's code of a 404."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +78,7 @@ def attempts(
             outcome = yield Send(call, min(options.timeout_s, seconds_left))
             assert outcome is not None
             last = outcome
-            if sent > 1 and call.shape.method == "DELETE" and _status(last) == GONE:
+            if sent > 1 and call.shape.method == "DELETE" and _finds_nothing(last):
                 return RawAnswer(NO_CONTENT, "", attempts=sent)
             if not _is_worth_repeating(call, last):
                 break
@@ -94,8 +96,15 @@ def attempts(
     return replace(last, attempts=sent)
 
 
-def _status(outcome: RawAnswer | TransportError) -> int | None:
-    return outcome.status if isinstance(outcome, RawAnswer) else None
+def _finds_nothing(outcome: RawAnswer | TransportError) -> bool:
+    """Return whether the service itself says so. Others on the way have a 404 of their own."""
+    if not isinstance(outcome, RawAnswer) or outcome.status != GONE:
+        return False
+    try:
+        said = outcome.value()
+    except ValueError:
+        return False
+    return isinstance(said, Mapping) and said.get("code") == NOT_FOUND
 
 
 def _is_worth_repeating(call: Call, outcome: RawAnswer | TransportError) -> bool:

@@ -194,10 +194,13 @@ class Conversation:
         count: makes so many equal forks at once, and returns a list of them. name: points to the
         fork from then on. move_name: so does the name of this object. promote: the fork becomes
         the current branch. more: other arguments of `fork_conversation`.
-        Raises InputError for both `before` and `after`, and for `move_name` without a name.
+        Raises InputError for both `before` and `after`, both `name` and `move_name`, and for
+        `move_name` of an object without a name.
         """
         if before is not None and after is not None:
             raise InputError("a fork is before an entry or after one, not both")
+        if move_name and name is not None:
+            raise InputError("a fork gets the name of this object or another one, not both")
         if move_name and self._name is None:
             raise InputError("the conversation was not asked for by a name", details={"field": "move_name"})
         taken = self._name if move_name else name

@@ -1,12 +1,14 @@
 """Calls over HTTP, by httpx2. This module is imported when a client for an address is made."""
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
+import anyio
 import httpx2
 
 from forklore.client.calls import Call, RawAnswer, TransportError
@@ -36,8 +38,15 @@ class HttpTransport:
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
         """Send once. Raises TransportError without a whole answer."""
         arguments = request_of(call, self._base, headers_of(call, *self._credentials))
+        give_up_at = time.monotonic() + timeout_s
         try:
-            return answer_of(self._client.request(**arguments, timeout=_timeout(timeout_s)))
+            with self._client.stream(**arguments, timeout=_timeout(timeout_s)) as response:
+                parts = []
+                for part in response.iter_bytes():
+                    parts.append(part)
+                    if time.monotonic() > give_up_at:
+                        raise TransportError(f"no whole answer within {timeout_s:g} s")
+                return answer_of(response, b"".join(parts))
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             raise TransportError(_said(error)) from error
 
@@ -67,9 +76,12 @@ class AsyncHttpTransport:
         """Send once. Raises TransportError without a whole answer."""
         arguments = request_of(call, self._base, headers_of(call, *self._credentials))
         try:
-            return answer_of(await self._client.request(**arguments, timeout=_timeout(timeout_s)))
+            with anyio.move_on_after(timeout_s):
+                response = await self._client.request(**arguments, timeout=_timeout(timeout_s))
+                return answer_of(response, response.content)
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             raise TransportError(_said(error)) from error
+        raise TransportError(f"no whole answer within {timeout_s:g} s")
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -89,11 +101,18 @@ def base_of(url: str) -> str:
         raise InputError(f"{url!r} is no address: {error}", details={"field": "url"}) from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise InputError(f"{url!r} is no http:// or https:// address", details={"field": "url"})
+    if parsed.userinfo:
+        raise InputError("an address holds no password: give `token`", details={"field": "url"})
+    if "?" in url or "#" in url:
+        raise InputError(f"{url!r} holds more than an address", details={"field": "url"})
     return url.rstrip("/")
 
 
-def headers_of(call: Call, token: Credential, client_key: Credential) -> dict[str, str]:
-    """Return the headers of a call. Raises InputError for a credential that no header can hold."""
+def headers_of(call: Call, token: Credential, client_key: Credential) -> dict[str, bytes]:
+    """Return the headers of a call, in UTF-8.
+
+    Raises InputError for a credential that no header can hold. The text does not show it.
+    """
     named = {
         "Authorization": _bearer(token),
         "X-API-Key": _text(client_key),
@@ -102,28 +121,24 @@ def headers_of(call: Call, token: Credential, client_key: Credential) -> dict[st
         "Content-Type": "application/json" if call.shape.has_body else None,
         "User-Agent": "forklore",
     }
-    headers = {name: value for name, value in named.items() if value is not None}
-    for name, value in headers.items():
-        if not value.isprintable():
-            raise InputError(f"the header {name} cannot hold a control character")
-    return headers
+    return {name: _in_header(name, value) for name, value in named.items() if value is not None}
 
 
-def request_of(call: Call, base: str, headers: Mapping[str, str]) -> dict[str, Any]:
+def request_of(call: Call, base: str, headers: Mapping[str, bytes]) -> dict[str, Any]:
     """Return the arguments of httpx2's `request`. Raises InputError for what cannot be sent."""
     shape, given = call.shape, call.given
     path = shape.path
     for name in shape.path_names:
-        path = path.replace(f"{{{name}}}", quote(given[name], safe=""))
-    query = {name: _in_query(given[name]) for name in sorted(shape.query) if name in given}
+        path = path.replace(f"{{{name}}}", quote(_in_address(name, given[name]), safe=""))
+    query = {name: _in_query(name, given[name]) for name in sorted(shape.query) if name in given}
     body = {"content": call.body_text().encode()} if shape.has_body else {}
     return {"method": shape.method, "url": f"{base}{path}", "params": query, "headers": dict(headers), **body}
 
 
-def answer_of(response: httpx2.Response) -> RawAnswer:
+def answer_of(response: httpx2.Response, content: bytes) -> RawAnswer:
     """Return an answer as plain values. Raises TransportError if its text is not UTF-8."""
     try:
-        text = response.content.decode()
+        text = content.decode()
     except UnicodeDecodeError as error:
         raise TransportError("the answer is no text") from error
     headers = response.headers
@@ -153,16 +168,37 @@ def retry_after_s(header: str | None) -> float | None:
     return min(max(seconds, 0.0), RETRY_AFTER_MAX_S) if math.isfinite(seconds) else None
 
 
-def _in_query(value: Any) -> str:
+def _in_query(name: str, value: Any) -> str:
     match value:
         case bool():
             return "true" if value else "false"
         case int() | str():
-            return str(value)
-    raise InputError(f"a parameter is text, a whole number or a truth, not {type(value).__name__}")
+            return _in_address(name, str(value))
+    raise InputError(
+        f"{name} is text, a whole number or a truth, not {type(value).__name__}", details={"field": name}
+    )
+
+
+def _in_address(name: str, text: str) -> str:
+    """Return the text. Raises InputError for half of a surrogate pair, which UTF-8 cannot hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{name} holds half of a surrogate pair", details={"field": name}) from error
+    return text
+
+
+def _in_header(name: str, value: str) -> bytes:
+    try:
+        if value.isprintable() and value == value.strip():
+            return value.encode()
+    except UnicodeEncodeError:
+        pass
+    raise InputError(f"the header {name} cannot hold this: a control character, or a space at an end")
 
 
 def _bearer(token: Credential) -> str | None:
+    """Return the header's value; for an empty token one that no header can hold."""
     text = _text(token)
     return None if text is None else f"Bearer {text}"
 
@@ -182,4 +218,7 @@ def _host(base: str) -> str:
 
 def _said(error: Exception) -> str:
     """Return what went wrong on one line. It holds no header and no body."""
-    return f"{type(error).__name__} {' '.join(str(error).split())}".rstrip()[:300]
+    kind = type(error).__name__
+    if isinstance(error, httpx2.LocalProtocolError):  # its text may show a header
+        return kind
+    return f"{kind} {' '.join(str(error).split())}".rstrip()[:300]

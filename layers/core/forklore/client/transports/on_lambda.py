@@ -118,7 +118,9 @@ def _refused(error: Any) -> RawAnswer:
 def _answer(text: str, request_id: str | None) -> RawAnswer:
     try:
         given = json.loads(text)
-        status, body = int(given["status"]), given.get("bodyJson")
+        status, body = int(given["status"]), given["bodyJson"] or ""
     except (ValueError, KeyError, TypeError) as error:
         raise TransportError("the function's answer is not forklore's") from error
-    return RawAnswer(status, body or "", request_id)
+    if not isinstance(body, str):
+        raise TransportError("the function's answer is not forklore's")
+    return RawAnswer(status, body, request_id)
