@@ -1,6 +1,8 @@
 """moto behaves the same with its faster parts. A cancelled transaction changes nothing."""
 
 import gc
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +10,9 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 from moto.core.common_models import BaseModel
+from moto.dynamodb.responses import DynamoHandler
 
+from forklore.embedded.moto_speed import lock_moto
 from forklore.local.embedded import start_moto
 from forklore.storage import schema
 
@@ -191,3 +195,33 @@ def test_overwritten_deleted_and_received_data_does_not_stay_in_memory(client: A
     work()
 
     assert models_in_memory() == before
+
+
+def test_motos_dynamodb_runs_one_call_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    running: list[int] = []
+    seen: list[int] = []
+
+    def call_action(_: DynamoHandler) -> None:
+        running.append(1)
+        seen.append(len(running))
+        time.sleep(0.01)
+        running.pop()
+
+    monkeypatch.setattr(DynamoHandler, "call_action", call_action)
+    lock_moto()
+    threads = [threading.Thread(target=DynamoHandler.call_action, args=(None,)) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert seen == [1] * 5
+
+
+def test_the_lock_is_installed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DynamoHandler, "call_action", DynamoHandler.call_action)
+    lock_moto()
+    locked = DynamoHandler.call_action
+    lock_moto()
+
+    assert DynamoHandler.call_action is locked

@@ -1,8 +1,10 @@
-"""The local server with `--data`, on each installed engine, and its message without one."""
+"""The local server with `--data`: the embedded store, and each engine that is installed."""
 
 import contextlib
+import json
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -12,8 +14,10 @@ from shutil import which
 import httpx
 import pytest
 
-from forklore.local import engines
+from forklore.domain.model import Caller
+from forklore.embedded.service import EmbeddedService
 from forklore.local.dynamodb_local import CACHE, VERSION
+from forklore.local.engines import EMBEDDED, ENGINES
 from tests.local.test_server import (
     ROOT,
     STARTS_WITHIN_SECONDS,
@@ -25,29 +29,46 @@ from tests.local.test_server import (
 
 ANN = {"Authorization": "Bearer ann"}
 MADE = "00000001-0000-4000-8000-000000000000"
-DYNOXIDE, DYNAMODB_LOCAL = (engine.name for engine in engines.ENGINES)
-PROGRAMS = {DYNOXIDE: "dynoxide", DYNAMODB_LOCAL: "java"}
+PROGRAMS = {"dynoxide": "dynoxide", "dynamodb-local": "java"}
 
 
-@pytest.fixture(params=[DYNOXIDE, DYNAMODB_LOCAL])
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A PATH with one engine. Skips the test if the engine is not installed."""
-    program = which(PROGRAMS[request.param])
-    if program is None or (request.param == DYNAMODB_LOCAL and not (CACHE / VERSION).is_dir()):
-        pytest.skip(f"NOT TESTED with {request.param}: it is not installed")
+def path_with(engine: str, tmp_path: Path) -> str:
+    """Return a PATH with the program of an engine. Skip the test if it is not installed."""
     only = tmp_path / "programs"
     only.mkdir()
-    (only / PROGRAMS[request.param]).symlink_to(program)
+    if engine != EMBEDDED:
+        program = which(PROGRAMS[engine])
+        if program is None or (engine == "dynamodb-local" and not (CACHE / VERSION).is_dir()):
+            pytest.skip(f"NOT TESTED with {engine}: it is not installed")
+        (only / PROGRAMS[engine]).symlink_to(program)
     return str(only)
 
 
-@pytest.fixture
-def keep(path: str, tmp_path: Path) -> Iterator[Callable[[], Running]]:
-    """A function that starts a server. All servers use the same data folder."""
-    opened = []
+@pytest.fixture(params=[EMBEDDED, *ENGINES])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine, the embedded store among them."""
+    chosen: str = request.param
+    return chosen
 
-    def begin() -> Running:
-        context = running("--port", "0", "--data", str(tmp_path / "da ta"), last_line="Ctrl+C", PATH=path)
+
+@pytest.fixture(params=list(ENGINES))
+def program(request: pytest.FixtureRequest) -> str:
+    """Each engine that is a process of its own."""
+    chosen: str = request.param
+    return chosen
+
+
+@pytest.fixture
+def keep(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """A function that starts a server with arguments. All servers use the same data folder."""
+    opened = []
+    paths: dict[str, str] = {}
+
+    def begin(engine: str, *arguments: str) -> Running:
+        if engine not in paths:
+            paths[engine] = path_with(engine, tmp_path)
+        usual = ("--port", "0", "--data", str(tmp_path / "da ta"), *arguments)
+        context = running(*usual, last_line="Ctrl+C", PATH=paths[engine])
         opened.append(context)
         return context.__enter__()
 
@@ -87,29 +108,76 @@ def wait_until_none(folder: Path) -> None:
 
 
 def test_data_outlives_the_server_and_the_database_does_not(
-    keep: Callable[[], Running], tmp_path: Path
+    keep: Callable[..., Running], engine: str, tmp_path: Path
 ) -> None:
-    first = keep()
+    first = keep(engine, "--engine", engine)
     create(first)
-    assert engines_in(tmp_path / "da ta")
+    assert bool(engines_in(tmp_path / "da ta")) == (engine != EMBEDDED)
     assert str(tmp_path / "da ta") in first.banner
     assert "forgets" not in first.banner
     assert first.stop() == (0, "")
     assert not engines_in(tmp_path / "da ta")
 
-    assert title(keep()) == "kept"
+    assert title(keep(engine)) == "kept"
 
 
-def test_data_outlives_a_server_that_is_killed(keep: Callable[[], Running], tmp_path: Path) -> None:
-    first = keep()
+def test_data_outlives_a_server_that_is_killed(keep: Callable[..., Running], engine: str) -> None:
+    first = keep(engine, "--engine", engine)
     create(first)
     assert first.stop(signal.SIGKILL)[0] == -signal.SIGKILL
 
-    assert title(keep()) == "kept"  # this server waits until the database of the first one has ended
+    assert title(keep(engine)) == "kept"  # this server waits until the database of the first one has ended
 
 
-def test_a_database_ends_with_a_server_that_is_killed(keep: Callable[[], Running], tmp_path: Path) -> None:
-    local = keep()
+def test_a_new_folder_is_kept_by_the_embedded_store(keep: Callable[..., Running], tmp_path: Path) -> None:
+    create(keep(EMBEDDED))
+
+    assert (tmp_path / "da ta" / "forklore.db").exists()
+
+
+def test_a_folder_is_opened_by_the_server_and_in_a_process_in_turn(
+    keep: Callable[..., Running], tmp_path: Path
+) -> None:
+    folder, ann = tmp_path / "da ta", Caller("ann")
+    with EmbeddedService.open(folder) as service:
+        assert service.call("createConversation", {"id": MADE, "title": "kept"}, ann).status == 201
+    first = keep(EMBEDDED)
+    assert title(first) == "kept"
+    assert httpx.patch(f"{first.url}/v1/conversations/{MADE}", json={"title": "new"}, headers=ANN).is_success
+    assert first.stop() == (0, "")
+
+    with EmbeddedService.open(folder) as service:
+        shown = service.call("getConversation", {"conversationId": MADE}, ann)
+        assert json.loads(shown.text)["title"] == "new"
+
+
+def test_a_deletion_that_a_server_has_left_is_done_in_a_process(
+    keep: Callable[..., Running], tmp_path: Path
+) -> None:
+    def stored() -> dict[str, int]:
+        with sqlite3.connect(tmp_path / "da ta" / "forklore.db") as file:
+            counted = dict(file.execute("SELECT partition, count(*) FROM item GROUP BY partition"))
+        file.close()
+        return counted
+
+    server = keep(EMBEDDED)
+    create(server)
+    assert httpx.delete(f"{server.url}/v1/conversations/{MADE}", headers=ANN).status_code == 204
+    assert server.stop() == (0, "")
+    assert stored()["JOB"] == 1  # the server keeps the data for another half a minute
+
+    with EmbeddedService.open(tmp_path / "da ta"):
+        give_up_at = time.monotonic() + 60
+        while "JOB" in stored():
+            assert time.monotonic() < give_up_at
+            time.sleep(0.1)
+    assert stored() == {f"PTR#{MADE}": 1}
+
+
+def test_a_database_ends_with_a_server_that_is_killed(
+    keep: Callable[..., Running], program: str, tmp_path: Path
+) -> None:
+    local = keep(program, "--engine", program)
     assert engines_in(tmp_path / "da ta")
     local.process.kill()
 
@@ -117,9 +185,9 @@ def test_a_database_ends_with_a_server_that_is_killed(keep: Callable[[], Running
 
 
 def test_a_server_whose_database_has_ended_says_so_and_stops(
-    keep: Callable[[], Running], tmp_path: Path
+    keep: Callable[..., Running], program: str, tmp_path: Path
 ) -> None:
-    local = keep()
+    local = keep(program, "--engine", program)
     for number in engines_in(tmp_path / "da ta"):
         with contextlib.suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
@@ -130,30 +198,42 @@ def test_a_server_whose_database_has_ended_says_so_and_stops(
 
 
 def test_git_ignores_a_folder_that_the_server_has_created(
-    keep: Callable[[], Running], tmp_path: Path
+    keep: Callable[..., Running], engine: str, tmp_path: Path
 ) -> None:
-    keep()
+    keep(engine, "--engine", engine)
 
     assert (tmp_path / "da ta" / ".gitignore").read_text() == "*\n"
 
 
-def test_an_existing_folder_gets_no_gitignore(keep: Callable[[], Running], tmp_path: Path) -> None:
+def test_an_existing_folder_gets_no_gitignore(
+    keep: Callable[..., Running], engine: str, tmp_path: Path
+) -> None:
     (tmp_path / "da ta").mkdir()
-    keep()
+    keep(engine, "--engine", engine)
 
     assert not (tmp_path / "da ta" / ".gitignore").exists()
 
 
 def test_a_folder_in_use_prints_one_line_and_exits_with_1(
-    keep: Callable[[], Running], path: str, tmp_path: Path
+    keep: Callable[..., Running], engine: str, tmp_path: Path
 ) -> None:
-    first = keep()
-    second = start("--port", "0", "--data", str(tmp_path / "da ta"), PATH=path)
-    _, errors = second.communicate(timeout=STARTS_WITHIN_SECONDS)
+    first = keep(engine, "--engine", engine)
 
-    assert second.returncode == 1
-    assert errors == f"forklore: {tmp_path / 'da ta'} is in use by another server\n"
+    assert refused("--data", str(tmp_path / "da ta")) == (
+        f"forklore: {tmp_path / 'da ta'} is in use by another process\n"
+    )
     create(first)
+
+
+def test_a_folder_with_data_goes_on_with_its_engine_or_not_at_all(
+    keep: Callable[..., Running], program: str, tmp_path: Path
+) -> None:
+    first = keep(program, "--engine", program)
+    create(first)
+    first.stop()
+
+    assert "holds data of" in refused("--data", str(tmp_path / "da ta"), "--engine", EMBEDDED)
+    assert title(keep(program, "--engine", program)) == "kept"
 
 
 def refused(*arguments: str, **environ: str) -> str:
@@ -163,11 +243,11 @@ def refused(*arguments: str, **environ: str) -> str:
     return errors
 
 
-def test_without_an_engine_the_server_says_what_to_install(tmp_path: Path) -> None:
-    errors = refused("--data", str(tmp_path / "data"), PATH=str(tmp_path))
-
-    assert "cargo install dynoxide-rs" in errors
-    assert "java" in errors
+@pytest.mark.parametrize(
+    ("name", "said"), [("dynoxide", "cargo install dynoxide-rs"), ("dynamodb-local", "java")]
+)
+def test_without_its_program_an_engine_says_what_to_install(tmp_path: Path, name: str, said: str) -> None:
+    assert said in refused("--data", str(tmp_path / "data"), "--engine", name, PATH=str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -184,6 +264,50 @@ def test_data_of_one_engine_is_not_opened_with_another(tmp_path: Path, file: str
 
     assert program in errors
     assert len({"cargo", "Maven"} & set(errors.replace("(", " ").split())) == 1
+
+
+def test_data_of_two_engines_is_refused(tmp_path: Path) -> None:
+    for file in ("dynoxide.db", "forklore.db"):
+        (tmp_path / file).touch()
+
+    assert "holds data of embedded and of dynoxide" in refused("--data", str(tmp_path))
+
+
+def test_an_engine_without_a_folder_is_refused() -> None:
+    assert "--engine needs --data" in refused("--engine", EMBEDDED)
+
+
+def test_a_server_whose_disk_is_full_says_so_and_stops(keep: Callable[..., Running], tmp_path: Path) -> None:
+    small = ("prlimit", "--fsize=400000")
+    local = keep(EMBEDDED)
+    limited = subprocess.run(
+        [*small[:1], "--pid", str(local.process.pid), small[1]], capture_output=True, text=True, check=False
+    )
+    if limited.returncode:
+        pytest.skip(f"NOT TESTED: {limited.stderr}")
+    statuses = []
+    with contextlib.suppress(httpx.HTTPError):
+        for _ in range(1000):
+            sent = {"metadata": {"note": "x" * 10_000}}
+            statuses.append(
+                httpx.post(f"{local.url}/v1/conversations", json=sent, headers=ANN, timeout=30).status_code
+            )
+            if statuses[-1] != 201:
+                break
+    _, errors = local.process.communicate(timeout=30)
+
+    assert local.process.returncode == 1
+    assert "forklore: the database has ended, so the server stops\n" in errors
+    again = keep(EMBEDDED)
+    listed = 0
+    cursor = ""
+    while True:
+        page = httpx.get(f"{again.url}/v1/conversations?limit=100{cursor}", headers=ANN).json()
+        listed += len(page["data"])
+        if not page["afterCursor"]:
+            break
+        cursor = f"&afterCursor={page['afterCursor']}"
+    assert listed == statuses.count(201) > 0
 
 
 def test_a_data_folder_and_an_endpoint_together_are_refused(tmp_path: Path) -> None:
@@ -204,7 +328,7 @@ def test_a_database_that_ends_at_once_prints_one_line_and_exits_with_1(tmp_path:
     (programs / "dynoxide").write_text("#!/bin/sh\necho error: it is broken\nexit 3\n")
     (programs / "dynoxide").chmod(0o755)
 
-    errors = refused("--data", str(tmp_path / "data"), PATH=f"{programs}:/bin")
+    errors = refused("--data", str(tmp_path / "data"), "--engine", "dynoxide", PATH=f"{programs}:/bin")
 
     assert errors == "forklore: dynoxide did not start: error: it is broken\n"
 

@@ -1,14 +1,11 @@
 import os
-import threading
 import time
 from collections.abc import Iterator
 from unittest import mock
 
 import boto3
 import pytest
-from moto.dynamodb.responses import DynamoHandler
 
-from forklore.embedded import moto_speed
 from forklore.local import embedded
 
 TABLE = {
@@ -25,36 +22,6 @@ def environment() -> Iterator[None]:
             if name.startswith(("AWS_", "FORKLORE_")):
                 del os.environ[name]
         yield
-
-
-def test_motos_dynamodb_runs_one_call_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    running: list[int] = []
-    seen: list[int] = []
-
-    def call_action(_: DynamoHandler) -> None:
-        running.append(1)
-        seen.append(len(running))
-        time.sleep(0.01)
-        running.pop()
-
-    monkeypatch.setattr(DynamoHandler, "call_action", call_action)
-    moto_speed.lock_moto()
-    threads = [threading.Thread(target=DynamoHandler.call_action, args=(None,)) for _ in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert seen == [1] * 5
-
-
-def test_the_lock_is_installed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DynamoHandler, "call_action", DynamoHandler.call_action)
-    moto_speed.lock_moto()
-    locked = DynamoHandler.call_action
-    moto_speed.lock_moto()
-
-    assert DynamoHandler.call_action is locked
 
 
 def test_the_embedded_store_has_the_table_and_cannot_reach_the_developers_accounts() -> None:

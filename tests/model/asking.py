@@ -7,6 +7,9 @@ Json = Any
 Outcome = tuple[int, Json]
 """A status and a body. An error's body is its code and the `details` that docs/api.md names."""
 
+NAME_IN_BODY = {"requestTransfer", "setName"}
+"""The operations that name a conversation in their body, and none in their path."""
+
 
 class Refusal(Exception):
     """A refused request: its status, its code, and the `details` that docs/api.md names."""
@@ -48,7 +51,7 @@ class Request:
     def place(self) -> str | None:
         """The conversation or the transfer that the path names."""
         named = self.given.get("conversationId", self.given.get("transferId"))
-        return None if self.name == "requestTransfer" else named
+        return None if self.name in NAME_IN_BODY else named
 
     @property
     def id(self) -> str:

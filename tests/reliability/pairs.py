@@ -585,6 +585,11 @@ PAIRS: dict[str, Pair] = {
         is_endless=True,
     ),
     "remove, accept": pair(_remove(GIVEN_FORK, of=offered), _ACCEPT),
+    "remove, accept and remove the sender": pair(
+        _remove(GIVEN_FORK, of=offered),
+        (*_TAKE_OVER, _look(GIVEN_FORK, by=BOB, of=offered)),
+        is_endless=True,
+    ),
     "remove as a manager, downgrade and a look": pair((_DOWNGRADE_MIA, _look(FORK)), _remove(FORK, by=MIA)),
     "remove the last, fork": pair(_LAST, _fork_of(UNTITLED, of=untitled)),
     "remove the last, remove the last": pair(_LAST, _LAST, also=BOTH_GONE + GOES_ON),

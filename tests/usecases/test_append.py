@@ -896,14 +896,34 @@ def test_a_process_whose_epoch_is_out_of_date_learns_the_latest(
     assert epochs(table) == [("a", 1), ("b", 1), ("c", 6), ("mine", epoch)]
 
 
-@pytest.mark.parametrize("over", [1, 2, 5])
-def test_an_epoch_that_ended_in_another_process_is_409(store: Store, table: Table, over: int) -> None:
+OVER = [[thought("mine", 1)], [thought("mine", 2)], [thought("mine", 5)]]
+OVER += [[thought("mine"), thought("mine", 4)], [thought("mine", 4), thought("mine", 2)]]
+
+
+@pytest.mark.parametrize("drafts", OVER, ids=["1", "2", "5", "none, 4", "4, 2"])
+def test_an_epoch_that_ended_in_another_process_is_409_with_the_latest(
+    store: Store, table: Table, drafts: list[Draft]
+) -> None:
     append(table, ROOT, thought("a"), by=PLANNER)
-    append(table, ROOT, thought("b"), by=PLANNER)
+    append(table, ROOT, thought("b", 3), by=PLANNER)
     append(store.process(), ROOT, thought("c", epoch=6), by=PLANNER)
 
-    with store.refuses(ConflictError):
-        append(table, ROOT, thought("mine", over), by=PLANNER)
+    with store.refuses(ConflictError) as refused:
+        append(table, ROOT, *drafts, by=PLANNER)
+    assert refused.value.details["reason"] == "epoch_over"
+    assert refused.value.details["latestEpoch"] == 6
+
+
+def test_an_epoch_that_another_process_began_in_a_fork_is_named_by_a_409(store: Store, table: Table) -> None:
+    append(table, ROOT, thought("a", 3), by=PLANNER)
+    fork(table)
+    with pytest.raises(ConflictError):
+        append(table, FORK, thought("mine", 2), by=PLANNER)  # known here: 3, which is inherited
+    append(store.process(), FORK, thought("b", epoch=6), by=PLANNER)
+
+    with store.refuses(ConflictError) as refused:
+        append(table, FORK, thought("mine", 2), by=PLANNER)
+    assert refused.value.details["latestEpoch"] == 6
 
 
 def test_of_two_first_context_writes_the_second_joins_or_is_refused(store: Store, table: Table) -> None:

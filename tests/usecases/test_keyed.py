@@ -80,6 +80,30 @@ def test_a_caller_without_access_is_not_told_that_a_key_is_in_use(table: Table, 
             append(table, ROOT, marked("b", "k"), by=stranger)
 
 
+@pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
+@pytest.mark.parametrize("reason", ["epoch_over", "stale", "key_in_use"])
+def test_of_several_conflicts_a_key_in_use_is_told_last(
+    table: Table, store: Store, knows: bool, reason: str
+) -> None:
+    """Also by a process that has not seen what has ended the epoch and made the If-Match stale."""
+    append(table, ROOT, thought("a"), by=PLANNER)
+    append(table, ROOT, thought("b"), by=PLANNER)
+    [last] = say(table, ROOT, "c")
+    append(store.process(), ROOT, marked("d", "k"), thought("e", 6), by=PLANNER)
+    draft = thought("mine", 2 if reason == "epoch_over" else 6)
+    process = table if knows else store.process()
+
+    with store.refuses(ConflictError) as refused:
+        append(
+            process,
+            ROOT,
+            replace(draft, key="k"),
+            by=PLANNER,
+            if_match=last if reason == "stale" else None,
+        )
+    assert refused.value.details["reason"] == reason
+
+
 def test_an_append_under_a_key_and_an_idempotency_key_is_repeated(table: Table, store: Store) -> None:
     once = idempotency_key()
     first = append(table, ROOT, "0", marked("a", "k"), idempotency_key=once)

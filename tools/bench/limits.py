@@ -116,7 +116,9 @@ MISSED: Mapping[str, Missed] = {
     "newest page, an agent's": _BOTH,
     "admin: newest page": _BOTH,
     "page, all forks": Missed(
-        "the tree is read in order, with its context entries, until a page is full", Limit(3, 31, 0)
+        "the tree is read in order, with its context entries, until a page is full; beside that, the"
+        " list of removed branches, for 1 unit",
+        Limit(3, 32, 0),
     ),
     "latest epoch": Missed("only 10 entries are shown, so the check of access weighs more", Limit(2, 9, 0)),
     "children": Missed(_BATCH, Limit(3, 86, 0)),
@@ -131,11 +133,11 @@ MISSED: Mapping[str, Missed] = {
     ),
     "delete a branch, the current one": Missed(
         "the branch that becomes the current one is looked for, and the children after the removal",
-        Limit(5, 12, 18),
+        Limit(5, 12, 20),
     ),
     "delete, all": Missed(
         "the 20 children, and the forks of the other cases, are counted, closed and retired",
-        Limit(10, 53, 361),
+        Limit(10, 53, 365),
     ),
 }
 """A case that is not named here must meet its limit."""

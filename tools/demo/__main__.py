@@ -12,13 +12,14 @@ from pathlib import Path
 import httpx
 from rich.console import Console
 
+from forklore.cli.importing.values import MalformedFileError
 from tools.demo.client import Client, ClientError
 from tools.demo.draw import draw_tree
 from tools.demo.load import LoadedTree, load_tree
 from tools.demo.parallel import map_parallel
 from tools.demo.plan import Plan, leaves, plan_tree
 from tools.demo.progress import progress
-from tools.demo.trees import MalformedTreesError, read_trees
+from tools.demo.reading import read_trees
 from tools.demo.verify import verify_tree
 
 SAME, DIFFERENT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -49,7 +50,7 @@ def main(argv: Sequence[str] | None = None, *, transport: httpx.BaseTransport | 
     options = _parser().parse_args(argv)
     try:
         trees = read_trees(options.file, limit=options.limit_trees)
-    except MalformedTreesError as error:
+    except MalformedFileError as error:
         return _give_up(f"{options.file}: {error}")
     except OSError as error:
         return _give_up(f"{options.file}: {error.strerror or error}")

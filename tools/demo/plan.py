@@ -8,7 +8,7 @@ one path from the prompt to a leaf.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tools.demo.trees import Tree
+from forklore.cli.importing.values import Tree
 
 
 @dataclass(frozen=True, slots=True)

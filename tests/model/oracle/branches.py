@@ -38,12 +38,16 @@ class Branches(Making):
         source = self._opened(r)
         view = source.view()
         end = end_named(r, view, "upToEntryId", len(view))
-        by = {name: source.said[name] for name in ("title", "agentId") if name in source.said}
-        made = self._made(r, by | {name: r.given[name] for name in ("title",) if name in r.given})
+        said = {name: source.said.get(name) for name in ("title", "agentId")} | r.given
+        by = {name: said[name] for name in ("title", "agentId") if said[name] is not None}
+        made = self._made(r, by)
         status, _ = self._begin(r, made, chosen)
+        made.said = {"title": None, **made.said}  # A copied text gives no title.
         for entry in view[:end]:
             if is_history(entry):
                 self._copy(r, made, entry, {})
+        if made.said["title"] is None:
+            del made.said["title"]  # The first text that is appended later gives one.
         made.said["updatedAt"], made.is_copy = chosen.get("updatedAt"), True
         return status, self._shown(r, made)
 

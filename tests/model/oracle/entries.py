@@ -19,9 +19,9 @@ class Entries(Making):
         require(
             context is not None or (all(map(is_history, drafts)) and "context" not in r.given), *FORBIDDEN
         )
+        self._require_merged(r, into, drafts)
         last_of = into.source if is_new and into.source else into
         last_of.require_last(r)
-        self._require_merged(r, into, drafts)
         latest, _ = latest_epoch(context or [])
         epochs: list[int | None] = []
         for draft in drafts:

@@ -8,7 +8,7 @@ from tests.model.oracle.world import World
 class Search(World):
     """The operation that finds entries by their words."""
 
-    def search_conversations(self, r: Request, _chosen: Json) -> Outcome:
+    def search_conversations(self, r: Request, chosen: Json) -> Outcome:
         kind = r.given.get("searchType", "auto")
         require(kind not in ("semantic", ["semantic"]), 501, "search_type_unavailable")
         words = r.given["query"].casefold().split()
@@ -16,13 +16,17 @@ class Search(World):
         user = r.given.get("userId", r.caller.user)
         mine = [tree for tree in self.trees[::-1] if everyone or user in tree.levels]
         found = [(tree, entry) for tree in mine for entry in tree.entries()[::-1] if is_history(entry)]
-        rows = [self._hit(r, *each) for each in found if holds(each[1], words)]
+        told = {row["entryId"]: row["conversationId"] for row in chosen} if isinstance(chosen, list) else {}
+        rows = [self._hit(r, *each, told.get(each[1]["id"], "")) for each in found if holds(each[1], words)]
         return 200, rows
 
-    def _hit(self, r: Request, tree: Tree, entry: Entry) -> Json:
-        """Return a row. The conversation is the entry's own, or the oldest one that shows it."""
-        showing = [c for c in tree.live() if entry in c.view()]
-        shown_by = next((c for c in showing if c.id == entry["conversationId"]), showing[0])
+    def _hit(self, r: Request, tree: Tree, entry: Entry, told: str) -> Json:
+        """Return a row: at the entry's own conversation, or if that was removed, at the one
+        that the service has told, if it shows the entry.
+        """
+        showing = {c.id: c for c in tree.live() if entry in c.view()}
+        oldest = next(iter(showing.values()))
+        shown_by = showing.get(entry["conversationId"]) or showing.get(told) or oldest
         row = {"conversationId": shown_by.id, "conversationTitle": shown_by.said.get("title")}
         row |= {"entryId": entry["id"], "createdAt": entry["createdAt"]}
         return row | ({"entry": entry} if r.given.get("includeEntry", True) else {})

@@ -2,10 +2,10 @@ import io
 
 from rich.console import Console
 
-from tests.tools.demo.builders import SOUP, answer, ask, deep_line, loaded_tree, tree_of
+from forklore.cli.importing.values import Tree
+from tests.tools.demo.builders import SOUP, answer, ask, deep_line, loaded_tree, parse_trees, tree_of
 from tools.demo.draw import MESSAGES_MAX, draw_tree
 from tools.demo.shorten import shorten
-from tools.demo.trees import Tree, parse_trees
 
 
 def drawn(tree: Tree, *, width: int = 80) -> list[str]:

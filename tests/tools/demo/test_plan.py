@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forklore.cli.importing.values import Tree
 from tests.domain.builders import examples
-from tests.tools.demo.builders import SOUP, answer, ask, deep_line, tree_of, tree_with_parents
+from tests.tools.demo.builders import SOUP, answer, ask, deep_line, parse_trees, tree_of, tree_with_parents
 from tools.demo.plan import ForkPoint, Plan, PlannedConversation, leaves, path_to, plan_tree
-from tools.demo.trees import Tree, parse_trees, read_trees
+from tools.demo.reading import read_trees
 
 ROOT = Path(__file__).parents[3]
 REAL_TREES = ROOT.parent / "shared" / "data" / "oasst-trees-50.jsonl"

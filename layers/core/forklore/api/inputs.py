@@ -4,12 +4,11 @@ The object holds the fields of the path, the query and the body side by side.
 """
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
-from forklore.api import operations
 from forklore.api.answers import to_json
 from forklore.api.operation import Operation, RawRequest
+from forklore.api.operations import ALL
 from forklore.api.requests import BODY_CHARACTERS_MAX, KEPT_AS_TEXT
 from forklore.domain.jsontext import JsonText, check_value, read_object, text_of
 from forklore.domain.model import Caller
@@ -19,19 +18,15 @@ IDEMPOTENCY_KEY, IF_MATCH = "idempotencyKey", "ifMatch"
 """Fields that are headers in HTTP."""
 CONTENT_JSON = "contentJson"
 """The field that holds an entry's `content` as JSON text, so that its spelling is kept."""
+_BY_NAME = {operation.name: operation for operation in ALL}
 
 
 def operation_named(name: object) -> Operation:
     """Return the operation with this name. Raises ValidationError if there is none."""
-    found = _by_name().get(name) if isinstance(name, str) else None
+    found = _BY_NAME.get(name) if isinstance(name, str) else None
     if found is None:
         raise ValidationError("there is no such operation", field="operation")
     return found
-
-
-@cache
-def _by_name() -> Mapping[str, Operation]:
-    return {operation.name: operation for operation in operations.ALL}
 
 
 def raw_request(

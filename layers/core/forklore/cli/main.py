@@ -3,11 +3,8 @@
 from forklore.extras import from_extra
 
 
-def main() -> int:
-    """Run the command that the arguments name; return its exit code.
-
-    Raises SystemExit for bad arguments, and if the extra `cli` is not installed.
-    """
+def main() -> None:
+    """Run the command that the arguments name, and exit with its code."""
     with from_extra("cli"):
-        from forklore.fsck.command import main as run
-    return run()
+        from forklore.cli.app import make_app
+    make_app()(prog_name="forklore")

@@ -7,7 +7,9 @@ does with boto3 or with moto in the same process has no effect on them, nor they
 from collections.abc import Callable
 from typing import Any
 
+from botocore import UNSIGNED
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.config import Config
 from botocore.configprovider import BOTOCORE_DEFAUT_SESSION_VARIABLES, ConfigValueStore, ConstantProvider
 from botocore.session import Session
 from moto.core.models import botocore_stubber
@@ -20,7 +22,7 @@ REGION = "us-east-1"
 
 
 def make_client(answer: Callable[[AWSPreparedRequest], AWSResponse]) -> Any:
-    """Return a DynamoDB client whose every request is answered by `answer`."""
+    """Return a DynamoDB client, without credentials, whose every request `answer` answers."""
 
     def answered(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         return answer(request)
@@ -30,9 +32,7 @@ def make_client(answer: Callable[[AWSPreparedRequest], AWSResponse]) -> Any:
         "dynamodb",
         endpoint_url=NOWHERE,
         region_name=REGION,
-        aws_access_key_id="local",
-        aws_secret_access_key="local",  # nosec B106 # none
-        config=client_settings(),
+        config=client_settings().merge(Config(signature_version=UNSIGNED)),
     )
     client.meta.events.register_first("before-send.dynamodb", answered)  # type: ignore[arg-type] # its answer counts
     return client

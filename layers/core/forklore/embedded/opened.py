@@ -3,6 +3,8 @@
 import atexit
 import os
 import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
@@ -11,7 +13,7 @@ from forklore.embedded.folder import JOURNAL, DataError, locked, refuse_data_of_
 from forklore.embedded.journal import Journal
 from forklore.embedded.store import NAME, Store
 from forklore.embedded.underway import Underway
-from forklore.embedded.worker import Worker
+from forklore.embedded.worker import STOP_SECONDS, Worker
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection
 from forklore.storage.table import READS_AT_ONCE, Table
@@ -35,18 +37,23 @@ class Opened:
         self.worker = Worker(self.table, self.underway, expire=store.expire)
         self.users = 1
         self._folder, self._lock = folder, lock
+        self._process = os.getpid()
 
     def leave(self) -> None:
-        """End everything if this was the last user."""
+        """End everything if this was the last user. In a forked process: do nothing."""
+        if os.getpid() != self._process:
+            return
         with _REGISTRY:
             self.users -= 1
             if self.users == 0:
                 self.end()
 
     def end(self) -> None:
+        """Stop the worker, let running requests end for STOP_SECONDS, and free the folder."""
         if self._folder is not None:
             _SHARED.pop((os.getpid(), self._folder), None)
         self.worker.stop()
+        self.underway.wait_for_earlier(STOP_SECONDS)
         self._threads.shutdown(wait=False)
         self.store.close()
         if self._lock is not None:
@@ -73,15 +80,18 @@ def share(folder: Path) -> Opened:
         return opened
 
 
-def open_store(folder: Path, *, name: str = NAME) -> Store:
+def open_store(folder: Path, *, name: str = NAME, on_failure: Callable[[], object] = lambda: None) -> Store:
     """Return the store that keeps its items in a folder, which the caller has locked.
 
+    on_failure: called when the store can keep no more. Items whose time is over are left out.
     Raises DataError, also for a folder with the data of another database.
     """
     refuse_data_of_others(folder)
     journal = Journal(folder / JOURNAL)
     try:
-        return Store(journal, name=name)
+        store = Store(journal, name=name, on_failure=on_failure)
+        store.expire(int(time.time()))
+        return store
     except (KeyError, ValueError, TypeError) as error:
         journal.close()
         raise DataError(f"{folder / JOURNAL} holds an item that cannot be read") from error

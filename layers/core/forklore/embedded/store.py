@@ -7,6 +7,7 @@ that failed has changed nothing, neither in memory nor in the journal.
 import json
 import logging
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -74,7 +75,10 @@ class _Handler(DynamoHandler):
 
 
 class Store:
-    """One table. name: of the table. journal: None forgets everything at the end."""
+    """One table. name: of the table. journal: None forgets everything at the end.
+
+    on_failure: called when the journal fails. From then on every call is refused.
+    """
 
     def __init__(
         self,
@@ -82,6 +86,7 @@ class Store:
         *,
         name: str = NAME,
         definition: Mapping[str, Any] = schema.TABLE,
+        on_failure: Callable[[], object] = lambda: None,
     ) -> None:
         """Raises DataError if the journal cannot be read, ValueError if a key is no string."""
         lighten_moto()
@@ -89,6 +94,7 @@ class Store:
         self._backend = _Backend(REGION, DEFAULT_ACCOUNT_ID)
         self._backend.tables[name] = _table(name, definition)
         self._journal = journal
+        self._on_failure = on_failure
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._refusal: str | None = None
@@ -132,10 +138,12 @@ class Store:
                 self._record(before)
 
     def close(self) -> None:
-        """Refuse every further call, and close the journal."""
+        """Refuse every further call, and close the journal. In a forked process: do nothing."""
+        if os.getpid() != self._process:
+            return
         with self._lock:
             self._refusal = "the store is closed"
-            if self._journal is not None and os.getpid() == self._process:
+            if self._journal is not None:
                 self._journal.close()
 
     # Calls
@@ -179,8 +187,10 @@ class Store:
             self._journal.write([_change(place, item) for place, item in changed])
         except BaseException as error:
             self._put_back(before)
-            self._refusal = f"what is stored could not be written: {error}; open it again"
-            _log.error("journal", extra={"type": type(error).__name__, "reason": str(error)})
+            reason = str(error) if isinstance(error, sqlite3.Error) else type(error).__name__
+            self._refusal = f"what is stored could not be written: {reason}; open it again"
+            _log.error("journal", extra={"reason": reason})  # SQLite's texts quote no content
+            self._on_failure()
             if not isinstance(error, Exception):
                 raise
             return False

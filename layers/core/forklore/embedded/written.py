@@ -1,6 +1,7 @@
 """Items of moto as text, and back. The text is JSON in DynamoDB's own form; bytes are in base64.
 
-Moto itself holds a value of the type B in base64, and those of a BS as bytes.
+Moto holds bytes as they are, or in base64 if an operation other than a transaction put them. It
+answers both alike.
 """
 
 import base64
@@ -33,8 +34,10 @@ def to_item(text: str, *, partition_key: str, sort_key: str) -> Item:
 
 def _plain(held: DynamoType) -> Any:
     match held.type:
+        case "B":
+            return _base64(held.value)
         case "BS":
-            return [base64.b64encode(one).decode() for one in held.value]
+            return [_base64(one) for one in held.value]
         case "L":
             return [{one.type: _plain(one)} for one in held.value]
         case "M":
@@ -43,11 +46,17 @@ def _plain(held: DynamoType) -> Any:
             return held.value
 
 
+def _base64(value: bytes | str) -> str:
+    return value if isinstance(value, str) else base64.b64encode(value).decode()
+
+
 def _held(plain: dict[str, Any]) -> DynamoType:
     """Return an attribute's value. Most are strings and numbers, which need no more than this."""
     held: DynamoType = object.__new__(DynamoType)
     [(held.type, value)] = plain.items()
     match held.type:
+        case "B":
+            value = base64.b64decode(value)
         case "BS":
             value = [base64.b64decode(one) for one in value]
         case "L":

@@ -7,16 +7,18 @@ accounts and profiles are overwritten first.
 import contextlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import boto3
 import moto
+import moto.dynamodb.urls
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from moto.core.models import MockAWS
 
 from forklore.embedded.moto_speed import lock_moto, speed_up_moto
+from forklore.embedded.store import Store
 from forklore.local.payload import API_ID
 from forklore.storage import schema
 
@@ -48,6 +50,21 @@ def open_database(table: Mapping[str, Any] = schema.TABLE, *, faster: bool = Tru
             if time.monotonic() > deadline or not isinstance(error, BotoCoreError):
                 raise DatabaseError(f"no usable DynamoDB at {os.environ.get(ENDPOINT)}: {error}") from error
         time.sleep(0.2)
+
+
+@contextlib.contextmanager
+def open_kept(store: Store) -> Iterator[None]:
+    """Set the handlers' environment, and let moto answer each DynamoDB client from `store`."""
+    _set_environment()
+    paths: dict[str, Any] = moto.dynamodb.urls.url_paths
+    [(path, usual)] = paths.items()
+    started = start_moto()
+    paths[path] = store.dispatch
+    try:
+        yield
+    finally:
+        paths[path] = usual
+        started.stop()
 
 
 def start_moto(*, faster: bool = True) -> MockAWS:

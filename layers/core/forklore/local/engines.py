@@ -1,33 +1,29 @@
-"""The databases that can keep the local server's data in a folder, and the choice of one."""
+"""What can keep the local server's data in a folder, and the choice of one."""
 
-import fcntl
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shutil import which
-from typing import IO
 
+from forklore.embedded.folder import JOURNAL, OTHERS, DataError, locked
+from forklore.embedded.opened import open_store
+from forklore.embedded.store import Store
 from forklore.local import dynamodb_local
 from forklore.local.engine import EngineMissingError, served
 from forklore.local.listening import ServerDidNotStartError, on_free_port
 
-LOCK = "forklore.lock"
-FREE_WITHIN_SECONDS = 5.0
-"""How long to wait for the database of a server that was killed to end."""
-DYNOXIDE_FILE = "dynoxide.db"
+__all__ = ["EMBEDDED", "ENGINES", "DataError", "Kept", "kept_in"]
+
+EMBEDDED = "embedded"
+DYNOXIDE_FILE, DYNAMODB_LOCAL_FILE = OTHERS
 INSTALL_DYNOXIDE = "cargo install dynoxide-rs --no-default-features --features native-sqlite,http-server,cli"
-
-
-class DataError(Exception):
-    """Data cannot be kept in the folder; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A database. file: the name of the file that it makes in its folder.
+    """A database in a process of its own. file: the name of the file that it makes in its folder.
 
     command: returns the command that starts it, without the port; with None it keeps its data in
     memory. Raises EngineMissingError.
@@ -47,62 +43,65 @@ def dynoxide(folder: Path | None) -> list[str]:
     return [program, "--host", "127.0.0.1", *stored, "--port"]
 
 
-ENGINES = (
-    Engine("dynoxide", DYNOXIDE_FILE, dynoxide),
-    Engine("DynamoDB Local", "shared-local-instance.db", dynamodb_local.command),
-)
-"""The preferred one is first."""
+ENGINES = {
+    "dynoxide": Engine("dynoxide", DYNOXIDE_FILE, dynoxide),
+    "dynamodb-local": Engine("DynamoDB Local", DYNAMODB_LOCAL_FILE, dynamodb_local.command),
+}
+"""The databases beside the embedded store, by the name that chooses them."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What keeps the data: a store in this process, or a database at an address.
+
+    name: for people.
+    """
+
+    name: str
+    store: Store | None = None
+    endpoint: str | None = None
 
 
 @contextmanager
-def kept_in(folder: Path, *, on_end: Callable[[], None]) -> Iterator[tuple[str, str]]:
-    """Yield the address and the name of a database that keeps its data in `folder`.
+def kept_in(
+    folder: Path, engine: str | None = None, *, table: str = "forklore", on_end: Callable[[], None]
+) -> Iterator[Kept]:
+    """Yield what keeps its data in `folder`, which is made if it is missing.
 
-    The folder is made if it is missing, with a `.gitignore` so that git ignores what is in it.
-    The database ends with the context and with this process. on_end: called if it ends before that.
-    Raises DataError if the folder is in use, or if no database can keep its data there.
+    It ends with the context and with this process. engine: EMBEDDED or one of ENGINES; None: the
+    one whose data the folder holds, or EMBEDDED for a new folder. table: the name of the table.
+    on_end: called if the database ends before the context, or if the store can keep no more.
+    Raises DataError if the folder is in use, or if the engine cannot keep its data there.
     """
     folder = folder.resolve()
-    try:
-        if not folder.exists():
-            folder.mkdir(parents=True)
-            (folder / ".gitignore").write_text("*\n")
-        lock = (folder / LOCK).open("a")
-    except OSError as error:
-        raise DataError(f"cannot keep data in {folder}: {error.strerror}") from error
-    with lock:
-        _take(lock, folder)
-        engine, command = _engine_for(folder)
-        try:
-            with on_free_port(partial(served, command, on_end=on_end, held=[lock.fileno()])) as endpoint:
-                yield endpoint, engine.name
-        except ServerDidNotStartError as error:
-            raise DataError(f"{engine.name} did not start: {error}") from error
-
-
-def _take(lock: IO[str], folder: Path) -> None:
-    """Lock the folder for this process and for the database, as long as either runs."""
-    give_up_at = time.monotonic() + FREE_WITHIN_SECONDS
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with locked(folder) as lock:
+        chosen = _chosen(folder, engine)
+        if chosen is None:
+            store = open_store(folder, name=table, on_failure=on_end)
+            try:
+                yield Kept("The embedded store", store=store)
+            finally:
+                store.close()
             return
-        except BlockingIOError:
-            if time.monotonic() > give_up_at:
-                raise DataError(f"{folder} is in use by another server") from None
-            time.sleep(0.1)
-
-
-def _engine_for(folder: Path) -> tuple[Engine, list[str]]:
-    """Return the first engine that this machine has and its command.
-
-    If the folder holds the data of an engine, only that one is tried.
-    """
-    begun = [engine for engine in ENGINES if (folder / engine.file).exists()]
-    reasons = []
-    for engine in begun or ENGINES:
         try:
-            return engine, engine.command(folder)
+            command = chosen.command(folder)
+            with on_free_port(partial(served, command, on_end=on_end, held=[lock.fileno()])) as endpoint:
+                yield Kept(chosen.name, endpoint=endpoint)
         except EngineMissingError as missing:
-            reasons.append(str(missing))
-    raise DataError(f"nothing here can keep data in {folder}: {'; '.join(reasons)}")
+            raise DataError(f"{chosen.name} cannot keep data in {folder}: {missing}") from missing
+        except ServerDidNotStartError as error:
+            raise DataError(f"{chosen.name} did not start: {error}") from error
+
+
+def _chosen(folder: Path, wanted: str | None) -> Engine | None:
+    """Return the engine for a folder; None for the embedded store.
+
+    Raises DataError if the folder holds the data of another one than is wanted.
+    """
+    files = {EMBEDDED: JOURNAL} | {name: engine.file for name, engine in ENGINES.items()}
+    begun = [name for name, file in files.items() if (folder / file).exists()]
+    if len(begun) > 1:
+        raise DataError(f"{folder} holds data of {' and of '.join(begun)}")
+    if begun and wanted not in (None, *begun):
+        raise DataError(f"{folder} holds data of {begun[0]}, so {wanted} cannot be chosen")
+    return ENGINES.get(begun[0] if begun else wanted or EMBEDDED)

@@ -8,17 +8,18 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
+from forklore.embedded.store import NAME
 from forklore.local.background import Background, open_queues
 from forklore.local.cors import with_cors
 from forklore.local.deployment import Deployment
-from forklore.local.embedded import ENDPOINT, DatabaseError, open_database
-from forklore.local.engines import DataError, kept_in
+from forklore.local.embedded import ENDPOINT, TABLE, DatabaseError, open_database, open_kept
+from forklore.local.engines import EMBEDDED, ENGINES, DataError, kept_in
 from forklore.local.functions import deployment
 from forklore.local.gateway import Gateway
 from forklore.local.identity import hinted, read_authorizer
@@ -45,16 +46,16 @@ FORGETS = """\
 The embedded store forgets everything when this stops. To keep it: make run DATA=./data"""
 
 
-def main(serve: Callable[[], Deployment] = deployment) -> int:
+def main(serve: Callable[[], Deployment] = deployment, *, arguments: Sequence[str] | None = None) -> int:
     """Serve until a signal comes; return 0, or 1 if the server cannot start or its database ends.
 
-    serve: returns what is served.
+    serve: returns what is served. arguments: of the command line; None: those of this process.
     """
-    arguments = _parser().parse_args()
-    show_lines_of(logging.getLogger("forklore"), verbose=arguments.verbose)
+    chosen = _parser().parse_args(arguments)
+    show_lines_of(logging.getLogger("forklore"), verbose=chosen.verbose)
     _on_signal(lambda *_: sys.exit(0))
     with contextlib.ExitStack() as stack:
-        return _serve(serve(), arguments, stack)
+        return _serve(serve(), chosen, stack)
 
 
 def _serve(served: Deployment, arguments: argparse.Namespace, stack: contextlib.ExitStack) -> int:
@@ -63,8 +64,7 @@ def _serve(served: Deployment, arguments: argparse.Namespace, stack: contextlib.
     try:
         listener = _listen(arguments.host, arguments.port)
         authorizer = read_authorizer(os.environ)
-        store = _store(arguments.data, stack, on_end=database_ended.set)
-        open_database(served.table)
+        store = _open_store(arguments, served.table, stack, on_end=database_ended.set)
         urls = open_queues(served)
     except (OSError, DatabaseError, DataError, ValueError) as error:
         print(f"forklore: {error}", file=sys.stderr)
@@ -87,19 +87,34 @@ def _stop_after(database_ended: threading.Event, server: uvicorn.Server) -> None
     server.should_exit = True
 
 
-def _store(data: Path | None, stack: contextlib.ExitStack, *, on_end: Callable[[], None]) -> str:
-    """Start the database that keeps `data`, if there is one.
+def _open_store(
+    arguments: argparse.Namespace,
+    table: Mapping[str, Any],
+    stack: contextlib.ExitStack,
+    *,
+    on_end: Callable[[], None],
+) -> str:
+    """Open the database with its table. Return what the banner says of it.
 
-    Return what the banner says of the store. on_end: called if the database ends by itself.
-    Raises DataError, and ValueError if two stores are named.
+    on_end: called if the database ends by itself. Raises DataError, DatabaseError, and ValueError
+    if two stores are named.
     """
-    endpoint = os.environ.get(ENDPOINT)
+    endpoint, data = os.environ.get(ENDPOINT), arguments.data
     if data is None:
+        if arguments.engine is not None:
+            raise ValueError("--engine needs --data")
+        open_database(table)
         return f"The store is the DynamoDB at {endpoint}." if endpoint else FORGETS
     if endpoint:
         raise ValueError(f"--data and {ENDPOINT} name two stores")
-    os.environ[ENDPOINT], engine = stack.enter_context(kept_in(data, on_end=on_end))
-    return f"{engine} keeps the data in {data}."
+    name = os.environ.get(TABLE) or NAME
+    kept = stack.enter_context(kept_in(data, arguments.engine, table=name, on_end=on_end))
+    if kept.store is not None:
+        stack.enter_context(open_kept(kept.store))
+    else:
+        os.environ[ENDPOINT] = str(kept.endpoint)
+        open_database(table)
+    return f"{kept.name} keeps the data in {data}."
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -112,6 +127,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default=host, help="address to listen on (HOST; 127.0.0.1)")
     parser.add_argument("--port", default=port, type=int, help="0 takes a free one (PORT; 8080)")
     parser.add_argument("--data", type=Path, help="keep what is stored in this folder; it is made")
+    parser.add_argument(
+        "--engine",
+        choices=[EMBEDDED, *ENGINES],
+        help=f"what keeps a new folder ({EMBEDDED}); a folder with data goes on with its own",
+    )
     parser.add_argument("--verbose", action="store_true", help="lines per request, without its content")
     return parser
 

@@ -98,8 +98,11 @@ class _Appending:
                 with self._table.turn(self._id):
                     written = self._append(self._matching(self._newest(cached)))
             except (ConflictError, ValidationError):
-                self._load()
-                raise
+                now = self._with_stored_epoch(cached)
+                if now == cached:
+                    raise
+                cached = now
+                continue
             if not isinstance(written, ConditionFailed):
                 return written
             cached = self._learn(cached, written)
@@ -186,6 +189,20 @@ class _Appending:
         head = self._load().head
         require_match(self._request.if_match, head.lasts)
         return replace(cached, tip=head.tip)
+
+    def _with_stored_epoch(self, cached: CachedConversation) -> CachedConversation:
+        """Return the same with the epoch that the context entries of the request join now.
+
+        So a 409 names the epoch that is the latest now. Raises as `_load`.
+        """
+        client = self._caller.client_id if has_context(self._request.drafts) else None
+        looked_up = self._look_up(TreeExtras(context_of=client))
+        loaded = looked_up.require(self._id, AccessLevel.WRITER)
+        own = looked_up.found.context(loaded.group.group_id, self._id, client) if client else None
+        if client is None or own is None:
+            return cached  # what is inherited does not change
+        self._cache_epoch(loaded, client, own.epoch)
+        return cached.with_epoch(client, own.epoch)
 
     def _load(self) -> LoadedConversation:
         """Return the conversation as it is now.
@@ -293,7 +310,7 @@ class _Appending:
                     raise name_moved(refused.name()) from refused
                 case PartKind.ENTRY:
                     return cached
-                case PartKind.ENTRY_KEY:
+                case PartKind.ENTRY_KEY if set(refused.kinds) == {kind}:  # other conflicts come first
                     self._load()
                     raise ConflictError(
                         "another entry of the conversation has the key",

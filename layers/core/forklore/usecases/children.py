@@ -13,7 +13,7 @@ from forklore.domain import access, ancestry, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import ListKey
-from forklore.domain.model import NOTHING, Caller, Conversation, Entry, StartedBy
+from forklore.domain.model import Caller, Conversation, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.tree import ChildRow, Group, Member
 from forklore.errors import InvalidCursorError, ValidationError
@@ -24,7 +24,7 @@ from forklore.usecases import cursors
 from forklore.usecases.appended import Appended, record_appended
 from forklore.usecases.creating import PLAIN, Creation, Description, Obstacle, PreparedCreation, name_parts
 from forklore.usecases.cursors import InvalidCursor
-from forklore.usecases.drafts import TRANSACTION_WRITES_MAX, Draft, require_match
+from forklore.usecases.drafts import TRANSACTION_WRITES_MAX, Draft
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered
 from forklore.usecases.loading import (
     ConversationDetails,
@@ -70,8 +70,7 @@ def start_child(
     """Create a child by its first entries; None if a conversation of that id exists already.
 
     Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it,
-    ValidationError if the parent does not show the entry, ConflictError for an `if_match`: a new
-    conversation shows nothing.
+    ValidationError if the parent does not show the entry, and as `plan_root`.
     """
     creation = Creation[Appended](table, caller, idempotency_key, name=request.described.name)
     for nonce in creation.attempts():
@@ -94,7 +93,6 @@ def _prepare(
     parent = _read_parent(table, caller, request, idempotency_key)
     if isinstance(parent, Obstacle):
         return parent
-    require_match(request.if_match, NOTHING)
     decision = decide_on_nothing(caller, request.context) if request.context else None
     child_id, group = request.child_id, parent.loaded.group
     started_by = StartedBy(request.parent_id, EntryId(request.entry_id) if request.entry_id else None)
@@ -108,6 +106,7 @@ def _prepare(
         owner=group.owner,
         started_by=started_by,
         created_at=parent.begun.created_at if parent.begun else None,
+        if_match=request.if_match,
     )
     place = ListKey(root.conversation.created_at, child_id)
     child_key = keys.child(group.group_id, request.parent_id, place)

@@ -200,6 +200,8 @@ def _prepare(
         epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
     floor = ancestry.floor_of(path)
     lasts = _lasts(source, inherited.point)
+    # The fork holds the version of the tree, so it needs no checks of what the entries name.
+    check_named(table, caller, request.drafts, group_id=group_id, conversation_id=fork_id)
     require_match(request.if_match, loaded.head.lasts)
     if loaded.group.conversations + request.count > CONVERSATIONS_MAX:
         raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
@@ -238,8 +240,6 @@ def _prepare(
         if drafts
         else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=made)
     )
-    # The fork holds the version of the tree, so it needs no checks of what the entries name.
-    check_named(table, caller, request.drafts, group_id=group_id, conversation_id=fork_id)
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
     writes = [

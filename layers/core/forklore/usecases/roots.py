@@ -54,16 +54,19 @@ def plan_root(
     owner: str | None = None,
     started_by: StartedBy | None = None,
     created_at: str | None = None,
+    if_match: EntryId | None = None,
 ) -> Root:
     """Return a conversation without ancestry that begins with the drafts.
 
     owner None: the caller. created_at None: when its first entry is.
-    Raises ForbiddenError for context from a plain user, ValidationError for a draft that names
-    another conversation: the new tree has none.
+    Raises ForbiddenError for context from a plain user, then ValidationError for a draft that names
+    another conversation: the new tree has none. Then ConflictError for an `if_match`: a new
+    conversation shows nothing.
     """
-    check_named(table, caller, drafts, group_id=conversation_id, conversation_id=conversation_id)
     if has_context(drafts):
         access.require_context(caller, bound_to=None)
+    check_named(table, caller, drafts, group_id=conversation_id, conversation_id=conversation_id)
+    require_match(if_match, NOTHING)
     batch = mint_batch(
         table, drafts, conversation_id=conversation_id, caller=caller, after=Tip(ids.FIRST), epoch=NO_EPOCH
     )
@@ -105,8 +108,7 @@ def create_root(
 ) -> Appended | None:
     """Create a root by its first entries; None if a conversation of that id exists already.
 
-    Raises ForbiddenError for context from a plain user, ConflictError for an `if_match`: a new
-    conversation shows nothing.
+    Raises as `plan_root`.
     """
     creation = Creation[Appended](table, caller, idempotency_key, name=request.described.name)
     for nonce in creation.attempts():
@@ -117,12 +119,17 @@ def create_root(
 def _prepare(
     table: Table, caller: Caller, request: RootRequest, idempotency_key: IdempotencyKey | None, nonce: str
 ) -> PreparedCreation[Appended]:
-    require_match(request.if_match, NOTHING)
     decision = decide_on_nothing(caller, request.context) if request.context else None
     drafts = [*request.drafts, *(decision.drafts if decision else ())]
     root_id = request.root_id
     root = plan_root(
-        table, caller, conversation_id=root_id, drafts=drafts, nonce=nonce, described=request.described
+        table,
+        caller,
+        conversation_id=root_id,
+        drafts=drafts,
+        nonce=nonce,
+        described=request.described,
+        if_match=request.if_match,
     )
     appended = Appended.of(root.batch, decision)
     record = record_appended(table, idempotency_key, appended, group_id=root_id, conversation_id=root_id)

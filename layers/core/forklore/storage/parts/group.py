@@ -268,8 +268,9 @@ def _live_as_read(n: Names, tree: Group) -> str:
 def remove_branch(tree: Group, *, current: str | None) -> Part:
     """Count a branch less in a tree that is live and unchanged in what the removal depends on.
 
-    current: the new current branch, if the removed one was it. If the tree counted no child when
-    it was read, it must still count none: the branch may have started one since then.
+    The version must be unchanged, because the caller may no longer be the owner, or even a member.
+    If the tree counted no child when it was read, it must still count none: the branch may have
+    started one since then. current: the new current branch, if the removed one was it.
     """
     n = Names()
     conditions = [_live_as_read(n, tree)]

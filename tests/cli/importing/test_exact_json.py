@@ -1,14 +1,17 @@
 import json
 import sys
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forklore.cli.importing.exact_json import NotJsonError, depth, parse_json, parse_nested_json, write_json
 from tests.domain.builders import examples
-from tools.demo.nested_json import parse_json, parse_nested_json
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4)
 )
@@ -57,5 +60,33 @@ def test_a_value_may_nest_deeper_than_the_call_stack() -> None:
 
 
 def test_junk_at_a_great_depth_is_an_error_like_any_other() -> None:
-    with pytest.raises(json.JSONDecodeError):
+    with pytest.raises(NotJsonError, match="not JSON: Expecting value at column 200001"):
         parse_json("[" * 200_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0.1", "-0.0", "1e400", "1E-400", "0.1234567890123456789", "1.10", "9" * 400, "9" * 5_000, "1e22"],
+)
+def test_a_number_keeps_its_value(text: str) -> None:
+    value = parse_json(f"[{text}]")
+
+    assert Decimal(write_json(value)[1:-1]) == Decimal(text)
+    assert parse_json(write_json(value)) == value
+
+
+@pytest.mark.parametrize("text", ["NaN", "[-Infinity]", '{"a": 1e99999999999999999999}'])
+def test_what_is_no_number_in_json_is_an_error(text: str) -> None:
+    with pytest.raises(NotJsonError):
+        parse_json(text)
+
+
+@examples(100)
+@given(VALUES)
+def test_what_is_written_reads_back(value: object) -> None:
+    assert parse_json(write_json(value)) == value
+    assert parse_json(write_json([value, Decimal("1E+400")])) == [value, Decimal("1E+400")]
+
+
+def test_the_depth_of_a_value_needs_no_call_stack() -> None:
+    assert depth(parse_nested_json("[" * 50_000 + "]" * 50_000)) == 50_000

@@ -1,10 +1,12 @@
 import json
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from tests.tools.demo.builders import answer, ask, deep_line, line_of, tree_of
-from tools.demo.trees import MalformedTreesError, Message, parse_trees, read_trees
+from forklore.cli.importing.files import read_file
+from forklore.cli.importing.values import Format, MalformedFileError, Message, Report
+from tests.cli.importing.builders import answer, ask, deep_line, line_of, parse_trees, tree_of
 
 
 def test_messages_lie_flat_in_preorder_with_their_parents_and_replies() -> None:
@@ -12,15 +14,15 @@ def test_messages_lie_flat_in_preorder_with_their_parents_and_replies() -> None:
 
     assert tree.tree_id == "t"
     assert tree.messages == (
-        Message("a", "USER", "a", None, (1, 3)),
-        Message("b", "AI", "b", 0, (2,)),
-        Message("c", "USER", "c", 1, ()),
-        Message("d", "AI", "d", 0, ()),
+        Message("a", {"role": "USER", "text": "a"}, None, (1, 3)),
+        Message("b", {"role": "AI", "text": "b"}, 0, (2,)),
+        Message("c", {"role": "USER", "text": "c"}, 1, ()),
+        Message("d", {"role": "AI", "text": "d"}, 0, ()),
     )
 
 
 def test_a_prompt_alone_is_a_tree() -> None:
-    assert tree_of(ask("a")).messages == (Message("a", "USER", "a", None, ()),)
+    assert tree_of(ask("a")).messages == (Message("a", {"role": "USER", "text": "a"}, None, ()),)
 
 
 def test_texts_may_repeat_and_be_empty_and_hold_any_character() -> None:
@@ -36,9 +38,9 @@ def test_replies_may_be_left_out_and_other_fields_are_ignored() -> None:
         b'{"prompt": {"message_id": "a", "text": "x", "role": "assistant", "rank": 3}, "tree_state": "done"}'
     )
 
-    (tree,) = parse_trees([line])
+    (tree,) = parse_trees([line + b"\n"])
 
-    assert (tree.tree_id, tree.messages) == ("a", (Message("a", "AI", "x", None, ()),))
+    assert (tree.tree_id, tree.messages) == ("a", (Message("a", {"role": "AI", "text": "x"}, None, ()),))
 
 
 def test_blank_lines_and_a_byte_order_mark_are_no_trees() -> None:
@@ -56,7 +58,7 @@ def test_a_tree_may_be_deeper_than_the_call_stack() -> None:
     (tree,) = parse_trees([deep_line(20_000)])
 
     assert len(tree.messages) == 20_000
-    assert tree.messages[-1] == Message("m19999", "USER", "m19999", 19_998, ())
+    assert tree.messages[-1] == Message("m19999", {"role": "USER", "text": "m19999"}, 19_998, ())
 
 
 def _with(**fields: object) -> bytes:
@@ -84,33 +86,42 @@ def _with(**fields: object) -> bytes:
     ],
 )
 def test_a_malformed_line_is_named_by_its_number(line: bytes, reason: str) -> None:
-    with pytest.raises(MalformedTreesError) as caught:
-        list(parse_trees([line_of(ask("a")), b"\n", line]))
+    with pytest.raises(MalformedFileError) as caught:
+        parse_trees([line_of(ask("a")), b"\n", line])
 
     assert str(caught.value).startswith(f"line 3: {reason}")
 
 
-def test_lines_after_the_limit_are_not_read(tmp_path: Path) -> None:
+def test_lines_are_read_one_by_one(tmp_path: Path) -> None:
     path = tmp_path / "trees.jsonl"
     path.write_bytes(line_of(ask("a"), tree_id="1") + line_of(ask("b"), tree_id="2") + b"nonsense\n")
+    found = read_file(path, Report(), given=Format.TREES)
 
-    assert [tree.tree_id for tree in read_trees(path, limit=2)] == ["1", "2"]
-    with pytest.raises(MalformedTreesError, match="line 3"):
-        read_trees(path)
+    assert [tree.tree_id for tree in islice(found, 2)] == ["1", "2"]
+    with pytest.raises(MalformedFileError, match="line 3"):
+        next(found)
 
 
 def test_a_file_without_a_tree_is_malformed(tmp_path: Path) -> None:
     path = tmp_path / "trees.jsonl"
     path.write_bytes(b"\n")
 
-    with pytest.raises(MalformedTreesError, match="no message tree"):
-        read_trees(path)
+    with pytest.raises(MalformedFileError, match="no conversation in the file"):
+        list(read_file(path, Report()))
 
 
 def test_a_line_separator_inside_a_text_does_not_end_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "trees.jsonl"
-    path.write_text(json.dumps({"prompt": ask("a\u2028b\x85c")}, ensure_ascii=False), encoding="utf-8")
+    line = json.dumps({"prompt": ask("a\u2028b\x85c")}, ensure_ascii=False).encode()
 
-    (tree,) = read_trees(path)
+    (tree,) = parse_trees([line])
 
     assert tree.messages[0].text == "a\u2028b\x85c"
+
+
+def test_a_message_that_is_too_large_is_left_out_and_its_replies_move_up() -> None:
+    report = Report()
+
+    (tree,) = parse_trees([line_of(ask("a", answer("b", ask("c")) | {"text": "é" * 500_000}))], report)
+
+    assert [(message.message_id, message.parent) for message in tree.messages] == [("a", None), ("c", 0)]
+    assert report.lines() == ["message too large: 1 (b)"]

@@ -1,0 +1,6 @@
+"""`python -m forklore.cli` is `forklore`."""
+
+from forklore.cli.main import main
+
+if __name__ == "__main__":
+    main()

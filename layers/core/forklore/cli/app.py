@@ -1,0 +1,102 @@
+"""The command line as typer sees it. The commands are in `commands/`, a module each."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from forklore.cli import exits
+from forklore.cli.registering import add_options
+from forklore.client.errors import ApiError
+
+HELP = """Conversations that fork like git.
+
+A conversation is named by its id or by a NAME, which its first entry makes:
+`forklore say trip "Two nights in Lisbon?"`, then `forklore log trip`.
+"""
+COMMANDS = (
+    *("say", "log", "show", "ls", "grep"),
+    *("branch", "fork", "switch", "diff", "merge", "share"),
+    *("serve", "fsck", "explore"),
+)
+"""The modules of `commands/`, in the order of the help. Each has `register(app)`."""
+
+
+class Root(TyperGroup):
+    """The command line as a whole. Every error is one line on standard error and an exit code."""
+
+    def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
+        """Run a command line and exit."""
+        extra["standalone_mode"] = False
+        code = exits.DONE
+        try:
+            try:
+                code = super().main(args, *more, **extra) or exits.DONE
+            finally:
+                _flush()
+        except (ApiError, exits.CommandError, typer.TyperException, typer.Abort, OSError) as error:
+            code = _told(error)
+        except KeyboardInterrupt:
+            code = exits.INTERRUPTED
+        sys.exit(code)
+
+
+def make_app() -> typer.Typer:
+    """Return the command line."""
+    app = typer.Typer(
+        name="forklore",
+        cls=Root,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    add_options(app, _version, HELP)
+    for name in COMMANDS:
+        import_module(f"forklore.cli.commands.{name}").register(app)
+    return app
+
+
+def _told(error: Exception) -> int:
+    """Write one line of an error to standard error; return the exit code."""
+    match error:
+        case ApiError():
+            code = exits.code_of(error)
+        case exits.CommandError():
+            code = error.code
+        case typer.Abort():
+            return exits.INTERRUPTED
+        case typer.TyperException():
+            return _usage(error)
+        case _:
+            code = exits.USAGE
+    sys.stderr.write(f"forklore: {exits.line_of(error)}\n")
+    return code
+
+
+def _usage(error: typer.TyperException) -> int:
+    context = getattr(error, "ctx", None)
+    said = exits.line_of(exits.CommandError(error.format_message()))
+    where = f" ({context.command_path} --help)" if context is not None else ""
+    sys.stderr.write(f"forklore: {said}{where}\n")
+    return exits.USAGE
+
+
+def _flush() -> None:
+    """Hand on what is buffered. Without a reader it goes nowhere, also at Python's own end."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("forklore")
+    except PackageNotFoundError:
+        return "of a checkout"

@@ -1,0 +1,97 @@
+"""`forklore ls`: list conversations and names."""
+
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+import typer
+
+from forklore.cli.exits import CommandError
+from forklore.cli.output import Part, moment
+from forklore.cli.registering import command
+from forklore.cli.shell import Shell
+from forklore.client.results import Conversation, Name
+
+Mode = Literal["latest-fork", "current", "roots", "all"]
+Ancestry = Literal["roots", "children", "all"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "ls", example="forklore ls --mode current -n 10", pages=True)
+    def ls(
+        shell: Shell,
+        query: Annotated[
+            str | None,
+            typer.Argument(
+                metavar="[TEXT]",
+                help="Only titles with this text; with --names, only names that begin with it.",
+                show_default=False,
+            ),
+        ] = None,
+        number: Annotated[
+            int | None, typer.Option("-n", "--number", min=1, metavar="N", help="At most N.")
+        ] = None,
+        names: Annotated[bool, typer.Option("--names", help="List your names instead.")] = False,
+        everything: Annotated[
+            bool, typer.Option("-a", "--all", help="All branches; this is --mode all.")
+        ] = False,
+        mode: Annotated[
+            Mode | None, typer.Option("--mode", help="Which branches of a tree.", show_default=False)
+        ] = None,
+        ancestry: Annotated[
+            Ancestry | None,
+            typer.Option(
+                "--ancestry", help="Trees of their own, or those that others started.", show_default=False
+            ),
+        ] = None,
+        agent: Annotated[
+            str | None, typer.Option("--agent", metavar="ID", help="Only those of this agent.")
+        ] = None,
+        tag: Annotated[
+            str | None, typer.Option("--tag", metavar="KEY[:VALUE]", help="Only those with this tag.")
+        ] = None,
+    ) -> None:
+        """List conversations, the newest tree first."""
+        if everything and mode not in (None, "all"):
+            raise CommandError(f"--all and --mode {mode} exclude each other")
+        chosen: dict[str, Any] = {
+            "mode": "all" if everything else mode,
+            "ancestry": ancestry,
+            "query": query,
+            "agent_id": agent,
+            "tag": tag,
+        }
+        if names:
+            others = [name for name, held in chosen.items() if held is not None and name != "query"]
+            if others:
+                raise CommandError("--names goes without the other filters")
+            _names(shell, list(islice(shell.client.names(query), number)))
+            return
+        shown = islice(shell.client.conversations(**chosen), number)
+        if shell.out.is_json:
+            shell.out.results(shown)
+            return
+        rows = [_row(one) for one in shown]
+        if rows:
+            shell.out.table(("", "id", "updated", "access", "title"), rows)
+
+
+def _row(one: Conversation) -> tuple[Part, ...]:
+    title = one.title if one.title is not None else one.last_message_preview or ""
+    mark = ("*", "green") if one.is_current else ""
+    return (mark, (one.id, "yellow"), moment(one.updated_at), one.access_level, title)
+
+
+def _names(shell: Shell, names: list[Name]) -> None:
+    if shell.out.is_json:
+        shell.out.results(names)
+    elif names:
+        shell.out.table(
+            ("name", "conversation", "updated"),
+            [(one.name, (one.conversation_id, "yellow"), _state(one)) for one in names],
+        )
+
+
+def _state(one: Name) -> Part:
+    return ("deleted", "red") if one.deleted else moment(one.updated_at)

@@ -1,0 +1,44 @@
+"""From settings to a client. What a client needs is imported here, when one is made."""
+
+import getpass
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forklore.cli.exits import SettingsError
+from forklore.cli.settings import InProcess, OnLambda, OverHttp, Target, file_path, profiles_of, target_of
+
+if TYPE_CHECKING:
+    from forklore.client.synchronous.client import Forklore
+
+
+def chosen(options: Mapping[str, str], environment: Mapping[str, str]) -> Target:
+    """Return the service that options, environment and profile file name. Raises SettingsError."""
+    path = file_path(environment, Path("~").expanduser())
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the profile file {path} cannot be read: {error}") from error
+    return target_of(options, environment, profiles_of(text), login=_login())
+
+
+def connected(target: Target) -> "Forklore":
+    """Return a client of a service. Raises InputError for what cannot be one."""
+    from forklore.client.synchronous.client import Forklore
+
+    match target:
+        case OverHttp(url, token, client_key):
+            return Forklore(url, token=token, client_key=client_key)
+        case OnLambda(function, user, client):
+            return Forklore.on_lambda(function, user=user, client=client)
+        case InProcess(data, user, client):
+            return Forklore.local(user=user, client=client, data=data)
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container may run as a user without a name
+        return "me"

@@ -1,0 +1,71 @@
+"""How entries are shown."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from forklore.cli.output import Output, Part, moment
+from forklore.client import jsontext
+from forklore.client.messages import role_of
+from forklore.client.results import Entry
+
+STYLES = {"user": "green", "ai": "cyan", "system": "magenta"}
+INDENT = "    "
+
+
+def show_entry(out: Output, entry: Entry, *, is_first: bool = True) -> None:
+    """Write an entry as `git log` writes a commit."""
+    if not is_first:
+        out.line()
+    out.line((f"entry {entry.id}", "yellow"), *_notes(entry))
+    out.line(author_part(entry), GAP_BEFORE_TIME, (f"{moment(entry.created_at)} UTC", "dim"))
+    out.line()
+    out.text(text_to_show(entry), indent=INDENT)
+
+
+GAP_BEFORE_TIME = "  "
+
+
+def show_on_one_line(out: Output, entry: Entry) -> None:
+    """Write the entry's id, its author, and the beginning of its text."""
+    text = " ".join(text_to_show(entry).split())
+    if out.is_terminal:
+        from rich.cells import cell_len, set_cell_size
+
+        left = max(10, out.width - len(entry.id) - len(role_of(entry) or entry.content_type) - 3)
+        if cell_len(text) > left:
+            text = f"{set_cell_size(text, left - 1)}…"
+    out.line((entry.id, "yellow"), " ", role_part(entry), " ", text)
+
+
+def role_part(entry: Entry) -> tuple[str, str]:
+    """Return who says it: `user`, `ai`, `system`, or else what the entry holds."""
+    role = role_of(entry)
+    return (role, STYLES[role]) if role else (entry.content_type, "dim")
+
+
+def author_part(entry: Entry) -> Part:
+    """Return who says it, and on whose behalf."""
+    role, style = role_part(entry)
+    via = "".join(f" via {one}" for one in (entry.client_id, entry.agent_id) if one)
+    return (f"{role} ({entry.user_id}{via})", style)
+
+
+def text_to_show(entry: Entry) -> str:
+    """Return the texts of an entry's elements; an element without text as JSON."""
+    return "\n".join(map(_shown, entry.content))
+
+
+def _shown(element: Any) -> str:
+    text = element.get("text") if isinstance(element, Mapping) else None
+    return text if isinstance(text, str) else jsontext.write(element)
+
+
+def _notes(entry: Entry) -> list[Part]:
+    notes: list[Part] = []
+    if entry.key:
+        notes.append((f" @{entry.key}", "cyan"))
+    if entry.merged_from_conversation_id:
+        notes.append((f" merged from {entry.merged_from_conversation_id}", "magenta"))
+    if entry.copied_from_conversation_id:
+        notes.append((f" copied from {entry.copied_from_conversation_id}", "dim"))
+    return notes

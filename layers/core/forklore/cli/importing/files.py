@@ -1,0 +1,102 @@
+"""Opens a file of conversations, plain or in a ZIP, and finds out which format it has."""
+
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from forklore.cli.importing import chatgpt, claude, fork_trees, message_trees
+from forklore.cli.importing.fork_trees import ForkTree
+from forklore.cli.importing.records import Record, records_of
+from forklore.cli.importing.values import Format, MalformedFileError, Report, Tree
+
+_MEMBER = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+"""What an export calls its conversations; a large one has them in several files."""
+_SIGNS = {"mapping": Format.CHATGPT, "chat_messages": Format.CLAUDE, "prompt": Format.TREES}
+_READERS: dict[Format, Callable[[Iterable[Record], Report], Iterator[Tree] | Iterator[ForkTree]]] = {
+    Format.TREES: message_trees.trees_of,
+    Format.CHATGPT: chatgpt.trees_of,
+    Format.CLAUDE: claude.trees_of,
+    Format.FORKLORE: fork_trees.fork_trees_of,
+}
+DETECTED_MAX = 100  # values that are looked at to find out the format
+
+
+def read_file(path: Path, report: Report, *, given: Format | None = None) -> Iterator[Tree | ForkTree]:
+    """Yield the trees of a file one by one. What is left out goes into the report.
+
+    given: the format; without it the content tells. Raises MalformedFileError, on reaching it, for
+    what cannot be read, and for a file without any tree; OSError if the file cannot be opened.
+    """
+    found = False
+    for name, opened in _streams(path):
+        with opened() as stream, _placed(name):
+            for tree in read_stream(stream, report, given=given):
+                found = True
+                yield tree
+    if not found:
+        raise MalformedFileError(f"no conversation in the file{_why(report)}")
+
+
+def read_stream(
+    stream: BinaryIO, report: Report, *, given: Format | None = None
+) -> Iterator[Tree | ForkTree]:
+    """Yield the trees of a stream as `read_file` does; none for a stream without values."""
+    records = records_of(stream)
+    first = list(islice(records, 1))
+    while given is None and len(first) < DETECTED_MAX and first and _format_of(first[-1].value) is None:
+        more = next(records, None)
+        if more is None:
+            break
+        first.append(more)
+    if not first:
+        return
+    kind = given or _format_of(first[-1].value)
+    if kind is None:
+        names = ", ".join(Format)
+        raise MalformedFileError(f"{first[0].place}: no format that is known; force one of: {names}")
+    yield from _READERS[kind](chain(first, records), report)
+
+
+def _format_of(value: Any) -> Format | None:
+    if not isinstance(value, Mapping):
+        return None
+    if value.get("type") == "header" and value.get("format") == "forklore":
+        return Format.FORKLORE
+    return next((kind for name, kind in _SIGNS.items() if name in value), None)
+
+
+def _streams(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield what to read of a path: the file, or those of an archive, with a name to show."""
+    if not zipfile.is_zipfile(path):
+        yield "", partial(path.open, "rb")
+        return
+    with zipfile.ZipFile(path) as archive:
+        members = sorted(name for name in archive.namelist() if _MEMBER.fullmatch(name))
+        if not members:
+            raise MalformedFileError("no conversations.json in the archive")
+        for name in members:
+            yield name, partial(archive.open, name)
+
+
+@contextmanager
+def _placed(name: str) -> Iterator[None]:
+    """Name the file of the archive in the errors of the block."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
+        if not name:
+            raise
+        raise MalformedFileError(f"{name}: the archive cannot be read: {error}") from error
+    except MalformedFileError as error:
+        raise MalformedFileError(f"{name}: {error}" if name else str(error)) from error
+
+
+def _why(report: Report) -> str:
+    lines = report.lines()
+    return f": {lines[0]}" if lines else ""

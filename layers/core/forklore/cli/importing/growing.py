@@ -1,0 +1,95 @@
+"""Trees from nodes that name their parents, in any order and in any state."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forklore.cli.importing.checks import problem_of
+from forklore.cli.importing.values import Message, Reason, Report
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a file.
+
+    parent: the id of its parent; None for a root. content: the element to store; None: the node is
+    left out, and what hangs on it hangs on the nearest kept node above it.
+    """
+
+    node_id: str
+    parent: str | None
+    content: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """messages: in preorder. index_of: of every node, the nearest kept message at or above it."""
+
+    messages: tuple[Message, ...]
+    index_of: Mapping[str, int | None]
+
+
+def grow(nodes: Sequence[Node], report: Report, *, ids: Sequence[str] | None = None) -> Grown:
+    """Return the tree of the nodes. Replies, and roots, stand in the order of `nodes`.
+
+    ids: those of the messages, where they are not those of the nodes.
+
+    A node whose parent is not there is a root. In a cycle one node becomes a root. A message that
+    the service would refuse is left out. All this is reported.
+    """
+    named = {node.node_id: message_id for node, message_id in zip(nodes, ids, strict=True)} if ids else {}
+    below = _below(nodes, report)
+    index_of: dict[str, int | None] = {}
+    messages: list[tuple[Node, int | None]] = []
+    waiting: list[tuple[Node, int | None]] = [(node, None) for node in reversed(below[None])]
+    while waiting:
+        node, parent = waiting.pop()
+        index = parent
+        if node.content is not None:
+            problem = problem_of([node.content])
+            if problem is None:
+                index = len(messages)
+                messages.append((node, parent))
+            else:
+                report.add(problem, named.get(node.node_id, node.node_id))
+        index_of[node.node_id] = index
+        waiting.extend((reply, index) for reply in reversed(below.get(node.node_id, ())))
+    kept = [(named.get(node.node_id, node.node_id), node.content or {}, at) for node, at in messages]
+    return Grown(with_replies(kept), index_of)
+
+
+def with_replies(messages: Sequence[tuple[str, dict[str, Any], int | None]]) -> tuple[Message, ...]:
+    """Return the messages, given as id, content and parent in preorder, with their replies."""
+    replies: list[list[int]] = [[] for _ in messages]
+    for index, (_, _, parent) in enumerate(messages):
+        if parent is not None:
+            replies[parent].append(index)
+    return tuple(
+        Message(message_id, content, parent, tuple(below))
+        for (message_id, content, parent), below in zip(messages, replies, strict=True)
+    )
+
+
+def _below(nodes: Sequence[Node], report: Report) -> dict[str | None, list[Node]]:
+    """Return the nodes below each node, and the roots under None. Every node is reached."""
+    by_id = {node.node_id: node for node in nodes}
+    parents: dict[str, str | None] = {}
+    for node in by_id.values():
+        if node.parent is not None and node.parent not in by_id:
+            report.add(Reason.LOST_PARENT, node.node_id)
+        parents[node.node_id] = node.parent if node.parent in by_id else None
+    done: set[str] = set()
+    for start in parents:
+        way: dict[str, None] = {}
+        at: str | None = start
+        while at is not None and at not in done and at not in way:
+            way[at] = None
+            at = parents[at]
+        if at is not None and at in way:
+            report.add(Reason.CYCLE, at)
+            parents[at] = None
+        done.update(way)
+    below: dict[str | None, list[Node]] = {None: []}
+    for node_id, parent in parents.items():
+        below.setdefault(parent, []).append(by_id[node_id])
+    return below

@@ -1,0 +1,140 @@
+"""The JSON values of a file one by one: JSON Lines, one array, or one object.
+
+Only one value is held in memory at a time.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from forklore.cli.importing.exact_json import NotJsonError, parse_json
+from forklore.cli.importing.values import MalformedFileError
+
+RECORD_BYTES_MAX = 512 * 1024 * 1024
+"""The longest line of a file, or element of its array."""
+CHUNK_BYTES = 1024 * 1024
+_MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
+_FOREIGN_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_SPACE = b" \t\r\n"
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{},"]', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A value of a file, and its place, as `line 3` or `element 12`."""
+
+    value: Any
+    place: str
+
+
+def records_of(stream: BinaryIO, *, bytes_max: int = RECORD_BYTES_MAX) -> Iterator[Record]:
+    """Yield the values of a file.
+
+    An array gives its elements. Otherwise each line that is not blank is a value; or else the file
+    is one value. Raises MalformedFileError, on reaching it, for a value that is not JSON in UTF-8
+    or has more than `bytes_max` bytes.
+    """
+    start, line = _first(stream)
+    if start == b"[":
+        yield from _elements(stream, bytes_max)
+    elif start:
+        first = start + stream.readline(bytes_max)
+        try:
+            value = _parse(first, f"line {line}", bytes_max)
+        except MalformedFileError:
+            rest = stream.read(max(0, bytes_max + 1 - len(first)))
+            if not rest:
+                raise
+            value, line = _parse_whole(first + rest, line, bytes_max), 0
+        yield Record(value, f"line {line}" if line else "the file")
+        yield from _lines(stream, line, bytes_max)
+
+
+def _first(stream: BinaryIO) -> tuple[bytes, int]:
+    """Return the first byte that is not white space, and its line. Empty: there is none."""
+    line, byte = 1, stream.read(1)
+    if byte in (_MARK[:1], b"\xff", b"\xfe"):
+        mark = byte + stream.read(1)
+        if mark in _FOREIGN_MARKS:
+            raise MalformedFileError("line 1: UTF-16, not UTF-8")
+        if mark + stream.read(1) != _MARK:
+            raise MalformedFileError("line 1: not UTF-8 at byte 1")
+        byte = stream.read(1)
+    while byte and byte in _SPACE:
+        line += byte == b"\n"
+        byte = stream.read(1)
+    return byte, line
+
+
+def _lines(stream: BinaryIO, line: int, bytes_max: int) -> Iterator[Record]:
+    while text := stream.readline(bytes_max + 1):
+        line += 1
+        if text.strip(_SPACE):
+            yield Record(_parse(text, f"line {line}", bytes_max), f"line {line}")
+
+
+def _parse(text: bytes, place: str, bytes_max: int) -> Any:
+    if len(text) > bytes_max:
+        raise MalformedFileError(f"{place}: more than {bytes_max:,} bytes")
+    try:
+        return parse_json(text.removeprefix(_MARK).decode())
+    except UnicodeDecodeError as error:
+        raise MalformedFileError(f"{place}: not UTF-8 at byte {error.start + 1}") from error
+    except NotJsonError as error:
+        raise MalformedFileError(f"{place}: {error}") from error
+
+
+def _parse_whole(text: bytes, line: int, bytes_max: int) -> Any:
+    """Return the value of a file that is one value; `text` begins in its line `line`."""
+    if len(text) > bytes_max:
+        raise MalformedFileError(f"line {line}: more than {bytes_max:,} bytes")
+    try:
+        return parse_json(text.decode())
+    except UnicodeDecodeError as error:
+        at = line + text.count(b"\n", 0, error.start)
+        byte = error.start - text.rfind(b"\n", 0, error.start)
+        raise MalformedFileError(f"line {at}: not UTF-8 at byte {byte}") from error
+    except NotJsonError as error:
+        raise MalformedFileError(f"line {line + error.line - 1}: {error}") from error
+
+
+def _elements(stream: BinaryIO, bytes_max: int) -> Iterator[Record]:
+    """Yield the elements of an array, whose first bracket has been read."""
+    for number, (text, is_last) in enumerate(_cut(stream, bytes_max), start=1):
+        if is_last and number == 1 and not text.strip(_SPACE):
+            continue
+        yield Record(_parse(text, f"element {number}", bytes_max), f"element {number}")
+
+
+def _cut(stream: BinaryIO, bytes_max: int) -> Iterator[tuple[bytes, bool]]:
+    """Yield the text of each element of an array, and whether it is the last one.
+
+    Raises MalformedFileError if the array does not end, or something follows it.
+    """
+    buffer, at, depth, number = b"", 0, 0, 1
+    while True:
+        token = _TOKEN.search(buffer, at)
+        if token is None or token[0] == b'"':  # the end, or a string that does not end here
+            at = len(buffer) if token is None else token.start()
+            more = stream.read(max(CHUNK_BYTES, len(buffer) - at))
+            if not more or len(buffer) > bytes_max:
+                ends = "the file ends inside it" if not more else f"more than {bytes_max:,} bytes"
+                raise MalformedFileError(f"element {number}: {ends}")
+            buffer += more
+            continue
+        at = token.end()
+        match token[0]:
+            case b"[" | b"{":
+                depth += 1
+            case b"]" | b"}" if depth:
+                depth -= 1
+            case b"}":
+                raise MalformedFileError(f"element {number}: not JSON: a bracket that closes nothing")
+            case b"," | b"]" as end if not depth:
+                yield buffer[: at - 1], end == b"]"
+                buffer, at, number = buffer[at:], 0, number + 1
+                if end == b"]":
+                    if buffer.strip(_SPACE) or _first(stream)[0]:
+                        raise MalformedFileError("not JSON: something follows the end of the array")
+                    return

@@ -1,0 +1,270 @@
+"""The calls that carry a plan out, and what they find if an earlier run has done a part of it.
+
+Nothing is sent here. `Loading.batch(number)` is a generator: it yields a Call, and is sent an
+Answer or a Refusal. It ends when the entries of the batch are there. Batches of one plan may run at
+the same time, in threads too, as long as each begins after those that it needs.
+
+What an earlier run has appended is recognised by the keys of the entries. A call is only refused
+where something is there already; then the conversation's own entries are read, and the line goes on
+
+* after its last entry, if the conversation holds nothing else;
+* in a fork after the last entry that both have, if somebody has gone on in the conversation, or the
+  source has changed. So nothing is doubled, and nothing is put behind a stranger's words.
+"""
+
+import hashlib
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from forklore.cli.importing.exact_json import write_json
+from forklore.cli.importing.plan import Batch, Place, Plan, PlannedConversation, PlannedEntry, PlannedFork
+
+ATTEMPTS_MAX = 20  # of one batch, each after a refusal
+OWN_PAGE = 1_000
+RECOVERED = frozenset({"key_in_use", "not_the_fork", "stale", "id_in_use"})
+"""The conflicts that say that something is there already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of an operation. given: path, query and body side by side, under their names."""
+
+    operation: str
+    given: Mapping[str, Any]
+    idempotency_key: str | None = None
+    if_match: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The body of a successful answer."""
+
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error of the service: its status, and `reason` of its details, if any."""
+
+    status: int
+    reason: str | None = None
+    message: str = ""
+
+
+class RefusedError(Exception):
+    """A batch cannot be carried out, nor what needs it. The message is one line."""
+
+
+Steps = Generator[Call, Answer | Refusal, None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Where the rest of a planned conversation goes.
+
+    base: the index of its first own entry there. skip: how many own entries of the conversation
+    come before that one. forked_after: the conversation from which it forks where that is not as
+    planned, and the entry after which it does. is_made: it is known to exist.
+    """
+
+    conversation_id: str
+    base: int = 0
+    skip: int = 0
+    forked_after: tuple[str, str] | None = None
+    is_made: bool = False
+
+
+@dataclass(slots=True)
+class Loading:
+    """A plan that is carried out.
+
+    placed: the conversation and the id of each entry that is there.
+    """
+
+    plan: Plan
+    placed: dict[Place, tuple[str, str]] = field(default_factory=dict)
+    _found: set[Place] = field(default_factory=set)
+    _lines: dict[int, _Line] = field(default_factory=dict)
+
+    @property
+    def found(self) -> int:
+        """How many entries were there already, from an earlier run."""
+        return len(self._found)
+
+    @property
+    def appended(self) -> int:
+        """How many entries this run has appended.
+
+        Those of a repeated call that the service remembers are among them.
+        """
+        return len(self.placed) - len(self._found)
+
+    def conversation_id(self, number: int) -> str:
+        """Return the id of the conversation that shows the whole line of a planned conversation."""
+        return self._line(number).conversation_id
+
+    def batch(self, number: int) -> Steps:
+        """Carry a batch out. Raises RefusedError."""
+        batch = self.plan.batches[number]
+        for _ in range(ATTEMPTS_MAX):
+            at = next((at for at in range(batch.start, batch.end) if self._is_missing(batch, at)), None)
+            if at is None and (batch.end > batch.start or self._line(batch.conversation).is_made):
+                return
+            line = self._line(batch.conversation)
+            answer = yield self._call(batch, batch.end if at is None else at, line)
+            if isinstance(answer, Answer):
+                self._accept(batch, at, line, answer.body)
+            elif answer.reason in RECOVERED:
+                own = yield from self._own(batch.conversation)
+                self._recover(batch.conversation, own)
+            else:
+                raise RefusedError(self._told(batch, answer))
+        raise RefusedError(f"{self.conversation_id(batch.conversation)} changes all the time; try again")
+
+    def _is_missing(self, batch: Batch, at: int) -> bool:
+        return Place(batch.conversation, at) not in self.placed
+
+    def _line(self, number: int) -> _Line:
+        return self._lines.get(number) or _Line(self.plan.conversations[number].conversation_id)
+
+    # Calls
+
+    def _call(self, batch: Batch, start: int, line: _Line) -> Call:
+        """Return the call that makes the conversation, or appends from `start` on."""
+        number = batch.conversation
+        conversation = self.plan.conversations[number]
+        entries = conversation.entries[start : batch.end]
+        if not entries:
+            return self._empty(number, conversation)
+        given: dict[str, Any] = {"conversationId": line.conversation_id}
+        given["entries"] = [self._entry(entry) for entry in entries]
+        before = self.placed.get(Place(number, start - 1))
+        if_match = before[1] if before and before[0] == line.conversation_id else None
+        if if_match is None and not line.is_made:
+            given |= {name: value for name, value in conversation.settings.items() if name != "agentId"}
+            given |= self._origin(number, line, conversation.fork)
+        return _keyed("appendEntry", given, if_match)
+
+    def _origin(self, number: int, line: _Line, fork: PlannedFork | None) -> dict[str, Any]:
+        """Return the fields that say what a new conversation is a fork of."""
+        promote = {"promote": True} if number == self.plan.current else {}
+        if line.forked_after is not None:
+            source, entry = line.forked_after
+            return {
+                "forkedAtConversationId": source,
+                "forkedAtEntryId": entry,
+                "forkedAtPosition": "after",
+                **promote,
+            }
+        if fork is None:
+            return {}
+        source, anchor = self._source(fork)
+        if anchor is None:
+            return {"forkedAtConversationId": source, **promote}
+        return {
+            "forkedAtConversationId": source,
+            "forkedAtEntryId": anchor,
+            "forkedAtPosition": fork.position,
+            **promote,
+        }
+
+    def _source(self, fork: PlannedFork) -> tuple[str, str | None]:
+        """Return the conversation to fork, and the entry at which."""
+        if fork.at is None:
+            return self.conversation_id(fork.source), None
+        owner, entry_id = self.placed[fork.at]
+        return (owner if fork.at.conversation == fork.source else self.conversation_id(fork.source)), entry_id
+
+    def _empty(self, number: int, conversation: PlannedConversation) -> Call:
+        """Return the call that makes a conversation without entries."""
+        settings: dict[str, Any] = {"id": conversation.conversation_id, **conversation.settings}
+        if conversation.fork is None:
+            return _keyed("createConversation", settings)
+        source, anchor = self._source(conversation.fork)
+        given = {"conversationId": source, **settings}
+        if anchor is not None:
+            given |= {"atEntryId": anchor, "position": conversation.fork.position}
+        if number == self.plan.current:
+            given["promote"] = True
+        return _keyed("forkConversation", given)
+
+    def _entry(self, entry: PlannedEntry) -> dict[str, Any]:
+        body: dict[str, Any] = {"key": entry.key, **entry.body}
+        if entry.merged_from is not None:
+            body["mergedFromConversationId"] = self.conversation_id(entry.merged_from)
+        if entry.merged_up_to is not None:
+            body["mergedUpToEntryId"] = self.placed[entry.merged_up_to][1]
+        return body
+
+    # Answers
+
+    def _accept(self, batch: Batch, at: int | None, line: _Line, body: Any) -> None:
+        if at is not None:
+            ids = [str(row["id"]) for row in body["data"]]
+            for index, entry_id in enumerate(ids, start=at):
+                self.placed[Place(batch.conversation, index)] = (line.conversation_id, entry_id)
+        self._lines[batch.conversation] = replace(line, is_made=True)
+
+    def _own(self, number: int) -> Generator[Call, Answer | Refusal, list[tuple[str, str | None]]]:
+        """Return the id and key of each own entry of the conversation to which the line goes."""
+        own: list[tuple[str, str | None]] = []
+        cursor: dict[str, Any] = {}
+        while True:
+            given = {"conversationId": self.conversation_id(number), "own": True, "limit": OWN_PAGE}
+            answer = yield Call("listEntries", {**given, **cursor})
+            if isinstance(answer, Refusal):
+                raise RefusedError(f"{self.conversation_id(number)}: {answer.message or answer.status}")
+            own += [(str(row["id"]), row.get("key")) for row in answer.body["data"]]
+            after = answer.body["afterCursor"]
+            if after is None:
+                return own
+            cursor = {"afterCursor": after}
+
+    def _recover(self, number: int, own: Sequence[tuple[str, str | None]]) -> None:
+        """Decide how the line goes on in a conversation that is there, and holds `own`."""
+        line, planned = self._line(number), self.plan.conversations[number].entries
+        rest, there = planned[line.base :], own[line.skip :]
+        same = 0
+        while same < min(len(there), len(rest)) and there[same][1] == rest[same].key:
+            place = Place(number, line.base + same)
+            if place not in self.placed:
+                self._found.add(place)
+            self.placed[place] = (line.conversation_id, there[same][0])
+            same += 1
+        if same in (len(rest), len(there)):
+            self._lines[number] = replace(line, is_made=True)
+        elif same:
+            base = line.base + same
+            self._lines[number] = _Line(
+                self.plan.line_id(planned[base].key),
+                base,
+                forked_after=(line.conversation_id, there[same - 1][0]),
+            )
+            self._recover_other(line.conversation_id, own, line.skip + same)
+        else:
+            raise RefusedError(f"{line.conversation_id} holds another conversation")
+
+    def _recover_other(self, conversation_id: str, own: Sequence[tuple[str, str | None]], skip: int) -> None:
+        """Find the planned conversation that an earlier run has put there, if it is one.
+
+        That is so when the source shows its replies in another order than before.
+        """
+        for number, planned in enumerate(self.plan.conversations):
+            if number not in self._lines and planned.entries and planned.entries[0].key == own[skip][1]:
+                self._lines[number] = _Line(conversation_id, skip=skip, is_made=True)
+                self._recover(number, own)
+                return
+
+    def _told(self, batch: Batch, refusal: Refusal) -> str:
+        where = self.conversation_id(batch.conversation)
+        if refusal.status == 404 or refusal.reason == "deleted_recently":
+            return f"{where} was imported before, and deleted since"
+        said = " ".join(filter(None, (str(refusal.status), refusal.reason, refusal.message)))
+        return f"{where}: {said}"
+
+
+def _keyed(operation: str, given: Mapping[str, Any], if_match: str | None = None) -> Call:
+    """Return a call whose Idempotency-Key is made of all that it says."""
+    said = write_json([operation, given, if_match]).encode()
+    return Call(operation, given, f"import-{hashlib.sha256(said).hexdigest()}", if_match)

@@ -1,0 +1,124 @@
+"""What the readers of files give: trees of messages, and a report of what they left out."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class MalformedFileError(Exception):
+    """The file cannot be read on from here. The message is one line, and says where."""
+
+
+class Format(StrEnum):
+    """The formats that an import reads."""
+
+    TREES = "trees"
+    CHATGPT = "chatgpt"
+    CLAUDE = "claude"
+    FORKLORE = "forklore"
+
+
+class Reason(StrEnum):
+    """Why something of a file was left out or changed."""
+
+    HIDDEN = "hidden message"
+    EMPTY = "empty message"
+    NOT_A_MESSAGE = "not a message"
+    NOT_A_CONVERSATION = "not a conversation with messages"
+    TOO_LARGE = "message too large"
+    TOO_DEEP = "message nested too deep"
+    SURROGATE = "message with half a surrogate pair"
+    WITHOUT_FILE = "attachment without its file"
+    CYCLE = "cycle cut"
+    LOST_PARENT = "message whose parent is not in the file"
+    CONTEXT = "entry of an agent's context"
+    LOST_MERGE = "mention of a merged branch that is not in the file"
+    PARENT_LINK = "link to the conversation that started this one"
+    BLANK_BRANCH = "empty branch that inherits nothing"
+    SETTING = "title, tag or metadata that the service does not take"
+
+
+@dataclass(slots=True)
+class Report:
+    """What was left out of a file: how often for each reason, and the first examples."""
+
+    counts: Counter[Reason] = field(default_factory=Counter)
+    examples: dict[Reason, list[str]] = field(default_factory=dict)
+
+    def add(self, reason: Reason, where: str) -> None:
+        """Count one thing. where: its id, or its place in the file."""
+        self.counts[reason] += 1
+        shown = self.examples.setdefault(reason, [])
+        if len(shown) < EXAMPLES_MAX:
+            shown.append(printable(where, WHERE_MAX))
+
+    def lines(self) -> list[str]:
+        """Return a line for each reason, the most frequent first.
+
+        >>> report = Report()
+        >>> report.add(Reason.EMPTY, "m1")
+        >>> report.lines()
+        ['empty message: 1 (m1)']
+        """
+        return [
+            f"{reason}: {count:,} ({', '.join(self.examples[reason])}{', …' if count > EXAMPLES_MAX else ''})"
+            for reason, count in self.counts.most_common()
+        ]
+
+
+EXAMPLES_MAX = 3  # of each reason
+WHERE_MAX = 60  # characters of an example
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a tree.
+
+    content: the one element of the entry's content, as it will be stored. parent (None for a root)
+    and replies are indexes into the messages of the tree.
+    """
+
+    message_id: str
+    content: dict[str, Any]
+    parent: int | None
+    replies: tuple[int, ...] = ()
+
+    @property
+    def role(self) -> str:
+        """`USER`, `AI` or `SYSTEM`; empty for a tool's message."""
+        return str(self.content.get("role", ""))
+
+    @property
+    def text(self) -> str:
+        """The text; empty if there is none."""
+        return str(self.content.get("text", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A conversation with all its branches, from elsewhere.
+
+    messages: a flat list in preorder. A message is before its replies, and everything below one
+    reply is before the next one. More than one message may have no parent.
+    current: the last message of the branch that was shown last; None if the file does not say.
+    created_at: as RFC 3339, if the file says so. metadata: what else it says about the whole.
+    """
+
+    tree_id: str
+    messages: tuple[Message, ...]
+    source: Format = Format.TREES
+    title: str | None = None
+    created_at: str | None = None
+    current: int | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def printable(text: str, length_max: int) -> str:
+    """Return the text on one line, without control characters, cut to `length_max` characters.
+
+    >>> printable("one\\n  two three", 10)
+    'one two t…'
+    """
+    line = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
+    return line if len(line) <= length_max else f"{line[: length_max - 1]}…"

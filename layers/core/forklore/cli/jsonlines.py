@@ -1,0 +1,68 @@
+"""forklore's own JSON Lines: whole fork trees, one JSON object on each line.
+
+| `type` | what stands beside it |
+|---|---|
+| `header` | `format`: `forklore`, `version`: 1, perhaps `exportedAt`; the first line |
+| `tree` | `id`: the root's; what follows belongs to it |
+| `conversation` | the members in CONVERSATION_MEMBERS; its own entries follow, then the next one |
+| `entry` | the members in ENTRY_MEMBERS |
+| `end` | `id` of the tree, and how many `conversations` and `entries` it has |
+
+A conversation comes after those that it inherits from. `inheritedUpToEntryId` of a fork is the last
+entry of either channel that it inherits. It matters only where an agent's context stands beside the
+fork point, and may be left out; then a fork after an entry has the context that follows it, too.
+
+A deleted branch that others still show
+entries of has `"removed": true`, and says where it forks like any other. An import makes an
+ordinary branch of it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from forklore.cli.importing.exact_json import write_json
+
+VERSION = 1
+CONVERSATION_MEMBERS = (
+    *("id", "title", "agentId", "tags", "metadata", "createdAt", "isCurrent", "removed"),
+    *("forkedAtConversationId", "forkedAtEntryId", "forkedAtPosition", "inheritedUpToEntryId"),
+    *("startedByConversationId", "startedByEntryId"),
+)
+ENTRY_MEMBERS = (
+    *("id", "conversationId", "userId", "clientId", "agentId", "channel", "epoch", "key"),
+    *("contentType", "content", "usage", "createdAt"),
+    *("mergedFromConversationId", "mergedUpToEntryId", "copiedFromConversationId", "copiedFromEntryId"),
+)
+
+
+def header_line(*, exported_at: str | None = None) -> str:
+    """Return the first line of a file, with its line end. exported_at: as RFC 3339."""
+    return _line("header", {"format": "forklore", "version": VERSION, "exportedAt": exported_at})
+
+
+def tree_lines(
+    tree_id: str, conversations: Iterable[tuple[Mapping[str, Any], Iterable[Mapping[str, Any]]]]
+) -> Iterator[str]:
+    """Yield the lines of one fork tree, each with its line end.
+
+    conversations: each with its own entries, both as the API shows them, and after those that it
+    inherits from. Neither is read before its line is wanted.
+    """
+    yield _line("tree", {"id": tree_id})
+    conversation_count = entry_count = 0
+    for conversation, entries in conversations:
+        conversation_count += 1
+        yield _line("conversation", _picked(conversation, CONVERSATION_MEMBERS))
+        for entry in entries:
+            entry_count += 1
+            yield _line("entry", _picked(entry, ENTRY_MEMBERS))
+    yield _line("end", {"id": tree_id, "conversations": conversation_count, "entries": entry_count})
+
+
+def _picked(row: Mapping[str, Any], members: Iterable[str]) -> dict[str, Any]:
+    return {name: row[name] for name in members if row.get(name) is not None}
+
+
+def _line(kind: str, members: Mapping[str, Any]) -> str:
+    present = {name: value for name, value in members.items() if value is not None}
+    return write_json({"type": kind, **present}) + "\n"

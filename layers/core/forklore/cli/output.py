@@ -1,0 +1,211 @@
+"""What commands write to standard output.
+
+With `--json` each result is one line of JSON, as the service answers it. Else it is text for
+people: with colours on a terminal, and tables in aligned columns. In a pipe a table is what `cut`
+and `awk` read: columns are separated by tabs, nothing is shortened, and there is no header.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import fields
+from typing import IO, TYPE_CHECKING, Any
+
+from forklore.cli.paging import paged
+from forklore.cli.visible import ascii_json, visible, visible_json, visible_lines
+from forklore.client import jsontext
+from forklore.client.values import Value, wire_name
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Part = str | tuple[str, str]
+"""A text, perhaps with a style of rich such as `bold` or `yellow`."""
+COLUMN_CELLS_MAX = 60
+"""Of a column that is not the last one, on a terminal."""
+GAP = "  "
+
+
+class Output:
+    """Writes results. It opens the pager with the first line.
+
+    pager: its command; None for none. stream: where to write; None: standard output.
+    """
+
+    def __init__(
+        self,
+        *,
+        is_json: bool = False,
+        has_colours: bool = False,
+        is_terminal: bool = False,
+        pager: str | None = None,
+        stream: IO[str] | None = None,
+        width: int | None = None,
+    ) -> None:
+        self.is_json = is_json
+        self.is_terminal = is_terminal
+        self._has_colours = has_colours
+        self._pager = pager
+        self._given = stream
+        self._width = width
+        self._open: IO[str] | None = None
+        self._console: Console | None = None
+        self._stack = ExitStack()
+
+    def close(self) -> None:
+        """Wait for the pager, or hand on what is buffered."""
+        self._stack.close()
+        if self._open is not None and self._pager is None:
+            self._open.flush()
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether the output goes to a pager."""
+        return self._pager is not None
+
+    # Results
+
+    def result(self, value: Value | Mapping[str, Any]) -> None:
+        """Write one result as a line of JSON."""
+        text = visible_json(jsontext.write(wire(value)))
+        self._write((text if _is_utf8(self._stream()) else ascii_json(text)) + "\n")
+
+    def results(self, values: Iterable[Value | Mapping[str, Any]]) -> int:
+        """Write results, each as a line of JSON; return how many there were."""
+        count = 0
+        for count, value in enumerate(values, start=1):  # noqa: B007 (counted)
+            self.result(value)
+        return count
+
+    # Text for people
+
+    def line(self, *parts: Part) -> None:
+        """Write a line. Control characters in its parts are made visible."""
+        plain = [
+            (visible(part), "") if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts
+        ]
+        if not self._has_colours:
+            self._write("".join(text for text, _ in plain).rstrip() + "\n")
+            return
+        from rich.text import Text
+
+        self._coloured().print(Text.assemble(*plain), soft_wrap=True)
+
+    def text(self, text: str, *, indent: str = "", style: str = "") -> None:
+        """Write a text of several lines."""
+        for line in visible_lines(text):
+            if not self._has_colours:
+                self._write(f"{indent}{line}".rstrip(" ") + "\n")
+            else:
+                from rich.text import Text
+
+                self._coloured().print(Text(f"{indent}{line}", style), soft_wrap=True)
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[Part]]) -> None:
+        """Write a table: aligned on a terminal, else with tabs."""
+        if not self.is_terminal:
+            for row in rows:
+                self._write("\t".join(visible(_plain(part)) for part in row) + "\n")
+            return
+        from rich.cells import cell_len, set_cell_size
+
+        shown = [[(visible(_plain(part)), _style(part)) for part in row] for row in rows]
+        widths = [
+            min(COLUMN_CELLS_MAX, max(cell_len(text) for text in column))
+            for column in zip(header, *[[text for text, _ in row] for row in shown], strict=True)
+        ]
+        for row in [[(name, "bold") for name in header], *shown]:
+            left = self.width
+            parts: list[Part] = []
+            for number, ((text, style), width) in enumerate(zip(row, widths, strict=True)):
+                is_last = number == len(row) - 1
+                cells = max(1, left) if is_last else width
+                long = cell_len(text) > cells
+                cut = f"{set_cell_size(text, cells - 1)}…" if long else text
+                padded = cut if is_last else set_cell_size(cut, width) + GAP
+                parts.append((padded, style))
+                left -= width + len(GAP)
+            self.line(*parts)
+
+    def fields(self, rows: Sequence[tuple[str, Part | None]]) -> None:
+        """Write names and values, one pair on a line; those without a value are left out."""
+        held = [(name, part) for name, part in rows if part is not None]
+        width = max((len(name) for name, _ in held), default=0)
+        for name, part in held:
+            if self.is_terminal:
+                self.line((f"{name:<{width}}", "bold"), GAP, part)
+            else:
+                self._write(f"{name}\t{visible(_plain(part))}\n")
+
+    @property
+    def width(self) -> int:
+        """The width of the terminal, in cells."""
+        if self._width is None:
+            from shutil import get_terminal_size
+
+            self._width = get_terminal_size().columns
+        return self._width
+
+    def _coloured(self) -> "Console":
+        if self._console is None:
+            from rich.console import Console
+
+            self._console = Console(
+                file=self._stream(),
+                force_terminal=True,
+                color_system="standard",
+                highlight=False,
+                width=self.width,
+                emoji=False,
+                markup=False,
+                no_color=False,
+            )
+        return self._console
+
+    def _stream(self) -> IO[str]:
+        if self._open is None:
+            if self._pager is not None:
+                self._open = self._stack.enter_context(paged(self._pager))
+            else:
+                self._open = self._given or sys.stdout
+        return self._open
+
+    def _write(self, text: str) -> None:
+        self._stream().write(text)
+
+
+def wire(value: Any) -> Any:
+    """Return a result as the service answers it, with what this version does not know."""
+    if isinstance(value, Value):
+        known = {
+            wire_name(one.name): wire(getattr(value, one.name))
+            for one in fields(value)
+            if one.name != "extra" and not (one.default is None and getattr(value, one.name) is None)
+        }
+        return {**known, **value.extra}
+    if isinstance(value, Mapping):
+        return {name: wire(held) for name, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [wire(one) for one in value]
+    return value
+
+
+def moment(stamp: str) -> str:
+    """Return a time as people read it, in UTC.
+
+    >>> moment("2026-03-01T09:15:00.123Z")
+    '2026-03-01 09:15:00'
+    """
+    return stamp[:19].replace("T", " ")
+
+
+def _plain(part: Part) -> str:
+    return part if isinstance(part, str) else part[0]
+
+
+def _style(part: Part) -> str:
+    return "" if isinstance(part, str) else part[1]
+
+
+def _is_utf8(stream: IO[str]) -> bool:
+    return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"

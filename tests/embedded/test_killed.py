@@ -1,0 +1,101 @@
+"""A process that writes to a folder is killed, again and again."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forklore.domain.model import Caller
+from forklore.embedded.folder import JOURNAL
+from forklore.embedded.journal import Journal
+from forklore.embedded.service import EmbeddedService
+from forklore.embedded.store import NAME, Store
+from tests.reliability.intact import assert_intact
+from tests.support import tables
+from tests.support.processes import PROJECT
+
+ROUNDS = 6
+ANN = Caller("ann", "planner")
+
+
+def killed_writer(folder: Path, start: int, seconds: float) -> list[dict[str, Any]]:
+    """Let a process write, kill it some seconds after its first answer, and return its answers."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.embedded.writer", str(folder), str(start)],
+        cwd=PROJECT,
+        env={**os.environ, "PYTHONPATH": f"{PROJECT}{os.pathsep}{PROJECT / 'layers/core'}"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout
+        lines = [process.stdout.readline()]
+        threading.Timer(seconds, process.send_signal, [signal.SIGKILL]).start()
+        lines += process.stdout.readlines()
+    assert process.returncode == -signal.SIGKILL
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def entries_of(service: EmbeddedService, conversation_id: str) -> dict[str, str]:
+    """Return the text of each entry that a conversation shows, by id."""
+    found: dict[str, str] = {}
+    given = {"conversationId": conversation_id, "limit": 1000}
+    while True:
+        page = json.loads(service.call("listEntries", given, ANN).text)
+        found |= {entry["id"]: entry["content"][0]["text"] for entry in page["data"]}
+        if not page.get("afterCursor"):
+            return found
+        given["afterCursor"] = page["afterCursor"]
+
+
+def check(folder: Path) -> None:
+    """Read the file without a worker, and let fsck look at it. A half transaction is a finding."""
+    store = Store(Journal(folder / JOURNAL))
+    try:
+        assert_intact(tables.Store(store.make_client(), NAME))
+    finally:
+        store.close()
+
+
+@pytest.mark.failure("killed-embedded")
+def test_each_acknowledged_write_is_there_and_each_transaction_is_whole_or_absent(tmp_path: Path) -> None:
+    answers: list[dict[str, Any]] = []
+    for number in range(ROUNDS):
+        answers += killed_writer(tmp_path, number * 1_000_000, random.uniform(0.2, 1.5))
+        check(tmp_path)
+
+    written = [answer for answer in answers if "entry" in answer]
+    for kind in ("entry", "made", "deleted"):
+        assert sum(kind in answer for answer in answers) > ROUNDS, kind
+    with EmbeddedService.open(tmp_path) as service:
+        for chat in {answer["conversation"] for answer in written}:
+            shown = entries_of(service, chat)
+            for answer in written:
+                if answer["conversation"] == chat:
+                    assert shown[answer["entry"]].startswith(f"{answer['number']} ")
+        for answer in answers:
+            if "made" in answer:
+                assert service.call("getConversation", {"conversationId": answer["made"]}, ANN).status == 200
+            if "deleted" in answer:
+                gone = service.call("getConversation", {"conversationId": answer["deleted"]}, ANN)
+                assert gone.status == 404
+        wait_until_settled(service)
+    check(tmp_path)
+
+
+def wait_until_settled(service: EmbeddedService) -> None:
+    """Wait until the worker has done what the killed processes left."""
+    assert service._opened
+    client = service._opened.store.make_client()
+    give_up_at = time.monotonic() + 60
+    while any(item["PK"]["S"] == "JOB" for item in client.scan(TableName=NAME)["Items"]):
+        assert time.monotonic() < give_up_at, "work is left"
+        time.sleep(0.1)

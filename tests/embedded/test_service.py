@@ -1,0 +1,156 @@
+"""Operations in this process are answered as a direct invocation is."""
+
+import json
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forklore.api.operations import ALL
+from forklore.domain.model import Caller
+from forklore.embedded.service import EmbeddedService
+from tests.embedded.writer import entry
+
+ANN, BOB = Caller("ann", "planner"), Caller("bob")
+
+
+@pytest.fixture
+def service() -> Iterator[EmbeddedService]:
+    with EmbeddedService.open(None) as opened:
+        yield opened
+
+
+def ask(service: EmbeddedService, operation: str, caller: Caller = ANN, **given: Any) -> tuple[int, Any]:
+    answer = service.call(operation, given, caller)
+    return answer.status, json.loads(answer.text) if answer.text else None
+
+
+def test_requests_are_answered(service: EmbeddedService) -> None:
+    status, made = ask(service, "createConversation", title="trip")
+    assert status == 201
+    chat = made["id"]
+    status, first = ask(service, "appendEntry", conversationId=chat, idempotencyKey="k", **entry("one"))
+    assert status == 201
+    assert ask(service, "appendEntry", conversationId=chat, idempotencyKey="k", **entry("one")) == (
+        201,
+        first,
+    )
+    assert ask(service, "appendEntry", conversationId=chat, idempotencyKey="k", **entry("two"))[0] == 422
+    _, page = ask(service, "listEntries", conversationId=chat)
+    assert [shown["id"] for shown in page["data"]] == [first["id"]]
+    assert ask(service, "getConversation", BOB, conversationId=chat)[0] == 403
+
+
+def test_a_number_that_no_float_holds_is_answered_as_it_was_sent(service: EmbeddedService) -> None:
+    _, made = ask(service, "createConversation")
+    spelled = '[{"role":"USER","text":"x","exact":1.10,"large":123456789012345678901234567890.5,"far":1e400}]'
+    sent = {"channel": "history", "contentType": "history", "contentJson": spelled}
+    service.call("appendEntry", {"conversationId": made["id"], **sent}, ANN)
+
+    assert spelled in service.call("listEntries", {"conversationId": made["id"]}, ANN).text
+
+
+def test_an_operation_that_does_not_exist_is_an_error_as_for_a_direct_invocation(
+    service: EmbeddedService,
+) -> None:
+    status, body = ask(service, "nonsense")
+
+    assert status == 400
+    assert body["code"] == "validation_error"
+    assert body["details"] == {"message": "there is no such operation", "field": "operation"}
+    assert len(body["requestId"]) == 36
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [Caller(""), Caller("a\nb"), Caller("ann", ""), Caller("ann", None, frozenset({"king"}))],
+)
+def test_a_caller_that_cannot_be_is_refused(service: EmbeddedService, caller: Caller) -> None:
+    assert ask(service, "createConversation", caller)[0] == 401
+
+
+def test_administration_needs_its_role(service: EmbeddedService) -> None:
+    auditor = Caller("eve", None, frozenset({"auditor"}))
+
+    assert ask(service, "adminListConversations", ANN)[0] == 403
+    assert ask(service, "adminListConversations", auditor)[0] == 200
+
+
+def test_every_operation_answers(service: EmbeddedService) -> None:
+    statuses = {operation.name: service.call(operation.name, {}, ANN).status for operation in ALL}
+
+    assert set(statuses.values()) <= {200, 201, 400, 403}, statuses
+
+
+class Unreadable(Mapping[str, object]):
+    """An input that fails while it is read."""
+
+    def __getitem__(self, name: str) -> object:
+        raise LookupError("a sec" + "ret")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["title"])
+
+    def __len__(self) -> int:
+        return 1
+
+
+def test_a_bug_is_a_500_and_is_logged_without_content(
+    service: EmbeddedService, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        answer = service.call("createConversation", Unreadable(), ANN)
+
+    assert answer.status == 500
+    [record] = caplog.records
+    assert record.__dict__["type"] == "LookupError"
+    assert any("inputs.py" in frame for frame in record.__dict__["frames"])
+    assert "secret" not in answer.text + str(record.__dict__ | {"exc_info": None})
+
+
+@pytest.mark.failure("disk-full")
+def test_a_store_that_cannot_write_is_a_503_at_once(tmp_path: Path) -> None:
+    service = EmbeddedService.open(tmp_path)
+    assert service._opened
+    journal: Any = service._opened.store._journal
+    pages = journal._file.execute("PRAGMA page_count").fetchone()[0]
+    journal._file.execute(f"PRAGMA max_page_count = {pages}")
+    answers = [ask(service, "createConversation", metadata={"note": "x" * 1000})]
+    while answers[-1][0] == 201 and len(answers) < 100:
+        answers.append(ask(service, "createConversation", metadata={"note": "x" * 1000}))
+    assert (answers[-1][0], answers[-1][1]["code"]) == (503, "unavailable")
+    status, answer = ask(service, "listConversations")
+    assert status == 503
+    assert "database or disk is full" in answer["details"]["message"]
+    service.close()
+
+    with EmbeddedService.open(tmp_path) as again:
+        assert ask(again, "createConversation")[0] == 201
+
+
+def test_many_threads_append_to_one_conversation(service: EmbeddedService) -> None:
+    chat = ask(service, "createConversation")[1]["id"]
+
+    def append(number: int) -> int:
+        return ask(service, "appendEntry", conversationId=chat, **entry(str(number)))[0]
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(append, range(40))) == {201}
+    shown = ask(service, "listEntries", conversationId=chat)[1]["data"]
+    assert sorted(int(one["content"][0]["text"]) for one in shown) == list(range(40))
+
+
+def test_closing_leaves_no_thread() -> None:
+    before = set(threading.enumerate())
+    with EmbeddedService.open(None) as opened:
+        chat = ask(opened, "createConversation")[1]["id"]
+        ask(opened, "deleteConversation", conversationId=chat)
+    left = [thread for thread in set(threading.enumerate()) - before if thread.is_alive()]
+    for thread in left:
+        thread.join(5)
+
+    assert not [thread for thread in left if thread.is_alive()]

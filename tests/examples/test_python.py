@@ -1,0 +1,118 @@
+"""The examples in Python: each script prints what the pages show, in process and over HTTP."""
+
+import io
+import json
+import re
+import runpy
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.aws.direct import Direct
+from tools.harness.gateway import table_on_moto
+from tools.harness.local_server import ROOT, environment, local_server
+
+FOLDER = ROOT / "examples"
+PAGE = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.compile(r"`examples/(\w+)\.py`: .*?```python\n(.*?)```.*?```text\n(.*?)```", re.DOTALL)
+EXAMPLES = {name: (script, output) for name, script, output in BLOCKS.findall(PAGE)}
+"""For each example, the script and the output that the page shows."""
+[CONNECT] = re.findall(r"```python\n(if url := .*?)```", PAGE, re.DOTALL)
+ON_AWS = "on_lambda"
+RUNS = [(name,) for name in EXAMPLES if name != ON_AWS] + [("async_client", "trio")]
+IN_PROCESS = 'from forklore import Forklore, text_of\n\nfl = Forklore.local(user="ann", client="planner")\n'
+RUN_S = 60
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The address of a server that the examples share."""
+    with local_server() as address:
+        yield address
+
+
+def text_of(name: str) -> str:
+    return (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+
+
+def printed(*arguments: str, **variables: str) -> str:
+    """Return what an example prints in a process of its own. It must write no error."""
+    name, *others = arguments
+    done = subprocess.run(
+        [sys.executable, f"examples/{name}.py", *others],
+        cwd=ROOT,
+        env={k: v for k, v in environment().items() if not k.startswith("FORKLORE_")} | variables,
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_page_has_every_example_and_the_readme_names_the_page() -> None:
+    assert EXAMPLES.keys() == {path.stem for path in FOLDER.glob("*.py")}
+    assert "docs/examples.md" in README
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_page_shows_the_script_as_it_is(name: str) -> None:
+    """Only the docstring is left out, and what the page shows once: the imports, the connection."""
+    text, shown = text_of(name), EXAMPLES[name][0]
+    if CONNECT in text:
+        assert text.partition(CONNECT)[2].strip() == shown.strip()
+    else:
+        assert text.partition('"""\n\n')[2] == shown
+
+
+def test_the_readme_begins_with_the_first_steps() -> None:
+    script, output = re.findall(r"```python\n(.*?)```.*?```text\n(.*?)```", README, re.DOTALL)[0]
+
+    assert script == IN_PROCESS + text_of("first_steps").partition(CONNECT)[2]
+    assert output == EXAMPLES["first_steps"][1]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=" ".join)
+def test_an_example_prints_in_process_what_the_page_says(run: tuple[str, ...]) -> None:
+    assert printed(*run) == EXAMPLES[run[0]][1]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=" ".join)
+def test_an_example_prints_over_http_what_the_page_says(url: str, run: tuple[str, ...]) -> None:
+    user = str(uuid.uuid4())  # names belong to users, and a search sees all of a user's conversations
+
+    assert printed(*run, FORKLORE_URL=url, FORKLORE_TOKEN=user) == EXAMPLES[run[0]][1]
+
+
+class InvokedHere:
+    """A Lambda client that runs the function's own handler in this process."""
+
+    def __init__(self, direct: Direct) -> None:
+        self._direct = direct
+
+    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> Any:  # noqa: N803
+        """Return what boto3 returns."""
+        assert (FunctionName, InvocationType) == ("AgentFunction", "RequestResponse")
+        answer = self._direct.send(Payload.decode())
+        return {
+            "Payload": io.BytesIO(json.dumps(answer).encode()),
+            "ResponseMetadata": {"RequestId": str(uuid.uuid4())},
+        }
+
+
+def test_the_example_on_lambda_prints_what_the_page_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with table_on_moto() as template:
+        client = InvokedHere(Direct(template))
+        monkeypatch.setattr("boto3.client", lambda service, **_: {"lambda": client}[service])
+        monkeypatch.delenv("FORKLORE_FUNCTION", raising=False)
+        runpy.run_path(str(FOLDER / "on_lambda.py"), run_name="__main__")
+
+    assert capsys.readouterr().out == EXAMPLES[ON_AWS][1]

@@ -1,0 +1,88 @@
+"""Single rules of docs/api.md in the oracle, which random requests seldom meet."""
+
+from tests.model.asking import Caller, Json, Request
+from tests.model.oracle import Oracle
+
+ANN = Caller("ann")
+
+# Where a search finds an entry of a removed branch
+
+
+def grown() -> Oracle:
+    """Return a root R that was removed, its fork F that shows its entry e, a fork G of F, and B.
+
+    B is a blank fork.
+    """
+    oracle = Oracle()
+    message = {"conversationId": "R", "content": [{"role": "USER", "text": "tea"}]}
+    oracle.answer(Request("appendEntry", ANN, message), {"id": "e", "createdAt": "1"})
+    for name, source, at in (("F", "R", "after"), ("G", "F", "after"), ("B", "R", "before")):
+        given = {"conversationId": source, "id": name, "atEntryId": "e", "position": at}
+        fork = Request("forkConversation", ANN, given)
+        status, _ = oracle.answer(fork, {"createdAt": f"2{name}", "updatedAt": "3"})
+        assert status == 201
+    oracle.answer(Request("deleteConversation", ANN, {"conversationId": "R", "scope": "branch"}), {})
+    return oracle
+
+
+def found_at(told: str) -> Json:
+    """Return where the oracle finds the entry, if the service finds it at `told`."""
+    search = Request("searchConversations", ANN, {"query": "tea"})
+    status, rows = grown().answer(search, [{"conversationId": told, "entryId": "e"}])
+    assert status == 200
+    return [row["conversationId"] for row in rows]
+
+
+def test_an_entry_of_a_removed_branch_may_be_found_at_any_live_one_that_shows_it() -> None:
+    assert [found_at(told) for told in "FG"] == [["F"], ["G"]]
+
+
+def test_it_may_not_be_found_at_one_that_does_not_show_it() -> None:
+    assert [found_at(told) for told in "RB"] == [["F"], ["F"]]
+
+
+# The title of a copy
+
+
+def copied(*before: Request) -> tuple[Oracle, Json]:
+    """Return the oracle, and the copy C of a conversation R with a text."""
+    oracle = Oracle()
+    oracle.answer(said("R", "tea", title="a title"), {"id": "e", "createdAt": "1"})
+    for request in before:
+        oracle.answer(request, {"updatedAt": "2"})
+    copy = Request("copyConversation", ANN, {"conversationId": "R", "id": "C"})
+    status, made = oracle.answer(copy, {"createdAt": "3", "updatedAt": "3"})
+    assert status == 201
+    return oracle, made
+
+
+def said(conversation_id: str, text: str, **more: Json) -> Request:
+    content = [{"role": "USER", "text": text}]
+    return Request("appendEntry", ANN, {"conversationId": conversation_id, "content": content, **more})
+
+
+def test_a_copy_has_the_title_of_its_source() -> None:
+    assert copied()[1]["title"] == "a title"
+
+
+def test_a_copy_without_a_title_gets_that_of_the_first_text_appended_to_it_and_not_of_a_copied_one() -> None:
+    oracle, made = copied(Request("updateConversation", ANN, {"conversationId": "R", "title": None}))
+
+    assert made["title"] is None
+    assert oracle.answer(said("C", "mine"), {"id": "f", "createdAt": "4"})[0] == 201
+    assert oracle.conversations["C"].said["title"] == "mine"
+
+
+# What an Idempotency-Key belongs to
+
+
+def test_a_key_of_set_name_belongs_to_a_path_without_ids() -> None:
+    oracle = Oracle()
+    for name in "RS":
+        oracle.answer(Request("createConversation", ANN, {"id": name}), {"createdAt": "1", "updatedAt": "1"})
+
+    statuses = []
+    for to in "RRS":
+        given = {"conversationId": to, "name": "trip"}
+        statuses.append(oracle.answer(Request("setName", ANN, given, key="k"), {"createdAt": "2"})[0])
+    assert statuses == [200, 200, 422]
