@@ -14,7 +14,6 @@ from forklore import (
     Forklore,
     InputError,
     NoAnswerError,
-    NotFoundError,
     UnavailableError,
     text_of,
 )
@@ -79,7 +78,7 @@ def test_other_callers_use_the_same_service(ann: Forklore) -> None:
     bob, agent = ann.acting_as("bob"), ann.acting_as("ann", "planner")
     admin = bob.acting_as("ann").acting_as("eve", roles=("auditor",))
 
-    with pytest.raises(NotFoundError):
+    with pytest.raises(ForbiddenError):
         bob.conversation(chat.id).details()
     chat.share("bob")
     assert bob.conversation(chat.id).details().id == chat.id

@@ -25,7 +25,7 @@ def needing(extra: str) -> Iterator[None]:
 
 @contextmanager
 def from_extra(extra: str) -> Iterator[None]:
-    """The same for a command: write a line to standard error and raise SystemExit with EXIT_CODE."""
+    """Do the same for a command: write a line to standard error, raise SystemExit with EXIT_CODE."""
     try:
         with needing(extra):
             yield
