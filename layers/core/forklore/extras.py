@@ -25,7 +25,10 @@ def needing(extra: str) -> Iterator[None]:
 
 @contextmanager
 def from_extra(extra: str) -> Iterator[None]:
-    """Do the same for a command: write a line to standard error, raise SystemExit with EXIT_CODE."""
+    """Import packages of an extra inside this context, for a command.
+
+    If one is missing, write a line to standard error and raise SystemExit with EXIT_CODE.
+    """
     try:
         with needing(extra):
             yield
