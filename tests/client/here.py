@@ -58,14 +58,13 @@ class InvokesHere:
     def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> dict[str, Any]:  # noqa: N803
         """Return what boto3 returns for a synchronous invocation."""
         assert (FunctionName, InvocationType) == ("AgentFunction", "RequestResponse")
-        meta = {"RequestId": "of-lambda", "HTTPStatusCode": 200}
+        meta = {"RequestId": "of lambda", "HTTPStatusCode": 200}
         try:
             answer = invocation.invoke(self._function, self._handler, json.loads(Payload))
         except invocation.EventTooLargeError as error:
-            said = {"Code": "RequestEntityTooLargeException", "Message": "too large"}
-            raise ClientError(
-                {"Error": said, "ResponseMetadata": {**meta, "HTTPStatusCode": 413}}, "Invoke"
-            ) from error
+            meta["HTTPStatusCode"] = 413
+            said: Any = {"Error": {"Code": "RequestTooLargeException"}, "ResponseMetadata": meta}
+            raise ClientError(said, "Invoke") from error
         except invocation.HandlerError:
             failed = {"FunctionError": "Unhandled", "Payload": io.BytesIO(b'{"errorType":"X"}')}
             return {"StatusCode": 200, "ResponseMetadata": meta, **failed}

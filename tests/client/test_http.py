@@ -1,4 +1,4 @@
-"""The transport over HTTP: what it sends, against a server that shows it, and what it does not tell."""
+"""The transport over HTTP, against a server that shows what it got."""
 
 import json
 import threading
@@ -26,7 +26,13 @@ class Shows(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     seen: list[dict[str, Any]]
 
-    def do_GET(self) -> None:
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("do_"):
+            return self.show
+        raise AttributeError(name)
+
+    def show(self) -> None:
+        """Answer a request of any method."""
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = [(name.lower(), value.encode("latin-1").decode()) for name, value in self.headers.items()]
         shown = {"method": self.command, "path": self.path, "headers": dict(headers), "body": body.decode()}
@@ -41,8 +47,6 @@ class Shows(BaseHTTPRequestHandler):
             self._answer(503, b"busy", **{"Retry-After": "2", "apigw-requestid": "of the gateway"})
         else:
             self._answer(200, json.dumps(shown).encode(), **{"X-Request-Id": "of the service"})
-
-    do_POST = do_PATCH = do_DELETE = do_GET
 
     def _answer(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)

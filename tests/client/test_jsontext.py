@@ -1,5 +1,6 @@
 """JSON text: numbers keep their value, and what JSON cannot hold is refused."""
 
+import json
 import math
 from collections.abc import Mapping
 from decimal import Decimal
@@ -13,16 +14,15 @@ from hypothesis import strategies as st
 from forklore.client import jsontext
 from forklore.client.errors import InputError
 
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.decimals(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=("Cs",))),
-    lambda inner: (
-        st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=("Cs",))), inner)
-    ),
+    | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
     max_leaves=20,
 )
 
@@ -118,5 +118,5 @@ def test_any_mapping_is_an_object() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "<html>", "[1,]", "nul"])
 def test_anything_else_than_json_is_a_value_error(text: str) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(json.JSONDecodeError):
         jsontext.read(text)

@@ -17,6 +17,7 @@ READ, WRITE = "getConversation", "appendEntry"
 DELETE = "deleteConversation"
 LOST = TransportError("the connection was reset")
 OK = RawAnswer(200, "{}")
+USUAL = Options()
 ONCE_ONLY = Shape(name="onceOnly", method="POST", path="/once")
 """A POST that takes no key. The service has none."""
 NOT_FOUND = RawAnswer(404, json.dumps({"code": "not_found", "details": {"message": "no conversation"}}))
@@ -39,7 +40,7 @@ def longest(_low: float, high: float) -> float:
 def run(
     call: Call,
     *outcomes: Outcome,
-    options: Options = Options(),
+    options: Options = USUAL,
     jitter: Callable[[float, float], float] = longest,
     takes_s: float = 0.0,
 ) -> Run:

@@ -89,9 +89,9 @@ class AsyncLambdaTransport:
 
 
 def _client() -> Any:
-    from forklore.extras import from_extra
+    from forklore.extras import needing
 
-    with from_extra("lambda"):
+    with needing("lambda"):
         import boto3
         from botocore.config import Config
 
