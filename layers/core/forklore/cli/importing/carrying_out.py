@@ -21,9 +21,10 @@ FATAL = (NoAnswerError, UnauthorizedError)
 
 @dataclass(slots=True)
 class Carried:
-    """What became of a plan. number: its place among the plans. problems: why parts of it are missing, a line each.
+    """What became of a plan.
 
-    skipped: how many entries are missing.
+    number: its place among the plans. problems: why parts of it are missing, a line each. skipped:
+    how many entries are missing.
     """
 
     number: int
