@@ -187,6 +187,8 @@ def planned(
     for number, conversation in enumerate(conversations):
         first_of.append(len(batches))
         kept = {place.index for place in ends if place is not None and place.conversation == number}
+        if conversation.entries and conversation.entries[0].merged_from == number:
+            batches.append(Batch(number, 0, 0, ()))  # its first entry mentions it, so it is made before
         batches += [Batch(number, start, end, ()) for start, end in _cuts(conversation.entries, kept)]
     holding = _holding(batches)
     conversations = [_anchored(conversation, holding) for conversation in conversations]
