@@ -103,7 +103,10 @@ class Worker:
         return 1
 
     def _name(self) -> Generator[Any, Any, int]:
-        line, name = self._random.choice([self.root, *self.branches]), f"{self.number} {self._random.randrange(3)}"
+        line, name = (
+            self._random.choice([self.root, *self.branches]),
+            f"{self.number} {self._random.randrange(3)}",
+        )
         pointed = yield lambda: line.chat.point(name)
         self.names[name] = pointed.conversation_id
         return 1
@@ -162,7 +165,9 @@ def run_and_compare(address: str, mode: str, calls: int, measure: Measure) -> No
             worker.check(direct)
         said = sorted(text_of(one) or "" for one in direct.named("shared").entries(channel="history"))
         assert said == sorted(["begin", *(text for worker in workers for text in worker.said)])
-        measure.count(calls=portion * WORKERS, **{name: n for name, n in planted.items() if name != "no_fault"})
+        measure.count(
+            calls=portion * WORKERS, **{name: n for name, n in planted.items() if name != "no_fault"}
+        )
 
 
 def _workers(client: Any, random: Random) -> Iterator[Worker]:
