@@ -93,7 +93,7 @@ class Worker:
         """Delete a conversation of its own, that one append has made, with its entry."""
         line = Line(self._client.conversation())
         yield from self._say(line)
-        yield lambda: line.chat.delete()
+        yield line.chat.delete
         self.deleted.append(line.chat)
         return 2
 
