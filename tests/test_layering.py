@@ -70,8 +70,9 @@ ROOMS["forklore.client.transports.in_process"] = ROOMS["forklore.client"] | {
 ROOMS["forklore.adapters"] = {"forklore.adapters", "forklore.client", "forklore.extras"}
 ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.client", "forklore.fsck", "forklore.extras"),
-    "rich",
+    *("httpx2", "rich", "typer"),
 }
+ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {"forklore.local.server"}
 
 CORE = {
     *("forklore.errors", "forklore.domain", "forklore.storage", "forklore.usecases"),

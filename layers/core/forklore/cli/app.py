@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 import typer
@@ -19,7 +18,11 @@ HELP = """Conversations that fork like git.
 A conversation is named by its id or by a NAME, which its first entry makes:
 `forklore say trip "Two nights in Lisbon?"`, then `forklore log trip`.
 """
-COMMANDS = (*("say", "log", "ls"),)
+COMMANDS = (
+    *("say", "log", "show", "ls", "grep"),
+    *("branch", "fork", "switch", "diff", "merge", "share"),
+    *("serve", "fsck", "explore"),
+)
 """The modules of `commands/`, in the order of the help. Each has `register(app)`."""
 
 
@@ -34,7 +37,7 @@ class Root(TyperGroup):
             try:
                 code = super().main(args, *more, **extra) or exits.DONE
             finally:
-                sys.stdout.flush()
+                _flush()
         except (ApiError, exits.CommandError, typer.TyperException, typer.Abort, OSError) as error:
             code = _told(error)
         except KeyboardInterrupt:
@@ -60,9 +63,6 @@ def make_app() -> typer.Typer:
 def _told(error: Exception) -> int:
     """Write one line of an error to standard error; return the exit code."""
     match error:
-        case BrokenPipeError():
-            _let_go_of_output()
-            return exits.BROKEN_PIPE
         case ApiError():
             code = exits.code_of(error)
         case exits.CommandError():
@@ -85,16 +85,16 @@ def _usage(error: typer.TyperException) -> int:
     return exits.USAGE
 
 
-def _let_go_of_output() -> None:
-    """Let Python flush its buffer into nothing at its end."""
+def _flush() -> None:
+    """Hand on what is buffered. Without a reader it goes nowhere, also at Python's own end."""
     try:
+        sys.stdout.flush()
+    except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError:
-        return
 
 
 def _version() -> str:
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
     try:
         return version("forklore")

@@ -1,8 +1,11 @@
 """How entries are shown."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from forklore.cli.output import Output, Part, moment
 from forklore.client import jsontext
-from forklore.client.messages import role_of, text_of
+from forklore.client.messages import role_of
 from forklore.client.results import Entry
 
 STYLES = {"user": "green", "ai": "cyan", "system": "magenta"}
@@ -48,9 +51,13 @@ def author_part(entry: Entry) -> Part:
 
 
 def text_to_show(entry: Entry) -> str:
-    """Return the text of a message, or all of another content as JSON."""
-    text = text_of(entry)
-    return jsontext.write(entry.content) if text is None else text
+    """Return the texts of an entry's elements; an element without text as JSON."""
+    return "\n".join(map(_shown, entry.content))
+
+
+def _shown(element: Any) -> str:
+    text = element.get("text") if isinstance(element, Mapping) else None
+    return text if isinstance(text, str) else jsontext.write(element)
 
 
 def _notes(entry: Entry) -> list[Part]:

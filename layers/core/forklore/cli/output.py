@@ -58,6 +58,11 @@ class Output:
         if self._open is not None and self._pager is None:
             self._open.flush()
 
+    @property
+    def is_paged(self) -> bool:
+        """Whether the output goes to a pager."""
+        return self._pager is not None
+
     # Results
 
     def result(self, value: Value | Mapping[str, Any]) -> None:

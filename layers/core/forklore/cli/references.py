@@ -67,6 +67,8 @@ def read_reference(text: str) -> ById | ByKey | FromEnd:
     found = _FROM_END.fullmatch(text)
     if found and 1 <= int(found[1]) <= FROM_END_MAX:
         return FromEnd(int(found[1]))
+    if text.startswith("--"):
+        raise CommandError(f"no such option: {text}")
     raise CommandError(f"an entry is an id, @KEY, or -1 to -{FROM_END_MAX} from the end, not {text!r}")
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from forklore.cli import exits
 from forklore.cli.shell import Shell
 
 R = TypeVar("R")
@@ -95,11 +96,12 @@ def command(
                     options[shared.name] = held
             shell = Shell(options, pages=pages)
             try:
-                code = function(shell, **given)
-                shell.close()
-            except BaseException:
-                shell.close()
-                raise
+                try:
+                    code = function(shell, **given)
+                finally:
+                    shell.close()
+            except BrokenPipeError:  # the reader has seen enough
+                code = exits.DONE if shell.out.is_paged else exits.BROKEN_PIPE
             if code:
                 raise typer.Exit(code)
 

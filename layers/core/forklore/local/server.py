@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +46,16 @@ FORGETS = """\
 The embedded store forgets everything when this stops. To keep it: make run DATA=./data"""
 
 
-def main(serve: Callable[[], Deployment] = deployment) -> int:
+def main(serve: Callable[[], Deployment] = deployment, *, arguments: Sequence[str] | None = None) -> int:
     """Serve until a signal comes; return 0, or 1 if the server cannot start or its database ends.
 
-    serve: returns what is served.
+    serve: returns what is served. arguments: of the command line; None: those of this process.
     """
-    arguments = _parser().parse_args()
-    show_lines_of(logging.getLogger("forklore"), verbose=arguments.verbose)
+    chosen = _parser().parse_args(arguments)
+    show_lines_of(logging.getLogger("forklore"), verbose=chosen.verbose)
     _on_signal(lambda *_: sys.exit(0))
     with contextlib.ExitStack() as stack:
-        return _serve(serve(), arguments, stack)
+        return _serve(serve(), chosen, stack)
 
 
 def _serve(served: Deployment, arguments: argparse.Namespace, stack: contextlib.ExitStack) -> int:

@@ -1,1 +1,77 @@
-"""`forklore fork`."""
+"""`forklore fork`: go on differently, once or several times."""
+
+from typing import Annotated, Any
+
+import typer
+
+from forklore.cli.exits import CommandError
+from forklore.cli.parameters import ConversationArgument
+from forklore.cli.references import entry_id_of, is_id
+from forklore.cli.registering import command
+from forklore.cli.shell import Shell
+from forklore.client.results import Conversations
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "fork", example="forklore fork trip --before -1 --move-name")
+    def fork(
+        shell: Shell,
+        conversation: ConversationArgument,
+        before: Annotated[
+            str | None, typer.Option("--before", metavar="ENTRY", help="Without this entry and what follows.")
+        ] = None,
+        after: Annotated[
+            str | None,
+            typer.Option("--after", metavar="ENTRY", help="With this entry, without what follows."),
+        ] = None,
+        count: Annotated[
+            int | None, typer.Option("--count", min=1, max=10, metavar="N", help="So many equal forks.")
+        ] = None,
+        name: Annotated[
+            str | None, typer.Option("--name", metavar="NAME", help="A name that points to the fork.")
+        ] = None,
+        move_name: Annotated[
+            bool, typer.Option("--move-name", help="The name that was given moves to the fork.")
+        ] = False,
+        title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title.")] = None,
+        promote: Annotated[
+            bool, typer.Option("--promote", help="Make the fork the current branch of its tree.")
+        ] = False,
+    ) -> None:
+        """Fork a conversation before or after an entry, without both at its end.
+
+        Nothing is copied. The id of each fork is printed on a line of its own. An entry is an id,
+        @KEY, or -1 for the last one.
+        """
+        if before is not None and after is not None:
+            raise CommandError("--before and --after exclude each other")
+        if name is not None and move_name:
+            raise CommandError("--name and --move-name exclude each other")
+        if move_name and is_id(conversation):
+            raise CommandError("--move-name needs a name, not an id")
+        if name is not None and is_id(name):
+            raise CommandError("a name cannot look like an id")
+        if count is not None and count > 1 and (name or move_name or promote):
+            raise CommandError("several forks cannot share a name, nor all be the current branch")
+        source = shell.conversation(conversation)
+        anchor = before if before is not None else after
+        placed: dict[str, Any] = {}
+        if anchor is not None:
+            placed["at_entry_id"] = entry_id_of(source, anchor)
+            placed["position"] = "before" if before is not None else "after"
+        taken = conversation if move_name else name
+        made = shell.client.api.fork_conversation(
+            source.resolve(),
+            title=title,
+            name=None if taken is None else {"name": taken},
+            promote=promote or None,
+            count=count if count != 1 else None,
+            **placed,
+        )
+        for one in made.data if isinstance(made, Conversations) else (made,):
+            if shell.out.is_json:
+                shell.out.result(one)
+            else:
+                shell.out.line((one.id, "yellow"))

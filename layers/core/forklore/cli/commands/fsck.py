@@ -1,1 +1,49 @@
-"""`forklore fsck`."""
+"""`forklore fsck`: does all that is stored agree."""
+
+from typing import Annotated
+
+import typer
+
+from forklore.cli.exits import CommandError
+from forklore.cli.registering import SHARED, command
+from forklore.cli.shell import Shell
+
+OF_THE_API = tuple(one.name for one in SHARED if one.panel == "Service")
+SEGMENTS, SEGMENTS_MAX = 4, 64
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "fsck", example="forklore fsck --table forklore", without=OF_THE_API)
+    def fsck(
+        shell: Shell,
+        table: Annotated[str, typer.Option("--table", metavar="NAME", help="The table to read.")],
+        endpoint: Annotated[
+            str | None, typer.Option("--endpoint", metavar="URL", help="The address of DynamoDB; else AWS.")
+        ] = None,
+        region: Annotated[
+            str | None, typer.Option("--region", metavar="NAME", help="The region; else AWS's default.")
+        ] = None,
+        report: Annotated[
+            str | None,
+            typer.Option("--report", metavar="FILE", help="Write the report as JSON; - prints it."),
+        ] = None,
+        segments: Annotated[
+            int, typer.Option("--segments", metavar="N", help="How many parts to read at the same time.")
+        ] = SEGMENTS,
+        quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    ) -> int:
+        """Read a whole table and check that its items agree. This writes nothing to the table.
+
+        With --json the report is printed, as by --report -. Exit code: 0 the table is intact, 1
+        there are findings, 2 the check was not possible.
+        """
+        from forklore.fsck.command import main
+
+        if shell.out.is_json and report not in (None, "-"):
+            raise CommandError("--json and --report FILE exclude each other")
+        named = {"endpoint": endpoint, "region": region, "report": "-" if shell.out.is_json else report}
+        given = [f"--{name}={value}" for name, value in named.items() if value is not None]
+        quietly = ["--quiet"] if quiet else []
+        return main(["fsck", f"--table={table}", f"--segments={segments}", *given, *quietly])

@@ -79,7 +79,7 @@ def register(app: typer.Typer) -> None:
 
 def _row(one: Conversation) -> tuple[Part, ...]:
     title = one.title if one.title is not None else one.last_message_preview or ""
-    mark = ("*", "green") if one.is_current else " "
+    mark = ("*", "green") if one.is_current else ""
     return (mark, (one.id, "yellow"), moment(one.updated_at), one.access_level, title)
 
 

@@ -1,1 +1,100 @@
-"""`forklore show`."""
+"""`forklore show`: a conversation, or one entry in full."""
+
+from typing import Annotated
+
+import typer
+
+from forklore.cli.entries import INDENT, author_part, text_to_show
+from forklore.cli.output import Output, Part, moment
+from forklore.cli.parameters import ConversationArgument
+from forklore.cli.references import entry_of
+from forklore.cli.registering import command
+from forklore.cli.shell import Shell
+from forklore.client import jsontext
+from forklore.client.results import Conversation, Entry
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(
+        app,
+        "show",
+        example="forklore show trip -1",
+        pages=True,
+        context_settings={"ignore_unknown_options": True},  # for -1; read_reference refuses others
+    )
+    def show(
+        shell: Shell,
+        conversation: ConversationArgument,
+        entry: Annotated[
+            str | None,
+            typer.Argument(
+                metavar="[ENTRY]", help="An entry's id, @KEY, or -1 for the last one.", show_default=False
+            ),
+        ] = None,
+    ) -> None:
+        """Show a conversation, or one entry of it in full."""
+        asked = shell.conversation(conversation)
+        if entry is not None:
+            found = entry_of(asked, entry)
+            if shell.out.is_json:
+                shell.out.result(found)
+            else:
+                _entry(shell.out, found)
+            return
+        details = asked.details()
+        if shell.out.is_json:
+            shell.out.result(details)
+        else:
+            _conversation(shell.out, details)
+
+
+def _conversation(out: Output, one: Conversation) -> None:
+    forked: Part | None = None
+    if one.forked_at_conversation_id:
+        place = f" {one.forked_at_position} {one.forked_at_entry_id}" if one.forked_at_entry_id else ""
+        forked = f"{one.forked_at_conversation_id}{place}"
+    tags = " ".join(f"{name}:{value}" if value else name for name, value in sorted(one.tags.items()))
+    sums = one.metrics
+    out.fields(
+        [
+            ("id", (one.id, "yellow")),
+            ("title", one.title),
+            ("owner", one.owner_user_id),
+            ("access", one.access_level),
+            ("current", "yes" if one.is_current else "no"),
+            ("agent", one.agent_id),
+            ("tags", tags or None),
+            ("metadata", jsontext.write(one.metadata) if one.metadata else None),
+            ("created", moment(one.created_at)),
+            ("updated", moment(one.updated_at)),
+            ("forked from", forked),
+            ("started by", one.started_by_conversation_id),
+            ("entries", str(sums.entries)),
+            ("tokens", f"{sums.input_tokens} in, {sums.output_tokens} out"),
+            ("cost", f"{sums.cost_usd} USD"),
+            ("last message", one.last_message_preview),
+        ]
+    )
+
+
+def _entry(out: Output, one: Entry) -> None:
+    merged = one.merged_from_conversation_id
+    copied = one.copied_from_conversation_id
+    out.fields(
+        [
+            ("id", (one.id, "yellow")),
+            ("conversation", one.conversation_id),
+            ("key", one.key),
+            ("author", author_part(one)),
+            ("created", moment(one.created_at)),
+            ("channel", one.channel if one.epoch is None else f"{one.channel}, epoch {one.epoch}"),
+            ("content type", one.content_type),
+            ("usage", jsontext.write(one.usage) if one.usage else None),
+            ("merged from", f"{merged} up to {one.merged_up_to_entry_id or 'its end'}" if merged else None),
+            ("copied from", f"{copied} {one.copied_from_entry_id}" if copied else None),
+        ]
+    )
+    out.line()
+    out.text(text_to_show(one), indent=INDENT if out.is_terminal else "")
