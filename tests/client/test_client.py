@@ -144,9 +144,9 @@ def test_closing_a_copy_leaves_the_service_open_and_closing_the_first_ends_it() 
     client.close()
     client.close()
 
-    with pytest.raises(RuntimeError, match="closed"):
+    with pytest.raises(UnavailableError, match="closed"):
         client.api.check_health()
-    with pytest.raises(RuntimeError, match="closed"):
+    with pytest.raises(UnavailableError, match="closed"):
         client.acting_as("bob").api.check_health()
 
 
@@ -156,7 +156,7 @@ def test_closing_works_the_same_when_it_is_awaited(backend: str) -> None:
         async with AsyncForklore.local(user="ann") as client:
             await client.acting_as("bob").aclose()
             assert (await client.api.check_health()).status == "ok"
-        with pytest.raises(RuntimeError, match="closed"):
+        with pytest.raises(UnavailableError, match="closed"):
             await client.api.check_health()
 
     anyio.run(use, backend=backend)
