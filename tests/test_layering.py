@@ -72,10 +72,9 @@ ROOMS["forklore.client.transports.in_process"] = ROOMS["forklore.client"] | {
 ROOMS["forklore.adapters"] = {"forklore.adapters", "forklore.client", "forklore.extras"}
 ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.client", "forklore.fsck", "forklore.extras"),
-    *("rich", "typer"),
+    *("httpx2", "rich", "typer"),
 }
 ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {"forklore.local.server"}
-ROOMS["forklore.cli.commands.explore"] = ROOMS["forklore.cli"] | {"httpx2"}
 
 # What a room may import besides for types alone: under `if TYPE_CHECKING`.
 FOR_TYPES = {"forklore": {"forklore.client"}, "forklore.client": {"httpx2"}}

@@ -54,6 +54,6 @@ def line_of(error: Exception) -> str:
     if not isinstance(error, errors.ApiError):
         return visible(" ".join(str(error).split())) or type(error).__name__
     said = visible(" ".join(error.message.split())) or error.code or type(error).__name__
-    reason = f" ({visible(error.reason)})" if error.reason else ""
-    seen = f" [request {visible(error.request_id)}]" if error.request_id and error.status == 500 else ""
-    return f"{said}{reason}{seen}"
+    why = error.reason or (error.field if isinstance(error, errors.BadRequestError) else None)
+    seen = error.request_id if isinstance(error, errors.ServerError) else None
+    return f"{said}{f' ({visible(why)})' if why else ''}{f' [request {visible(seen)}]' if seen else ''}"

@@ -9,9 +9,9 @@ names one decides:
 4. the profile that FORKLORE_PROFILE names, else the one that the file calls its `profile`;
 5. without any, the local server, where the login name is the token.
 
-Where the service is named, what says who calls is taken from the same place or from a place above.
-An option or a variable also says who calls a service of a lower place. What a profile says stays
-with the service of this profile, so that a token is never sent to another address.
+Who calls is looked for in the same places. But what a profile says of the caller stays with the
+service of this profile, so that its token is never sent to another address. The login name is the
+token only for the local server at its usual address.
 """
 
 import tomllib
@@ -99,14 +99,12 @@ def target_of(options: Values, environment: Values, file: Mapping[str, object], 
 
 
 def _decided(places: list[_Place], login: str) -> Target:
-    for number, place in enumerate(places):
+    for place in places:
         kinds = [kind for kind in CREDENTIALS if kind in place.values]
         if len(kinds) > 1:
             raise SettingsError(" and ".join(map(place.name, kinds)) + " name two services: give one")
         if kinds:
-            heard = [one for one in places[:number] if not one.is_profile] + [place]
-            if not place.is_profile:
-                heard += [one for one in places[number + 1 :] if not one.is_profile]
+            heard = [one for one in places if one is place or not one.is_profile]
             return _target(kinds[0], place.values[kinds[0]], heard, login)
     return _target("url", LOCAL_SERVER, [one for one in places if not one.is_profile], login)
 

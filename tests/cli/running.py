@@ -1,0 +1,95 @@
+"""Command lines that run in this process, with input and output of their own."""
+
+import io
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from unittest import mock
+
+from typer.main import get_command
+
+from forklore.cli.app import make_app
+
+
+class Stream(io.TextIOWrapper):
+    """Text in memory that may claim to be a terminal."""
+
+    def __init__(self, given: bytes = b"", *, is_terminal: bool = False) -> None:
+        super().__init__(io.BytesIO(given), encoding="utf-8", newline="")
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+    def text(self) -> str:
+        self.flush()
+        held = self.buffer
+        assert isinstance(held, io.BytesIO)
+        return held.getvalue().decode()
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command line has written, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+@dataclass(frozen=True)
+class Forklore:
+    """Runs command lines. options: what stands before each command. variables: the environment."""
+
+    options: tuple[str, ...] = ()
+    variables: Mapping[str, str] | None = None
+
+    def __call__(self, line: str, *, stdin: bytes = b"", is_terminal: bool = False, **variables: str) -> Ran:
+        """Run a command line as a shell would read it, without `forklore` at its beginning."""
+        out, err = Stream(is_terminal=is_terminal), Stream(is_terminal=is_terminal)
+        with (
+            environment({**(self.variables or {}), **variables}),
+            mock.patch.object(sys, "stdin", Stream(stdin, is_terminal=is_terminal)),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            try:
+                _app().main([*self.options, *shlex.split(line)], prog_name="forklore")
+            except SystemExit as ended:
+                code = ended.code
+        assert isinstance(code, int), code
+        return Ran(code, out.text(), err.text())
+
+    def id_of(self, name: str) -> str:
+        """Return the id that a name points to."""
+        import json
+
+        [line] = [one for one in self("ls --names --json").lines if json.loads(one)["name"] == name]
+        return str(json.loads(line)["conversationId"])
+
+
+@cache
+def _app() -> Any:
+    return get_command(make_app())
+
+
+@contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Let the process have these variables, and of forklore and the terminal no others."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("FORKLORE_")
+        and name not in ("NO_COLOR", "PAGER", "COLUMNS", "XDG_CONFIG_HOME")
+    }
+    with mock.patch.dict(os.environ, {"TERM": "xterm", "COLUMNS": "100", **kept, **variables}, clear=True):
+        yield

@@ -1,0 +1,375 @@
+"""What each command does to a store, and what it prints in a pipe."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.running import Forklore
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split("\t") for line in text.splitlines()]
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def trip(run: Forklore) -> Forklore:
+    """A conversation of two messages, and a branch that goes on differently."""
+    assert run('say trip "Two nights in Lisbon?" --key asked').code == 0
+    assert run('say trip "Alfama." --as ai').code == 0
+    assert run("fork trip --before -1 --name other").code == 0
+    assert run('say other "Three nights in Porto?"').code == 0
+    return run
+
+
+def test_say_makes_a_name_and_then_appends(run: Forklore) -> None:
+    first, second = run("say trip hello --json"), run("say trip hi --role AI --json")
+
+    entries = [*objects(first.out), *objects(second.out)]
+    assert [one["content"] for one in entries] == [
+        [{"role": "USER", "text": "hello"}],
+        [{"role": "AI", "text": "hi"}],
+    ]
+    assert objects(run("log trip --reverse --json").out) == entries
+
+
+def test_say_reads_standard_input(run: Forklore) -> None:
+    run("say trip -", stdin="Ein Tag\nin Köln\n\n".encode())
+
+    assert objects(run("show trip -1 --json").out)[0]["content"][0]["text"] == "Ein Tag\nin Köln\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [(b"", "standard input is empty"), (b"\n", "is empty"), (b"\xff", "is no UTF-8")]
+)
+def test_say_refuses_an_input_that_is_no_text(run: Forklore, given: bytes, said: str) -> None:
+    found = run("say trip -", stdin=given)
+
+    assert found.code == 2
+    assert said in found.err
+    assert run("log trip").code == 3
+
+
+def test_say_refuses_a_key_that_is_in_use(run: Forklore) -> None:
+    run("say trip one --key k")
+
+    found = run("say trip two --key k")
+
+    assert (found.code, found.out) == (4, "")
+    assert "(key_in_use)" in found.err
+
+
+def test_say_refuses_an_unknown_role(run: Forklore) -> None:
+    found = run("say trip one --as robot")
+
+    assert (found.code, found.err.startswith("forklore: role is one of")) == (2, True)
+
+
+def test_log_shows_the_newest_first(run: Forklore) -> None:
+    for number in range(5):
+        run(f"say trip m{number}")
+
+    def texts(options: str) -> list[str]:
+        return [line.split()[-1] for line in run(f"log trip --oneline {options}").lines]
+
+    assert texts("") == ["m4", "m3", "m2", "m1", "m0"]
+    assert texts("-n 2") == ["m4", "m3"]
+    assert texts("--reverse") == ["m0", "m1", "m2", "m3", "m4"]
+    assert texts("--reverse -n 2") == ["m3", "m4"]
+    assert texts("-n 9") == texts("")
+
+
+def test_log_of_more_than_a_page_shows_everything(run: Forklore, folder: Any) -> None:
+    import forklore
+
+    with forklore.Forklore.local(user=run.options[-1], data=folder) as client:
+        chat = client.named("long")
+        for begin in range(0, 250, 50):
+            chat.append_all(
+                [
+                    {"contentType": "history", "content": [{"role": "USER", "text": f"m{number}"}]}
+                    for number in range(begin, begin + 50)
+                ]
+            )
+
+    for options in ("", "--reverse"):
+        texts = [one["content"][0]["text"] for one in objects(run(f"log long --json {options}").out)]
+        assert (texts if options else texts[::-1]) == [f"m{number}" for number in range(250)]
+
+
+def test_log_writes_an_entry_as_git_writes_a_commit(trip: Forklore) -> None:
+    lines = trip("log trip").lines
+
+    assert lines[0].startswith("entry ")
+    assert lines[1].startswith(f"ai ({trip.options[-1]})  20")
+    assert lines[1].endswith(" UTC")
+    assert lines[2:5] == ["", "    Alfama.", ""]
+    assert lines[5].endswith(" @asked")
+
+
+def test_show_tells_of_a_conversation(trip: Forklore) -> None:
+    shown = dict(rows(trip("show other").out))
+
+    assert shown["title"] == "Two nights in Lisbon?"
+    assert shown["access"] == "owner"
+    assert shown["current"] == "no"
+    assert shown["forked from"].startswith(f"{trip.id_of('trip')} before ")
+    assert objects(trip("show other --json").out)[0]["id"] == shown["id"]
+
+
+def test_show_gives_numbers_back_exactly(run: Forklore, folder: Any) -> None:
+    from decimal import Decimal
+
+    import forklore
+
+    numbers = [2**70, Decimal("0.1234567890123456789"), Decimal("1E+400")]
+    with forklore.Forklore.local(user=run.options[-1], data=folder) as client:
+        client.named("n").append([{"role": "USER", "text": "x", "n": numbers}])
+
+    assert '"n":[1180591620717411303424,0.1234567890123456789,1E+400]' in run("show n -1 --json").out
+
+
+def test_ls_lists_the_trees_and_with_all_the_branches(trip: Forklore) -> None:
+    ids = {trip.id_of("trip"), trip.id_of("other")}
+
+    assert len(rows(trip("ls").out)) == 1
+    assert {row[1] for row in rows(trip("ls --all").out)} == ids
+    assert {row[1] for row in rows(trip("ls --mode all").out)} == ids
+    assert [row[1] for row in rows(trip("ls --mode current").out)] == [trip.id_of("trip")]
+    assert {one["id"] for one in objects(trip("ls --all --json").out)} == ids
+    assert trip("ls --all -n 1").out.count("\n") == 1
+    assert trip("ls nothing-like-it").out == ""
+    assert trip("ls lisbon --all").out.count("\n") == 2
+    assert trip("ls --tag none").out == ""
+
+
+def test_ls_lists_names(trip: Forklore) -> None:
+    assert [row[0] for row in rows(trip("ls --names").out)] == ["other", "trip"]
+    assert [row[0] for row in rows(trip("ls --names tr").out)] == ["trip"]
+    assert trip("ls --names --all").code == 2
+    assert trip("ls --mode roots --all").code == 2
+
+
+def test_branch_lists_the_tree_with_the_current_one_marked(trip: Forklore) -> None:
+    trip("switch other")
+
+    listed = rows(trip("branch trip --names").out)
+
+    assert [(row[0], row[1], row[4]) for row in listed] == [
+        ("", trip.id_of("trip"), "trip"),
+        ("*", trip.id_of("other"), "other"),
+    ]
+    assert [one["conversationId"] for one in objects(trip("branch other --json").out)] == [
+        row[1] for row in listed
+    ]
+    assert [one["names"] for one in objects(trip("branch other --names --json").out)] == [["trip"], ["other"]]
+
+
+def test_branch_makes_one_at_the_end_or_at_an_entry(trip: Forklore) -> None:
+    assert trip("branch trip --new whole").out.strip() == trip.id_of("whole")
+    trip("branch trip --new part --at @asked")
+
+    assert trip("log whole --oneline").out == trip("log trip --oneline").out
+    assert trip("log part --oneline").out == trip("log trip --oneline").lines[1] + "\n"
+    again = trip("branch trip --new part")
+    assert (again.code, "(name_moved)" in again.err) == (4, True)
+
+
+def test_branch_deletes_one_and_its_name(trip: Forklore) -> None:
+    unsure = trip("branch other -d")
+    assert (unsure.code, unsure.err) == (2, "forklore: deleting needs --yes where nobody can be asked\n")
+
+    gone = trip.id_of("other")
+    assert trip("branch other -d --yes").out == f"deleted {gone}\n"
+
+    assert trip("log other").code == 3
+    assert trip(f"log {gone}").code == 3
+    assert [row[0] for row in rows(trip("ls --names").out)] == ["trip"]
+    assert trip("log trip").code == 0
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, 1), ("n", 1, 2), ("", 130, 2)])
+def test_branch_asks_on_a_terminal(trip: Forklore, answer: str, code: int, left: int) -> None:
+    asked = trip(
+        "branch other -d --no-pager", stdin=f"{answer}\n".encode() if answer else b"", is_terminal=True
+    )
+
+    assert asked.code == code
+    assert len(rows(trip("branch trip").out)) == left
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "branch trip --new a -d",
+        "branch trip --at -1",
+        "branch trip --yes",
+        "branch trip --new 019ca8ad-fa20-7000-8000-000000000005",
+        "fork trip --before -1 --after -1",
+        "fork trip --name a --move-name",
+        "fork 019ca8ad-fa20-7000-8000-000000000005 --move-name",
+        "fork trip --count 2 --name a",
+        "fork trip --count 11",
+        "fork trip --after last",
+        "switch trip --name 019ca8ad-fa20-7000-8000-000000000005",
+        "share trip bob",
+        "share trip bob boss",
+        "share trip --remove",
+        "share trip bob reader --remove",
+        "diff trip",
+        "log trip -n 0",
+        "show trip --frob",
+        "say trip",
+        "grep",
+        "",
+        "frob",
+        "--frob ls",
+    ],
+)
+def test_what_cannot_be_meant_is_refused_and_changes_nothing(trip: Forklore, line: str) -> None:
+    before = (trip("branch trip").out, trip("ls --names").out, trip("share trip").out)
+
+    found = trip(line)
+
+    assert found.code == 2
+    assert (found.out, len(found.err.splitlines())) == ("", 1)
+    assert (trip("branch trip").out, trip("ls --names").out, trip("share trip").out) == before
+
+
+def test_fork_prints_the_id_of_each_fork(trip: Forklore) -> None:
+    several = trip("fork trip --after @asked --count 3")
+    assert len(several.lines) == 3
+    for one in several.lines:
+        assert trip(f"log {one} --oneline").lines == trip("log trip --oneline").lines[1:]
+    assert len(objects(trip("fork trip --count 2 --json").out)) == 2
+    assert trip("fork trip --count 1").out.count("\n") == 1
+
+
+def test_fork_moves_a_name(trip: Forklore) -> None:
+    old = trip.id_of("trip")
+
+    [new] = trip("fork trip --before -1 --move-name --promote --title Again").lines
+
+    assert trip.id_of("trip") == new != old
+    shown = dict(rows(trip("show trip").out))
+    assert (shown["title"], shown["current"]) == ("Again", "yes")
+
+
+def test_switch_makes_a_branch_the_current_one(trip: Forklore) -> None:
+    other = trip.id_of("other")
+
+    assert trip("switch other --name trip").out == f"{other} is the current branch, and trip points to it\n"
+
+    assert trip.id_of("trip") == other
+    assert [row[1] for row in rows(trip("ls --mode current").out)] == [other]
+    assert objects(trip("switch other --json").out) == [{"conversationId": other, "isCurrent": True}]
+
+
+def test_diff_shows_both_and_says_so(trip: Forklore) -> None:
+    found = trip("diff trip other")
+
+    asked = objects(trip("show trip @asked --json").out)[0]["id"]
+    assert (found.code, found.lines) == (
+        1,
+        [
+            f"--- {trip.id_of('trip')} trip",
+            f"+++ {trip.id_of('other')} other",
+            f"@@ after {asked} @@",
+            "-ai: Alfama.",
+            "+user: Three nights in Porto?",
+        ],
+    )
+    compared = trip("diff trip other --json")
+    assert compared.code == 1
+    assert [len(one["data"]) for one in objects(compared.out)[0]["branches"]] == [1, 1]
+
+
+def test_diff_of_equal_branches_is_silent(trip: Forklore) -> None:
+    trip("fork trip --name same")
+
+    assert trip("diff trip same") == trip("diff trip trip")
+    assert (trip("diff trip same").code, trip("diff trip same").out) == (0, "")
+
+
+def test_diff_of_another_tree_is_refused(trip: Forklore) -> None:
+    trip("say elsewhere hello")
+
+    assert trip("diff trip elsewhere").code == 2
+
+
+def test_diff_shows_more_than_a_page(trip: Forklore, folder: Any) -> None:
+    import forklore
+
+    with forklore.Forklore.local(user=trip.options[-1], data=folder) as client:
+        chat = client.named("other")
+        for begin in range(0, 250, 50):
+            chat.append_all(
+                [
+                    {"contentType": "history", "content": [{"role": "USER", "text": f"m{begin + number}"}]}
+                    for number in range(50)
+                ]
+            )
+
+    lines = trip("diff trip other").lines
+    assert [line for line in lines if line.startswith("+user: m")] == [f"+user: m{n}" for n in range(250)]
+    compared = objects(trip("diff trip other --json").out)[0]["branches"][1]
+    assert (len(compared["data"]), compared["afterCursor"]) == (251, None)
+
+
+def test_merge_copies_what_the_other_says(trip: Forklore) -> None:
+    trip('say other "By train?" --key train')
+    trip("say other never")
+
+    copied = trip("merge trip other --up-to @train")
+
+    assert [line.split(" ", 2)[2] for line in copied.lines] == ["Three nights in Porto?", "By train?"]
+    only = objects(trip("merge trip other --after @train --json").out)
+    assert [one["content"][0]["text"] for one in only] == ["never"]
+    nothing = trip("merge other other")
+    assert (nothing.code, nothing.out) in ((0, ""), (2, ""))
+
+
+def test_grep_finds_words(trip: Forklore) -> None:
+    found = trip("grep nights LISBON")
+
+    assert found.code == 0
+    assert rows(found.out)[0][0] == trip.id_of("trip")
+    assert rows(found.out)[0][2] == "Two nights in Lisbon?"
+    assert objects(trip("grep lisbon --json").out)[0]["entry"]["key"] == "asked"
+    assert trip("grep nights -n 1").out.count("\n") == 1
+
+
+def test_grep_that_finds_nothing_says_no(trip: Forklore) -> None:
+    assert (trip("grep Faro").code, trip("grep Faro").out, trip("grep Faro --json").code) == (1, "", 1)
+
+
+def test_share_lets_in_and_changes_and_removes(trip: Forklore) -> None:
+    def members() -> dict[str, str]:
+        return {row[0]: row[1] for row in rows(trip("share trip").out)}
+
+    me = trip.options[-1]
+    assert trip("share trip bob reader").out == "bob is reader\n"
+    assert members() == {me: "owner", "bob": "reader"}
+    assert trip("share trip bob writer").out == "bob is writer\n"
+    assert members() == {me: "owner", "bob": "writer"}
+    assert {one["userId"] for one in objects(trip("share trip --json").out)} == {me, "bob"}
+    bobs = Forklore((*trip.options[:-1], "bob"), trip.variables)
+    assert bobs(f"share {trip.id_of('trip')} carol reader").code == 4
+    assert bobs(f"log {trip.id_of('trip')} --oneline").out == trip("log trip --oneline").out
+    assert trip("share trip bob --remove").out == "bob is no member any more\n"
+    assert members() == {me: "owner"}
+    assert bobs(f"log {trip.id_of('trip')}").code in (3, 4)
+
+
+def test_options_of_all_commands_may_stand_before_and_after(trip: Forklore) -> None:
+    assert trip("--json show trip").out == trip("show trip --json").out != ""
+
+
+def test_explore_says_that_there_is_no_page(trip: Forklore) -> None:
+    found = trip("explore")
+
+    assert (found.code, len(found.err.splitlines())) == (2, 1)
