@@ -262,14 +262,16 @@ def _wanted(rows: Iterator[ChildRow], started_by: str | None, looked: list[Child
 
 
 def _place_of(table: Table, parent: LoadedConversation, child_id: str, caller: Caller) -> ListKey:
-    """Return the place of a child that the caller may see.
+    """Return the place of the tree of a child that the caller may see.
 
+    child_id: any conversation of that tree. If its root was removed, the list shows its current
+    branch, and this may be another one at the next page.
     Raises InvalidCursorError for any other id.
     """
-    child = root_of(table.get(keys_of_root(child_id, caller)), child_id, caller)
+    child = look_up(table, child_id, caller=caller).loaded
     if child is None or child.level is None:
         raise InvalidCursorError
-    place = ListKey(child.group.created_at, child_id)
+    place = ListKey(child.group.created_at, child.group.group_id)
     if child.group.child_key != keys.child(parent.group.group_id, parent.conversation.conversation_id, place):
         raise InvalidCursorError
     return place
