@@ -136,7 +136,7 @@ class History:
             body["title"] = None
         last = None
         if found and self._choose.chance(0.2):
-            self.reading.learn_times([found])
+            self.both.learn_times([found])
             last = found.said.get("updatedAt") if self._choose.chance(0.7) else found.said.get("createdAt")
         given = {"conversationId": conversation_id, **body}
         self.both.ask(Request("updateConversation", caller, given, if_match=last))
@@ -175,7 +175,7 @@ class History:
         if found and len(found.tree.live()) == 1 and self._choose.chance(0.8):
             return
         if found and (self._work or not self._has_grandchildren(found)):
-            self.reading.learn_times(found.tree.live())
+            self.both.learn_times(found.tree.live())
         caller, name = self._choose.caller(found, "manager"), "deleteConversation"
         if self._admins and self._choose.chance(0.1):
             caller, name = self._choose.one_of(*self._admins), "adminDeleteConversation"
