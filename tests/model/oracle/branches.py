@@ -22,11 +22,11 @@ class Branches(Making):
     def merge_conversation(self, r: Request, chosen: Json) -> Outcome:
         into = self._opened(r, minimum="writer")
         other = self._beside(r, into, r.given["fromConversationId"])
-        into.require_last(r)
         view, base = other.view(), common(into, other)
         start = end_of_turn(view, base[-1]["id"]) if base else 0
         start = end_named(r, view, "afterEntryId", start)
         end = end_named(r, view, "upToEntryId", len(view))
+        into.require_last(r)
         copied = [entry for entry in view[start:end] if is_history(entry)]
         require(len(copied) <= 50, 413, "payload_too_large")
         answers = [*chosen.get("data", []), *({} for _ in copied)]
