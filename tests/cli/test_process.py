@@ -62,9 +62,10 @@ def started(*arguments: str, **more: str) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.fixture(scope="module")
 def long(url: str) -> str:
-    """The options for a server that has a conversation of more text than a pipe holds."""
+    """The options for a server with a conversation of entries that are longer than a pipe."""
     options = f"--url {url} --token piper"
-    done = ran(f"head -c 200000 /dev/zero | tr '\\0' x | $F {options} say long -")
+    say = f"head -c 200000 /dev/zero | tr '\\0' x | $F {options} say long - > /dev/null"
+    done = ran(f"{say} && {say} && {say}")
     assert (done.returncode, done.stderr) == (0, "")
     return options
 
