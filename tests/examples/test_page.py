@@ -38,7 +38,7 @@ def test_an_example_prints_what_the_page_says(
 ) -> None:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        exec(compile("\n" * line + code, "docs/python.md", "exec"), names)  # noqa: S102
+        exec(compile("\n" * line + code, "docs/python.md", "exec"), names)
 
     assert printed.getvalue() == output
 

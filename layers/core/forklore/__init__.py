@@ -70,6 +70,10 @@ _PLACES = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Return a name of the client."""
     for place, names in _PLACES.items():

@@ -8,11 +8,10 @@ EXIT_CODE = 2
 
 
 @contextmanager
-def from_extra(extra: str) -> Iterator[None]:
+def needing(extra: str) -> Iterator[None]:
     """Import packages of an extra inside this context.
 
-    If a package of another project is missing, write a line that names the extra to standard error
-    and raise SystemExit with EXIT_CODE.
+    If a package of another project is missing, raise a ModuleNotFoundError that names the extra.
     """
     try:
         yield
@@ -20,5 +19,21 @@ def from_extra(extra: str) -> Iterator[None]:
         missing = (error.name or "").partition(".")[0]
         if missing in ("", "forklore"):
             raise
-        sys.stderr.write(f"forklore: {missing} is not installed: pip install 'forklore[{extra}]'\n")
+        said = f"{missing} is not installed: pip install 'forklore[{extra}]'"
+        raise ModuleNotFoundError(said, name=missing) from None
+
+
+@contextmanager
+def from_extra(extra: str) -> Iterator[None]:
+    """Import packages of an extra inside this context, for a command.
+
+    If one is missing, write a line to standard error and raise SystemExit with EXIT_CODE.
+    """
+    try:
+        with needing(extra):
+            yield
+    except ModuleNotFoundError as error:
+        if error.name == "forklore" or not error.name or error.name.startswith("forklore."):
+            raise
+        sys.stderr.write(f"forklore: {error}\n")
         raise SystemExit(EXIT_CODE) from None

@@ -37,6 +37,17 @@ def check_shown(service: Service, tree: Tree, loading: Loading) -> None:
             assert shown == path_to(tree, index)
 
 
+def check_shown_within(service: Service, tree: Tree, loading: Loading) -> None:
+    """Compare as `check_shown`, but somebody may have gone on after the leaf."""
+    _, _, place_of = lines_of(tree)
+    for index, message in enumerate(tree.messages):
+        if not message.replies:
+            shown = service.texts(loading.conversation_id(place_of[index].conversation))
+            path = path_to(tree, index)
+            assert shown[: len(path)] == path
+            assert set(shown[len(path) :]) <= {"mine"}
+
+
 def long_line(length: int) -> Tree:
     return tree_with_parents(list(range(length - 1)))
 
@@ -122,6 +133,37 @@ def test_what_comes_later_is_forked_off_where_somebody_went_on(service: Service)
     check_shown(service, newer, third)
     assert third.placed == second.placed
     assert third.appended == 0
+
+
+@examples(25)
+@given(st.lists(st.integers(0, 100), min_size=2, max_size=10), st.data())
+def test_newer_exports_and_words_of_others_never_mix(
+    new_service: Callable[..., Service], numbers: list[int], data: st.DataObject
+) -> None:
+    service = new_service()
+    parents = [number % (index + 1) for index, number in enumerate(numbers)]
+    said: dict[str, list[str]] = {}
+    tree = tree_with_parents(parents)
+    root = plan_of(tree, service).conversations[0].conversation_id
+    for end in sorted({data.draw(st.integers(0, len(parents))), len(parents)}):
+        tree = tree_with_parents(parents[:end])
+        service.forgets += "x"
+        loading = service.load(plan_of(tree, service))
+        check_shown_within(service, tree, loading)
+        for number in data.draw(st.sets(st.integers(0, len(loading.plan.conversations) - 1), max_size=2)):
+            conversation_id = loading.conversation_id(number)
+            service.say(conversation_id, "mine")
+            said[conversation_id] = service.texts(conversation_id)
+
+    service.forgets += "x"
+    again = service.load(plan_of(tree, service))
+
+    check_shown_within(service, tree, again)
+    assert again.appended == 0
+    assert {conversation_id: service.texts(conversation_id) for conversation_id in said} == said
+    rows = service.ask("listEntries", conversationId=root, allForks=True, limit=1000)
+    texts = [row["content"][0]["text"] for row in rows["data"]]
+    assert sorted(set(texts) - {"mine"}) == sorted(text for text in texts if text != "mine")
 
 
 def test_somebody_who_writes_during_the_import_stays_apart(service: Service) -> None:

@@ -1,7 +1,7 @@
 """A call: what is sent, before any transport. Nothing here does I/O."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,8 @@ MORE = "[]."
 class Shape:
     """How an operation is called.
 
-    query: the names that go into the query string; those of the path stand in its braces, and all
-    others go into the body. lengths_max: the most characters or elements of an argument.
+    query: the names of the query string. Those of the path stand in its braces. All others go into
+    the body if there is one. lengths_max: the most characters or elements of an argument.
     """
 
     name: str
@@ -37,6 +37,14 @@ class Shape:
     def path_names(self) -> tuple[str, ...]:
         """The names in the path's braces."""
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
+
+    def in_query(self, given: Iterable[str]) -> list[str]:
+        """Return which of the given names go into the query string.
+
+        Without a body this is all but the path's: the service says which of them it does not know.
+        """
+        known = self.query if self.has_body else {*given} - {*self.path_names}
+        return sorted(known.intersection(given))
 
     @property
     def may_be_repeated(self) -> bool:
@@ -125,9 +133,12 @@ def _check_path(name: str, value: Any) -> None:
 
 
 def _check_key(key: str) -> None:
-    if not (1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX and key.isascii() and key.isprintable()):
+    """HTTP drops spaces around a header's value, so a key that has some would be another key."""
+    is_ascii = key.isascii() and key.isprintable() and key == key.strip()
+    if not (1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX and is_ascii):
         raise InputError(
-            f"an idempotency key is 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters",
+            f"an idempotency key is 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters, "
+            "without a space at either end",
             details={"field": "idempotency_key"},
         )
 

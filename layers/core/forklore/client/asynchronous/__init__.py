@@ -1,1 +1,1 @@
-"""The client for asyncio and trio. `synchronous/` is made from this folder."""
+"""The client, for asyncio and trio."""

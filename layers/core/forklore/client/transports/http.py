@@ -130,7 +130,7 @@ def request_of(call: Call, base: str, headers: Mapping[str, bytes]) -> dict[str,
     path = shape.path
     for name in shape.path_names:
         path = path.replace(f"{{{name}}}", quote(_in_address(name, given[name]), safe=""))
-    query = {name: _in_query(name, given[name]) for name in sorted(shape.query) if name in given}
+    query = {name: _in_query(name, given[name]) for name in shape.in_query(given)}
     body = {"content": call.body_text().encode()} if shape.has_body else {}
     return {"method": shape.method, "url": f"{base}{path}", "params": query, "headers": dict(headers), **body}
 

@@ -31,10 +31,10 @@ class InProcessTransport:
         data: the folder, which is made if it is missing; None: everything is forgotten at the end.
         Raises InputError if the folder cannot be used.
         """
-        from forklore.extras import from_extra
+        from forklore.extras import needing
 
         _caller(identity)  # a wrong one is refused before anything is opened
-        with from_extra("local"):
+        with needing("local"):
             from forklore.embedded.folder import DataError
             from forklore.embedded.service import EmbeddedService
         try:

@@ -89,9 +89,9 @@ class AsyncLambdaTransport:
 
 
 def _client() -> Any:
-    from forklore.extras import from_extra
+    from forklore.extras import needing
 
-    with from_extra("lambda"):
+    with needing("lambda"):
         import boto3
         from botocore.config import Config
 
@@ -118,9 +118,9 @@ def _refused(error: Any) -> RawAnswer:
 def _answer(text: str, request_id: str | None) -> RawAnswer:
     try:
         given = json.loads(text)
-        status, body = int(given["status"]), given["bodyJson"] or ""
+        status, body = int(given["status"]), given["bodyJson"]
     except (ValueError, KeyError, TypeError) as error:
         raise TransportError("the function's answer is not forklore's") from error
-    if not isinstance(body, str):
+    if not isinstance(body, str | None):
         raise TransportError("the function's answer is not forklore's")
-    return RawAnswer(status, body, request_id)
+    return RawAnswer(status, body or "", request_id)
