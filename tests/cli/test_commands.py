@@ -160,7 +160,7 @@ def test_branch_lists_the_tree_with_the_current_one_marked(trip: Forklore) -> No
 
     listed = rows(trip("branch trip --names").out)
 
-    assert [(row[0], row[1], row[4]) for row in listed] == [
+    assert [(row[0], row[1], row[3]) for row in listed] == [
         ("", trip.id_of("trip"), "trip"),
         ("*", trip.id_of("other"), "other"),
     ]

@@ -83,7 +83,7 @@ def test_colours_are_for_terminals_alone(
 ) -> None:
     run("say trip hello")
 
-    shown = run(f"log trip {options}", is_terminal=is_terminal, **variables)
+    shown = run(f"log trip {options}", variables, is_terminal=is_terminal)
 
     assert (shown.code, bool(COLOUR.search(shown.out))) == (0, coloured)
 
@@ -150,7 +150,7 @@ def test_no_pager_is_started_where_none_is_wanted(
 ) -> None:
     run("say trip hello")
 
-    shown = run(line, is_terminal=True, **{"PAGER": f"cat > '{tmp_path}/paged'", **variables})
+    shown = run(line, {"PAGER": f"cat > '{tmp_path}/paged'", **variables}, is_terminal=True)
 
     assert shown.out
     assert not (tmp_path / "paged").exists()
