@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
 from forklore.client import results
+from forklore.client.calls import new_key
 from forklore.client.errors import InputError, NotFoundError, UnexpectedAnswerError
 from forklore.client.messages import HISTORY, id_of, message
 from forklore.client.operations.synchronous import Operations
@@ -40,6 +41,7 @@ class Conversation:
         self._id = conversation_id
         self._name = name
         self._born = dict(born or {})
+        self._keys_by_name: set[str] = set()
         self.context = Context(api, self.resolve)
 
     def __repr__(self) -> str:
@@ -142,12 +144,19 @@ class Conversation:
         return appended
 
     def _append(self, fields: dict[str, Any]) -> results.Appended:
-        """Append by the id, or by the name while the id is not known. Both make what is missing."""
-        if self._id is None:
+        """Append by the id, or by the name while the id is not known. Both make what is missing.
+
+        An idempotency key belongs to one operation. So a key that was sent by the name is sent by
+        the name again.
+        """
+        key = fields.get("idempotency_key") or new_key()
+        if self._id is None or key in self._keys_by_name:
             assert self._name is not None
+            self._keys_by_name.add(key)
+            fields = {**fields, "idempotency_key": key}
             appended = self._api.append_entry_by_name(name=self._name, **fields)
             first = appended.data[0] if isinstance(appended, results.Entries) else appended
-            self._id = first.conversation_id
+            self._id = self._id or first.conversation_id
             return appended
         appended = self._api.append_entry(self._id, **{**self._born, **fields})
         self._born = {}
