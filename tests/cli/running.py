@@ -69,7 +69,8 @@ class Forklore:
             environment({**(self.variables or {}), **(variables or {}), **more}),
             mock.patch.object(sys, "stdin", Stream(stdin, is_terminal=is_terminal)),
             redirect_stdout(out),
-            redirect_stderr(err),pytest.raises(SystemExit) as ended
+            redirect_stderr(err),
+            pytest.raises(SystemExit) as ended,
         ):
             _app().main([*self.options, *shlex.split(line)], prog_name="forklore")
         code = ended.value.code

@@ -10,8 +10,10 @@ from forklore.cli.app import make_app
 from forklore.cli.exits import BROKEN_PIPE, DONE, INTERRUPTED, NO, NO_ANSWER, REFUSED
 from tests.cli.page import PATH, comparable, examples, output_of, shell_lines
 from tests.cli.running import Forklore
+from tools.harness.local_server import ROOT
 
 TEXT = PATH.read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = get_command(make_app()).commands  # type: ignore[attr-defined]
 EXAMPLE = re.compile(r"Example: forklore (.*)")
 STORY = (
@@ -37,6 +39,15 @@ def test_each_example_of_the_page_prints_what_the_page_shows(ann: Forklore) -> N
         printed += f"$ {example.line}\n{output_of(ann, example.line)}"
 
     assert comparable(printed) == comparable(shown)
+
+
+def test_the_lines_of_the_readme_work(run: Forklore) -> None:
+    [block] = re.findall(r"^export FORKLORE_TOKEN.*\n((?:forklore .*\n)+)", README, re.MULTILINE)
+    run("say trip hello")
+
+    codes = [run(line.removeprefix("forklore ")).code for line in block.splitlines()]
+
+    assert codes == [DONE, DONE, DONE, NO]
 
 
 def test_the_page_has_every_command() -> None:

@@ -222,13 +222,16 @@ def test_the_version_is_shown_and_completion_is_there() -> None:
     assert "branch" in shown.stdout + shown.stderr
 
 
-def test_fsck_says_no_and_unknown_with_its_codes() -> None:
+@pytest.mark.parametrize(
+    "options", ["--endpoint http://127.0.0.1:1", "--endpoint here", "--segments 0", "--report /"]
+)
+def test_fsck_that_cannot_check_says_so_in_one_line(options: str) -> None:
     done = ran(
-        "$F fsck --table none --endpoint http://127.0.0.1:1 --region us-east-1",
+        f"$F fsck --table none --region us-east-1 {options}",
         AWS_ACCESS_KEY_ID="x",
         AWS_SECRET_ACCESS_KEY="x",
         AWS_MAX_ATTEMPTS="1",
     )
 
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert done.stderr.startswith("fsck: ")
