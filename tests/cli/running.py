@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 from unittest import mock
 
+import pytest
 from typer.main import get_command
 
 from forklore.cli.app import make_app
@@ -53,19 +54,26 @@ class Forklore:
     options: tuple[str, ...] = ()
     variables: Mapping[str, str] | None = None
 
-    def __call__(self, line: str, *, stdin: bytes = b"", is_terminal: bool = False, **variables: str) -> Ran:
+    def __call__(
+        self,
+        line: str,
+        variables: Mapping[str, str] | None = None,
+        *,
+        stdin: bytes = b"",
+        is_terminal: bool = False,
+        **more: str,
+    ) -> Ran:
         """Run a command line as a shell would read it, without `forklore` at its beginning."""
         out, err = Stream(is_terminal=is_terminal), Stream(is_terminal=is_terminal)
         with (
-            environment({**(self.variables or {}), **variables}),
+            environment({**(self.variables or {}), **(variables or {}), **more}),
             mock.patch.object(sys, "stdin", Stream(stdin, is_terminal=is_terminal)),
             redirect_stdout(out),
             redirect_stderr(err),
+            pytest.raises(SystemExit) as ended,
         ):
-            try:
-                _app().main([*self.options, *shlex.split(line)], prog_name="forklore")
-            except SystemExit as ended:
-                code = ended.code
+            _app().main([*self.options, *shlex.split(line)], prog_name="forklore")
+        code = ended.value.code
         assert isinstance(code, int), code
         return Ran(code, out.text(), err.text())
 

@@ -1,6 +1,7 @@
 """What each command does to a store, and what it prints in a pipe."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,7 +160,7 @@ def test_branch_lists_the_tree_with_the_current_one_marked(trip: Forklore) -> No
 
     listed = rows(trip("branch trip --names").out)
 
-    assert [(row[0], row[1], row[4]) for row in listed] == [
+    assert [(row[0], row[1], row[3]) for row in listed] == [
         ("", trip.id_of("trip"), "trip"),
         ("*", trip.id_of("other"), "other"),
     ]
@@ -363,6 +364,21 @@ def test_share_lets_in_and_changes_and_removes(trip: Forklore) -> None:
     assert trip("share trip bob --remove").out == "bob is no member any more\n"
     assert members() == {me: "owner"}
     assert bobs(f"log {trip.id_of('trip')}").code in (3, 4)
+
+
+def test_the_memory_is_forgotten() -> None:
+    forgetful = Forklore(("--data", ":memory:", "--user", "ann"), {"XDG_CONFIG_HOME": "/nonexistent"})
+
+    assert forgetful("say trip hello").code == 0
+    assert forgetful("log trip").code == 3
+
+
+def test_a_folder_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    found = Forklore(("--data", str(tmp_path / "file"), "--user", "ann"))("ls")
+
+    assert (found.code, found.out, len(found.err.splitlines())) == (2, "", 1)
 
 
 def test_options_of_all_commands_may_stand_before_and_after(trip: Forklore) -> None:

@@ -144,9 +144,9 @@ def test_closing_a_copy_leaves_the_service_open_and_closing_the_first_ends_it() 
     client.close()
     client.close()
 
-    with pytest.raises(RuntimeError, match="closed"):
+    with pytest.raises(UnavailableError, match="closed"):
         client.api.check_health()
-    with pytest.raises(RuntimeError, match="closed"):
+    with pytest.raises(UnavailableError, match="closed"):
         client.acting_as("bob").api.check_health()
 
 
@@ -156,7 +156,7 @@ def test_closing_works_the_same_when_it_is_awaited(backend: str) -> None:
         async with AsyncForklore.local(user="ann") as client:
             await client.acting_as("bob").aclose()
             assert (await client.api.check_health()).status == "ok"
-        with pytest.raises(RuntimeError, match="closed"):
+        with pytest.raises(UnavailableError, match="closed"):
             await client.api.check_health()
 
     anyio.run(use, backend=backend)
@@ -210,3 +210,23 @@ def test_an_error_of_the_service_is_the_same_in_process(ann: Forklore) -> None:
         ann.api.list_forks("x" * 36, limit=0)
 
     assert (caught.value.status, caught.value.code, caught.value.field) == (400, "validation_error", "limit")
+
+
+def test_a_key_that_was_sent_by_a_name_is_sent_by_the_name_again(ann: Forklore) -> None:
+    trip = ann.named("trip")
+
+    first = trip.say("user", "one", idempotency_key="k")
+    again = trip.say("user", "one", idempotency_key="k")
+    other = trip.say("user", "two", idempotency_key="l")
+
+    assert again.id == first.id
+    assert [entry.id for entry in trip.entries()] == [first.id, other.id]
+
+
+def test_a_service_that_refuses_for_good_is_not_asked_again() -> None:
+    client = Forklore.local(user="ann")
+    client.close()
+
+    with pytest.raises(UnavailableError, match="closed") as caught:
+        client.named("trip").say("user", "Hello")
+    assert caught.value.attempts == 1

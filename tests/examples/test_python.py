@@ -4,6 +4,7 @@ import io
 import json
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import uuid
@@ -22,7 +23,13 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.compile(r"`examples/(\w+)\.py`: .*?```python\n(.*?)```.*?```text\n(.*?)```", re.DOTALL)
 EXAMPLES = {name: (script, output) for name, script, output in BLOCKS.findall(PAGE)}
 """For each example, the script and the output that the page shows."""
-[CONNECT] = re.findall(r"```python\n(if url := .*?)```", PAGE, re.DOTALL)
+CONNECT = """\
+if url := environ.get("FORKLORE_URL"):  # a server, or a deployed stage
+    token, key = environ.get("FORKLORE_TOKEN", "ann"), environ.get("FORKLORE_CLIENT_KEY", "local-key")
+    fl = Forklore(url, token=token, client_key=key)
+else:  # the service itself, in this process; it forgets everything at the end
+    fl = Forklore.local(user="ann", client="planner")
+"""
 ON_AWS = "on_lambda"
 RUNS = [(name,) for name in EXAMPLES if name != ON_AWS] + [("async_client", "trio")]
 IN_PROCESS = 'from forklore import Forklore, text_of\n\nfl = Forklore.local(user="ann", client="planner")\n'
@@ -41,10 +48,17 @@ def text_of(name: str) -> str:
 
 
 def printed(*arguments: str, **variables: str) -> str:
-    """Return what an example prints in a process of its own. It must write no error."""
+    """Return what an example prints. It must write no error."""
     name, *others = arguments
-    done = subprocess.run(
-        [sys.executable, f"examples/{name}.py", *others],
+    done = _run(f"examples/{name}.py", *others, **variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def _run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own, with no other variables of forklore than these."""
+    return subprocess.run(
+        [sys.executable, *arguments],
         cwd=ROOT,
         env={k: v for k, v in environment().items() if not k.startswith("FORKLORE_")} | variables,
         capture_output=True,
@@ -52,8 +66,6 @@ def printed(*arguments: str, **variables: str) -> str:
         timeout=RUN_S,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
 
 
 def test_the_page_has_every_example_and_the_readme_names_the_page() -> None:
@@ -63,12 +75,12 @@ def test_the_page_has_every_example_and_the_readme_names_the_page() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_page_shows_the_script_as_it_is(name: str) -> None:
-    """Only the docstring is left out, and what the page shows once: the imports, the connection."""
-    text, shown = text_of(name), EXAMPLES[name][0]
-    if CONNECT in text:
-        assert text.partition(CONNECT)[2].strip() == shown.strip()
-    else:
-        assert text.partition('"""\n\n')[2] == shown
+    assert EXAMPLES[name][0] == text_of(name)
+
+
+def test_the_examples_connect_alike() -> None:
+    """All but the one with `await`, whose clients have other names, and the one on Lambda."""
+    assert {name for name in EXAMPLES if CONNECT not in text_of(name)} == {"async_client", ON_AWS}
 
 
 def test_the_readme_begins_with_the_first_steps() -> None:
@@ -88,6 +100,22 @@ def test_an_example_prints_over_http_what_the_page_says(url: str, run: tuple[str
     user = str(uuid.uuid4())  # names belong to users, and a search sees all of a user's conversations
 
     assert printed(*run, FORKLORE_URL=url, FORKLORE_TOKEN=user) == EXAMPLES[run[0]][1]
+
+
+def test_the_commands_of_the_readme_go_on_where_the_first_steps_end(url: str) -> None:
+    """`forklore diff` ends with 1, because the two branches differ."""
+    block = (
+        README.partition("## Use it from the command line\n")[2].partition("```sh\n")[2].partition("```")[0]
+    )
+    as_ann = {"FORKLORE_TOKEN": str(uuid.uuid4()), "FORKLORE_CLIENT_KEY": "local-key", "FORKLORE_URL": url}
+    printed("first_steps", **as_ann)
+
+    commands = [shlex.split(line)[1:] for line in block.splitlines() if line.startswith("forklore ")]
+    done = [_run("-m", "forklore.cli", *command, **as_ann) for command in commands]
+
+    assert [(one.returncode, one.stderr) for one in done] == [(0, ""), (0, ""), (0, ""), (1, "")]
+    assert "Three nights in Porto?" in done[0].stdout
+    assert "+user: And by train?" in done[-1].stdout
 
 
 class InvokedHere:

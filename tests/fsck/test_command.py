@@ -142,8 +142,8 @@ def test_the_reason_for_a_failed_check_is_one_line(store: Store, tmp_path: Path)
             "fsck: [Errno 2]",
             "fsck: Unable to locate credentials",
             "fsck: Could not connect to the endpoint URL",
-            "forklore fsck: error: argument --endpoint: 'nowhere' is not an http:// or https:// address",
-            "forklore fsck: error: argument --segments: '0' is not a whole number from 1 to 32",
+            "fsck: argument --endpoint: 'nowhere' is not an http:// or https:// address",
+            "fsck: argument --segments: '0' is not a whole number from 1 to 32",
         ],
         strict=True,
     ):

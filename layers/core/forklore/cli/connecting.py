@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from forklore.client.synchronous.client import Forklore
 
 
+RETRIES = 4
+"""Somebody waits: without a service the command ends after about two seconds."""
+
+
 def chosen(options: Mapping[str, str], environment: Mapping[str, str]) -> Target:
     """Return the service that options, environment and profile file name. Raises SettingsError."""
     path = file_path(environment, Path("~").expanduser())
@@ -30,9 +34,9 @@ def connected(target: Target) -> "Forklore":
 
     match target:
         case OverHttp(url, token, client_key):
-            return Forklore(url, token=token, client_key=client_key)
+            return Forklore(url, token=token, client_key=client_key, retries=RETRIES)
         case OnLambda(function, user, client):
-            return Forklore.on_lambda(function, user=user, client=client)
+            return Forklore.on_lambda(function, user=user, client=client).with_options(retries=RETRIES)
         case InProcess(data, user, client):
             return Forklore.local(user=user, client=client, data=data)
 

@@ -9,20 +9,19 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from forklore.cli.paging import paged
 from forklore.cli.visible import ascii_json, visible, visible_json, visible_lines
 from forklore.client import jsontext
 from forklore.client.values import Value, wire_name
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 Part = str | tuple[str, str]
 """A text, perhaps with a style of rich such as `bold` or `yellow`."""
 COLUMN_CELLS_MAX = 60
 """Of a column that is not the last one, on a terminal."""
+LAST_CELLS_MIN = 12
+"""Of the last column. A narrower terminal breaks the line."""
 GAP = "  "
 
 
@@ -49,7 +48,6 @@ class Output:
         self._given = stream
         self._width = width
         self._open: IO[str] | None = None
-        self._console: Console | None = None
         self._stack = ExitStack()
 
     def close(self) -> None:
@@ -85,25 +83,13 @@ class Output:
 
     def line(self, *parts: Part) -> None:
         """Write a line. Control characters in its parts are made visible."""
-        plain = [
-            (visible(part), "") if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts
-        ]
-        if not self._has_colours:
-            self._write("".join(text for text, _ in plain).rstrip() + "\n")
-            return
-        from rich.text import Text
-
-        self._coloured().print(Text.assemble(*plain), soft_wrap=True)
+        shown = "".join(self._styled(visible(_plain(part)), _style(part)) for part in parts)
+        self._write(shown.rstrip(" ") + "\n")
 
     def text(self, text: str, *, indent: str = "", style: str = "") -> None:
         """Write a text of several lines."""
         for line in visible_lines(text):
-            if not self._has_colours:
-                self._write(f"{indent}{line}".rstrip(" ") + "\n")
-            else:
-                from rich.text import Text
-
-                self._coloured().print(Text(f"{indent}{line}", style), soft_wrap=True)
+            self._write(self._styled(f"{indent}{line}".rstrip(" "), style) + "\n")
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[Part]]) -> None:
         """Write a table: aligned on a terminal, else with tabs."""
@@ -123,7 +109,7 @@ class Output:
             parts: list[Part] = []
             for number, ((text, style), width) in enumerate(zip(row, widths, strict=True)):
                 is_last = number == len(row) - 1
-                cells = max(1, left) if is_last else width
+                cells = max(LAST_CELLS_MIN, left) if is_last else width
                 long = cell_len(text) > cells
                 cut = f"{set_cell_size(text, cells - 1)}…" if long else text
                 padded = cut if is_last else set_cell_size(cut, width) + GAP
@@ -150,21 +136,14 @@ class Output:
             self._width = get_terminal_size().columns
         return self._width
 
-    def _coloured(self) -> "Console":
-        if self._console is None:
-            from rich.console import Console
+    def _styled(self, text: str, style: str) -> str:
+        """Return a text with its colours, where there are any."""
+        if not (text and style and self._has_colours):
+            return text
+        from rich.color import ColorSystem
+        from rich.style import Style
 
-            self._console = Console(
-                file=self._stream(),
-                force_terminal=True,
-                color_system="standard",
-                highlight=False,
-                width=self.width,
-                emoji=False,
-                markup=False,
-                no_color=False,
-            )
-        return self._console
+        return Style.parse(style).render(text, color_system=ColorSystem.STANDARD)
 
     def _stream(self) -> IO[str]:
         if self._open is None:

@@ -16,6 +16,7 @@ import typer
 
 from forklore.cli import exits
 from forklore.cli.shell import Shell
+from forklore.client.errors import NoAnswerError
 
 R = TypeVar("R")
 Run = Callable[..., Any]
@@ -102,6 +103,8 @@ def command(
                     shell.close()
             except BrokenPipeError:  # the reader has seen enough
                 code = exits.DONE if shell.out.is_paged else exits.BROKEN_PIPE
+            except NoAnswerError as error:
+                raise exits.CommandError(exits.line_of(error) + shell.hint, exits.NO_ANSWER) from error
             if code:
                 raise typer.Exit(code)
 

@@ -10,7 +10,8 @@ from forklore.cli.connecting import chosen, connected
 from forklore.cli.output import Output
 from forklore.cli.paging import pager_of
 from forklore.cli.references import is_id
-from forklore.cli.settings import FIELDS, PROFILE, Target
+from forklore.cli.settings import FIELDS, LOCAL_SERVER, PROFILE, OverHttp, Target
+from forklore.cli.visible import visible
 
 if TYPE_CHECKING:
     from forklore.client.synchronous.client import Forklore
@@ -49,6 +50,13 @@ class Shell:
             self._client = connected(self.target)
         return self._client
 
+    @property
+    def hint(self) -> str:
+        """What to add to the message that no answer came."""
+        target = self.target
+        is_usual = isinstance(target, OverHttp) and target.url == LOCAL_SERVER
+        return " (`forklore serve` starts the local server)" if is_usual else ""
+
     def conversation(self, reference: str) -> "Conversation":
         """Return the conversation that a name or an id stands for. Nothing is sent yet."""
         if is_id(reference):
@@ -57,8 +65,6 @@ class Shell:
 
     def say(self, line: str) -> None:
         """Write a line for people to standard error, such as what was done."""
-        from forklore.cli.visible import visible
-
         sys.stderr.write(visible(line) + "\n")
 
     def close(self) -> None:

@@ -86,7 +86,7 @@ class Call:
         for name, most in shape.lengths_max.items():
             _check_length(given, name, most)
         if idempotency_key is None and shape.takes_key:
-            idempotency_key = secrets.token_urlsafe(24)
+            idempotency_key = new_key()
         elif idempotency_key is not None:
             _check_key(idempotency_key)
         match = None if if_match is None else if_match.strip('"')
@@ -120,6 +120,11 @@ class RawAnswer:
     def value(self) -> Any:
         """Return what the text means; None without a body. Raises ValueError if it is no JSON."""
         return jsontext.read(self.text) if self.text else None
+
+
+def new_key() -> str:
+    """Return an idempotency key that nobody else has."""
+    return secrets.token_urlsafe(24)
 
 
 class TransportError(Exception):

@@ -40,6 +40,11 @@ class EmbeddedService:
         """
         return cls(open_in_memory() if data is None else share(data))
 
+    @property
+    def refusal(self) -> str | None:
+        """Why every call from now on is refused; None as long as calls are answered."""
+        return "the service is closed" if self._opened is None else self._opened.store.refusal
+
     def call(self, operation: str, given: Mapping[str, object] | None, caller: Caller) -> Response:
         """Return the response of an operation.
 

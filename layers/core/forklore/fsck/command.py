@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -133,8 +134,15 @@ def _give_up(reason: str) -> int:
     return UNKNOWN
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong with the arguments."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(UNKNOWN, f"fsck: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="forklore", description="Tools to operate forklore.")
+    parser = _Parser(prog="forklore", description="Tools to operate forklore.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     fsck = commands.add_parser(
         "fsck",

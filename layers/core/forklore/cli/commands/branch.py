@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from forklore.cli.exits import INTERRUPTED, NO, CommandError
-from forklore.cli.output import Part, moment
+from forklore.cli.output import Part, wire
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.references import entry_id_of, is_id
 from forklore.cli.registering import command
@@ -18,7 +18,7 @@ from forklore.client.results import Conversations, Fork
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @command(app, "branch", example="forklore branch trip --new trip-by-train --at -1", pages=True)
+    @command(app, "branch", example="forklore branch trip --new draft --at -2", pages=True)
     def branch(
         shell: Shell,
         conversation: ConversationArgument,
@@ -66,7 +66,7 @@ def _list(shell: Shell, reference: str, *, with_names: bool) -> None:
         shell.out.results({**_wire(one), "names": named.get(one.conversation_id, [])} for one in forks)
         return
     rows = [_row(one, named.get(one.conversation_id, []) if with_names else None) for one in forks]
-    header = ("", "id", "created", "forked at", *(("names",) if with_names else ()), "title")
+    header = ("", "id", "forked at", *(("names",) if with_names else ()), "title")
     shell.out.table(header, rows)
 
 
@@ -74,12 +74,10 @@ def _row(one: Fork, names: list[str] | None) -> tuple[Part, ...]:
     mark: Part = ("*", "green") if one.is_current else ""
     place = f"{one.forked_at_position} {one.forked_at_entry_id}" if one.forked_at_entry_id else ""
     named: tuple[Part, ...] = () if names is None else ((" ".join(names), "cyan"),)
-    return (mark, (one.conversation_id, "yellow"), moment(one.created_at), place, *named, one.title or "")
+    return (mark, (one.conversation_id, "yellow"), place, *named, one.title or "")
 
 
 def _wire(one: Fork) -> dict[str, object]:
-    from forklore.cli.output import wire
-
     made: dict[str, object] = wire(one)
     return made
 

@@ -9,7 +9,7 @@ from forklore.cli.registering import SHARED, command
 from forklore.cli.shell import Shell
 
 OF_THE_API = tuple(one.name for one in SHARED if one.panel == "Service")
-SEGMENTS, SEGMENTS_MAX = 4, 64
+SEGMENTS = 4
 
 
 def register(app: typer.Typer) -> None:

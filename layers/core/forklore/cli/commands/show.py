@@ -1,5 +1,6 @@
 """`forklore show`: a conversation, or one entry in full."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -94,7 +95,15 @@ def _entry(out: Output, one: Entry) -> None:
             ("usage", jsontext.write(one.usage) if one.usage else None),
             ("merged from", f"{merged} up to {one.merged_up_to_entry_id or 'its end'}" if merged else None),
             ("copied from", f"{copied} {one.copied_from_entry_id}" if copied else None),
+            ("more", _more(one)),
         ]
     )
     out.line()
     out.text(text_to_show(one), indent=INDENT if out.is_terminal else "")
+
+
+def _more(one: Entry) -> str | None:
+    """Return what a message holds besides its author and its text, as JSON."""
+    elements = [element for element in one.content if isinstance(element, Mapping) and "text" in element]
+    more = [{k: v for k, v in element.items() if k not in ("role", "text")} for element in elements]
+    return " ".join(jsontext.write(held) for held in more if held) or None

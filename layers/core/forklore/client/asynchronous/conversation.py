@@ -7,13 +7,16 @@ from typing import Any, Literal, overload
 from forklore.client import results
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page
-from forklore.client.errors import InputError, NotFoundError, UnexpectedAnswerError
+from forklore.client.calls import new_key
+from forklore.client.errors import BadRequestError, InputError, NotFoundError, UnexpectedAnswerError
 from forklore.client.messages import HISTORY, id_of, message
 from forklore.client.operations.asynchronous import AsyncOperations
 
 PAGE_ENTRIES = 100
 TURN_ENTRIES_MAX = 50
 """No turn has more entries: this is the most that one append holds."""
+INVALID_CURSOR = "invalid_cursor"
+"""The service's code for an entry that a list does not show."""
 Level = Literal["manager", "writer", "reader"]
 
 
@@ -39,6 +42,7 @@ class AsyncConversation:
         self._id = conversation_id
         self._name = name
         self._born = dict(born or {})
+        self._keys_by_name: set[str] = set()
         self.context = AsyncContext(api, self.resolve)
 
     def __repr__(self) -> str:
@@ -143,12 +147,19 @@ class AsyncConversation:
         return appended
 
     async def _append(self, fields: dict[str, Any]) -> results.Appended:
-        """Append by the id, or by the name while the id is not known. Both make what is missing."""
-        if self._id is None:
+        """Append by the id, or by the name while the id is not known. Both make what is missing.
+
+        An idempotency key belongs to one operation. So a key that was sent by the name is sent by
+        the name again.
+        """
+        key = fields.get("idempotency_key") or new_key()
+        if self._id is None or key in self._keys_by_name:
             assert self._name is not None
+            self._keys_by_name.add(key)
+            fields = {**fields, "idempotency_key": key}
             appended = await self._api.append_entry_by_name(name=self._name, **fields)
             first = appended.data[0] if isinstance(appended, results.Entries) else appended
-            self._id = first.conversation_id
+            self._id = self._id or first.conversation_id
             return appended
         appended = await self._api.append_entry(self._id, **{**self._born, **fields})
         self._born = {}
@@ -210,7 +221,7 @@ class AsyncConversation:
             await self.resolve(),
             at_entry_id=None if anchor is None else id_of(anchor),
             position=None if anchor is None else "before" if before is not None else "after",
-            count=count,
+            count=None if count == 1 else count,  # the service takes 2 and more
             name=None if taken is None else {"name": taken},
             promote=promote,
             **more,
@@ -317,14 +328,19 @@ class AsyncConversation:
         Raises NotFoundError if the conversation does not show the entry in its history.
         """
         entry_id = id_of(entry)
-        page = await self._api.list_entries(
-            await self.resolve(),
-            channel=HISTORY,
-            up_to_entry_id=entry_id,
-            tail=True,
-            limit=TURN_ENTRIES_MAX,
-            alternatives=True,
-        )
+        try:
+            page = await self._api.list_entries(
+                await self.resolve(),
+                channel=HISTORY,
+                up_to_entry_id=entry_id,
+                tail=True,
+                limit=TURN_ENTRIES_MAX,
+                alternatives=True,
+            )
+        except BadRequestError as error:
+            if error.code != INVALID_CURSOR:
+                raise
+            raise NotFoundError(f"the history shows no entry {entry_id!r}") from error
         shown = next((one for one in page.data if one.id == entry_id), None)
         if shown is None:
             raise NotFoundError(f"the history shows no entry {entry_id!r}")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forklore.client.calls import Call, RawAnswer
-from forklore.client.errors import InputError
+from forklore.client.errors import InputError, UnavailableError
 from forklore.client.transports.direct import Identity, input_text
 
 if TYPE_CHECKING:
@@ -48,7 +48,13 @@ class InProcessTransport:
         return InProcessTransport(self._service, identity)
 
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
-        """Run the call. timeout_s: not used; the service has a time of its own for each request."""
+        """Run the call. timeout_s: not used; the service has a time of its own for each request.
+
+        Raises UnavailableError if the service answers no call any more, such as when its disk is
+        full: it would be in vain to try again.
+        """
+        if self._service.refusal is not None:
+            raise UnavailableError(self._service.refusal, code="unavailable")
         response = self._service.call(call.shape.name, json.loads(input_text(call)), self._caller)
         return RawAnswer(response.status, response.text)
 

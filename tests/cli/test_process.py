@@ -1,0 +1,237 @@
+"""The command line as a process: the console script, pipes, signals, a server."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tools.harness.local_server import ROOT, environment
+
+COMMAND = [sys.executable, "-m", "forklore.cli"]
+LINE = f"{sys.executable} -m forklore.cli"
+RUN_S = 60
+HELP_CPU_S = 0.8
+"""Several times what it takes, for a busy machine. With boto3 or moto it would be more."""
+HEAVY = ("boto3", "botocore", "moto", "httpx2", "pydantic", "uvicorn", "forklore.local", "forklore.embedded")
+
+
+def variables(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in environment().items() if not name.startswith("FORKLORE_")}
+    return kept | {"XDG_CONFIG_HOME": "/nonexistent"} | more
+
+
+def ran(line: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a line in bash, where $F is forklore."""
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line.replace("$F", LINE)],
+        cwd=ROOT,
+        env=variables(**more),
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+
+
+@contextmanager
+def started(*arguments: str, **more: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=ROOT,
+        env=variables(**more),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+@pytest.fixture(scope="module")
+def long(url: str) -> str:
+    """The options for a server with a conversation of entries that are longer than a pipe."""
+    options = f"--url {url} --token piper"
+    say = f"head -c 200000 /dev/zero | tr '\\0' x | $F {options} say long - > /dev/null"
+    done = ran(f"{say} && {say} && {say}")
+    assert (done.returncode, done.stderr) == (0, "")
+    return options
+
+
+def test_the_whole_way_over_http(url: str) -> None:
+    done = ran(
+        "$F say trip 'Two nights in Köln?' --json && $F log trip --oneline && $F fork trip --before -1",
+        FORKLORE_URL=url,
+        FORKLORE_TOKEN="ann",
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    entry, listed, fork = done.stdout.splitlines()
+    assert listed == f"{json.loads(entry)['id']} user Two nights in Köln?"
+    assert re.fullmatch("[0-9a-f-]{36}", fork)
+
+
+@pytest.mark.parametrize("options", ["", "--json", "--oneline"])
+def test_a_reader_that_leaves_ends_the_command_in_silence(long: str, options: str) -> None:
+    done = ran(f"$F {long} log long {options} | head -c 5")
+
+    assert (done.returncode, len(done.stdout), done.stderr) == (141, 5, "")
+
+
+def test_a_reader_that_leaves_before_the_end_of_the_process_is_not_noticed_either(long: str) -> None:
+    assert ran(f"$F {long} ls | true").stderr == ""
+
+
+@contextmanager
+def silent_server() -> Iterator[tuple[str, socket.socket]]:
+    """A server that takes requests and answers none."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(RUN_S)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", listener
+
+
+def test_an_interrupted_command_ends_with_130_and_says_nothing() -> None:
+    with silent_server() as (url, listener), started("--url", url, "ls") as process:
+        taken, _ = listener.accept()
+        taken.recv(10)
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=RUN_S)
+        taken.close()
+
+    assert (process.returncode, out, err) == (130, "", "")
+
+
+def test_a_service_that_is_not_there_is_said_in_one_line() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        done = ran(f"$F --url http://127.0.0.1:{unused.getsockname()[1]} --token secret ls")
+
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (5, "", 1)
+    assert "Connection refused" in done.stderr
+    assert "secret" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "answer", ["HTTP/1.1 200 OK\r\n\r\nno json", "HTTP/1.1 401 No\r\n\r\n", "nonsense\r\n\r\n"]
+)
+def test_an_answer_that_is_not_forklores_is_one_line_without_the_token(answer: str) -> None:
+    with silent_server() as (url, listener), started("--url", url, "--token", "s3cret", "ls") as process:
+        listener.settimeout(1)
+        while process.poll() is None:
+            try:
+                taken, _ = listener.accept()
+            except TimeoutError:
+                continue
+            with taken:
+                taken.recv(10_000)
+                taken.sendall(answer.encode())
+        out, err = process.communicate(timeout=RUN_S)
+
+    assert (process.returncode, out, len(err.splitlines())) == (4 if "401" in answer else 5, "", 1)
+    assert "s3cret" not in err
+
+
+def test_a_token_that_no_header_can_hold_is_refused_and_not_shown() -> None:
+    done = ran("$F --token $'s3cret\\n' ls")
+
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "s3cret" not in done.stderr
+
+
+def test_serve_and_a_folder_that_both_ways_share(tmp_path: Path) -> None:
+    with started("serve", "--port", "0", "--data", str(tmp_path / "d"), PYTHONUNBUFFERED="1") as server:
+        assert server.stdout is not None
+        url = next(iter(server.stdout)).split()[-1]
+        said = ran(f"$F --url {url} --token ann say trip hello")
+        os.kill(server.pid, signal.SIGINT)
+        server.wait(timeout=RUN_S)
+
+    assert (said.returncode, said.stderr) == (0, "")
+    again = ran(f"$F --data {tmp_path}/d --user ann log trip --oneline")
+    assert (again.stdout, again.stderr) == (said.stdout, "")
+
+
+def test_a_profile_file_is_read(tmp_path: Path, url: str) -> None:
+    (tmp_path / "forklore").mkdir()
+    file = tmp_path / "forklore" / "config.toml"
+    file.write_text(f'[profiles.here]\nurl = "{url}"\ntoken = "ann"\n')
+
+    done = ran("$F --profile here say profiled hello && $F --profile there ls", XDG_CONFIG_HOME=str(tmp_path))
+    file.write_bytes(b"\xff")
+    broken = ran("$F ls", XDG_CONFIG_HOME=str(tmp_path))
+
+    assert (done.returncode, len(done.stdout.splitlines())) == (2, 1)
+    assert done.stderr == "forklore: the profile file has no profile 'there'\n"
+    assert (broken.returncode, len(broken.stderr.splitlines())) == (2, 1)
+
+
+def test_json_is_whole_where_the_output_is_not_utf_8(url: str) -> None:
+    done = ran(
+        f"$F --url {url} --token ascii say trip 'Köln 😀 日本' --json; $F --url {url} --token ascii log trip",
+        PYTHONIOENCODING="ascii",
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout.splitlines()[0])["content"][0]["text"] == "Köln 😀 日本"
+    assert "K\\xf6ln" in done.stdout
+
+
+def test_the_help_needs_nothing_heavy_and_little_time() -> None:
+    script = (
+        "import sys, time\n"
+        "from forklore.cli.app import make_app\n"
+        "try:\n    make_app()(['--help'], prog_name='forklore')\n"
+        "except SystemExit as ended:\n    assert ended.code == 0\n"
+        f"print([name for name in {HEAVY} if name in sys.modules], time.process_time(), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=variables(),
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=True,
+    )
+
+    heavy, seconds = done.stderr.rsplit(" ", 1)
+    assert heavy == "[]"
+    assert float(seconds) < HELP_CPU_S
+
+
+def test_the_version_is_shown_and_completion_is_there() -> None:
+    assert re.fullmatch(r"forklore \S.*\n", ran("$F --version").stdout)
+    shown = ran(
+        "$F",
+        _FORKLORE_COMPLETE="complete_bash",
+        COMP_WORDS="forklore br",
+        COMP_CWORD="1",
+        _TYPER_COMPLETE_ARGS="forklore br",
+    )
+    assert "branch" in shown.stdout + shown.stderr
+
+
+@pytest.mark.parametrize(
+    "options", ["--endpoint http://127.0.0.1:1", "--endpoint here", "--segments 0", "--report /"]
+)
+def test_fsck_that_cannot_check_says_so_in_one_line(options: str) -> None:
+    done = ran(
+        f"$F fsck --table none --region us-east-1 {options}",
+        AWS_ACCESS_KEY_ID="x",
+        AWS_SECRET_ACCESS_KEY="x",
+        AWS_MAX_ATTEMPTS="1",
+    )
+
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert done.stderr.startswith("fsck: ")
