@@ -136,23 +136,12 @@ def test_a_call_without_credentials_and_body_has_no_header_for_them(address: str
     transport.close()
 
 
-@pytest.mark.parametrize(
-    ("text", "in_path"),
-    [
-        ("a/b", "a%2Fb"),
-        ("a b", "a%20b"),
-        ("100%", "100%25"),
-        ("a?b#c", "a%3Fb%23c"),
-        ("é€", "%C3%A9%E2%82%AC"),
-    ],
-)
-def test_what_stands_in_a_path_is_quoted(address: str, text: str, in_path: str) -> None:
+@pytest.mark.parametrize("text", ["a/b", "a b", "100%", "a?b#c", "é€", "", ".", "..", "x" * 101, "a\n"])
+def test_what_is_no_id_does_not_reach_a_path(address: str, text: str) -> None:
     transport = opened(address)
 
-    assert (
-        shown(sent(transport, "getConversation", conversationId=text))["path"]
-        == f"/v1/conversations/{in_path}"
-    )
+    with pytest.raises(InputError, match="conversationId must be an id"):
+        sent(transport, "getConversation", conversationId=text)
     transport.close()
 
 
@@ -316,6 +305,19 @@ def test_an_answer_that_trickles_in_ends_with_the_timeout_also_when_it_is_awaite
 
     with pytest.raises(TransportError, match=r"within 0\.2 s"):
         anyio.run(send, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_cancelled_call_leaves_the_client_usable(address: str, backend: str) -> None:
+    async def use() -> int:
+        async with AsyncForklore(address, token="ann") as client:
+            for _ in range(3):
+                with anyio.move_on_after(0.1) as scope:
+                    await client.call("getConversation", {"conversationId": "slow"})
+                assert scope.cancelled_caught
+            return (await client.call("checkHealth")).status
+
+    assert anyio.run(use, backend=backend) == 200
 
 
 def test_a_deadline_holds_for_all_sendings_together(address: str) -> None:

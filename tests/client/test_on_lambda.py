@@ -8,19 +8,17 @@ from typing import Any
 
 import anyio
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
+from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, ReadTimeoutError
 
 from forklore import (
     AsyncForklore,
-    ConflictError,
     Forklore,
     InputError,
+    InvocationError,
     NoAnswerError,
-    NotFoundError,
     ServerError,
 )
 from forklore.client.calls import Call, TransportError
-from forklore.client.errors import ApiError, TooLargeError
 from forklore.client.operations.shapes import SHAPES
 from forklore.client.transports.direct import Identity, input_text
 from forklore.client.transports.on_lambda import LambdaTransport
@@ -85,22 +83,27 @@ def test_a_payload_names_the_operation_the_caller_and_the_input() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "code"),
+    ("status", "code"),
     [
-        (refusal("ResourceNotFoundException", 404), NotFoundError, "ResourceNotFoundException"),
-        (refusal("AccessDeniedException", 403), ApiError, "AccessDeniedException"),
-        (refusal("RequestTooLargeException", 413), TooLargeError, "RequestTooLargeException"),
-        (refusal("ResourceConflictException", 409), ConflictError, "ResourceConflictException"),
+        (404, "ResourceNotFoundException"),
+        (403, "AccessDeniedException"),
+        (413, "RequestTooLargeException"),
+        (409, "ResourceConflictException"),
     ],
 )
-def test_a_refusal_of_lambda_itself_is_an_error_and_is_not_sent_again(
-    answer: ClientError, kind: type[ApiError], code: str
-) -> None:
-    made, boto = client(answer)
-    with pytest.raises(kind) as caught:
+def test_a_refusal_of_lambda_itself_is_no_answer_of_the_service(status: int, code: str) -> None:
+    made, boto = client(refusal(code, status))
+    with pytest.raises(InvocationError, match="said") as caught:
         made.api.check_health()
 
-    assert (caught.value.code, caught.value.message, caught.value.request_id) == (code, "said", "of lambda")
+    assert (caught.value.code, caught.value.status, caught.value.request_id) == (code, None, "of lambda")
+    assert len(boto.payloads) == 1
+
+
+def test_missing_credentials_are_told_at_once() -> None:
+    made, boto = client(NoCredentialsError())
+    with pytest.raises(InvocationError, match="credentials"):
+        made.api.check_health()
     assert len(boto.payloads) == 1
 
 
@@ -162,7 +165,7 @@ def test_a_lost_connection_is_told_without_the_text_of_boto3() -> None:
 
 def test_a_repeated_delete_of_a_function_that_is_missing_has_not_succeeded() -> None:
     made, _ = client(refusal("ServiceException", 500), refusal("ResourceNotFoundException", 404))
-    with pytest.raises(NotFoundError):
+    with pytest.raises(InvocationError):
         made.api.delete_conversation(ID)
 
 

@@ -53,6 +53,9 @@ def test_every_operation_answers_the_same(
     assert any(isinstance(body, Refused) for _, _, body in answers)
     for (step, status, body), (_, expected, said) in zip(answers, told, strict=True):
         if isinstance(body, Refused):
+            if expected == 404:  # the service calls what cannot be an id unknown
+                assert body.field == "conversationId", step
+                continue
             assert expected == 400, step
             field = said["details"]["field"]
             assert body.field == ARGUMENTS.get(field, field), step

@@ -1,0 +1,177 @@
+"""What callers do wrong by mistake is refused before anything is sent or stored."""
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from forklore import Conversation, Forklore, InputError, NotFoundError, ServerError, UnexpectedAnswerError
+from forklore.client.calls import Call, RawAnswer, TransportError
+from forklore.client.operations.shapes import SHAPES
+from forklore.client.operations.synchronous import Operations
+from forklore.client.retrying import Options
+
+ID = "00000000-0000-4000-8000-000000000001"
+
+
+@pytest.fixture(scope="module")
+def ann() -> Iterator[Forklore]:
+    with Forklore.local(user="ann", client="planner") as client:
+        yield client
+
+
+class Told:
+    """A transport that answers what it was told, one after the other."""
+
+    def __init__(self, *outcomes: RawAnswer | TransportError) -> None:
+        self.left = list(outcomes)
+
+    def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        outcome = self.left.pop(0)
+        if isinstance(outcome, TransportError):
+            raise outcome
+        return outcome
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("mistake", "field"),
+    [
+        (lambda chat: chat.append({"a": 1}, content_type="x"), "content"),
+        (lambda chat: chat.append("hello", content_type="x"), "content"),
+        (lambda chat: chat.append(None, content_type="x"), "content"),
+        (lambda chat: chat.append_all({"content": []}), "entries"),
+        (lambda chat: chat.context.sync({"messages": []}), "memory"),
+        (lambda chat: chat.context.sync("memory"), "memory"),
+        (lambda chat: chat.turn("ai", "x", context="memory"), "context"),
+        (lambda chat: chat.say(None, "x"), "role"),
+        (lambda chat: chat.say("user", None), "text"),
+        (lambda chat: chat.say("tool", "x"), "role"),
+        (lambda chat: chat.say("user", "x", if_match=5), "if_match"),
+        (lambda chat: chat.say("user", "x", idempotency_key=5), "idempotency_key"),
+        (lambda chat: chat.entries(limit=3), "limit"),
+        (lambda chat: chat.entries(tail=True), "tail"),
+    ],
+)
+def test_a_wrong_argument_is_named(ann: Forklore, mistake: Callable[[Conversation], Any], field: str) -> None:
+    chat = ann.conversation()
+    with pytest.raises(InputError) as caught:
+        mistake(chat)
+
+    assert caught.value.field == field
+    with pytest.raises(NotFoundError):
+        chat.details()
+
+
+@pytest.mark.parametrize("mistake", [{"before": None}, {"after": None}, {"before": "x", "after": "y"}])
+def test_a_fork_at_nothing_is_refused(ann: Forklore, mistake: Any) -> None:
+    with pytest.raises(InputError):
+        ann.conversation(ID).fork(**mistake)
+
+
+@pytest.mark.parametrize("name", ["", None, 5])
+def test_a_name_is_text(ann: Forklore, name: Any) -> None:
+    with pytest.raises(InputError, match="a name is text"):
+        ann.named(name)
+
+
+def test_an_empty_id_is_no_new_conversation(ann: Forklore) -> None:
+    with pytest.raises(InputError, match="an id is not empty"):
+        ann.conversation("")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"timeout": -1}, {"timeout": float("nan")}, {"timeout": "3"}, {"deadline": float("inf")}),
+        *({"deadline": True}, {"retries": -1}, {"retries": 1.5}),
+    ],
+)
+def test_limits_of_time_are_numbers(ann: Forklore, wrong: Any) -> None:
+    with pytest.raises(InputError):
+        ann.with_options(**wrong)
+
+
+def test_a_limit_of_retries_can_be_taken_away() -> None:
+    busy = RawAnswer(503, "", retry_after_s=0.0)
+    for retries, sent in ((0, 1), (2, 3)):
+        transport = Told(*[busy] * 4)
+        with pytest.raises(ServerError) as caught:
+            Operations(transport, Options(retries_max=retries)).check_health()
+        assert caught.value.attempts == sent
+
+
+def test_a_child_is_made_by_its_first_entry_also_by_a_batch(ann: Forklore) -> None:
+    chat = ann.conversation()
+    asked = chat.say("user", "Find a hotel.")
+    task = chat.start_child("hotel-finder", by=asked)
+
+    with pytest.raises(InputError, match="its first entry makes it"):
+        task.context.sync(["memory"])
+    said = task.append_all([{"contentType": "history", "content": [{"text": text}]} for text in "ab"])
+    task.context.sync(["memory"])
+
+    made = task.details()
+    assert (made.started_by_conversation_id, made.started_by_entry_id) == (chat.id, asked.id)
+    assert made.agent_id == "hotel-finder"
+    assert [entry.agent_id for entry in said] == ["hotel-finder"] * 2
+
+
+def test_the_first_entry_of_a_child_can_be_repeated_with_its_key(ann: Forklore) -> None:
+    chat = ann.conversation()
+    chat.say("user", "Find a hotel.")
+    task = chat.start_child("hotel-finder")
+
+    first = task.say("ai", "Looking.", idempotency_key="k")
+    assert task.say("ai", "Looking.", idempotency_key="k").id == first.id
+    assert len(task.entries().list()) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (RawAnswer(504, '{"message":"Gateway Timeout"}'), ServerError),
+        (RawAnswer(201, "<html>"), UnexpectedAnswerError),
+        (RawAnswer(201, "{}"), UnexpectedAnswerError),
+    ],
+)
+def test_every_error_after_which_a_call_may_have_happened_has_its_key(
+    answer: RawAnswer, kind: type[Exception]
+) -> None:
+    api = Operations(Told(answer), Options(retries_max=0))
+    with pytest.raises(kind) as caught:
+        api.create_conversation(idempotency_key="mine")
+
+    assert caught.value.idempotency_key == "mine"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("first", "status"),
+    [
+        (RawAnswer(503, ""), 404),
+        (RawAnswer(429, ""), 404),
+        (TransportError("refused", may_have_arrived=False), 404),
+        (TransportError("reset"), 204),
+        (RawAnswer(502, ""), 204),
+    ],
+)
+def test_a_repeated_delete_has_succeeded_only_if_the_first_may_have_arrived(
+    first: RawAnswer | TransportError, status: int
+) -> None:
+    missing = RawAnswer(404, '{"code":"not_found"}')
+    api = Operations(Told(first, missing), Options())
+
+    call = Call.of(SHAPES["deleteConversation"], {"conversationId": ID})
+    assert api.send(call).status == status
+
+
+def test_numbers_in_metadata_and_names_keep_their_digits(ann: Forklore) -> None:
+    exact = {"x": Decimal("0.1234567890123456789"), "y": Decimal("1E+400")}
+    chat = ann.create(metadata=exact)
+    ann.api.set_name(name="exact", conversation_id=chat.id, data=exact)
+
+    assert chat.details().metadata == exact
+    assert ann.api.look_up_name(name="exact").data == exact
