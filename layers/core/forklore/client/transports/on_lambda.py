@@ -89,21 +89,24 @@ class AsyncLambdaTransport:
 
 
 def _client() -> Any:
+    """Return a client of boto3. Raises InputError for settings of AWS that cannot be used."""
     from forklore.extras import needing
 
     with needing("lambda"):
         import boto3
         from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
 
-    return boto3.client(
-        "lambda",
-        config=Config(
-            retries={"total_max_attempts": 1},
-            connect_timeout=5,
-            read_timeout=35,
-            max_pool_connections=CONNECTIONS_MAX,
-        ),
+    config = Config(
+        retries={"total_max_attempts": 1},
+        connect_timeout=5,
+        read_timeout=35,
+        max_pool_connections=CONNECTIONS_MAX,
     )
+    try:
+        return boto3.client("lambda", config=config)
+    except BotoCoreError as error:  # such as no region
+        raise InputError(f"AWS cannot be called: {error}") from error
 
 
 def _refused(error: Any) -> RawAnswer:
