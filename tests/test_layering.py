@@ -25,7 +25,7 @@ LAYER = Path("layers/core")
 # What each room may import besides the standard library. A module belongs to the room with the
 # longest name that is a prefix of its own.
 ROOMS = {
-    "forklore": set[str](),
+    "forklore": set[str](),  # its names of the client are imported when they are used
     "forklore.errors": set[str](),
     "forklore.domain": {"forklore.domain", "forklore.errors"},
     "forklore.storage": {"forklore.storage", "forklore.domain", "forklore.errors", "botocore"},
@@ -63,9 +63,11 @@ ROOMS["forklore.local"] = {
     *("forklore.storage.schema", "forklore.domain", "forklore.errors", "forklore.extras"),
     *("boto3", "botocore", "cryptography", "jwt", "moto", "pydantic", "uvicorn", "werkzeug"),
 }
-ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "botocore", "httpx"}
+ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "anyio"}
+ROOMS["forklore.client.transports.http"] = ROOMS["forklore.client"] | {"httpx2"}
+ROOMS["forklore.client.transports.on_lambda"] = ROOMS["forklore.client"] | {"boto3", "botocore"}
 ROOMS["forklore.client.transports.in_process"] = ROOMS["forklore.client"] | {
-    *("forklore.embedded", "forklore.api", "forklore.domain", "forklore.errors"),
+    *("forklore.embedded", "forklore.domain"),
 }
 ROOMS["forklore.adapters"] = {"forklore.adapters", "forklore.client", "forklore.extras"}
 ROOMS["forklore.cli"] = {
@@ -73,6 +75,9 @@ ROOMS["forklore.cli"] = {
     *("httpx2", "rich", "typer"),
 }
 ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {"forklore.local.server"}
+
+# What a room may import besides for types alone: under `if TYPE_CHECKING`.
+FOR_TYPES = {"forklore": {"forklore.client"}, "forklore.client": {"httpx2"}}
 
 CORE = {
     *("forklore.errors", "forklore.domain", "forklore.storage", "forklore.usecases"),
@@ -99,11 +104,15 @@ IMPURE |= {
 
 
 class Use(NamedTuple):
-    """A module, or a name in a module, that a file uses; and the line."""
+    """A module, or a name in a module, that a file uses; and the line.
+
+    for_types: it is imported under `if TYPE_CHECKING`.
+    """
 
     name: str
     line: int
     imported: bool
+    for_types: bool = False
 
 
 def outward(project: Path) -> list[str]:
@@ -118,7 +127,8 @@ def outward(project: Path) -> list[str]:
             impure = module.startswith("forklore.domain") and within(use.name, IMPURE)
             if within(module, {"forklore.credentials"}) and module != FETCHES:
                 impure |= within(use.name, NETWORK)
-            inward = use.name.partition(".")[0] in sys.stdlib_module_names or within(use.name, ROOMS[room])
+            allowed = ROOMS[room] | (FOR_TYPES.get(room, set()) if use.for_types else set())
+            inward = use.name.partition(".")[0] in sys.stdlib_module_names or within(use.name, allowed)
             if impure or (use.imported and not inward):
                 found.append(f"{place}:{use.line}: {module} may not use {use.name}")
     return found
@@ -141,24 +151,30 @@ def uses(module: str, path: Path) -> Iterator[Use]:
     """Yield what a file imports anywhere, and each dotted name that begins with an imported one."""
     tree = ast.parse(path.read_text(), filename=str(path))
     meaning: dict[str, str] = {}
+    for_types = {inner for node in ast.walk(tree) if _is_for_types(node) for inner in ast.walk(node)}
     for node in ast.walk(tree):
+        typed = node in for_types
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.name if alias.asname else alias.name.partition(".")[0]
                 meaning[alias.asname or name] = name
-                yield Use(alias.name, node.lineno, imported=True)
+                yield Use(alias.name, node.lineno, imported=True, for_types=typed)
         elif isinstance(node, ast.ImportFrom):
             package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
             above = package[: len(package) + 1 - node.level] if node.level else []
             source = ".".join([*above, *([node.module] if node.module else [])])
             for alias in node.names:
                 meaning[alias.asname or alias.name] = f"{source}.{alias.name}"
-                yield Use(f"{source}.{alias.name}", node.lineno, imported=True)
+                yield Use(f"{source}.{alias.name}", node.lineno, imported=True, for_types=typed)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             first, _, rest = ast.unparse(node).partition(".")
             if first in meaning:
                 yield Use(f"{meaning[first]}.{rest}", node.lineno, imported=False)
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not node.orelse
 
 
 def write(project: Path, module: str, source: str) -> None:
@@ -221,6 +237,20 @@ def test_every_import_points_inward() -> None:
         ("forklore.aws.handlers", "from forklore.local import functions", "forklore.local.functions"),
         ("forklore.aws.handlers", "from forklore.extras import from_extra", "forklore.extras.from_extra"),
         ("forklore.credentials.tokens", "from forklore.cli import main", "forklore.cli.main"),
+        ("forklore.client.opening", "import httpx2", "httpx2"),
+        ("forklore.client.calls", "import pydantic", "pydantic"),
+        ("forklore.client.transports.http", "import boto3", "boto3"),
+        ("forklore.client.transports.on_lambda", "import httpx2", "httpx2"),
+        (
+            "forklore.client.opening",
+            "if TYPE_CHECKING:\n    from forklore.domain import ids",
+            "forklore.domain.ids",
+        ),
+        (
+            "forklore.client.opening",
+            "if TYPE_CHECKING:\n    import anyio\nelse:\n    import httpx2",
+            "httpx2",
+        ),
         ("forklore.client.http", "from forklore.domain import ids", "forklore.domain.ids"),
         ("forklore.client.http", "from forklore.api import requests", "forklore.api.requests"),
         (
@@ -280,6 +310,17 @@ def test_an_import_that_points_outward_is_named_with_its_line(
     assert outward(tmp_path)[-1:] == [f"{path.relative_to(tmp_path)}:{line}: {module} may not use {used}"]
 
 
+def test_the_package_itself_may_name_the_client_for_types_alone(tmp_path: Path) -> None:
+    source = "if TYPE_CHECKING:\n    from forklore.client import errors\n"
+    write(tmp_path, "forklore.__init__", source)
+    assert outward(tmp_path) == []
+
+    write(tmp_path, "forklore.__init__", f"{source}from forklore.client import calls\n")
+    assert outward(tmp_path) == [
+        "layers/core/forklore/__init__.py:3: forklore may not use forklore.client.calls"
+    ]
+
+
 def test_a_module_outside_the_rooms_is_named(tmp_path: Path) -> None:
     write(tmp_path, "forklore.utils", "")
 
@@ -315,7 +356,8 @@ def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
         "forklore.credentials.tokens": "import jwt\nfrom forklore.domain import users",
         "forklore.credentials.fetching": "import http.client\nimport socket\nimport ssl",
         "functions.authorizer.app": "from forklore.credentials import tokens",
-        "forklore.client.http": "import httpx\nfrom forklore.client import transport",
+        "forklore.client.transports.http": "import anyio\nimport httpx2\nfrom forklore.client import calls",
+        "forklore.client.opening": "if TYPE_CHECKING:\n    import httpx2",
         "forklore.client.transports.in_process": "from forklore.embedded.service import EmbeddedService",
         "forklore.embedded.store": "from moto.dynamodb import responses\nfrom forklore.storage import schema",
         "forklore.adapters.memory": "from forklore.client import http",

@@ -22,6 +22,7 @@ PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "layers" / "core" / "forklore"
 NOT_BUILT = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "requirements")
 STARTS_WITHIN_SECONDS = 60
+LAYER_ROOMS = {"domain", "storage", "usecases", "api", "aws", "credentials"}
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +63,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin"
 
 
-def run(*command: str, cwd: Path | None = None) -> str:
+def run(*command: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
     """Run a command, which succeeds; return what it printed."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -87,15 +88,49 @@ def test_the_wheel_holds_all_rooms_and_the_sample_events_and_nothing_else(files:
 def test_every_room_is_a_package_of_the_wheel(files: set[str]) -> None:
     rooms = {path.parent.name for path in PACKAGE.glob("*/*.py")}
 
-    assert rooms >= {"domain", "storage", "usecases", "credentials", "api", "aws", "fsck", "local", "cli"}
+    assert rooms >= {*LAYER_ROOMS, "fsck", "local", "cli", "client", "embedded"}
     assert {f"forklore/{room}/__init__.py" for room in rooms} <= files
 
 
-def test_nothing_is_required_without_an_extra_and_no_version_is_pinned(metadata: Message) -> None:
+def test_the_wheel_holds_nothing_of_those_who_develop_forklore(files: set[str]) -> None:
+    parts = {part for name in files for part in Path(name).parts}
+
+    assert parts.isdisjoint({"tests", "tools", "bench", "gate", "functions", "examples", "docs", "harness"})
+
+
+def test_the_layer_holds_what_lambda_runs_and_works_without_the_rest(tmp_path: Path) -> None:
+    [line] = [
+        line
+        for line in (PACKAGE.parent / "Makefile").read_text().splitlines()
+        if line.startswith("run_by_lambda :=")
+    ]
+    held = line.partition(":= ")[2].split()
+    (tmp_path / "forklore").mkdir()
+    for name in held:
+        source, target = PACKAGE / name, tmp_path / "forklore" / name
+        shutil.copytree(source, target, ignore=NOT_BUILT) if source.is_dir() else shutil.copy(source, target)
+
+    assert set(held) == {"__init__.py", "errors.py", *LAYER_ROOMS}
+    script = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import forklore, forklore.aws.handlers\n"
+        "assert forklore.__file__.startswith(sys.path[0])\n"
+        "try: forklore.Forklore\n"
+        "except ModuleNotFoundError as error: print(error.name)"
+    )
+    environment = {"AWS_DEFAULT_REGION": "us-east-1", "FORKLORE_TABLE": "x"}
+    assert run(sys.executable, "-I", "-c", script, cwd=tmp_path, env=environment) == "forklore.client\n"
+
+
+def test_without_an_extra_only_the_client_over_http_is_asked_for_and_no_version_is_pinned(
+    metadata: Message,
+) -> None:
     required = metadata.get_all("Requires-Dist") or []
 
-    assert set(metadata.get_all("Provides-Extra") or []) == {"service", "authorizer", "local", "cli"}
-    assert [line for line in required if "extra ==" not in line] == []
+    extras = {"service", "authorizer", "lambda", "local", "cli"}
+    assert set(metadata.get_all("Provides-Extra") or []) == extras
+    alone = [line for line in required if "extra ==" not in line]
+    assert sorted(re.split(r"[<>=]", line)[0] for line in alone) == ["anyio", "httpx2"]
     assert [line for line in required if "==" in line.partition(";")[0]] == []
 
 
@@ -179,3 +214,42 @@ def send(url: str, headers: dict[str, str], body: Any = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     with urllib.request.urlopen(urllib.request.Request(url, data, headers)) as answer:
         return json.load(answer)
+
+
+WRONG = """
+from forklore import Forklore
+fl = Forklore("http://h", token=5)
+fl.named("trip").say("user")
+fl.api.list_forks("c", limit="1")
+fl.api.update_conversation("c", unknown=1)
+fl.named("trip").fork(count=2).id
+"""
+
+
+def test_a_program_outside_passes_strict_mypy_against_the_wheel_and_its_mistakes_are_found(
+    installed: Path, tmp_path: Path
+) -> None:
+    python = installed / "python"
+    site = Path(run(str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    (site / "packages.pth").write_text(sysconfig.get_path("purelib"))
+    shutil.copy(PROJECT / "tests" / "client" / "typed_use.py", tmp_path / "right.py")
+    (tmp_path / "wrong.py").write_text(WRONG)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+    ]
+    done = subprocess.run(
+        [*command, "--python-executable", str(python), "right.py", "wrong.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    found = [line.split(":")[:2] for line in done.stdout.splitlines() if ": error:" in line]
+    assert found == [["wrong.py", str(number)] for number in (3, 4, 5, 6, 7)], done.stdout + done.stderr

@@ -14,7 +14,7 @@ from socketserver import ThreadingTCPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-TIMEOUT_SECONDS = 2.0
+TIMEOUT_SECONDS = 1.0
 """What clients of the proxy wait for an answer. Slow answers take longer."""
 SLOW_SECONDS = TIMEOUT_SECONDS + 0.3
 IDLE_SECONDS_MAX = 30.0

@@ -5,6 +5,7 @@ result. So the same worker runs in a thread, or as a task with `await`.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from random import Random
@@ -93,7 +94,7 @@ class Worker:
         """Delete a conversation of its own, that one append has made, with its entry."""
         line = Line(self._client.conversation())
         yield from self._say(line)
-        yield lambda: line.chat.delete()
+        yield line.chat.delete
         self.deleted.append(line.chat)
         return 2
 
@@ -103,7 +104,8 @@ class Worker:
         return 1
 
     def _name(self) -> Generator[Any, Any, int]:
-        line, name = self._random.choice([self.root, *self.branches]), f"{self.number} {self._random.randrange(3)}"
+        line = self._random.choice([self.root, *self.branches])
+        name = f"{self.number} {self._random.randrange(3)}"
         pointed = yield lambda: line.chat.point(name)
         self.names[name] = pointed.conversation_id
         return 1
@@ -126,12 +128,13 @@ class Worker:
         """Compare what the service holds with what this worker did. client: without faults."""
         for line in (self.root, *self.branches):
             chat = client.conversation(line.chat.id)
-            assert [text_of(one) for one in chat.entries(channel="history")] == line.shown
+            shown = [text_of(one) for one in chat.entries(channel="history")]
+            assert shown == line.shown, f"{chat} shows {shown} in place of {line.shown}"
         tree = client.conversation(self.root.chat.id)
         forks = sorted(one.conversation_id for one in tree.forks())
         assert forks == sorted(line.chat.id for line in (self.root, *self.branches)), "forks lost or doubled"
-        assert tree.context.latest() == self.memory
-        assert [part for one in tree.context.entries(epoch="all") for part in one.content] == self.memory
+        stored = [part for one in tree.context.entries(epoch="all") for part in one.content]
+        assert stored == tree.context.latest() == self.memory, f"{stored} in place of {self.memory}"
         for chat in self.deleted:
             try:
                 client.conversation(chat.id).details()
@@ -139,7 +142,7 @@ class Worker:
                 continue
             raise AssertionError(f"{chat} is there again")
         named = {one.name: one.conversation_id for one in client.names(prefix=f"{self.number} ")}
-        assert named == self.names
+        assert named == self.names, f"{named} in place of {self.names}"
 
 
 def run_and_compare(address: str, mode: str, calls: int, measure: Measure) -> None:
@@ -160,9 +163,11 @@ def run_and_compare(address: str, mode: str, calls: int, measure: Measure) -> No
         faulty.wait_until_idle()
         for worker in workers:
             worker.check(direct)
-        said = sorted(text_of(one) or "" for one in direct.named("shared").entries(channel="history"))
-        assert said == sorted(["begin", *(text for worker in workers for text in worker.said)])
-        measure.count(calls=portion * WORKERS, **{name: n for name, n in planted.items() if name != "no_fault"})
+        found = Counter(text_of(one) or "" for one in direct.named("shared").entries(channel="history"))
+        said = Counter(["begin", *(text for worker in workers for text in worker.said)])
+        assert found == said, f"doubled: {found - said}; lost: {said - found}"
+        del planted["no_fault"]
+        measure.count(calls=portion * WORKERS, **planted)
 
 
 def _workers(client: Any, random: Random) -> Iterator[Worker]:

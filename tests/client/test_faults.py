@@ -21,6 +21,7 @@ def address() -> Iterator[str]:
         yield url
 
 
+@pytest.mark.failure("faulty-network")
 @pytest.mark.parametrize("mode", ["sync", "asyncio", "trio"])
 def test_nothing_is_lost_and_nothing_is_doubled(address: str, mode: str, measure: Measure) -> None:
     run_and_compare(address, mode, CALLS, measure)

@@ -226,14 +226,13 @@ class Choices:
             last = context[-1]
         return last if last and self.chance(0.7) else self.entry_id() or self.new_id()
 
-    def anchor(self, source: Conversation) -> tuple[str | None, bool]:
-        """Return an entry to fork at, and whether this is allowed; None if there is no entry."""
+    def anchor(self, source: Conversation) -> str | None:
+        """Return an entry to fork at, mostly a right one; None if the source shows none."""
         shown = source.view() if self.chance(0.3) else source.history()
-        good = [entry["id"] for entry in shown]
         if self.chance(0.85):
-            return (self.random.choice(good), True) if good else (None, True)
-        bad = self.entry_id() if self.chance(0.6) else None
-        return bad or self.new_id(), bad in good
+            return self.random.choice(shown)["id"] if shown else None
+        other = self.entry_id() if self.chance(0.6) else None
+        return other or self.new_id()
 
     def lineage(self, into: Conversation) -> Json:
         """Return fork or child fields for an append to a conversation, right or wrong ones."""

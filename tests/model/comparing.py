@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from tests.model.asking import Answer, Json, Outcome, Request, Service, comparable
-from tests.model.oracle import Oracle
+from tests.model.asking import Answer, Caller, Json, Outcome, Request, Service, comparable
+from tests.model.oracle import Conversation, Oracle
 
 LIMITS = (1, 3, 20, 200, 200)
 TOLD = (
@@ -77,6 +77,8 @@ class Comparison:
 
         learns: the page is the whole of a copy, and tells the oracle the ids of its entries.
         """
+        if "alternatives" in request.given:
+            self.learn_times(list(self.oracle.conversations.values()))
         answer = self._send(request)
         if learns and answer.status == 200:
             self.oracle.learn_ids(request.id, answer.body["data"])
@@ -113,6 +115,13 @@ class Comparison:
                 return rows
             self._cursors[_list_of(request)] = cursor
             following = {"afterCursor": self._random.choice([cursor, *_ids_of_last(request, data)])}
+
+    def learn_times(self, conversations: Sequence[Conversation]) -> None:
+        """Let the oracle learn when conversations were made, which decides what is oldest."""
+        for c in conversations:
+            if not c.said.get("createdAt") or not c.said.get("updatedAt"):
+                member = Caller(self._random.choice(list(c.tree.levels)))
+                self.ask(Request("getConversation", member, {"conversationId": c.id}))
 
     def misfit(self, request: Request) -> str | None:
         """Return a cursor of another list than the request's; None if there was none yet."""

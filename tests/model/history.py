@@ -136,7 +136,7 @@ class History:
             body["title"] = None
         last = None
         if found and self._choose.chance(0.2):
-            self.reading.learn_times([found])
+            self.both.learn_times([found])
             last = found.said.get("updatedAt") if self._choose.chance(0.7) else found.said.get("createdAt")
         given = {"conversationId": conversation_id, **body}
         self.both.ask(Request("updateConversation", caller, given, if_match=last))
@@ -144,7 +144,7 @@ class History:
     def fork_conversation(self) -> None:
         source_id, source = self._choose.target()
         caller = self._choose.caller(source, "writer")
-        anchor, is_good = self._choose.anchor(source) if source else (None, True)
+        anchor = self._choose.anchor(source) if source else None
         body = self._choose.description("forkConversation", caller)
         body |= self._choose.some_of(resetMetrics=self._choose.chance(0.5))
         if anchor is not None and self._choose.chance(0.8):
@@ -160,7 +160,7 @@ class History:
             body |= self._pointers(caller)
         if self._choose.chance(0.4):
             body["id"] = self._choose.new_id()
-        elif is_good and self._choose.chance(0.1):
+        elif self._choose.chance(0.1):
             body["id"] = self._choose.id_in_use()
         if_match = self._choose.last_history(source) if self._choose.chance(0.15) else None
         self._post("forkConversation", caller, {"conversationId": source_id, **body}, if_match)
@@ -175,7 +175,7 @@ class History:
         if found and len(found.tree.live()) == 1 and self._choose.chance(0.8):
             return
         if found and (self._work or not self._has_grandchildren(found)):
-            self.reading.learn_times(found.tree.live())
+            self.both.learn_times(found.tree.live())
         caller, name = self._choose.caller(found, "manager"), "deleteConversation"
         if self._admins and self._choose.chance(0.1):
             caller, name = self._choose.one_of(*self._admins), "adminDeleteConversation"
@@ -219,9 +219,7 @@ class History:
         """Append to a conversation. into: None if there is none with this id."""
         caller = self._choose.caller(into, "writer")
         body = self._choose.drafts(caller, into, is_batch=is_batch)
-        if_match = None
-        if self._choose.chance(0.12) and not _has_context(body):
-            if_match = self._choose.last_history(into)
+        if_match = self._choose.last_history(into) if self._choose.chance(0.12) else None
         if into is not None and self._choose.chance(0.15):
             body |= self._choose.lineage(into)
         if self._choose.chance(0.8 if into is None else 0.05):
@@ -231,9 +229,8 @@ class History:
     def fork_by_append(self) -> None:
         source_id, source = self._choose.target()
         caller = self._choose.caller(source, "writer")
-        anchor, is_good = self._choose.anchor(source) if source else (None, True)
-        author = caller if is_good else Caller(caller.user)
-        body = self._choose.drafts(author, None, is_batch=self._choose.chance(0.25))
+        anchor = self._choose.anchor(source) if source else None
+        body = self._choose.drafts(caller, None, is_batch=self._choose.chance(0.25))
         body["forkedAtConversationId"] = source_id
         if anchor is not None and self._choose.chance(0.75):
             body["forkedAtEntryId"] = anchor
@@ -366,8 +363,3 @@ class History:
     def _new_or_gone(self) -> str:
         gone = list(self._oracle.gone)
         return self._choose.one_of(*gone) if gone and self._choose.chance(0.06) else self._choose.new_id()
-
-
-def _has_context(body: Json) -> bool:
-    """Tell whether an append has context. Then its epoch or its client may be refused."""
-    return any(str(draft.get("channel")).lower() == "context" for draft in body.get("entries", [body]))

@@ -108,7 +108,7 @@ class Reading:
         query |= self._choose.some_of(searchType=self._choose.one_of("auto", "fulltext", ["fulltext"]))
         if self._choose.chance(0.05):
             query["searchType"] = self._choose.one_of("semantic", ["semantic"])
-        self.learn_times(self._choose.conversations)
+        self._both.learn_times(self._choose.conversations)
         if self._admins and self._choose.chance(0.3):
             query |= {"userId": self._choose.user()} if self._choose.chance(0.5) else {}
             if "userId" in query or self._both.is_alone:
@@ -119,13 +119,6 @@ class Reading:
         self._list(Request("searchConversations", self._choose.caller(), query))
 
     # Everything
-
-    def learn_times(self, conversations: Sequence[Conversation]) -> None:
-        """Let the oracle learn when conversations were made, which decides what is oldest."""
-        for c in conversations:
-            if not c.said.get("createdAt") or not c.said.get("updatedAt"):
-                member = Caller(self._choose.one_of(*c.tree.levels))
-                self._both.ask(Request("getConversation", member, {"conversationId": c.id}))
 
     def read_back(self) -> None:
         """Read all conversations and lists, in one or another way."""

@@ -86,3 +86,66 @@ def test_a_key_of_set_name_belongs_to_a_path_without_ids() -> None:
         given = {"conversationId": to, "name": "trip"}
         statuses.append(oracle.answer(Request("setName", ANN, given, key="k"), {"createdAt": "2"})[0])
     assert statuses == [200, 200, 422]
+
+
+# Alternatives
+
+AGENT = Caller("ann", "planner")
+
+
+def branched(*forks: tuple[str, str, str], removed: str = "") -> Json:
+    """Return the alternatives of the first entry e of a root R that has some forks.
+
+    forks: of each the id, the source and the `createdAt`. One of R is before e and has an entry of
+    the context; one of another fork is after all that this one shows.
+    """
+    oracle = Oracle()
+    oracle.answer(said("R", "tea"), {"id": "e", "createdAt": "1"})
+    for name, source, at in forks:
+        where = {"forkedAtEntryId": "e"} if source == "R" else {"forkedAtPosition": "head"}
+        given = {"conversationId": name, "forkedAtConversationId": source, **where}
+        thought = {"channel": "context", "content": [name], "contentType": "state"}
+        made = Request("appendEntry", AGENT, given | thought)
+        assert oracle.answer(made, {"id": f"e{name}", "createdAt": at})[0] == 201
+        shown = {"id": name, "title": None, "createdAt": at, "updatedAt": at}
+        oracle.answer(Request("getConversation", ANN, {"conversationId": name}), shown)
+    if removed:
+        gone = {"conversationId": removed, "scope": "branch"}
+        assert oracle.answer(Request("deleteConversation", ANN, gone), {})[0] == 204
+    page = Request("listEntries", ANN, {"conversationId": "R", "alternatives": True})
+    [entry] = oracle.answer(page, {})[1]["data"]
+    return entry.get("alternatives", [])
+
+
+def test_alternatives_are_listed_by_the_time_that_the_service_tells() -> None:
+    assert branched(("F", "R", "3"), ("G", "R", "2")) == ["G", "F"]
+
+
+def test_a_fork_that_shows_only_context_of_an_alternative_is_a_fork_of_that_one() -> None:
+    assert branched(("F", "R", "2"), ("G", "F", "3")) == ["F"]
+
+
+def test_for_a_removed_alternative_stands_the_oldest_branch_that_shows_its_first_entry() -> None:
+    assert branched(("F", "R", "2"), removed="F") == []
+    assert branched(("F", "R", "2"), ("G", "F", "4"), ("H", "F", "3"), removed="F") == ["H"]
+    assert branched(("F", "R", "2"), ("G", "F", "5"), ("J", "R", "4"), removed="F") == ["J", "G"]
+
+
+# Children
+
+FIRST_TEXT = {"content": [{"role": "USER", "text": "go"}]}
+
+
+def test_a_child_whose_root_was_removed_is_listed_by_its_current_branch() -> None:
+    oracle = Oracle()
+    oracle.answer(said("R", "tea"), {"id": "e", "createdAt": "1"})
+    child = {"conversationId": "C", "startedByConversationId": "R", "startedByEntryId": "e", **FIRST_TEXT}
+    oracle.answer(Request("appendEntry", ANN, child), {"id": "c", "createdAt": "2"})
+    fork = Request("forkConversation", ANN, {"conversationId": "C", "id": "F"})
+    oracle.answer(fork, {"createdAt": "3", "updatedAt": "3"})
+    oracle.answer(Request("deleteConversation", ANN, {"conversationId": "C", "scope": "branch"}), {})
+
+    for entry_id, shown in ((None, ["F"]), ("e", ["F"]), ("c", [])):
+        given = {"conversationId": "R"} | ({"startedByEntryId": entry_id} if entry_id else {})
+        status, rows = oracle.answer(Request("listChildren", ANN, given), {})
+        assert (status, [row["id"] for row in rows]) == (200, shown)

@@ -13,11 +13,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from tests.model.history import MOVES
 from tests.reliability.figures import Measure
-from tests.reliability.histories import new_world
+from tests.reliability.histories import CLOCKS_MS, new_world
 from tests.reliability.intact import assert_intact
+from tests.reliability.world import settle
 from tools.harness.service import OPERATIONS
 
 STEPS = 40
+AHEAD_SECONDS = 2 * max(CLOCKS_MS) // 1000
+"""How far the clock of the last worker is ahead: it is behind none of the processes."""
 SEEDS = st.integers(0, 2**32 - 1)
 LARGE = 10_000
 """The number of steps of a run that is long enough to reach every case."""
@@ -60,8 +63,7 @@ class Model(RuleBasedStateMachine):
             self._history.reading.read_back()
             self.asked.update(self._history.both.asked)
             assert_intact(self._world.store)
-            while self._world.workers[0].work(self._random, wait_s=-1_000) is not None:
-                pass
+            settle(self._world.store, in_seconds=AHEAD_SECONDS)
             assert_intact(self._world.store, settled=True)
             self.measure.count(examples=1, requests=self._history.both.requests)
 

@@ -1,8 +1,11 @@
 """The tools run without the tests. What both need lies in tools/harness."""
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from tests.test_layering import uses, within
 
 PROJECT = Path(__file__).parents[2]
 
@@ -32,3 +35,16 @@ def test_an_import_of_tests_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "tools" / "one.py").write_text(source)
 
     assert list(imports_of_tests(tmp_path)) == ["tools/one.py:1: pytest", "tools/one.py:5: tests.support"]
+
+
+def test_the_generator_of_the_client_reads_the_table_of_operations_and_nothing_further_in() -> None:
+    used = {
+        use.name
+        for path in sorted((PROJECT / "tools" / "client").glob("*.py"))
+        for use in uses(f"tools.client.{path.stem}", path)
+        if use.imported and use.name.partition(".")[0] not in sys.stdlib_module_names
+    }
+
+    assert "forklore.api.operations.ALL" in used
+    inward = {"tools.client", "forklore.api", "pydantic"}
+    assert [name for name in sorted(used) if not within(name, inward)] == []

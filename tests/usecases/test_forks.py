@@ -669,14 +669,6 @@ def test_a_fork_cannot_take_its_sources_id(store: Store, table: Table) -> None:
         fork(table, ROOT, ROOT)
 
 
-def test_an_id_in_use_is_reported_before_an_unknown_entry(store: Store, table: Table) -> None:
-    say(table, ROOT, "a")
-    [elsewhere] = say(table, OTHER, "b")
-
-    with store.refuses(ConflictError):
-        fork(table, ROOT, OTHER, elsewhere)
-
-
 @pytest.mark.failure("reused-id")
 def test_an_id_that_was_deleted_recently_cannot_be_taken_by_a_fork(store: Store, table: Table) -> None:
     say(table, ROOT, "a")

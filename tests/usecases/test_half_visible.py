@@ -4,6 +4,7 @@ Source: read-committed isolation of Query and BatchGetItem (DynamoDB developer g
 """
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -190,12 +191,12 @@ def test_a_parent_can_be_deleted_while_a_child_is_at_the_end_of_its_deletion(
     start(shared, "a task")
     mailbox = Mailbox()
     assert deletion.delete_conversation(shared, mailbox.queue, caller=ANN, conversation_id=CHILD)
-    parent_deletion, ends = store.process(), list[bool]()
+    parent_deletion, begins, ends = store.process(), Lock(), list[bool]()
 
     def end(_request: Request) -> None:
-        if not ends and keys.group(ROOT) in store.contents():
+        if keys.group(ROOT) in store.contents():
             dying = items.group(store.item(keys.group(ROOT))).state is State.DELETING
-            if dying:
+            if dying and begins.acquire(blocking=False):
                 ends.append(cascade.run_deletion(store.process(), mailbox.queue, CHILD, wait_s=0))
 
     store.process().delete([kid_of(store, CHILD)])

@@ -40,6 +40,7 @@ from tests.usecases.builders import (
     idempotency_key,
     large,
     page,
+    promote,
     read,
     said,
     say,
@@ -50,7 +51,7 @@ from tests.usecases.builders import (
 from tools.harness.wire import Request, Wire
 
 ADMIN = Caller("root", bypasses_membership=True)
-CHILD, SIBLING = conversation(11), conversation(12)
+CHILD, SIBLING, NEPHEW, LATER = (conversation(number) for number in range(11, 15))
 
 
 def remove(
@@ -459,6 +460,23 @@ def test_a_child_whose_root_was_removed_is_listed_by_its_current_branch(store: S
     listed = list_children(table, caller=ANN, conversation_id=ROOT, after=None, limit=20)
 
     assert [one.conversation.conversation_id for one in listed.children] == [SIBLING]
+
+
+@pytest.mark.parametrize("promoted", [SIBLING, NEPHEW])
+def test_a_list_of_children_goes_on_after_a_child_whose_root_was_removed(store: Store, promoted: str) -> None:
+    """The id that the list has shown is a cursor, whichever branch is the current one by now."""
+    table = store.process()
+    say(table, ROOT, "a")
+    start(table, ROOT, CHILD)
+    fork(table, CHILD, SIBLING)
+    fork(table, CHILD, NEPHEW)
+    start(table, ROOT, LATER)
+    remove(table, CHILD)
+    promote(table, promoted)
+
+    for process in (table, store.process()):
+        listed = list_children(process, caller=ANN, conversation_id=ROOT, after=SIBLING, limit=20)
+        assert [one.conversation.conversation_id for one in listed.children] == [LATER]
 
 
 def test_the_worker_closes_the_children_that_the_request_did_not_see(store: Store) -> None:

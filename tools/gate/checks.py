@@ -55,6 +55,7 @@ CHECKS = (
     ),
     Check("canaries", "canaries in everything that is sent", ["tests/aws/test_canaries.py"]),
     Check("planted-damage", "planted corruptions are found", ["tests/fsck"], How.WIDE),
+    Check("client-faults", "faults between clients and the service", [f"{R}/test_client_faults.py"]),
     Check(
         "third-engine",
         "histories over HTTP, and each condition, on a third engine",

@@ -3,7 +3,7 @@
 from tests.model.asking import Json, Outcome, Request, is_history, require
 from tests.model.oracle.making import Making
 from tests.model.oracle.refusals import INVALID
-from tests.model.oracle.trees import Conversation, Entry
+from tests.model.oracle.trees import Conversation, Entry, oldest_first
 
 
 class Branches(Making):
@@ -22,11 +22,11 @@ class Branches(Making):
     def merge_conversation(self, r: Request, chosen: Json) -> Outcome:
         into = self._opened(r, minimum="writer")
         other = self._beside(r, into, r.given["fromConversationId"])
-        into.require_last(r)
         view, base = other.view(), common(into, other)
         start = end_of_turn(view, base[-1]["id"]) if base else 0
         start = end_named(r, view, "afterEntryId", start)
         end = end_named(r, view, "upToEntryId", len(view))
+        into.require_last(r)
         copied = [entry for entry in view[start:end] if is_history(entry)]
         require(len(copied) <= 50, 413, "payload_too_large")
         answers = [*chosen.get("data", []), *({} for _ in copied)]
@@ -116,23 +116,26 @@ def end_of_turn(view: list[Entry], entry_id: str) -> int:
 def alternatives(view_of: Conversation, before: list[Entry]) -> list[str]:
     """Return the conversations that go on differently after the history `before`, oldest first.
 
-    These are the forks that inherit exactly this history, and each conversation whose own history
-    goes on here. Those that the view passes through count only if they go on differently.
+    These are the forks that leave the view here, and the root and the conversations that the view
+    passes through if they go on here with other history. A fork that inherits of a conversation
+    which the view does not show is a fork of that one. For a removed conversation stands the oldest
+    one that shows how it goes on.
     """
-    shown, path = view_of.history(), view_of.path()
-    following = shown[len(before)]["id"] if len(shown) > len(before) else None
+    path, length = view_of.path(), len(before)
+    following = view_of.history()[length : length + 1]
     found: list[Conversation] = []
     for c in view_of.tree.all:
         history, inherited = c.history(), [entry for entry in c.inherited() if is_history(entry)]
-        if c is view_of or history[: len(before)] != before or len(inherited) > len(before):
+        goes_on = history[length : length + 1]
+        is_beside = history[:length] == before and len(inherited) <= length
+        if c is view_of or not is_beside or (goes_on and goes_on == following):
             continue
-        goes_on = [entry["id"] for entry in history[len(before) : len(before) + 1]]
-        if goes_on == [following]:
-            continue
-        is_fork_here = c.source and inherited == before and c not in path
+        if is_fork := c.source is not None and c not in path:
+            if not set(c.path()) <= {*path, view_of}:
+                continue
+            goes_on = c.own[:1]
         if c.is_removed:
-            stand_ins = [o for o in c.tree.live() if {e["id"] for e in o.view()} >= set(goes_on)]
-            found += stand_ins[:1] if goes_on else []
-        elif goes_on or is_fork_here:
+            found += [other for other in c.tree.live() if goes_on and goes_on[0] in other.view()][:1]
+        elif goes_on or is_fork:
             found.append(c)
-    return [c.id for c in found]
+    return [c.id for c in oldest_first(found)]

@@ -5,7 +5,7 @@ import re
 from tests.model.asking import Json, Outcome, Request, require
 from tests.model.oracle.making import Making
 from tests.model.oracle.refusals import CONFLICT, NOT_CHOSEN
-from tests.model.oracle.trees import Conversation, Tree, oldest_first
+from tests.model.oracle.trees import Conversation, Tree
 
 
 class Conversations(Making):
@@ -69,9 +69,9 @@ class Conversations(Making):
 
     def list_children(self, r: Request, _chosen: Json) -> Outcome:
         opened, at = self._opened(r), r.given.get("startedByEntryId")
-        started = [c for c in self._all() if not c.source and c.tree.started_by is opened]
-        wanted = [c for c in started if at in (None, c.said.get("startedByEntryId"))]
-        return 200, [self._shown(r, c) for c in oldest_first(wanted) if c.tree.level_of(r.caller)]
+        started = [tree for tree in self.trees if tree.started_by is opened and tree.level_of(r.caller)]
+        wanted = [tree for tree in started if at in (None, tree.all[0].said.get("startedByEntryId"))]
+        return 200, [self._shown(r, c) for tree in wanted for c in _of_tree(tree, "roots")]
 
 
 def _of_tree(tree: Tree, mode: str) -> list[Conversation]:

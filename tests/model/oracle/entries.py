@@ -3,7 +3,7 @@
 from tests.model.asking import Json, Outcome, Request, comparable, is_history, require
 from tests.model.oracle.branches import alternatives, ids_to_name
 from tests.model.oracle.lists import latest_epoch, place_of
-from tests.model.oracle.making import Making
+from tests.model.oracle.making import Making, require_lineage
 from tests.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND
 from tests.model.oracle.trees import Conversation, Entry
 
@@ -20,6 +20,8 @@ class Entries(Making):
             context is not None or (all(map(is_history, drafts)) and "context" not in r.given), *FORBIDDEN
         )
         self._require_merged(r, into, drafts)
+        if not is_new:
+            require_lineage(r, into)
         last_of = into.source if is_new and into.source else into
         last_of.require_last(r)
         latest, _ = latest_epoch(context or [])

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from tests.model.asking import Json, Outcome, Request, is_history, require, text_of
 from tests.model.oracle.pointers import Pointers
-from tests.model.oracle.refusals import CONFLICT, INVALID, NOT_CHOSEN, NOT_FOUND
+from tests.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
 from tests.model.oracle.trees import Conversation, Entry, Tree
 
 SAID = ("title", "tags", "metadata")
@@ -18,12 +18,7 @@ class Making(Pointers):
     def _to_write(self, r: Request, first: Json) -> Conversation:
         if not self._is_used(r.id):
             return self._made(r, first | r.given)
-        opened, ids = self._opened(r, minimum="writer"), re.compile("(forkedAt|startedBy).*Id")
-        asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, opened.said))
-        is_that = asked == said and opened.said.get("forkedAtPosition") != "after"
-        kind = "fork" if "forkedAtConversationId" in asked else "child"
-        require(is_that or not asked, *CONFLICT, reason=f"not_the_{kind}")
-        return opened
+        return self._opened(r, minimum="writer")
 
     def _begin(self, r: Request, made: Conversation, chosen: Json) -> Outcome:
         made.id = r.given.get("id") or chosen.get("id", NOT_CHOSEN)
@@ -45,7 +40,7 @@ class Making(Pointers):
         made = Conversation(r.place or "", Tree({r.caller.user: "owner"}), r.caller.client)
         if "forkedAtConversationId" in by:
             source = self._opened(r, by["forkedAtConversationId"], minimum="writer")
-            self._require_free(r.given.get("id", ""))
+            require_agent(r)
             view, anchor = source.view(), by.get("forkedAtEntryId")
             if "atKey" in by:
                 keyed = [e["id"] for e in self._shown_to(r, source) if e.get("key") == by["atKey"]]
@@ -61,6 +56,7 @@ class Making(Pointers):
             elif position == "head":
                 made.inherits, anchor = len(view), source.last_history()
                 position = "after" if view else "blank"
+            self._require_free(r.given.get("id", ""))
             made.source, made.tree = source, source.tree
             made.said |= {"forkedAtConversationId": source.id, "forkedAtPosition": position}
             made.said |= {"forkedAtEntryId": anchor} if anchor else {}
@@ -70,6 +66,7 @@ class Making(Pointers):
             made.said |= {"lastMessagePreview": texts[-1][:100]} if texts else {}
         if "startedByConversationId" in by:
             parent = self._opened(r, by["startedByConversationId"], minimum="writer")
+            require_agent(r)
             require(by.get("startedByEntryId") in [None, *(e["id"] for e in parent.view())], *INVALID)
             made.tree = Tree(dict(parent.tree.levels), parent)
         made.said |= {n: value for n, value in by.items() if n == "agentId" or n.startswith("startedBy")}
@@ -92,3 +89,19 @@ class Making(Pointers):
         if text := text_of(entry):
             into.said = {"title": text[:40], **into.said, "lastMessagePreview": text[:100]}
         return entry
+
+
+def require_agent(r: Request) -> None:
+    """Refuse context from a plain user."""
+    drafts = r.given.get("entries", [r.given])
+    has_context = "context" in r.given or not all(map(is_history, drafts))
+    require(r.caller.client or not has_context, *FORBIDDEN)
+
+
+def require_lineage(r: Request, into: Conversation) -> None:
+    """Refuse an append that says of a conversation that it is another fork or child than it is."""
+    ids = re.compile("(forkedAt|startedBy).*Id")
+    asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, into.said))
+    is_that = asked == said and into.said.get("forkedAtPosition") != "after"
+    kind = "fork" if "forkedAtConversationId" in asked else "child"
+    require(is_that or not asked, *CONFLICT, reason=f"not_the_{kind}")

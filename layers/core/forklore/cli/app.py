@@ -21,6 +21,7 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 COMMANDS = (
     *("say", "log", "show", "ls", "grep"),
     *("branch", "fork", "switch", "diff", "merge", "share"),
+    *("import_", "export"),
     *("serve", "fsck", "explore"),
 )
 """The modules of `commands/`, in the order of the help. Each has `register(app)`."""

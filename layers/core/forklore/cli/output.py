@@ -61,8 +61,12 @@ class Output:
 
     def result(self, value: Value | Mapping[str, Any]) -> None:
         """Write one result as a line of JSON."""
-        text = visible_json(jsontext.write(wire(value)))
-        self._write((text if _is_utf8(self._stream()) else ascii_json(text)) + "\n")
+        self.json_line(jsontext.write(wire(value)) + "\n")
+
+    def json_line(self, line: str) -> None:
+        """Write a line of JSON text, with its line end."""
+        text = visible_json(line)
+        self._write(text if _is_utf8(self._stream()) else ascii_json(text))
 
     def results(self, values: Iterable[Value | Mapping[str, Any]]) -> int:
         """Write results, each as a line of JSON; return how many there were."""

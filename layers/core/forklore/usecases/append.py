@@ -140,16 +140,19 @@ class _Appending:
     def _cache_existing(self, looked_up: LookUp) -> None:
         """Cache what an append to the conversation is tried on, and decide on the present context.
 
-        Raises NotFoundError if it is deleted, ForbiddenError, and ConflictError if it is not the
-        fork or child that the request names.
+        Raises NotFoundError if it is deleted, ForbiddenError, ValidationError, and ConflictError if
+        it is not the fork or child that the request names.
         """
         loaded = looked_up.require(self._id, AccessLevel.WRITER)
+        present = self._request.context
+        uses_context = present is not None or has_context(self._request.drafts)
+        if uses_context:
+            access.require_context(self._caller, bound_to=loaded.conversation.client_id)
+        self._require_named(loaded.group.group_id)
         self._request.require_lineage(loaded.conversation)
         self._has_lineage = True
-        present = self._request.context
-        if present is None and not has_context(self._request.drafts):
+        if not uses_context:
             return
-        access.require_context(self._caller, bound_to=loaded.conversation.client_id)
         client = self._caller.client_id
         assert client is not None
         context = looked_up.found.context(loaded.group.group_id, self._id, client)

@@ -24,7 +24,7 @@ from forklore.usecases import cursors
 from forklore.usecases.appended import Appended, record_appended
 from forklore.usecases.creating import PLAIN, Creation, Description, Obstacle, PreparedCreation, name_parts
 from forklore.usecases.cursors import InvalidCursor
-from forklore.usecases.drafts import TRANSACTION_WRITES_MAX, Draft
+from forklore.usecases.drafts import TRANSACTION_WRITES_MAX, Draft, require_own_context
 from forklore.usecases.idempotency import IdempotencyKey, keys_of, raise_if_answered
 from forklore.usecases.loading import (
     ConversationDetails,
@@ -69,8 +69,9 @@ def start_child(
 ) -> Appended | None:
     """Create a child by its first entries; None if a conversation of that id exists already.
 
-    Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it,
-    ValidationError if the parent does not show the entry, and as `plan_root`.
+    Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it and for
+    context from a plain user, ValidationError if the parent does not show the entry, and as
+    `plan_root`.
     """
     creation = Creation[Appended](table, caller, idempotency_key, name=request.described.name)
     for nonce in creation.attempts():
@@ -93,7 +94,7 @@ def _prepare(
     parent = _read_parent(table, caller, request, idempotency_key)
     if isinstance(parent, Obstacle):
         return parent
-    decision = decide_on_nothing(caller, request.context) if request.context else None
+    decision = decide_on_nothing(request.context) if request.context else None
     child_id, group = request.child_id, parent.loaded.group
     started_by = StartedBy(request.parent_id, EntryId(request.entry_id) if request.entry_id else None)
     root = plan_root(
@@ -162,6 +163,7 @@ def _read_parent(
     if isinstance(begun, Obstacle):
         return begun
     loaded = looked_up.require(request.parent_id, AccessLevel.WRITER)
+    require_own_context(caller, request.drafts, request.context)
     if entry_id is not None:
         stored = looked_up.found.entry(loaded.group.group_id, EntryId(entry_id)) if is_id else None
         _check_shown(loaded, stored.entry if stored else None)
@@ -262,14 +264,16 @@ def _wanted(rows: Iterator[ChildRow], started_by: str | None, looked: list[Child
 
 
 def _place_of(table: Table, parent: LoadedConversation, child_id: str, caller: Caller) -> ListKey:
-    """Return the place of a child that the caller may see.
+    """Return the place of the tree of a child that the caller may see.
 
+    child_id: any conversation of that tree. If its root was removed, the list shows its current
+    branch, and this may be another one at the next page.
     Raises InvalidCursorError for any other id.
     """
-    child = root_of(table.get(keys_of_root(child_id, caller)), child_id, caller)
+    child = look_up(table, child_id, caller=caller).loaded
     if child is None or child.level is None:
         raise InvalidCursorError
-    place = ListKey(child.group.created_at, child_id)
+    place = ListKey(child.group.created_at, child.group.group_id)
     if child.group.child_key != keys.child(parent.group.group_id, parent.conversation.conversation_id, place):
         raise InvalidCursorError
     return place

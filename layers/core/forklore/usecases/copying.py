@@ -99,10 +99,11 @@ class _Copying:
         request, table = self._request, self._table
         looked_up = self._look_up()
         source = looked_up.require(request.source_id, AccessLevel.READER)
+        wanted = self._wanted(source, looked_up)
         begun = self._begun(looked_up)
         if isinstance(begun, Obstacle):
             return begun
-        originals = self._read(source, looked_up)
+        originals = self._read(source, wanted)
         self._copy_id = self._copy_id or table.mint_conversation()
         root = self._root(self._copy_id, source.conversation, begun)
         head = self._head(source, originals, root)
@@ -151,17 +152,19 @@ class _Copying:
             return None
         return find_begun(looked_up.found, self._copy_id, is_child=False, now_s=self._table.now_s())
 
-    def _read(self, source: LoadedConversation, looked_up: LookUp) -> list[StoredEntry]:
+    def _wanted(self, source: LoadedConversation, looked_up: LookUp) -> Originals:
+        """Return which entries to copy. Raises ValidationError."""
+        up_to, view, group_id = self._request.up_to, source.view, source.group.group_id
+        whole = Originals.of(view, source.head)
+        if up_to is None:
+            return whole
+        found = looked_up.found
+        return whole.up_to(shown_entry(found, self._caller, group_id, view, up_to, field="upToEntryId"))
+
+    def _read(self, source: LoadedConversation, wanted: Originals) -> list[StoredEntry]:
         """Return the entries to copy, in order, without the content that lies in chunks."""
-        up_to, group_id = self._request.up_to, source.group.group_id
-        wanted = Originals.of(source.view, source.head)
-        if up_to is not None:
-            last = shown_entry(
-                looked_up.found, self._caller, group_id, source.view, up_to, field="upToEntryId"
-            )
-            wanted = wanted.up_to(last)
         found: list[StoredEntry] = []
-        for page in pages(self._table, group_id, wanted, limit=PAGE_ENTRIES):
+        for page in pages(self._table, source.group.group_id, wanted, limit=PAGE_ENTRIES):
             found += page
             if len(found) > COPIED_MAX or sum(s.escaped_bytes for s in found) > COPIED_BYTES_MAX:
                 raise PayloadTooLargeError(

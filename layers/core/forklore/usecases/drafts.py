@@ -78,6 +78,15 @@ def has_context(drafts: Sequence[Draft]) -> bool:
     return any(draft.channel is Channel.CONTEXT for draft in drafts)
 
 
+def require_own_context(caller: Caller, drafts: Sequence[Draft], present: Draft | None) -> None:
+    """Raise ForbiddenError if a plain user gives a new conversation any context.
+
+    An agent may: what it makes is bound to its client. present: its present context.
+    """
+    if present is not None or has_context(drafts):
+        access.require_context(caller, bound_to=None)
+
+
 def check_fits(drafts: Sequence[Draft]) -> None:
     """Raise PayloadTooLargeError for an entry or a batch that no answer could hold."""
     sizes = [escaped_size(draft.content.text) for draft in drafts]
@@ -210,14 +219,10 @@ def require_match(if_match: EntryId | None, lasts: LastEntries) -> None:
 
 
 def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_id: str, path: Path) -> Epoch:
-    """Return the client's latest epoch in what a new conversation inherits.
-
-    Raises ForbiddenError for context from a plain user.
-    """
+    """Return the client's latest epoch in what a new conversation inherits."""
     if not has_context(drafts):
         return NO_EPOCH
-    access.require_context(caller, bound_to=None)
-    assert caller.client_id is not None
+    assert caller.client_id is not None, "a plain user has no context"
     return views.latest_epoch(table, group_id, inherited(path), caller.client_id).epoch
 
 

@@ -1,12 +1,13 @@
 """Create a conversation by an append: a fork, a child or a root that begins with the entries."""
 
-from forklore.domain import access, ids
+from forklore.domain import ids
 from forklore.domain.model import Caller
 from forklore.errors import NotFoundError
 from forklore.storage.table import Table
 from forklore.usecases.append_request import Append, Fork, Start
 from forklore.usecases.appended import Appended, record_appended
 from forklore.usecases.children import ChildRequest, start_child
+from forklore.usecases.drafts import require_own_context
 from forklore.usecases.forks import ForkRequest, fork_with_entries
 from forklore.usecases.idempotency import NO_GROUP, raise_if_recorded
 from forklore.usecases.roots import RootRequest, create_root
@@ -29,11 +30,13 @@ def create_tree(table: Table, *, caller: Caller, request: Append) -> Appended | 
     """Return what has created a root; None if its id is in use.
 
     Raises NotFoundError if the request names a source or a parent: `create_branch` found neither.
+    Raises ForbiddenError for context from a plain user.
     """
     if request.fork is not None:
         raise NotFoundError("no such conversation to fork")
     if request.start is not None:
         raise NotFoundError("no such conversation to be started by")
+    require_own_context(caller, request.drafts, request.context)
     if not request.drafts and request.context is not None and not request.context.content.value:
         return _create_nothing(table, caller, request)
     root = RootRequest(
@@ -84,7 +87,6 @@ def _start_child(table: Table, caller: Caller, request: Append, start: Start) ->
 
 def _create_nothing(table: Table, caller: Caller, request: Append) -> Appended:
     """Return the answer to an empty context for a conversation that does not exist."""
-    access.require_context(caller, bound_to=None)
     answer, key = Appended([], Synced(None, None, epoch_incremented=False)), request.idempotency_key
     record = record_appended(table, key, answer, group_id=NO_GROUP, conversation_id=request.conversation_id)
     refused = table.try_commit(record) if record else None

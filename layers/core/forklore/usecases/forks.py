@@ -42,6 +42,7 @@ from forklore.usecases.drafts import (
     head_over,
     mint_batch,
     require_match,
+    require_own_context,
 )
 from forklore.usecases.idempotency import (
     IdempotencyKey,
@@ -160,14 +161,15 @@ def _fork(
 class _Source:
     """The source as it was read. anchor: the entry that the request names.
 
-    history_before: the source's own history entry before the anchor, if it was found. name: the
-    name that moves to the fork, as it was read.
+    taken: why the fork's id is not free. name: the name that moves to the fork, as it was read.
+    history_before: the source's own history entry before the anchor, if it was found.
     """
 
     loaded: LoadedConversation
     anchor: StoredEntry | None
-    history_before: StoredEntry | None
-    name: Name | None = None
+    taken: Obstacle | None
+    name: Name | None
+    history_before: StoredEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +187,10 @@ def _prepare(
     if isinstance(source, Obstacle):
         return source
     loaded, group_id = source.loaded, source.loaded.group.group_id
-    table.refuse_if_full(group_id)
     inherited = _inherit(source, request, caller)
+    if source.taken is not None:
+        return source.taken
+    table.refuse_if_full(group_id)
     path = inherited.path
     fork_id, *equal_ids = _fork_ids(table, request)
     decision = None
@@ -268,7 +272,7 @@ def _prepare(
 def _read_source(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
 ) -> _Source | Obstacle:
-    """Return the source and the anchor."""
+    """Return the source and the anchor; an Obstacle if the conversation to append to exists."""
     anchor = request.anchor
     is_id = anchor is not None and ids.is_entry_id(anchor)
     before = _start_history_before(table, request) if anchor and is_id else None
@@ -287,22 +291,22 @@ def _read_source(
     history_before = before.result().entries if before else ()
     raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
     fork_id = request.fork_id
-    taken = looked_up.found.pointer(fork_id, now_s=table.now_s()) if fork_id is not None else None
+    pointer = looked_up.found.pointer(fork_id, now_s=table.now_s()) if fork_id is not None else None
+    taken = Obstacle.of(pointer) if pointer is not None else None
     if taken is not None and request.drafts:
-        return Obstacle.of(taken)
+        return taken
     loaded = looked_up.require(request.source_id, AccessLevel.WRITER)
-    if taken is not None:
-        return Obstacle.of(taken)
+    require_own_context(caller, request.drafts, request.context)
     name = looked_up.found.name(request.name.ref) if request.name else None
     if request.anchor_key is not None:
         keyed = find_entry(table, caller, loaded, looked_up.found, request.anchor_key)
-        return _Source(loaded, keyed, None, name)
+        return _Source(loaded, keyed, taken, name)
     if anchor is None:
-        return _Source(loaded, None, None, name)
+        return _Source(loaded, None, taken, name)
     stored = looked_up.found.entry(loaded.group.group_id, anchor) if is_id else None
     if stored is None:
         raise NotFoundError(f"no entry {brief(anchor)}")
-    return _Source(loaded, stored, history_before[0] if history_before else None, name)
+    return _Source(loaded, stored, taken, name, history_before[0] if history_before else None)
 
 
 def _held_source(source: _Source, request: ForkRequest) -> list[Part]:

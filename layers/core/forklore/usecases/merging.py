@@ -118,6 +118,7 @@ def _read(
             f"this fork tree has no conversation {brief(request.from_id)}", field="fromConversationId"
         )
     originals = _originals(caller, request, looked_up, into, other)
+    require_match(request.if_match, into.head.lasts)
     group_id = into.group.group_id
     found: list[StoredEntry] = []
     for page in pages(table, group_id, originals, limit=MERGED_MAX + 1):
@@ -131,8 +132,7 @@ def _read(
 def _originals(
     caller: Caller, request: Merge, looked_up: LookUp, into: LoadedConversation, other: OtherConversation
 ) -> Originals:
-    """Return which entries to copy."""
-    require_match(request.if_match, into.head.lasts)
+    """Return which entries to copy. Raises ValidationError."""
     found, group_id = looked_up.found, into.group.group_id
     originals = Originals.of(other.view, other.head)
     if request.after is None:

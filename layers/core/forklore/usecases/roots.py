@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from forklore.domain import access, ids
+from forklore.domain import ids
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.model import NOTHING, Caller, Conversation, Head, StartedBy, Tip
@@ -19,7 +19,6 @@ from forklore.usecases.drafts import (
     batch_parts,
     context_parts,
     epoch_after,
-    has_context,
     head_over,
     mint_batch,
     require_match,
@@ -59,12 +58,9 @@ def plan_root(
     """Return a conversation without ancestry that begins with the drafts.
 
     owner None: the caller. created_at None: when its first entry is.
-    Raises ForbiddenError for context from a plain user, then ValidationError for a draft that names
-    another conversation: the new tree has none. Then ConflictError for an `if_match`: a new
-    conversation shows nothing.
+    Raises ValidationError for a draft that names another conversation: the new tree has none. Then
+    ConflictError for an `if_match`: a new conversation shows nothing.
     """
-    if has_context(drafts):
-        access.require_context(caller, bound_to=None)
     check_named(table, caller, drafts, group_id=conversation_id, conversation_id=conversation_id)
     require_match(if_match, NOTHING)
     batch = mint_batch(
@@ -119,7 +115,7 @@ def create_root(
 def _prepare(
     table: Table, caller: Caller, request: RootRequest, idempotency_key: IdempotencyKey | None, nonce: str
 ) -> PreparedCreation[Appended]:
-    decision = decide_on_nothing(caller, request.context) if request.context else None
+    decision = decide_on_nothing(request.context) if request.context else None
     drafts = [*request.drafts, *(decision.drafts if decision else ())]
     root_id = request.root_id
     root = plan_root(

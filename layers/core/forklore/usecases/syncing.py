@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from forklore.domain import access, jsontext
+from forklore.domain import jsontext
 from forklore.domain.ancestry import Path, inherited
 from forklore.domain.epochs import NO_EPOCH, Epoch, decide_sync
 from forklore.domain.ids import EntryId
@@ -90,12 +90,8 @@ def decide(
     return _decide(table, caller, group_id, loaded.conversation.conversation_id, latest, own, present)
 
 
-def decide_on_nothing(caller: Caller, present: Draft) -> Decision:
-    """Decide what the present context writes to a new conversation that inherits no context of it.
-
-    Raises ForbiddenError for a plain user.
-    """
-    access.require_context(caller, bound_to=None)
+def decide_on_nothing(present: Draft) -> Decision:
+    """Decide what the present context writes to a new conversation that inherits none of it."""
     draft = replace(present, epoch=1) if present.content.value else None
     return Decision(NO_EPOCH, draft, increments=draft is not None)
 
@@ -105,14 +101,13 @@ def decide_on_inherited(
 ) -> Decision | None:
     """Decide what the present context writes to a new fork.
 
-    path: the fork's. None: not all of the context can be read yet. Raises ForbiddenError for a
-    plain user, ConflictError when a new epoch is needed and none is left.
+    path: the fork's. None: not all of the context can be read yet. Raises ConflictError when a new
+    epoch is needed and none is left.
     """
-    access.require_context(caller, bound_to=None)
-    assert caller.client_id is not None
+    assert caller.client_id is not None, "a plain user has no context"
     latest = views.latest_epoch(table, group_id, inherited(path), caller.client_id)
     if latest.epoch == NO_EPOCH:
-        return decide_on_nothing(caller, present)
+        return decide_on_nothing(present)
     return _decide(table, caller, group_id, None, latest, None, present)
 
 

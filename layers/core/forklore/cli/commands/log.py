@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from forklore.cli.drawing import show_graph
 from forklore.cli.entries import show_entry, show_on_one_line
 from forklore.cli.exits import CommandError
 from forklore.cli.parameters import ConversationArgument
@@ -27,14 +28,20 @@ def register(app: typer.Typer) -> None:
         ] = None,
         oneline: Annotated[bool, typer.Option("--oneline", help="One line for each entry.")] = False,
         reverse: Annotated[bool, typer.Option("--reverse", help="The oldest first.")] = False,
-        graph: Annotated[bool, typer.Option("--graph", help="Draw the whole fork tree.")] = False,
+        graph: Annotated[
+            bool, typer.Option("--graph", help="Draw the whole fork tree, as git log does.")
+        ] = False,
     ) -> None:
         """Show what a branch shows, the newest entry first.
 
-        With -n and --reverse the newest N entries are shown, the oldest of them first.
+        With -n and --reverse the newest N entries are shown, the oldest of them first. --graph
+        draws all branches, and folds long runs of entries; with --oneline too it folds none.
         """
         if graph:
-            raise CommandError("--graph is not there yet")
+            if reverse:
+                raise CommandError("--graph goes from the newest to the oldest")
+            show_graph(shell, shell.conversation(conversation), lines_max=number, is_whole=oneline)
+            return
         page = min(number or PAGE_MAX, PAGE_MAX)
         shown = shell.conversation(conversation)
         entries: Iterable[Entry]

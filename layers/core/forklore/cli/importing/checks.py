@@ -49,6 +49,11 @@ def is_unicode(text: str) -> bool:
     return True
 
 
+def is_title(raw: Any) -> bool:
+    """Return whether the service takes a title as it is."""
+    return isinstance(raw, str) and len(raw) <= TITLE_CHARACTERS_MAX and is_unicode(raw)
+
+
 def title_of(raw: Any) -> str | None:
     """Return a title that the service takes: on one line, not blank, not too long; else None."""
     if not isinstance(raw, str):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from forklore.cli.importing.checks import problem_of, title_of
+from forklore.cli.importing.checks import is_title, problem_of, title_of
 from forklore.cli.importing.records import Record
 from forklore.cli.importing.values import MalformedFileError, Reason, Report
 from forklore.cli.jsonlines import VERSION
@@ -115,8 +115,9 @@ class _Reading:
         fork = self._fork(line)
         if (fork is None) != (not self._conversations):
             _fail(line, "a tree has one root, and it comes first")
-        title = title_of(raw.get("title"))
-        if title != raw.get("title"):
+        title = raw.get("title")
+        if title is not None and not is_title(title):
+            title = title_of(title)
             self._report.add(Reason.SETTING, conversation_id)
         if raw.get("startedByConversationId"):
             self._report.add(Reason.PARENT_LINK, conversation_id)

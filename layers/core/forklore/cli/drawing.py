@@ -1,0 +1,113 @@
+"""`forklore log --graph`: reads a fork tree, draws it, and shows the lines."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from forklore.cli.entries import text_to_show
+from forklore.cli.graph import GraphEntry, GraphLine, Linked, draw, link
+from forklore.cli.importing.values import printable
+from forklore.cli.output import Part
+from forklore.cli.shell import Shell
+from forklore.cli.trees import PAGE_ENTRIES, Row, live_rows, whole_rows
+from forklore.client.messages import role_of
+
+if TYPE_CHECKING:
+    from forklore.client.results import Entry
+    from forklore.client.synchronous.conversation import Conversation
+
+COLOURS = ("red", "green", "yellow", "blue", "magenta", "cyan")
+TEXT_MAX = 200  # characters kept of an entry
+ENTRIES_MAX = 100_000
+"""So many entries of a tree are read and drawn, its oldest ones."""
+TITLE_MAX = 24  # characters of a branch's title
+TEXT_CELLS_MIN = 20
+
+
+def show_graph(
+    shell: Shell, conversation: "Conversation", *, lines_max: int | None = None, is_whole: bool = False
+) -> None:
+    """Write the drawing of the tree of a conversation.
+
+    lines_max: how many lines at most. is_whole: no entry is folded away.
+    """
+    rows = live_rows(conversation)
+    linked, rows, is_cut = _linked(shell, conversation, rows)
+    labels = _labels(rows, linked)
+    lines = islice(draw(linked.entries, labels=labels, folded=not is_whole), lines_max)
+    out = shell.out
+    if out.is_json:
+        out.results(_row(line) for line in lines)
+    else:
+        for line in lines:
+            parts = [(cell.text, COLOURS[cell.colour % len(COLOURS)]) for cell in line.cells]
+            out.line(*parts, *_told(line, out.width - 2 * len(parts) if out.is_terminal else None))
+    if is_cut:
+        shell.say(f"the tree has more entries; its oldest {ENTRIES_MAX:,} are drawn")
+
+
+def _linked(shell: Shell, conversation: "Conversation", rows: list[Row]) -> tuple[Linked, list[Row], bool]:
+    """Return the linked entries, the rows of all branches, and whether entries are missing."""
+    known = {row["conversationId"] for row in rows}
+    first: dict[str, Entry] = {}
+    entries: list[GraphEntry] = []
+    listed = conversation.entries(all_forks=True, channel="history", page_entries=PAGE_ENTRIES)
+    is_cut = False
+    for entry in listed:
+        if len(entries) == ENTRIES_MAX:
+            is_cut = True
+            break
+        if entry.conversation_id not in known:
+            first.setdefault(entry.conversation_id, entry)
+        entries.append(_drawn(entry))
+    rows = whole_rows(shell.client, rows, first)
+    return link(rows, entries), rows, is_cut
+
+
+def _drawn(entry: "Entry") -> GraphEntry:
+    text = printable(text_to_show(entry), TEXT_MAX)
+    said = f"{role_of(entry) or entry.content_type}: {text}"
+    return GraphEntry(entry.id, entry.conversation_id, None, said, entry.merged_from_conversation_id)
+
+
+def _labels(rows: Iterable[Row], linked: Linked) -> dict[str, list[str]]:
+    """Return what stands beside the last entry of each branch: its id and title, `*` if current."""
+    labels: dict[str, list[str]] = {}
+    for row in rows:
+        head = linked.heads.get(row["conversationId"])
+        if head is None or row.get("removed"):
+            continue
+        star = "* " if row["isCurrent"] else ""
+        title = f" {printable(row['title'], 40)}" if row.get("title") else ""
+        labels.setdefault(head, []).append(f"{star}{row['conversationId']}{title}")
+    return labels
+
+
+def _told(line: GraphLine, cells: int | None) -> Iterator[Part]:
+    """Yield what stands beside the cells. cells: how wide it may be; None: as wide as it is."""
+    notes = ""
+    if line.labels:
+        notes = f"({', '.join(line.labels)}) "
+        yield (notes, "yellow")
+    if line.merged_from:
+        merged = f"(merged from {line.merged_from}) "
+        notes += merged
+        yield (merged, "magenta")
+    if cells is None:
+        yield line.text
+        return
+    from rich.cells import cell_len, set_cell_size
+
+    left = max(TEXT_CELLS_MIN, cells - cell_len(notes))
+    text = line.text
+    yield text if cell_len(text) <= left else f"{set_cell_size(text, left - 1)}…"
+
+
+def _row(line: GraphLine) -> Row:
+    return {
+        "graph": line.graph,
+        "entries": list(line.entries),
+        "labels": list(line.labels),
+        "mergedFromConversationId": line.merged_from,
+        "text": line.text,
+    }

@@ -1,0 +1,75 @@
+"""The import of one file: its plans, what is left out of it, and what became of each tree."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from forklore.cli.importing.files import read_file
+from forklore.cli.importing.fork_trees import ForkTree
+from forklore.cli.importing.plan import Plan, plan_tree
+from forklore.cli.importing.plan_forks import plan_fork_tree
+from forklore.cli.importing.values import Format, MalformedFileError, Report, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How files are read and planned.
+
+    owner, again: as for `namespace_of`. is_agent: the context is imported, too. trees_max: of all
+    files together.
+    """
+
+    owner: str
+    is_agent: bool = False
+    given: Format | None = None
+    again: str = ""
+    trees_max: int | None = None
+
+
+@dataclass(slots=True)
+class FileImport:
+    """A file that is imported.
+
+    problem: why it was not read to its end. trees: how many were planned.
+    """
+
+    path: Path
+    options: Options
+    report: Report = field(default_factory=Report)
+    problem: str | None = None
+    trees: int = 0
+    entries: int = 0
+
+    def plans(
+        self, *, trees_max: int | None = None, on_end: Callable[[], None] = lambda: None
+    ) -> Iterator[Plan]:
+        """Yield the plan of each tree. on_end: called when there is no other.
+
+        What ends the reading becomes the file's problem, and is not raised.
+        """
+        try:
+            for tree in islice(read_file(self.path, self.report, given=self.options.given), trees_max):
+                plan = self._plan(tree)
+                self.trees += 1
+                self.entries += plan.entries
+                yield plan
+        except MalformedFileError as error:
+            self.problem = f"{self.path}: {error}"
+        except OSError as error:
+            self.problem = f"{self.path}: {error.strerror or error}"
+        on_end()
+
+    def _plan(self, tree: Tree | ForkTree) -> Plan:
+        """Return the plan of a tree. Raises MalformedFileError."""
+        owner, again = self.options.owner, self.options.again
+        if isinstance(tree, Tree):
+            return plan_tree(tree, owner=owner, report=self.report, again=again)
+        with_context = self.options.is_agent
+        return plan_fork_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)
+
+
+def title_of(plan: Plan) -> str:
+    """Return what the root of a plan is called; the tree's id if it has no title."""
+    title = plan.conversations[0].settings.get("title")
+    return title if isinstance(title, str) else plan.tree_id

@@ -1,0 +1,38 @@
+"""Who imports, so that the ids of an import are the same whenever this user runs it again."""
+
+import base64
+import binascii
+import json
+
+from forklore.cli.settings import InProcess, OnLambda, OverHttp, Target
+
+
+def owner_of(target: Target) -> str:
+    """Return a name of the user that does not change when the token is renewed.
+
+    >>> owner_of(OverHttp("http://127.0.0.1:8080", "ann"))
+    'ann'
+    """
+    match target:
+        case OverHttp(token=token):
+            return _user_of(token or "")
+        case OnLambda(user=user) | InProcess(user=user):
+            return user
+
+
+def is_agent(target: Target) -> bool:
+    """Return whether an agent imports. Only agents have a context to write."""
+    return bool(target.client_key if isinstance(target, OverHttp) else target.client)
+
+
+def _user_of(token: str) -> str:
+    """Return the `sub` of a JSON Web Token, which is not checked here; any other token as it is."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return token
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (binascii.Error, ValueError):
+        return token
+    subject = claims.get("sub") if isinstance(claims, dict) else None
+    return subject if isinstance(subject, str) and subject else token

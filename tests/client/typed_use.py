@@ -1,0 +1,65 @@
+"""A program that uses the client, with the types that it gets. Mypy checks it against the wheel."""
+
+from decimal import Decimal
+from typing import Any, assert_type
+
+from forklore import (
+    ApiError,
+    AsyncConversation,
+    AsyncForklore,
+    ConflictError,
+    Conversation,
+    Forklore,
+    role_of,
+    text_of,
+)
+from forklore.client import results
+from forklore.client.calls import RawAnswer
+
+
+def talk(url: str) -> list[str | None]:
+    """Use what a conversation has."""
+    with Forklore(url, token=lambda: "ann", client_key="key", timeout=5.0, retries=2) as fl:
+        assert_type(fl, Forklore)
+        chat = fl.named("trip")
+        asked = chat.say("user", "Two nights in Lisbon?", if_last=None)
+        assert_type(asked, results.AppendedEntry)
+        chat.turn("ai", "Yes", context=[{"n": Decimal("1e400")}], usage={"inputTokens": 3})
+        edit = chat.fork(before=asked, move_name=True)
+        tries = chat.fork(after=asked, count=3)
+        assert_type(edit, Conversation)
+        assert_type(tries, list[Conversation])
+        for one in chat.entries(backward=True):
+            assert_type(one, results.ListedEntry)
+        for page in fl.conversations(mode="all").pages():
+            assert_type(page.cursor, str | None)
+        assert_type(chat.compare(tries[0]).branches[0].conversation_id, str)
+        assert_type(fl.with_options(deadline=3).acting_as("bob"), Forklore)
+        assert_type(fl.call("listForks", {"conversationId": chat.id}), RawAnswer)
+        try:
+            forks = fl.api.list_forks(chat.id, limit=1)
+            assert_type(forks, results.ForkPage)
+            assert_type(forks.data, tuple[results.Fork, ...])
+        except ConflictError as error:
+            assert_type(error.reason, str | None)
+        except ApiError as error:
+            assert_type(error.status, int | None)
+        assert_type(fl.api.update_conversation(chat.id, title=None).title, str | None)
+        assert_type(chat.context.latest(), list[Any])
+        return [f"{role_of(one)}: {text_of(one)}" for one in chat.entries().list(limit=3)]
+
+
+async def talk_later() -> None:
+    """Use the same with `await`."""
+    async with AsyncForklore.on_lambda("F", user="ann", client="planner", roles=("auditor",)) as fl:
+        assert_type(fl, AsyncForklore)
+        chat = fl.conversation()
+        asked = await chat.say("user", "Hello")
+        assert_type(await chat.fork(after=asked, count=2), list[AsyncConversation])
+        assert_type(await chat.fork(), AsyncConversation)
+        async for one in chat.entries():
+            assert_type(one, results.ListedEntry)
+        assert_type(await fl.search("hello").first(), results.Hit | None)
+        assert_type(await fl.api.accept_transfer("t"), None)
+        local = AsyncForklore.local(user="ann", data="./data")
+        await local.aclose()

@@ -1,0 +1,27 @@
+"""Faults between clients and the service, in many calls. tests/client has a few of each."""
+
+import pytest
+
+from tests.client.faulty import FAULTS
+from tests.client.talking import run_and_compare
+from tests.reliability.figures import Measure
+from tests.reliability.intact import assert_intact
+from tests.support.machine_clock import MachineClock
+from tests.support.processes import local_servers
+from tests.support.tables import Store
+
+MODES = ["sync", "asyncio", "trio"]
+
+
+@pytest.mark.failure("faulty-network", "lost-answer")
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_is_lost_and_nothing_is_doubled(
+    store: Store, endpoint: str, mode: str, measure: Measure
+) -> None:
+    calls = measure.goal(ci=2000 // len(MODES), gate=2000)
+    with local_servers([MachineClock()], endpoint=endpoint, table=store.name) as [address]:
+        run_and_compare(address, mode, calls, measure)
+
+    assert measure.counts["calls"] >= calls
+    assert all(measure.counts[fault] for fault in FAULTS if fault != "no_fault")
+    assert_intact(store)
