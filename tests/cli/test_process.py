@@ -216,7 +216,6 @@ def test_the_help_needs_nothing_heavy_and_little_time() -> None:
         ("typer", "cli", "ls"),
         ("moto", "local", "--data :memory: ls"),
         ("boto3", "lambda", "--function F ls"),
-        ("uvicorn", "local", "serve"),
     ],
 )
 def test_a_missing_extra_is_named_in_one_line(missing: str, extra: str, line: str) -> None:
@@ -255,9 +254,7 @@ def test_the_version_is_shown_and_completion_is_there() -> None:
     assert completed.stdout.split() == ["branch"]
 
 
-@pytest.mark.parametrize(
-    "options", ["--endpoint http://127.0.0.1:1", "--endpoint here", "--segments 0", "--report /"]
-)
+@pytest.mark.parametrize("options", ["--endpoint http://127.0.0.1:1", "--segments 0"])
 def test_fsck_that_cannot_check_says_so_in_one_line(options: str) -> None:
     done = ran(
         f"$F fsck --table none --region us-east-1 {options}",
