@@ -60,7 +60,7 @@ class Proxy(ThreadingTCPServer):
     def fault(self) -> str:
         """Return the fault of the next request."""
         with self._lock:
-            [fault] = self._random.choices(list(FAULTS), FAULTS.values())
+            [fault] = self._random.choices(list(FAULTS), list(FAULTS.values()))
             self.planted[fault] += 1
             return fault
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from forklore.client import results
 from forklore.client.calls import new_key
-from forklore.client.errors import InputError, NotFoundError, UnexpectedAnswerError
+from forklore.client.errors import BadRequestError, InputError, NotFoundError, UnexpectedAnswerError
 from forklore.client.messages import HISTORY, id_of, message
 from forklore.client.operations.synchronous import Operations
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
@@ -16,6 +16,8 @@ from forklore.client.synchronous.pages import Page, Pages
 PAGE_ENTRIES = 100
 TURN_ENTRIES_MAX = 50
 """No turn has more entries: this is the most that one append holds."""
+INVALID_CURSOR = "invalid_cursor"
+"""The service's code for an entry that a list does not show."""
 Level = Literal["manager", "writer", "reader"]
 
 
@@ -218,7 +220,7 @@ class Conversation:
             self.resolve(),
             at_entry_id=None if anchor is None else id_of(anchor),
             position=None if anchor is None else "before" if before is not None else "after",
-            count=count,
+            count=None if count == 1 else count,  # the service takes 2 and more
             name=None if taken is None else {"name": taken},
             promote=promote,
             **more,
@@ -325,14 +327,19 @@ class Conversation:
         Raises NotFoundError if the conversation does not show the entry in its history.
         """
         entry_id = id_of(entry)
-        page = self._api.list_entries(
-            self.resolve(),
-            channel=HISTORY,
-            up_to_entry_id=entry_id,
-            tail=True,
-            limit=TURN_ENTRIES_MAX,
-            alternatives=True,
-        )
+        try:
+            page = self._api.list_entries(
+                self.resolve(),
+                channel=HISTORY,
+                up_to_entry_id=entry_id,
+                tail=True,
+                limit=TURN_ENTRIES_MAX,
+                alternatives=True,
+            )
+        except BadRequestError as error:
+            if error.code != INVALID_CURSOR:
+                raise
+            raise NotFoundError(f"the history shows no entry {entry_id!r}") from error
         shown = next((one for one in page.data if one.id == entry_id), None)
         if shown is None:
             raise NotFoundError(f"the history shows no entry {entry_id!r}")
