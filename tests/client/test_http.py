@@ -318,6 +318,19 @@ def test_an_answer_that_trickles_in_ends_with_the_timeout_also_when_it_is_awaite
         anyio.run(send, backend=backend)
 
 
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_cancelled_call_leaves_the_client_usable(address: str, backend: str) -> None:
+    async def use() -> int:
+        async with AsyncForklore(address, token="ann") as client:
+            for _ in range(3):
+                with anyio.move_on_after(0.1) as scope:
+                    await client.call("getConversation", {"conversationId": "slow"})
+                assert scope.cancelled_caught
+            return (await client.call("checkHealth")).status
+
+    assert anyio.run(use, backend=backend) == 200
+
+
 def test_a_deadline_holds_for_all_sendings_together(address: str) -> None:
     client = Forklore(address, timeout=0.1, deadline=0.5)
     started = time.monotonic()

@@ -86,6 +86,22 @@ def test_a_missing_extra_is_named(opening: str, extra: str) -> None:
     assert f"'forklore[{extra}]'" in " ".join(in_new_process(script))
 
 
+@pytest.mark.parametrize(
+    ("options", "missing", "extra"),
+    [("--data :memory:", "moto", "local"), ("--function F", "boto3", "lambda")],
+)
+def test_a_command_says_which_extra_its_client_lacks(options: str, missing: str, extra: str) -> None:
+    script = (
+        f"sys.modules[{missing!r}] = None\nsys.argv = 'forklore ls --user ann {options}'.split()\n"
+        "from forklore.cli.main import main\n"
+        "sys.stderr = sys.stdout\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    print(end.code)"
+    )
+
+    said = f"forklore: {missing} is not installed: pip install 'forklore[{extra}]' 2"
+    assert " ".join(in_new_process(script)) == said
+
+
 def test_every_name_can_be_imported_and_has_a_docstring() -> None:
     named = {name: getattr(forklore, name) for name in forklore.__all__}
 

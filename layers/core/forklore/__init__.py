@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from forklore.client.errors import ConflictError as ConflictError
     from forklore.client.errors import ForbiddenError as ForbiddenError
     from forklore.client.errors import InputError as InputError
+    from forklore.client.errors import InvocationError as InvocationError
     from forklore.client.errors import MismatchError as MismatchError
     from forklore.client.errors import NoAnswerError as NoAnswerError
     from forklore.client.errors import NotFoundError as NotFoundError
@@ -43,6 +44,7 @@ __all__ = [
     "ForbiddenError",
     "Forklore",
     "InputError",
+    "InvocationError",
     "MismatchError",
     "NoAnswerError",
     "NotFoundError",
@@ -60,8 +62,9 @@ _PLACES = {
     "asynchronous.client": ("AsyncForklore",),
     "asynchronous.conversation": ("AsyncConversation",),
     "errors": (
-        *("ApiError", "BadRequestError", "ConflictError", "ForbiddenError", "InputError", "MismatchError"),
-        *("NoAnswerError", "NotFoundError", "PreconditionFailedError", "ServerError", "TooLargeError"),
+        *("ApiError", "BadRequestError", "ConflictError", "ForbiddenError", "InputError"),
+        *("InvocationError", "MismatchError", "NoAnswerError", "NotFoundError"),
+        *("PreconditionFailedError", "ServerError", "TooLargeError"),
         *("UnauthorizedError", "UnavailableError", "UnexpectedAnswerError"),
     ),
     "messages": ("role_of", "text_of"),

@@ -7,20 +7,26 @@ from contextlib import contextmanager
 EXIT_CODE = 2
 
 
+class MissingExtraError(ModuleNotFoundError):
+    """A package is not installed. The message is one line, which names the extra."""
+
+
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
     """Import packages of an extra inside this context.
 
-    If a package of another project is missing, raise a ModuleNotFoundError that names the extra.
+    Raises MissingExtraError if a package of another project is missing.
     """
     try:
         yield
+    except MissingExtraError:
+        raise
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing in ("", "forklore"):
             raise
         said = f"{missing} is not installed: pip install 'forklore[{extra}]'"
-        raise ModuleNotFoundError(said, name=missing) from None
+        raise MissingExtraError(said, name=missing) from None
 
 
 @contextmanager
@@ -32,8 +38,6 @@ def from_extra(extra: str) -> Iterator[None]:
     try:
         with needing(extra):
             yield
-    except ModuleNotFoundError as error:
-        if error.name == "forklore" or not error.name or error.name.startswith("forklore."):
-            raise
+    except MissingExtraError as error:
         sys.stderr.write(f"forklore: {error}\n")
         raise SystemExit(EXIT_CODE) from None

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from forklore.cli import exits
 from forklore.cli.registering import add_options
 from forklore.client.errors import ApiError
+from forklore.extras import MissingExtraError
 
 HELP = """Conversations that fork like git.
 
@@ -25,6 +26,8 @@ COMMANDS = (
     *("serve", "fsck", "explore"),
 )
 """The modules of `commands/`, in the order of the help. Each has `register(app)`."""
+OTHERS = (OSError, MissingExtraError)
+"""Errors of the machine whose text is enough, without a traceback."""
 
 
 class Root(TyperGroup):
@@ -39,7 +42,7 @@ class Root(TyperGroup):
                 code = super().main(args, *more, **extra) or exits.DONE
             finally:
                 _flush()
-        except (ApiError, exits.CommandError, typer.TyperException, typer.Abort, OSError) as error:
+        except (ApiError, exits.CommandError, typer.TyperException, typer.Abort, *OTHERS) as error:
             code = _told(error)
         except KeyboardInterrupt:
             code = exits.INTERRUPTED

@@ -21,9 +21,16 @@ def result_of(answer: RawAnswer, made: Callable[[Any], R]) -> R:
         value = answer.value()
     except ValueError as error:
         raise UnexpectedAnswerError(
-            f"the answer {answer.status} is not JSON", request_id=answer.request_id
+            f"the answer {answer.status} is not JSON",
+            request_id=answer.request_id,
+            attempts=answer.attempts,
+            idempotency_key=answer.idempotency_key,
         ) from error
-    return made(value)
+    try:
+        return made(value)
+    except UnexpectedAnswerError as error:
+        error.idempotency_key = answer.idempotency_key
+        raise
 
 
 def nothing(_given: Any) -> None:
@@ -49,4 +56,5 @@ def failure(answer: RawAnswer) -> ApiError:
         request_id=request_id if isinstance(request_id, str) else answer.request_id,
         status=answer.status,
         attempts=answer.attempts,
+        idempotency_key=answer.idempotency_key,
     )

@@ -1,5 +1,6 @@
 """A call: what is sent, before any transport. Nothing here does I/O."""
 
+import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -89,6 +90,8 @@ class Call:
             idempotency_key = new_key()
         elif idempotency_key is not None:
             _check_key(idempotency_key)
+        if not isinstance(if_match, str | None):
+            raise InputError("if_match is text", details={"field": "if_match"})
         match = None if if_match is None else if_match.strip('"')
         return cls(shape, jsontext.copied(given), idempotency_key, match)
 
@@ -108,7 +111,8 @@ class Call:
 class RawAnswer:
     """An answer as it came. text: JSON; empty without a body.
 
-    retry_after_s: how long the service asks to wait. attempts: how often the call was sent.
+    retry_after_s: how long the service asks to wait. attempts: how often the call was sent, and
+    idempotency_key: with what.
     """
 
     status: int
@@ -116,6 +120,7 @@ class RawAnswer:
     request_id: str | None = None
     retry_after_s: float | None = None
     attempts: int = 1
+    idempotency_key: str | None = None
 
     def value(self) -> Any:
         """Return what the text means; None without a body. Raises ValueError if it is no JSON."""
@@ -128,19 +133,30 @@ def new_key() -> str:
 
 
 class TransportError(Exception):
-    """A transport got no answer. The service may have carried the call out."""
+    """A transport got no answer.
+
+    may_have_arrived: whether the service may have carried the call out.
+    """
+
+    def __init__(self, message: str, *, may_have_arrived: bool = True) -> None:
+        super().__init__(message)
+        self.may_have_arrived = may_have_arrived
+
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 def _check_path(name: str, value: Any) -> None:
-    """A path with an empty or dotted part is another path."""
-    if not isinstance(value, str) or value in ("", ".", ".."):
-        raise InputError(f"{name} must be an id, not {value!r}", details={"field": name})
+    """Refuse what is no id: in a path it could name something else."""
+    if not isinstance(value, str) or not _ID.fullmatch(value):
+        shown = repr(value)[:60]
+        raise InputError(f"{name} must be an id, not {shown}", details={"field": name})
 
 
-def _check_key(key: str) -> None:
+def _check_key(key: Any) -> None:
     """HTTP drops spaces around a header's value, so a key that has some would be another key."""
-    is_ascii = key.isascii() and key.isprintable() and key == key.strip()
-    if not (1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX and is_ascii):
+    is_ascii = isinstance(key, str) and key.isascii() and key.isprintable() and key == key.strip()
+    if not (is_ascii and 1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX):
         raise InputError(
             f"an idempotency key is 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters, "
             "without a space at either end",

@@ -10,7 +10,8 @@ class ApiError(Exception):
     status: of the answer; None without one. code: the service's word for the error. reason: why a
     conflict is one, such as `stale`. field: the wrong member of the request. details: all that the
     service says. request_id: for its log. attempts: how often the call was sent; after more than
-    one, an earlier attempt may have taken effect.
+    one, an earlier attempt may have taken effect. idempotency_key: what the call was sent with; to
+    repeat it with the same key never doubles it. None for a call that has no key.
     """
 
     status: int | None = None
@@ -24,6 +25,7 @@ class ApiError(Exception):
         request_id: str | None = None,
         status: int | None = None,
         attempts: int = 1,
+        idempotency_key: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -33,6 +35,7 @@ class ApiError(Exception):
         if status is not None:
             self.status = status
         self.attempts = attempts
+        self.idempotency_key = idempotency_key
 
     @property
     def reason(self) -> str | None:
@@ -56,18 +59,15 @@ class InputError(ApiError, ValueError):
 
 
 class NoAnswerError(ApiError):
-    """No answer came in time. The call may have taken effect: repeat it with its idempotency key.
-
-    idempotency_key: what the call was sent with; None for a call that has none.
-    """
-
-    def __init__(self, message: str, *, idempotency_key: str | None = None, attempts: int = 1) -> None:
-        super().__init__(message, attempts=attempts)
-        self.idempotency_key = idempotency_key
+    """No answer came in time. The call may have taken effect: repeat it with `idempotency_key`."""
 
 
 class UnexpectedAnswerError(ApiError):
-    """The answer is not forklore's."""
+    """The answer is not forklore's. The call may have taken effect."""
+
+
+class InvocationError(ApiError):
+    """AWS did not run the function: its name, the permission or the credentials are wrong."""
 
 
 class BadRequestError(ApiError):
@@ -95,7 +95,10 @@ class NotFoundError(ApiError):
 
 
 class ConflictError(ApiError):
-    """Somebody was faster, or the thing is in another state. `reason` says what; never retried."""
+    """Somebody was faster, or the thing is in another state. `reason` says what; never retried.
+
+    After more than one attempt, somebody may be an earlier attempt of the same call.
+    """
 
     status = 409
 

@@ -1,6 +1,6 @@
 """Messages of the history, as their authors say them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forklore.client.errors import InputError
@@ -23,10 +23,25 @@ def message(role: str, text: str) -> list[dict[str, Any]]:
     >>> message("user", "Hello")
     [{'role': 'USER', 'text': 'Hello'}]
     """
+    given: Sequence[tuple[str, object]] = (("role", role), ("text", text))
+    for field, value in given:
+        if not isinstance(value, str):
+            raise InputError(f"{field} is a str, not {type(value).__name__}", details={"field": field})
     known = ROLES.get(role.lower())
     if known is None:
         raise InputError(f"role is one of {', '.join(ROLES)}, not {role!r}", details={"field": "role"})
     return [{"role": known, "text": text}]
+
+
+def elements(given: Any, field: str = "content") -> list[Any]:
+    """Return the elements of a content. Raises InputError for what is no list.
+
+    >>> elements(("a", 1))
+    ['a', 1]
+    """
+    if not isinstance(given, list | tuple):
+        raise InputError(f"{field} is a list, not {type(given).__name__}", details={"field": field})
+    return list(given)
 
 
 def role_of(entry: Entry) -> str | None:

@@ -9,7 +9,7 @@ from forklore.client.transports.direct import Identity
 if TYPE_CHECKING:
     import httpx2
 
-    from forklore.client.transports.http import Credential
+    from forklore.client.transports.http import AsyncCredential, Credential
 
 
 def over_http(
@@ -22,7 +22,7 @@ def over_http(
 
 
 def async_over_http(
-    url: str, token: "Credential", client_key: "Credential", http: "httpx2.AsyncClient | None"
+    url: str, token: "AsyncCredential", client_key: "AsyncCredential", http: "httpx2.AsyncClient | None"
 ) -> AsyncTransport:
     """Return the transport over HTTP. Raises InputError for what is no address."""
     from forklore.client.transports.http import AsyncHttpTransport

@@ -6,15 +6,19 @@ it returns is the last answer. The drivers in `driving.py` do what it says.
 
 import random
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from forklore.client.calls import Call, RawAnswer, TransportError
-from forklore.client.errors import NoAnswerError
+from forklore.client.errors import InputError, NoAnswerError
 
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.1, 5.0
 TIMEOUT_S, DEADLINE_S = 30.0, 60.0
+SECONDS_MAX = 86_400
 RETRIED = frozenset({429, 500, 502, 503, 504})
+REFUSED = (429, 503)
+"""The retried statuses that say that nothing has happened."""
 GONE, NO_CONTENT = 404, 204
 NOT_FOUND = "not_found"
 """The service's code of a 404."""
@@ -31,6 +35,17 @@ class Options:
     timeout_s: float = TIMEOUT_S
     deadline_s: float = DEADLINE_S
     retries_max: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raises InputError for what is no time or number."""
+        times: Sequence[tuple[str, object]] = (("timeout", self.timeout_s), ("deadline", self.deadline_s))
+        for field, seconds in times:
+            is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+            if not (is_number and 0 <= cast("float", seconds) <= SECONDS_MAX):
+                raise InputError(f"{field} is 0 to {SECONDS_MAX:,} seconds", details={"field": field})
+        retries: object = self.retries_max
+        if retries is not None and (isinstance(retries, bool) or not isinstance(retries, int) or retries < 0):
+            raise InputError("retries is a whole number from 0 on, or None", details={"field": "retries"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +80,12 @@ def attempts(
     Sent again are: lost connections and answers, 429, 500 and 502 to 504, after a pause with full
     jitter, not shorter than the service's `Retry-After`. A call that must not happen twice and has
     no key is sent again only after 429 and 503, which say that it did not happen. A DELETE that is
-    sent again and finds nothing has succeeded.
+    sent again, because the first one may have arrived, and finds nothing has succeeded.
     Raises NoAnswerError if no answer came at all.
     """
     give_up_at = now() + options.deadline_s
     last: RawAnswer | TransportError = TransportError("there was no time to send it")
-    sent = 0
+    sent, may_have_arrived = 0, False
     while True:
         seconds_left = give_up_at - now()
         if seconds_left > 0:
@@ -78,8 +93,9 @@ def attempts(
             outcome = yield Send(call, min(options.timeout_s, seconds_left))
             assert outcome is not None
             last = outcome
-            if sent > 1 and call.shape.method == "DELETE" and _finds_nothing(last):
+            if may_have_arrived and call.shape.method == "DELETE" and _finds_nothing(last):
                 return RawAnswer(NO_CONTENT, "", attempts=sent)
+            may_have_arrived |= _may_have_arrived(last)
             if not _is_worth_repeating(call, last):
                 break
         pause_s = _pause_s(sent, last, jitter)
@@ -93,7 +109,14 @@ def attempts(
             idempotency_key=call.idempotency_key,
             attempts=sent,
         ) from last
-    return replace(last, attempts=sent)
+    return replace(last, attempts=sent, idempotency_key=call.idempotency_key)
+
+
+def _may_have_arrived(outcome: RawAnswer | TransportError) -> bool:
+    """Return whether the service may have carried the call out."""
+    if isinstance(outcome, TransportError):
+        return outcome.may_have_arrived
+    return outcome.status not in REFUSED
 
 
 def _finds_nothing(outcome: RawAnswer | TransportError) -> bool:

@@ -13,6 +13,7 @@ from forklore.client.asynchronous.pages import AsyncPages, Page
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.driving import AsyncTransport
 from forklore.client.errors import InputError
+from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.opening import async_in_process, async_on_lambda, async_over_http
 from forklore.client.operations.asynchronous import AsyncOperations
 from forklore.client.operations.shapes import SHAPES
@@ -22,7 +23,7 @@ from forklore.client.transports.direct import Identity
 if TYPE_CHECKING:
     import httpx2
 
-    from forklore.client.transports.http import Credential
+    from forklore.client.transports.http import AsyncCredential
 
 PAGE_ROWS = 100
 
@@ -45,8 +46,8 @@ class AsyncForklore:
         self,
         url: str,
         *,
-        token: "Credential" = None,
-        client_key: "Credential" = None,
+        token: "AsyncCredential" = None,
+        client_key: "AsyncCredential" = None,
         timeout: float = TIMEOUT_S,
         deadline: float = DEADLINE_S,
         retries: int | None = None,
@@ -128,11 +129,13 @@ class AsyncForklore:
         *,
         timeout: float | None = None,
         deadline: float | None = None,
-        retries: int | None = None,
+        retries: int | Omitted | None = OMITTED,
     ) -> Self:
-        """Return the same client with other limits. What is None stays."""
-        named = {"timeout_s": timeout, "deadline_s": deadline, "retries_max": retries}
+        """Return the same client with other limits. What is not given stays."""
+        named = {"timeout_s": timeout, "deadline_s": deadline}
         given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+        if not isinstance(retries, Omitted):
+            given["retries_max"] = retries
         return self._over(self._transport, self._identity, replace(self._options, **given))
 
     def acting_as(self, user: str, client: str | None = None, *, roles: tuple[str, ...] = ()) -> Self:
@@ -173,6 +176,8 @@ class AsyncForklore:
 
     def conversation(self, conversation_id: str | None = None) -> AsyncConversation:
         """Return the conversation with an id; without an id one that its first entry makes."""
+        if conversation_id == "":
+            raise InputError("an id is not empty", details={"field": "conversation_id"})
         return AsyncConversation(self.api, conversation_id or str(uuid.uuid4()))
 
     async def create(self, **fields: Any) -> AsyncConversation:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from forklore.client import results
 from forklore.client.asynchronous.pages import AsyncPages, Page
-from forklore.client.messages import CONTEXT
+from forklore.client.messages import CONTEXT, elements
 from forklore.client.operations.asynchronous import AsyncOperations
 
 CONTENT_TYPE = "context"
@@ -16,12 +16,18 @@ PAGE_ENTRIES = 200
 class AsyncContext:
     """The agent's own context of one conversation. The caller must be an agent, so with a client.
 
-    resolve: returns the conversation's id.
+    resolve: returns the conversation's id. resolve_made: does so once the conversation exists.
     """
 
-    def __init__(self, api: AsyncOperations, resolve: Callable[[], Awaitable[str]]) -> None:
+    def __init__(
+        self,
+        api: AsyncOperations,
+        resolve: Callable[[], Awaitable[str]],
+        resolve_made: Callable[[], Awaitable[str]],
+    ) -> None:
         self._api = api
         self._resolve = resolve
+        self._resolve_made = resolve_made
 
     async def sync(
         self,
@@ -34,12 +40,12 @@ class AsyncContext:
         """Make the stored context equal to `memory`, the whole present one; return what was done.
 
         Only what is new is written. A memory that does not go on from the stored one begins an
-        epoch.
+        epoch. Raises InputError for a child that has no entry yet: its first entry makes it.
         """
         return await self._api.sync_context(
-            await self._resolve(),
+            await self._resolve_made(),
             content_type=content_type,
-            content=list(memory),
+            content=elements(memory, "memory"),
             usage=usage,
             idempotency_key=idempotency_key,
         )

@@ -9,7 +9,8 @@ from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page
 from forklore.client.calls import new_key
 from forklore.client.errors import BadRequestError, InputError, NotFoundError, UnexpectedAnswerError
-from forklore.client.messages import HISTORY, id_of, message
+from forklore.client.messages import HISTORY, elements, id_of, message
+from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.asynchronous import AsyncOperations
 
 PAGE_ENTRIES = 100
@@ -39,11 +40,14 @@ class AsyncConversation:
         born: Mapping[str, Any] | None = None,
     ) -> None:
         self._api = api
+        if conversation_id is None and not (isinstance(name, str) and name):
+            raise InputError(f"a name is text, not {name!r}", details={"field": "name"})
         self._id = conversation_id
         self._name = name
         self._born = dict(born or {})
+        self._is_made = born is None
         self._keys_by_name: set[str] = set()
-        self.context = AsyncContext(api, self.resolve)
+        self.context = AsyncContext(api, self.resolve, self._resolve_made)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._id or self._name!r})"
@@ -72,6 +76,11 @@ class AsyncConversation:
             assert self._name is not None
             self._id = (await self._api.look_up_name(name=self._name)).conversation_id
         return self._id
+
+    async def _resolve_made(self) -> str:
+        if not self._is_made:
+            raise InputError("the child has no entry yet, and its first entry makes it")
+        return await self.resolve()
 
     # Writing
 
@@ -119,14 +128,18 @@ class AsyncConversation:
         No fork ever shows one without the other. What became of the memory is in `context` of what
         is returned. more: other arguments of `say`.
         """
-        memory = None if context is None else {"contentType": content_type, "content": list(context)}
+        memory = (
+            None
+            if context is None
+            else {"contentType": content_type, "content": elements(context, "context")}
+        )
         return await self.say(role, text, usage=usage, context=memory, **more)
 
     async def append(
         self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Any
     ) -> results.AppendedEntry:
         """Append one entry with any content. more: other arguments of `append_entry`."""
-        return await self._append_one({"content_type": content_type, "content": list(content), **more})
+        return await self._append_one({"content_type": content_type, "content": elements(content), **more})
 
     async def append_all(
         self, entries: Sequence[Mapping[str, Any]], **more: Any
@@ -135,7 +148,7 @@ class AsyncConversation:
 
         entries: their fields under the names of the API: `contentType`, `content`, `channel`, …
         """
-        appended = await self._append({"entries": list(entries), **more})
+        appended = await self._append({"entries": elements(entries, "entries"), **more})
         if not isinstance(appended, results.Entries):
             raise UnexpectedAnswerError("the answer to several entries holds one")
         return appended.data
@@ -161,8 +174,8 @@ class AsyncConversation:
             first = appended.data[0] if isinstance(appended, results.Entries) else appended
             self._id = self._id or first.conversation_id
             return appended
-        appended = await self._api.append_entry(self._id, **{**self._born, **fields})
-        self._born = {}
+        appended = await self._api.append_entry(self._id, **_with_birth(fields, self._born))
+        self._is_made = True
         return appended
 
     # Forks and children
@@ -171,8 +184,8 @@ class AsyncConversation:
     async def fork(
         self,
         *,
-        before: results.Entry | str | None = None,
-        after: results.Entry | str | None = None,
+        before: results.Entry | str | Omitted = OMITTED,
+        after: results.Entry | str | Omitted = OMITTED,
         count: None = None,
         name: str | None = None,
         move_name: bool = False,
@@ -184,8 +197,8 @@ class AsyncConversation:
     async def fork(
         self,
         *,
-        before: results.Entry | str | None = None,
-        after: results.Entry | str | None = None,
+        before: results.Entry | str | Omitted = OMITTED,
+        after: results.Entry | str | Omitted = OMITTED,
         count: int,
         **more: Any,
     ) -> "list[AsyncConversation]": ...
@@ -193,8 +206,8 @@ class AsyncConversation:
     async def fork(
         self,
         *,
-        before: results.Entry | str | None = None,
-        after: results.Entry | str | None = None,
+        before: results.Entry | str | Omitted = OMITTED,
+        after: results.Entry | str | Omitted = OMITTED,
         count: int | None = None,
         name: str | None = None,
         move_name: bool = False,
@@ -206,21 +219,23 @@ class AsyncConversation:
         count: makes so many equal forks at once, and returns a list of them. name: points to the
         fork from then on. move_name: so does the name of this object. promote: the fork becomes
         the current branch. more: other arguments of `fork_conversation`.
-        Raises InputError for both `before` and `after`, both `name` and `move_name`, and for
-        `move_name` of an object without a name.
+        Raises InputError for both `before` and `after`, for None as one of them, for both `name`
+        and `move_name`, and for `move_name` of an object without a name.
         """
-        if before is not None and after is not None:
+        if before is not OMITTED and after is not OMITTED:
             raise InputError("a fork is before an entry or after one, not both")
         if move_name and name is not None:
             raise InputError("a fork gets the name of this object or another one, not both")
         if move_name and self._name is None:
             raise InputError("the conversation was not asked for by a name", details={"field": "move_name"})
         taken = self._name if move_name else name
-        anchor = before if before is not None else after
+        anchor = after if before is OMITTED else before
+        if anchor is None:
+            raise InputError("a fork at the head has neither before nor after, and None is no entry")
         forked = await self._api.fork_conversation(
             await self.resolve(),
-            at_entry_id=None if anchor is None else id_of(anchor),
-            position=None if anchor is None else "before" if before is not None else "after",
+            at_entry_id=None if isinstance(anchor, Omitted) else id_of(anchor),
+            position=None if isinstance(anchor, Omitted) else "after" if before is OMITTED else "before",
             count=None if count == 1 else count,  # the service takes 2 and more
             name=None if taken is None else {"name": taken},
             promote=promote,
@@ -287,6 +302,10 @@ class AsyncConversation:
         channel: None shows users the history, and agents their own context as well. after: only
         what follows this entry; not with `backward`. more: other arguments of `list_entries`.
         """
+        taken = more.keys() & {"limit", "tail", "after_cursor", "before_cursor"}
+        if taken:
+            told = "page_entries, backward and after say this; `.list(limit=…)` ends earlier"
+            raise InputError(told, details={"field": min(taken)})
         if backward and after is not None:
             raise InputError("backward begins at the end, so it goes without after")
         begin = None if after is None else id_of(after)
@@ -414,6 +433,19 @@ class AsyncConversation:
             return Page(page.data, page.after_cursor)
 
         return AsyncPages(fetch)
+
+
+def _with_birth(fields: Mapping[str, Any], born: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an append with those that make its conversation.
+
+    They stand in every append, so that one that is repeated is the same. In a batch, the agent is a
+    field of each entry.
+    """
+    if "entries" not in fields or "agent_id" not in born:
+        return {**born, **fields}
+    others = {name: value for name, value in born.items() if name != "agent_id"}
+    agent = {} if born["agent_id"] is None else {"agentId": born["agent_id"]}
+    return {**others, **fields, "entries": [{**agent, **entry} for entry in fields["entries"]]}
 
 
 async def _resolved(conversation: AsyncConversation | str) -> str:

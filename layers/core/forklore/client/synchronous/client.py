@@ -12,6 +12,7 @@ from forklore.client import results
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.driving import Transport
 from forklore.client.errors import InputError
+from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.opening import in_process, on_lambda, over_http
 from forklore.client.operations.shapes import SHAPES
 from forklore.client.operations.synchronous import Operations
@@ -129,11 +130,13 @@ class Forklore:
         *,
         timeout: float | None = None,
         deadline: float | None = None,
-        retries: int | None = None,
+        retries: int | Omitted | None = OMITTED,
     ) -> Self:
-        """Return the same client with other limits. What is None stays."""
-        named = {"timeout_s": timeout, "deadline_s": deadline, "retries_max": retries}
+        """Return the same client with other limits. What is not given stays."""
+        named = {"timeout_s": timeout, "deadline_s": deadline}
         given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+        if not isinstance(retries, Omitted):
+            given["retries_max"] = retries
         return self._over(self._transport, self._identity, replace(self._options, **given))
 
     def acting_as(self, user: str, client: str | None = None, *, roles: tuple[str, ...] = ()) -> Self:
@@ -174,6 +177,8 @@ class Forklore:
 
     def conversation(self, conversation_id: str | None = None) -> Conversation:
         """Return the conversation with an id; without an id one that its first entry makes."""
+        if conversation_id == "":
+            raise InputError("an id is not empty", details={"field": "conversation_id"})
         return Conversation(self.api, conversation_id or str(uuid.uuid4()))
 
     def create(self, **fields: Any) -> Conversation:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from forklore.client import results
-from forklore.client.messages import CONTEXT
+from forklore.client.messages import CONTEXT, elements
 from forklore.client.operations.synchronous import Operations
 from forklore.client.synchronous.pages import Page, Pages
 
@@ -17,12 +17,18 @@ PAGE_ENTRIES = 200
 class Context:
     """The agent's own context of one conversation. The caller must be an agent, so with a client.
 
-    resolve: returns the conversation's id.
+    resolve: returns the conversation's id. resolve_made: does so once the conversation exists.
     """
 
-    def __init__(self, api: Operations, resolve: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        api: Operations,
+        resolve: Callable[[], str],
+        resolve_made: Callable[[], str],
+    ) -> None:
         self._api = api
         self._resolve = resolve
+        self._resolve_made = resolve_made
 
     def sync(
         self,
@@ -35,12 +41,12 @@ class Context:
         """Make the stored context equal to `memory`, the whole present one; return what was done.
 
         Only what is new is written. A memory that does not go on from the stored one begins an
-        epoch.
+        epoch. Raises InputError for a child that has no entry yet: its first entry makes it.
         """
         return self._api.sync_context(
-            self._resolve(),
+            self._resolve_made(),
             content_type=content_type,
-            content=list(memory),
+            content=elements(memory, "memory"),
             usage=usage,
             idempotency_key=idempotency_key,
         )

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -17,8 +17,12 @@ from forklore.client.errors import InputError
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CONNECT_SECONDS = 5.0
 RETRY_AFTER_MAX_S = 30.0
+NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+"""The errors after which the service has seen nothing of a call."""
 Credential = str | Callable[[], str] | None
 """A text, or what returns one for each sending, such as a token that is renewed."""
+AsyncCredential = str | Callable[[], str | Awaitable[str]] | None
+"""The same for asyncio and trio, where it can also be awaited for."""
 
 
 class HttpTransport:
@@ -37,7 +41,8 @@ class HttpTransport:
 
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
         """Send once. Raises TransportError without a whole answer."""
-        arguments = request_of(call, self._base, headers_of(call, *self._credentials))
+        token, client_key = map(_called, self._credentials)
+        arguments = request_of(call, self._base, headers_of(call, token, client_key))
         give_up_at = time.monotonic() + timeout_s
         try:
             with self._client.stream(**arguments, timeout=_timeout(timeout_s)) as response:
@@ -47,8 +52,10 @@ class HttpTransport:
                     if time.monotonic() > give_up_at:
                         raise TransportError(f"no whole answer within {timeout_s:g} s")
                 return answer_of(response, b"".join(parts))
-        except (httpx2.RequestError, httpx2.InvalidURL) as error:
-            raise TransportError(_said(error)) from error
+        except (httpx2.InvalidURL, UnicodeError) as error:
+            raise InputError(f"this address cannot be sent to: {_said(error)}") from error
+        except httpx2.RequestError as error:
+            raise TransportError(_said(error), may_have_arrived=not isinstance(error, NOT_SENT)) from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -63,8 +70,8 @@ class AsyncHttpTransport:
         self,
         url: str,
         *,
-        token: Credential,
-        client_key: Credential,
+        token: AsyncCredential,
+        client_key: AsyncCredential,
         client: httpx2.AsyncClient | None = None,
     ) -> None:
         self._base = base_of(url)
@@ -74,13 +81,16 @@ class AsyncHttpTransport:
 
     async def send(self, call: Call, timeout_s: float) -> RawAnswer:
         """Send once. Raises TransportError without a whole answer."""
-        arguments = request_of(call, self._base, headers_of(call, *self._credentials))
+        token, client_key = [await _awaited(_called(one)) for one in self._credentials]
+        arguments = request_of(call, self._base, headers_of(call, token, client_key))
         try:
             with anyio.move_on_after(timeout_s):
                 response = await self._client.request(**arguments, timeout=_timeout(timeout_s))
                 return answer_of(response, response.content)
-        except (httpx2.RequestError, httpx2.InvalidURL) as error:
-            raise TransportError(_said(error)) from error
+        except (httpx2.InvalidURL, UnicodeError) as error:
+            raise InputError(f"this address cannot be sent to: {_said(error)}") from error
+        except httpx2.RequestError as error:
+            raise TransportError(_said(error), may_have_arrived=not isinstance(error, NOT_SENT)) from error
         raise TransportError(f"no whole answer within {timeout_s:g} s")
 
     async def aclose(self) -> None:
@@ -108,14 +118,14 @@ def base_of(url: str) -> str:
     return url.rstrip("/")
 
 
-def headers_of(call: Call, token: Credential, client_key: Credential) -> dict[str, bytes]:
+def headers_of(call: Call, token: object, client_key: object) -> dict[str, bytes]:
     """Return the headers of a call, in UTF-8.
 
     Raises InputError for a credential that no header can hold. The text does not show it.
     """
     named = {
         "Authorization": _bearer(token),
-        "X-API-Key": _text(client_key),
+        "X-API-Key": _text("client_key", client_key),
         "Idempotency-Key": call.idempotency_key,
         "If-Match": None if call.if_match is None else f'"{call.if_match}"',
         "Content-Type": "application/json" if call.shape.has_body else None,
@@ -197,14 +207,24 @@ def _in_header(name: str, value: str) -> bytes:
     raise InputError(f"the header {name} cannot hold this: a control character, or a space at an end")
 
 
-def _bearer(token: Credential) -> str | None:
+def _bearer(token: object) -> str | None:
     """Return the header's value; for an empty token one that no header can hold."""
-    text = _text(token)
+    text = _text("token", token)
     return None if text is None else f"Bearer {text}"
 
 
-def _text(credential: Credential) -> str | None:
+def _text(field: str, credential: object) -> str | None:
+    if not isinstance(credential, str | None):
+        raise InputError(f"{field} is text, or a function that returns it", details={"field": field})
+    return credential
+
+
+def _called(credential: object) -> object:
     return credential() if callable(credential) else credential
+
+
+async def _awaited(credential: object) -> object:
+    return await credential if isinstance(credential, Awaitable) else credential
 
 
 def _timeout(seconds: float) -> httpx2.Timeout:

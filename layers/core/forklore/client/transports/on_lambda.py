@@ -5,7 +5,7 @@ from typing import Any
 
 from forklore.client import jsontext
 from forklore.client.calls import Call, RawAnswer, TransportError
-from forklore.client.errors import InputError
+from forklore.client.errors import InputError, InvocationError
 from forklore.client.transports.direct import Identity, input_text
 
 PAYLOAD_BYTES_MAX = 6 * 1024 * 1024
@@ -31,11 +31,11 @@ class LambdaTransport:
         return LambdaTransport(self._function, identity, client=self._client)
 
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
-        """Send once. Raises TransportError without an answer.
+        """Send once. Raises TransportError without an answer, InvocationError if AWS refuses.
 
         timeout_s: not used, because a client of boto3 has one timeout for all its calls.
         """
-        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
         payload = self._payload(call)
         try:
@@ -45,8 +45,10 @@ class LambdaTransport:
             text = answer["Payload"].read().decode()
         except ClientError as error:
             return _refused(error)
-        except (BotoCoreError, OSError, UnicodeDecodeError) as error:
+        except (HTTPClientError, OSError, UnicodeDecodeError) as error:
             raise TransportError(type(error).__name__) from error
+        except BotoCoreError as error:  # nothing was sent: no credentials, no region
+            raise InvocationError(f"the function cannot be invoked: {error}") from error
         request_id = answer.get("ResponseMetadata", {}).get("RequestId")
         if answer.get("FunctionError"):  # it ended without an answer, such as after its timeout
             return RawAnswer(FAILED, '{"code":"function_error"}', request_id)
@@ -89,7 +91,6 @@ class AsyncLambdaTransport:
 
 
 def _client() -> Any:
-    """Return a client of boto3. Raises InputError for settings of AWS that cannot be used."""
     from forklore.extras import needing
 
     with needing("lambda"):
@@ -105,16 +106,25 @@ def _client() -> Any:
     )
     try:
         return boto3.client("lambda", config=config)
-    except BotoCoreError as error:  # such as no region
-        raise InputError(f"AWS cannot be called: {error}") from error
+    except BotoCoreError as error:
+        raise InvocationError(f"no client of Lambda can be made: {error}") from error
 
 
 def _refused(error: Any) -> RawAnswer:
-    """Return what Lambda's own refusal stands for, as an answer of the service."""
+    """Return what Lambda's own refusal stands for, as an answer of the service.
+
+    Raises InvocationError for one that is not about load: the next attempt would end alike.
+    """
     meta = error.response.get("ResponseMetadata", {})
     said = error.response.get("Error", {})
     text = json.dumps({"code": said.get("Code", ""), "details": {"message": said.get("Message", "")}})
     status = int(meta.get("HTTPStatusCode", FAILED))
+    if status < 500 and status != TOO_MANY:
+        raise InvocationError(
+            f"the function cannot be invoked: {said.get('Message', '')}",
+            code=said.get("Code", ""),
+            request_id=meta.get("RequestId"),
+        ) from error
     return RawAnswer(status, text, meta.get("RequestId"))
 
 
