@@ -36,6 +36,7 @@ class LambdaTransport:
         timeout_s: not used, because a client of boto3 has one timeout for all its calls.
         """
         from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+        from botocore.exceptions import ConnectionError as UnconnectedError
 
         payload = self._payload(call)
         try:
@@ -45,7 +46,7 @@ class LambdaTransport:
             text = answer["Payload"].read().decode()
         except ClientError as error:
             return _refused(error)
-        except (HTTPClientError, OSError, UnicodeDecodeError) as error:
+        except (HTTPClientError, UnconnectedError, OSError, UnicodeDecodeError) as error:
             raise TransportError(type(error).__name__) from error
         except BotoCoreError as error:  # nothing was sent: no credentials, no region
             raise InvocationError(f"the function cannot be invoked: {error}") from error
