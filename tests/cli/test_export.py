@@ -3,6 +3,7 @@
 import io
 import json
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -11,9 +12,12 @@ from typing import Any
 import pytest
 
 import forklore
+from forklore.cli.exporting import exported
 from forklore.cli.importing.files import read_stream
 from forklore.cli.importing.fork_trees import ForkTree, StoredConversation, StoredEntry
 from forklore.cli.importing.values import Report
+from forklore.cli.trees import live_rows
+from tests.cli.counting import counted
 from tests.cli.running import Forklore
 from tools.harness.local_server import ROOT
 
@@ -257,3 +261,29 @@ def test_the_examples_come_back(run: Forklore, there: Forklore, tmp_path: Path) 
 
     assert made.err == f"{file}: 3 trees, 29 entries\n"
     assert sizes(again) == sizes(file) == [(8, 19), (3, 8), (1, 2)]
+
+
+@pytest.mark.parametrize("agent", [None, "planner"])
+def test_entries_are_read_by_pages_and_not_by_branches(agent: str | None) -> None:
+    with counted(agent) as (client, sent):
+        chat = client.named("wide")
+        memory: Any = {"context": ["memory"]} if agent else {}
+        first = chat.turn("user", "one", **memory)
+        chat.say("user", "two")
+        for fork in chat.fork(after=first, count=10):
+            fork.say("user", "other")
+        third = chat.say("user", "three")
+        chat.say("user", "four")
+        chat.fork(after=third).say("user", "another")
+        sent.clear()
+
+        rows = live_rows(chat)
+        lines = exported(client, rows, is_agent=agent is not None, threads=3, on_branch=lambda: None)
+        text = "".join(lines)
+
+        reads = Counter(sent)
+        # An agent asks twice for each fork beside a context: where exactly does it leave?
+        assert reads.pop("listEntries") == (1 + 2 * 10 if agent else 1)
+        assert reads == {"listForks": 1, "getConversation": 12}
+        assert text.count('"inheritedUpToEntryId"') == (10 if agent else 0)
+        assert text.count('"type":"conversation"') == 12

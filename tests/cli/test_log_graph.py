@@ -5,11 +5,7 @@ import json
 from forklore import Forklore as Client
 from forklore.cli.drawing import show_graph
 from forklore.cli.output import Output
-from forklore.client.calls import Call, RawAnswer
-from forklore.client.driving import Transport
-from forklore.client.transports.direct import Identity
-from forklore.client.transports.in_process import InProcessTransport
-from forklore.embedded.service import EmbeddedService
+from tests.cli.counting import counted
 from tests.cli.running import Forklore, Stream
 
 
@@ -109,37 +105,19 @@ def test_a_terminal_gets_colours_and_lines_of_its_width(run: Forklore) -> None:
     assert run("log trip --graph --reverse").code == 2
 
 
-class Counting:
-    """A transport that counts."""
-
-    def __init__(self, inner: Transport) -> None:
-        self._inner = inner
-        self.sent: list[str] = []
-
-    def send(self, call: Call, timeout_s: float) -> RawAnswer:
-        self.sent.append(call.shape.name)
-        return self._inner.send(call, timeout_s)
-
-    def close(self) -> None:
-        """Leave the service to the test."""
-
-
 def test_a_tree_of_many_forks_is_read_with_few_requests() -> None:
-    identity, service = Identity("ann", None, ()), EmbeddedService.open(None)
-    transport = Counting(InProcessTransport(service, identity))
-    client = Client._over(transport, identity)
-    chat = client.named("wide")
-    first = chat.say("user", "one")
-    chat.say("user", "two")
-    forks = [fork for _ in range(21) for fork in chat.fork(after=first, count=10)]
-    forks[-1].say("user", "other")
-    transport.sent.clear()
-
     stream = Stream()
-    assert show_graph(Output(stream=stream), client, chat)
+    with counted() as (client, sent):
+        chat = client.named("wide")
+        first = chat.say("user", "one")
+        chat.say("user", "two")
+        forks = [fork for _ in range(21) for fork in chat.fork(after=first, count=10)]
+        forks[-1].say("user", "other")
+        sent.clear()
 
-    assert transport.sent == ["listForks", "listForks", "listEntries"]
+        assert show_graph(Output(stream=stream), client, chat)
+
+    assert sent == ["listForks", "listForks", "listEntries"]
     lines = stream.text().splitlines()
     assert len(lines) == 4
     assert sum(line.count("-") for line in lines) // 4 == 211
-    service.close()

@@ -20,7 +20,7 @@ NODE: dict[str, Any] = {"parent": None, "message": {"content": {"content_type": 
 CHATGPT = {"id": "g", "mapping": {"n": NODE}}
 CLAUDE = {"uuid": "c", "chat_messages": [{"uuid": "m", "sender": "human", "text": "hi"}]}
 CONVERSATION = {"id": "f", "title": "T"}
-OWN = header_line() + "".join(tree_lines("f", [(CONVERSATION, [])]))
+OWN = header_line() + "".join(tree_lines("f", [("conversation", CONVERSATION)]))
 
 
 def values_of(text: bytes, **given_: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from itertools import groupby
 from typing import Any
@@ -33,7 +33,14 @@ def fork(conversation_id: str, of: str, at: str | None, position: str, **members
 
 
 def text_of(*conversations: tuple[Raw, list[Raw]]) -> str:
-    return header_line() + "".join(tree_lines(ROOT, conversations))
+    return header_line() + "".join(tree_lines(ROOT, flat(conversations)))
+
+
+def flat(conversations: Iterable[tuple[Raw, list[Raw]]]) -> Iterator[tuple[str, Raw]]:
+    """Yield each conversation, and its own entries behind it."""
+    for conversation, entries in conversations:
+        yield "conversation", conversation
+        yield from (("entry", one) for one in entries)
 
 
 def read(text: str, report: Report | None = None) -> list[ForkTree]:
@@ -61,7 +68,7 @@ def exported(service: Service, root: str, *, said: bool = True) -> str:
     return header_line(exported_at="2026-01-01T00:00:00.000Z") + "".join(
         tree_lines(
             root,
-            (
+            flat(
                 (
                     {
                         **service.ask("getConversation", conversationId=row["conversationId"]),

@@ -4,11 +4,12 @@
 |---|---|
 | `header` | `format`: `forklore`, `version`: 1, perhaps `exportedAt`; the first line |
 | `tree` | `id`: the root's; what follows belongs to it |
-| `conversation` | the members in CONVERSATION_MEMBERS; its own entries follow, then the next one |
+| `conversation` | the members in CONVERSATION_MEMBERS; its entries follow, among others |
 | `entry` | the members in ENTRY_MEMBERS |
 | `end` | `id` of the tree, and how many `conversations` and `entries` it has |
 
-A conversation comes after those that it inherits from. `inheritedUpToEntryId` of a fork is the last
+A conversation comes after those that it inherits from and after the entry at which it forks.
+`inheritedUpToEntryId` of a fork is the last
 entry of either channel that it inherits. It matters only where an agent's context stands beside the
 fork point, and may be left out; then a fork after an entry has the context that follows it, too.
 
@@ -34,29 +35,29 @@ ENTRY_MEMBERS = (
     *("mergedFromConversationId", "mergedUpToEntryId", "copiedFromConversationId", "copiedFromEntryId"),
 )
 
+CONVERSATION, ENTRY = "conversation", "entry"
+MEMBERS = {CONVERSATION: CONVERSATION_MEMBERS, ENTRY: ENTRY_MEMBERS}
+Line = tuple[str, Mapping[str, Any]]
+"""The kind of a line, and the row that it shows."""
+
 
 def header_line(*, exported_at: str | None = None) -> str:
     """Return the first line of a file, with its line end. exported_at: as RFC 3339."""
     return _line("header", {"format": "forklore", "version": VERSION, "exportedAt": exported_at})
 
 
-def tree_lines(
-    tree_id: str, conversations: Iterable[tuple[Mapping[str, Any], Iterable[Mapping[str, Any]]]]
-) -> Iterator[str]:
+def tree_lines(tree_id: str, lines: Iterable[Line]) -> Iterator[str]:
     """Yield the lines of one fork tree, each with its line end.
 
-    conversations: each with its own entries, both as the API shows them, and after those that it
-    inherits from. Neither is read before its line is wanted.
+    lines: CONVERSATION or ENTRY, and the row as the API shows it. A conversation comes after those
+    that it inherits from and after the entry at which it forks, and before its own entries.
     """
     yield _line("tree", {"id": tree_id})
-    conversation_count = entry_count = 0
-    for conversation, entries in conversations:
-        conversation_count += 1
-        yield _line("conversation", _picked(conversation, CONVERSATION_MEMBERS))
-        for entry in entries:
-            entry_count += 1
-            yield _line("entry", _picked(entry, ENTRY_MEMBERS))
-    yield _line("end", {"id": tree_id, "conversations": conversation_count, "entries": entry_count})
+    counts = {CONVERSATION: 0, ENTRY: 0}
+    for kind, row in lines:
+        counts[kind] += 1
+        yield _line(kind, _picked(row, MEMBERS[kind]))
+    yield _line("end", {"id": tree_id, "conversations": counts[CONVERSATION], "entries": counts[ENTRY]})
 
 
 def _picked(row: Mapping[str, Any], members: Iterable[str]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def whole_rows(client: "Forklore", rows: list[Row], first: "Mapping[str, Entry]"
         made[row["conversationId"]] = (
             row
             if source is None or source in known
-            else {**_without_fork(row), **_fork_after(last_inherited(client, row["conversationId"]))}
+            else {**without_fork(row), **fork_after(last_inherited(client, row["conversationId"]))}
         )
     missing = dict(first)
     for row in rows if missing else ():
@@ -70,7 +70,7 @@ def whole_rows(client: "Forklore", rows: list[Row], first: "Mapping[str, Entry]"
                     "conversationId": entry.conversation_id,
                     "createdAt": entry.created_at,
                     "removed": True,
-                    **_fork_after(above),
+                    **fork_after(above),
                 }
         if not missing:
             break
@@ -95,7 +95,8 @@ def last_inherited(client: "Forklore", conversation_id: str) -> "Entry | None":
     return entry_before(client, conversation_id, own.id if own else None)
 
 
-def _fork_after(entry: "Entry | None") -> Row:
+def fork_after(entry: "Entry | None") -> Row:
+    """Return the members of a row that say that it forks after an entry; at None no members."""
     if entry is None:
         return {}
     return {
@@ -105,7 +106,8 @@ def _fork_after(entry: "Entry | None") -> Row:
     }
 
 
-def _without_fork(row: Row) -> Row:
+def without_fork(row: Row) -> Row:
+    """Return a row without the members that say where it forks."""
     return {name: held for name, held in row.items() if not name.startswith("forkedAt")}
 
 
@@ -127,5 +129,10 @@ def _rooted(rows: list[Row]) -> list[Row]:
     """Return the rows with one root, which is the first one. Others without a source are blank."""
     at = next(at for at, row in enumerate(rows) if row.get("forkedAtConversationId") is None)
     root = rows.pop(at)
-    blank = {"forkedAtConversationId": root["conversationId"], "forkedAtPosition": "blank"}
+    blank = blank_fork(root["conversationId"])
     return [root, *(row if row.get("forkedAtConversationId") else {**row, **blank} for row in rows)]
+
+
+def blank_fork(root: str) -> Row:
+    """Return the members of a row that say that it inherits nothing."""
+    return {"forkedAtConversationId": root, "forkedAtPosition": "blank"}
