@@ -64,7 +64,7 @@ class Forklore:
         **more: str,
     ) -> Ran:
         """Run a command line as a shell would read it, without `forklore` at its beginning."""
-        out, err = Stream(is_terminal=is_terminal), Stream(is_terminal=is_terminal)
+        out, err = Stream(is_terminal=is_terminal), Stream()  # so there are no progress bars
         with (
             environment({**(self.variables or {}), **(variables or {}), **more}),
             mock.patch.object(sys, "stdin", Stream(stdin, is_terminal=is_terminal)),

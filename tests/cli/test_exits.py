@@ -11,6 +11,7 @@ from forklore.client import errors
     [
         (errors.InputError("x"), 2),
         (errors.BadRequestError("x"), 2),
+        (errors.InvocationError("x"), 2),
         (errors.NotFoundError("x"), 3),
         (errors.UnauthorizedError("x"), 4),
         (errors.ForbiddenError("x"), 4),

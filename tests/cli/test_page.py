@@ -1,6 +1,7 @@
 """The page and the help: each example does what it says."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,15 @@ STORY = (
 )
 ELSEWHERE = {"serve", "fsck", "explore"}
 """What the examples of the page and the help do not run: see test_process.py."""
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be in a folder with the files that the examples read."""
+    place = tmp_path / "place"
+    shutil.copytree(ROOT / "examples", place / "examples")
+    shutil.copy(ROOT / "examples" / "trees.jsonl", place / "conversations.json")
+    monkeypatch.chdir(place)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from forklore.cli.exits import SettingsError
 from forklore.cli.settings import InProcess, OnLambda, OverHttp, Target, file_path, profiles_of, target_of
+from forklore.extras import from_extra
 
 if TYPE_CHECKING:
     from forklore.client.synchronous.client import Forklore
@@ -29,16 +30,22 @@ def chosen(options: Mapping[str, str], environment: Mapping[str, str]) -> Target
 
 
 def connected(target: Target) -> "Forklore":
-    """Return a client of a service. Raises InputError for what cannot be one."""
+    """Return a client of a service.
+
+    Raises InputError for what cannot be one, and SystemExit if its extra is not installed.
+    """
     from forklore.client.synchronous.client import Forklore
 
     match target:
         case OverHttp(url, token, client_key):
             return Forklore(url, token=token, client_key=client_key, retries=RETRIES)
         case OnLambda(function, user, client):
-            return Forklore.on_lambda(function, user=user, client=client).with_options(retries=RETRIES)
+            with from_extra("lambda"):
+                made = Forklore.on_lambda(function, user=user, client=client)
+            return made.with_options(retries=RETRIES)
         case InProcess(data, user, client):
-            return Forklore.local(user=user, client=client, data=data)
+            with from_extra("local"):
+                return Forklore.local(user=user, client=client, data=data)
 
 
 def _login() -> str:

@@ -36,7 +36,7 @@ def code_of(error: errors.ApiError) -> int:
     (3, 4)
     """
     match error:
-        case errors.InputError() | errors.BadRequestError():
+        case errors.InputError() | errors.BadRequestError() | errors.InvocationError():
             return USAGE
         case errors.NotFoundError():
             return NOT_FOUND

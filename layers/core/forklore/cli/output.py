@@ -18,10 +18,6 @@ from forklore.client.values import Value, wire_name
 
 Part = str | tuple[str, str]
 """A text, perhaps with a style of rich such as `bold` or `yellow`."""
-COLUMN_CELLS_MAX = 60
-"""Of a column that is not the last one, on a terminal."""
-LAST_CELLS_MIN = 12
-"""Of the last column. A narrower terminal breaks the line."""
 GAP = "  "
 
 
@@ -91,30 +87,16 @@ class Output:
         for line in visible_lines(text):
             self._write(self._styled(f"{indent}{line}".rstrip(" "), style) + "\n")
 
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[Part]]) -> None:
-        """Write a table: aligned on a terminal, else with tabs."""
+    def table(self, header: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
+        """Write a table, if it has rows: aligned on a terminal, else with tabs."""
+        shown = ([(visible(_plain(part)), _style(part)) for part in row] for row in rows)
         if not self.is_terminal:
-            for row in rows:
-                self._write("\t".join(visible(_plain(part)) for part in row) + "\n")
+            for row in shown:
+                self._write("\t".join(text for text, _ in row) + "\n")
             return
-        from rich.cells import cell_len, set_cell_size
+        from forklore.cli.tables import aligned
 
-        shown = [[(visible(_plain(part)), _style(part)) for part in row] for row in rows]
-        widths = [
-            min(COLUMN_CELLS_MAX, max(cell_len(text) for text in column))
-            for column in zip(header, *[[text for text, _ in row] for row in shown], strict=True)
-        ]
-        for row in [[(name, "bold") for name in header], *shown]:
-            left = self.width
-            parts: list[Part] = []
-            for number, ((text, style), width) in enumerate(zip(row, widths, strict=True)):
-                is_last = number == len(row) - 1
-                cells = max(LAST_CELLS_MIN, left) if is_last else width
-                long = cell_len(text) > cells
-                cut = f"{set_cell_size(text, cells - 1)}…" if long else text
-                padded = cut if is_last else set_cell_size(cut, width) + GAP
-                parts.append((padded, style))
-                left -= width + len(GAP)
+        for parts in aligned(header, shown, width=self.width):
             self.line(*parts)
 
     def fields(self, rows: Sequence[tuple[str, Part | None]]) -> None:

@@ -54,6 +54,7 @@ class Shared:
 
 
 PREFIX = "shared_"
+ELSEWHERE = "More options, such as --url, are those of every command: forklore --help"
 SHARED = (
     Shared("url", "URL", "The address of the service (FORKLORE_URL).", SERVICE),
     Shared("token", "TOKEN", "The user's token (FORKLORE_TOKEN).", SERVICE),
@@ -111,7 +112,7 @@ def command(
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         shared = [one.parameter(hidden=one.name != "json") for one in SHARED if one.name not in without]
         _set_signature(run, own, shared)
-        app.command(name, epilog=f"Example: {example}", **more)(run)
+        app.command(name, epilog=f"Example: {example}\n\n{ELSEWHERE}", **more)(run)
         return function
 
     return add

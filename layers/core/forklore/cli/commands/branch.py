@@ -65,7 +65,7 @@ def _list(shell: Shell, reference: str, *, with_names: bool) -> None:
     if shell.out.is_json:
         shell.out.results({**_wire(one), "names": named.get(one.conversation_id, [])} for one in forks)
         return
-    rows = [_row(one, named.get(one.conversation_id, []) if with_names else None) for one in forks]
+    rows = (_row(one, named.get(one.conversation_id, []) if with_names else None) for one in forks)
     header = ("", "id", "forked at", *(("names",) if with_names else ()), "title")
     shell.out.table(header, rows)
 

@@ -1,5 +1,6 @@
 """`forklore ls`: list conversations and names."""
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -66,15 +67,13 @@ def register(app: typer.Typer) -> None:
             others = [name for name, held in chosen.items() if held is not None and name != "query"]
             if others:
                 raise CommandError("--names goes without the other filters")
-            _names(shell, list(islice(shell.client.names(query), number)))
+            _names(shell, islice(shell.client.names(query), number))
             return
         shown = islice(shell.client.conversations(**chosen), number)
         if shell.out.is_json:
             shell.out.results(shown)
             return
-        rows = [_row(one) for one in shown]
-        if rows:
-            shell.out.table(("", "id", "updated", "access", "title"), rows)
+        shell.out.table(("", "id", "updated", "access", "title"), map(_row, shown))
 
 
 def _row(one: Conversation) -> tuple[Part, ...]:
@@ -83,14 +82,12 @@ def _row(one: Conversation) -> tuple[Part, ...]:
     return (mark, (one.id, "yellow"), moment(one.updated_at), one.access_level, title)
 
 
-def _names(shell: Shell, names: list[Name]) -> None:
+def _names(shell: Shell, names: Iterable[Name]) -> None:
     if shell.out.is_json:
         shell.out.results(names)
-    elif names:
-        shell.out.table(
-            ("name", "conversation", "updated"),
-            [(one.name, (one.conversation_id, "yellow"), _state(one)) for one in names],
-        )
+        return
+    rows = ((one.name, (one.conversation_id, "yellow"), _state(one)) for one in names)
+    shell.out.table(("name", "conversation", "updated"), rows)
 
 
 def _state(one: Name) -> Part:

@@ -56,7 +56,7 @@ def _list(shell: Shell, reference: str) -> None:
     if shell.out.is_json:
         shell.out.results(members)
         return
-    rows = [(one.user_id, one.access_level, moment(one.created_at)) for one in members]
+    rows = ((one.user_id, one.access_level, moment(one.created_at)) for one in members)
     shell.out.table(("user", "access", "since"), rows)
 
 
