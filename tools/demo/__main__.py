@@ -6,25 +6,36 @@ import sys
 import time
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-import httpx
-from rich.console import Console
+import httpx2
 
-from forklore.cli.importing.values import MalformedFileError
-from tools.demo.client import Client, ClientError
-from tools.demo.draw import draw_tree
-from tools.demo.load import LoadedTree, load_tree
-from tools.demo.parallel import map_parallel
-from tools.demo.plan import Plan, leaves, plan_tree
-from tools.demo.progress import progress
-from tools.demo.reading import read_trees
-from tools.demo.verify import verify_tree
+from forklore import ApiError, Forklore
+from forklore.cli.drawing import show_graph
+from forklore.cli.exits import line_of
+from forklore.cli.importing.carrying_out import carry_out
+from forklore.cli.importing.files import read_file
+from forklore.cli.importing.plan import plan_tree
+from forklore.cli.importing.sending import sender
+from forklore.cli.importing.values import Format, MalformedFileError, Report, Tree, printable
+from forklore.cli.output import Output
+from forklore.cli.progress import progress
+from tools.demo.loaded import LoadedTree, leaves, loaded_tree
+from tools.demo.verify import Client, verify_tree
 
 SAME, DIFFERENT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 DIFFERENCES_SHOWN_MAX = 10
 PARALLEL_MAX = 64
+
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class RefusedError(Exception):
+    """A message was refused. The message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +44,11 @@ class Outcome:
 
     loaded: list[LoadedTree]
     differences: list[str]
-    requests: int
-    retries: int
     load_s: float
     verify_s: float
 
 
-def main(argv: Sequence[str] | None = None, *, transport: httpx.BaseTransport | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, transport: httpx2.BaseTransport | None = None) -> int:
     """Return the exit code.
 
     0: everything is the same. 1: differences. 2: bad input or no server. 130: interrupted.
@@ -49,84 +58,100 @@ def main(argv: Sequence[str] | None = None, *, transport: httpx.BaseTransport | 
     """
     options = _parser().parse_args(argv)
     try:
-        trees = read_trees(options.file, limit=options.limit_trees)
+        found = read_file(options.file, Report(), given=Format.TREES)
+        trees = [tree for tree in islice(found, options.limit_trees) if isinstance(tree, Tree)]
     except MalformedFileError as error:
         return _give_up(f"{options.file}: {error}")
     except OSError as error:
         return _give_up(f"{options.file}: {error.strerror or error}")
     if options.draw > len(trees):
         return _give_up(f"--draw {options.draw}: no such tree, there are {len(trees)}")
-    console = Console(highlight=False, markup=False, emoji=False)
+    requests = 0
+
+    def count(_: httpx2.Request) -> None:
+        nonlocal requests
+        requests += 1
+
+    is_near = httpx2.URL(options.url).host in LOOPBACK
+    hooks = {"request": [count]}
     try:
-        with Client(options.url, user=options.user, transport=transport) as client:
-            outcome = _run(client, [plan_tree(tree) for tree in trees], console, threads=options.parallel)
-    except ClientError as error:
-        return _give_up(str(error))
+        with (
+            httpx2.Client(transport=transport, trust_env=not is_near, event_hooks=hooks) as http,
+            Forklore(options.url, token=options.user, http=http) as client,
+        ):
+            client.with_options(retries=0).api.check_health()
+            outcome = _run(client, trees, user=options.user, threads=options.parallel)
+            sent = requests
+            if options.draw:
+                _draw(client, outcome.loaded[options.draw - 1])
+    except (ApiError, RefusedError) as error:
+        return _give_up(line_of(error))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    if options.draw:
-        console.print(draw_tree(outcome.loaded[options.draw - 1], width=console.width))
-        console.print()
-    _print_differences(console, outcome.differences)
-    _print_summary(console, outcome)
+    _print_differences(outcome.differences)
+    _print_summary(outcome, requests=sent)
     return DIFFERENT if outcome.differences else SAME
 
 
-def _run(client: Client, plans: list[Plan], console: Console, *, threads: int) -> Outcome:
-    """Load everything, then verify everything.
-
-    Raises a ClientError if either could not be finished.
-    """
-    client.check_health()
+def _run(client: Forklore, trees: list[Tree], *, user: str, threads: int) -> Outcome:
+    """Load everything, then verify everything. Raises RefusedError, and ApiError."""
+    run, report = str(uuid.uuid4()), Report()
+    plans = [plan_tree(tree, owner=user, report=report, again=run) for tree in trees]
     started = time.monotonic()
-    with progress(console, "loading", total=sum(len(plan.tree.messages) for plan in plans)) as advance:
-        loaded = map_parallel(
-            lambda plan: load_tree(client, plan, new_id=lambda: str(uuid.uuid4()), on_append=advance),
-            plans,
-            threads=threads,
-            stop=client.stop,
+    with progress("loading") as bar:
+        bar.expect(sum(plan.entries for plan in plans))
+        carried = sorted(
+            carry_out(plans, sender(client), threads=threads, on_entries=bar.advance),
+            key=lambda one: one.number,
         )
+    for one in carried:
+        if one.problems:
+            raise RefusedError(one.problems[0])
+    loaded = [loaded_tree(tree, one.loading) for tree, one in zip(trees, carried, strict=True)]
     loaded_at = time.monotonic()
-    with progress(console, "verifying", total=sum(len(plan.conversations) for plan in plans)) as advance:
-        found = map_parallel(
-            lambda tree: verify_tree(client, tree, on_path=advance), loaded, threads=threads, stop=client.stop
-        )
-    return Outcome(
-        loaded,
-        [difference for of_one_tree in found for difference in of_one_tree],
-        requests=client.requests,
-        retries=client.retries,
-        load_s=loaded_at - started,
-        verify_s=time.monotonic() - loaded_at,
-    )
+    reader = Client(client)
+    with progress("verifying") as bar, ThreadPoolExecutor(threads) as executor:
+        bar.expect(sum(len(tree.conversation_ids) for tree in loaded))
+        found = executor.map(lambda tree: verify_tree(reader, tree, on_path=lambda: bar.advance(1)), loaded)
+        differences = [difference for of_one_tree in found for difference in of_one_tree]
+    return Outcome(loaded, differences, load_s=loaded_at - started, verify_s=time.monotonic() - loaded_at)
 
 
-def _print_differences(console: Console, differences: list[str]) -> None:
+def _draw(client: Forklore, loaded: LoadedTree) -> None:
+    """Draw a tree as `forklore log --graph` does."""
+    is_terminal = sys.stdout.isatty()
+    out = Output(is_terminal=is_terminal, has_colours=is_terminal and not os.environ.get("NO_COLOR"))
+    out.line(f"tree {printable(loaded.tree.tree_id, 60)}")
+    show_graph(out, client, client.conversation(loaded.conversation_ids[0]))
+    out.line()
+    out.close()
+
+
+def _print_differences(differences: list[str]) -> None:
     for difference in differences[:DIFFERENCES_SHOWN_MAX]:
-        console.print(f"DIFFERENT  {difference}", soft_wrap=True)
+        print(f"DIFFERENT  {difference}")
     if len(differences) > DIFFERENCES_SHOWN_MAX:
-        console.print(f"… and {len(differences) - DIFFERENCES_SHOWN_MAX} more differences")
+        print(f"… and {len(differences) - DIFFERENCES_SHOWN_MAX} more differences")
     if differences:
-        console.print()
+        print()
 
 
-def _print_summary(console: Console, outcome: Outcome) -> None:
+def _print_summary(outcome: Outcome, *, requests: int) -> None:
     conversations = sum(len(tree.conversation_ids) for tree in outcome.loaded)
-    retried = f"  ({outcome.retries} of them retries)" if outcome.retries else ""
     lines = {
         "trees": len(outcome.loaded),
         "messages": sum(len(tree.entry_ids) for tree in outcome.loaded),
         "conversations": conversations,
         "forks": conversations - len(outcome.loaded),
-        "paths": sum(1 for tree in outcome.loaded for _ in leaves(tree.plan.tree)),
-        "requests": f"{outcome.requests}{retried}",
+        "paths": sum(1 for loaded in outcome.loaded for _ in leaves(loaded.tree)),
+        "requests": requests,
         "seconds": f"{outcome.load_s + outcome.verify_s:.1f}"
         f"  (loading {outcome.load_s:.1f}, verifying {outcome.verify_s:.1f})",
         "differences": len(outcome.differences),
     }
     for name, value in lines.items():
-        console.print(f"{name:<14}{value}", soft_wrap=True)
+        print(f"{name:<14}{value}")
 
 
 def _give_up(reason: str) -> int:
@@ -183,8 +208,8 @@ def _server() -> str:
 
 def _url(value: str) -> str:
     try:
-        url = httpx.URL(value)
-    except httpx.InvalidURL as error:
+        url = httpx2.URL(value)
+    except httpx2.InvalidURL as error:
         raise argparse.ArgumentTypeError(f"{value!r}: {error}") from error
     if url.scheme not in ("http", "https") or not url.host:
         raise argparse.ArgumentTypeError(f"{value!r} is not an http:// or https:// address")

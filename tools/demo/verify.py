@@ -1,25 +1,81 @@
 """Read back what was loaded, in several ways, and report what differs from the file."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from tools.demo.client import MalformedAnswerError, RefusedError, SeenEntry, SeenFork
-from tools.demo.load import LoadedTree
-from tools.demo.plan import leaves, path_to
-from tools.demo.shorten import shorten
+from forklore.cli.importing.plan import Place
+from forklore.cli.importing.values import printable
+from forklore.client.errors import ApiError, NoAnswerError
+from forklore.client.messages import role_of
+from tools.demo.loaded import LoadedTree, leaves, path_to
 
+if TYPE_CHECKING:
+    from forklore import Forklore
+
+FORWARD_PAGE = 50  # entries
 BACKWARD_PAGE = 3  # entries; small, so that short paths also have several pages
 TEXT_SHOWN_MAX = 60  # characters of a text in a difference
 
 
+@dataclass(frozen=True, slots=True)
+class SeenEntry:
+    """An entry as the service shows it."""
+
+    entry_id: str
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFork:
+    """A row of a fork list."""
+
+    conversation_id: str
+    source: str | None
+    entry_id: str | None
+    position: str | None
+
+
 class Reader(Protocol):
-    """The reading half of demo.client.Client."""
+    """What reads back. page: how many entries a page has at the most."""
 
-    def read_forward(self, conversation_id: str, *, limit: int | None = None) -> list[SeenEntry]: ...
+    def read(self, conversation_id: str, *, page: int, backward: bool = False) -> list[SeenEntry]:
+        """Return what a conversation shows, the oldest first."""
+        ...
 
-    def read_backward(self, conversation_id: str, *, limit: int | None = None) -> list[SeenEntry]: ...
+    def list_forks(self, conversation_id: str) -> list[SeenFork]:
+        """Return the fork list of a tree."""
+        ...
 
-    def list_forks(self, conversation_id: str) -> list[SeenFork]: ...
+
+class Client:
+    """Reads with the client library."""
+
+    def __init__(self, client: "Forklore") -> None:
+        self._client = client
+
+    def read(self, conversation_id: str, *, page: int, backward: bool = False) -> list[SeenEntry]:
+        """Return what a conversation shows, the oldest first."""
+        shown = (
+            self._client.conversation(conversation_id).entries(backward=backward, page_entries=page).list()
+        )
+        seen = [
+            SeenEntry(one.id, (role_of(one) or "").upper(), one.content[0].get("text", "")) for one in shown
+        ]
+        return seen[::-1] if backward else seen
+
+    def list_forks(self, conversation_id: str) -> list[SeenFork]:
+        """Return the fork list of a tree."""
+        return [
+            SeenFork(
+                one.conversation_id,
+                one.forked_at_conversation_id,
+                one.forked_at_entry_id,
+                one.forked_at_position,
+            )
+            for one in self._client.conversation(conversation_id).forks()
+        ]
 
 
 def verify_tree(reader: Reader, loaded: LoadedTree, *, on_path: Callable[[], None]) -> list[str]:
@@ -27,12 +83,12 @@ def verify_tree(reader: Reader, loaded: LoadedTree, *, on_path: Callable[[], Non
 
     Every path from the prompt to a leaf is read in the conversation where the leaf was written, in
     three ways. If the server answers a read with an error, that is a difference. on_path: called
-    after each path. Raises UnreachableError if the server is gone.
+    after each path. Raises NoAnswerError if the server is gone.
     """
-    tree, plan = loaded.plan.tree, loaded.plan
+    tree = loaded.tree
     differences: list[str] = []
     for leaf in leaves(tree):
-        conversation_id = loaded.conversation_ids[plan.conversation_of[leaf]]
+        conversation_id = loaded.conversation_ids[loaded.conversation_of[leaf]]
         expected = [
             SeenEntry(loaded.entry_ids[index], tree.messages[index].role, tree.messages[index].text)
             for index in path_to(tree, leaf)
@@ -40,14 +96,18 @@ def verify_tree(reader: Reader, loaded: LoadedTree, *, on_path: Callable[[], Non
         for way, read in _ways_to_read(reader):
             try:
                 difference = compare_path(expected, read(conversation_id))
-            except (RefusedError, MalformedAnswerError) as error:
+            except NoAnswerError:
+                raise
+            except ApiError as error:
                 difference = str(error)
             if difference is not None:
                 differences.append(f"{tree.tree_id}: conversation {conversation_id}, {way}: {difference}")
         on_path()
     try:
         wrong = compare_forks(expected_forks(loaded), reader.list_forks(loaded.conversation_ids[0]))
-    except (RefusedError, MalformedAnswerError) as error:
+    except NoAnswerError:
+        raise
+    except ApiError as error:
         wrong = [str(error)]
     return differences + [f"{tree.tree_id}: {difference}" for difference in wrong]
 
@@ -69,15 +129,20 @@ def expected_forks(loaded: LoadedTree) -> list[SeenFork]:
     ids = loaded.conversation_ids
     return [
         SeenFork(ids[number], None, None, None)
-        if conversation.fork_point is None
-        else SeenFork(
-            ids[number],
-            ids[conversation.fork_point.conversation],
-            loaded.entry_ids[conversation.fork_point.before],
-            "before",
-        )
-        for number, conversation in enumerate(loaded.plan.conversations)
+        if fork is None or fork.at is None
+        else SeenFork(ids[number], ids[fork.source], _entry_id(loaded, fork.at), fork.position)
+        for number, fork in enumerate(loaded.forks)
     ]
+
+
+def _entry_id(loaded: LoadedTree, place: Place) -> str:
+    """Return the id of a message by its place in the plan."""
+    of_conversation = [
+        entry_id
+        for entry_id, number in zip(loaded.entry_ids, loaded.conversation_of, strict=True)
+        if number == place.conversation
+    ]
+    return of_conversation[place.index]
 
 
 def compare_forks(expected: Sequence[SeenFork], seen: Sequence[SeenFork]) -> list[str]:
@@ -99,9 +164,9 @@ def compare_forks(expected: Sequence[SeenFork], seen: Sequence[SeenFork]) -> lis
 
 def _ways_to_read(reader: Reader) -> list[tuple[str, Callable[[str], list[SeenEntry]]]]:
     return [
-        ("forward", reader.read_forward),
-        ("backward", lambda conversation_id: reader.read_backward(conversation_id, limit=BACKWARD_PAGE)),
-        ("one at a time", lambda conversation_id: reader.read_forward(conversation_id, limit=1)),
+        ("forward", lambda one: reader.read(one, page=FORWARD_PAGE)),
+        ("backward", lambda one: reader.read(one, page=BACKWARD_PAGE, backward=True)),
+        ("one at a time", lambda one: reader.read(one, page=1)),
     ]
 
 
@@ -115,4 +180,4 @@ def _difference(wanted: SeenEntry, got: SeenEntry) -> str:
 
 
 def _show(entry: SeenEntry) -> str:
-    return f"{entry.role} {shorten(entry.text, TEXT_SHOWN_MAX)!r} ({entry.entry_id})"
+    return f"{entry.role} {printable(entry.text, TEXT_SHOWN_MAX)!r} ({entry.entry_id})"

@@ -1,45 +1,16 @@
-"""Message trees, and the result of loading them, without a file and without a server."""
+"""The result of loading a tree, without a server."""
 
-from collections.abc import Callable
-from itertools import count
-
-from forklore.cli.importing.values import Tree
-from tests.cli.importing.builders import (
-    SOUP,
-    answer,
-    ask,
-    deep_line,
-    line_of,
-    parse_trees,
-    tree_of,
-    tree_with_parents,
-)
-from tools.demo.load import LoadedTree
-from tools.demo.plan import plan_tree
-
-__all__ = [
-    "SOUP",
-    "answer",
-    "ask",
-    "deep_line",
-    "line_of",
-    "parse_trees",
-    "tree_of",
-    "tree_with_parents",
-]
+from forklore.cli.importing.plan import Place, plan_tree
+from forklore.cli.importing.steps import Loading
+from forklore.cli.importing.values import Report, Tree
+from tools.demo.loaded import LoadedTree, loaded_tree
 
 
-def loaded_tree(tree: Tree) -> LoadedTree:
-    """Return a tree as if it had been loaded: conversations c0, c1, … and entries e0, e1, …"""
-    plan = plan_tree(tree)
-    return LoadedTree(
-        plan,
-        tuple(f"c{number}" for number in range(len(plan.conversations))),
-        tuple(f"e{number}" for number in range(len(tree.messages))),
-    )
-
-
-def counting_ids() -> Callable[[], str]:
-    """Return a function that returns the ids id0, id1, …"""
-    numbers = count()
-    return lambda: f"id{next(numbers)}"
+def as_loaded(tree: Tree) -> LoadedTree:
+    """Return a tree as if it had been loaded: entries e0-0, e0-1, e1-0, … by their place."""
+    plan = plan_tree(tree, owner="ann", report=Report())
+    loading = Loading(plan)
+    for number, conversation in enumerate(plan.conversations):
+        for index in range(len(conversation.entries)):
+            loading.placed[Place(number, index)] = (conversation.conversation_id, f"e{number}-{index}")
+    return loaded_tree(tree, loading)

@@ -4,12 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
-from tests.tools.demo.builders import SOUP, answer, ask, line_of
+from tests.cli.importing.builders import SOUP, answer, ask, line_of
 from tools.demo.__main__ import main
-from tools.demo.parallel import map_parallel
 
 ROOT = Path(__file__).parents[3]
 
@@ -21,84 +20,36 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def forgetful(request: httpx.Request) -> httpx.Response:
+def forgetful(request: httpx2.Request) -> httpx2.Response:
     """Answer like a server that accepts everything and shows nothing."""
+    if request.url.path == "/v1/health":
+        return httpx2.Response(200, json={"status": "ok"})
     if request.method == "POST":
-        return httpx.Response(201, json={"id": request.headers["Idempotency-Key"]})
-    return httpx.Response(200, json={"data": [], "afterCursor": None, "beforeCursor": None})
+        entries = json.loads(request.content)["entries"]
+        return httpx2.Response(201, json={"data": [{"id": entry["key"]} for entry in entries]})
+    return httpx2.Response(200, json={"data": [], "afterCursor": None, "beforeCursor": None})
 
 
-def refusing(request: httpx.Request) -> httpx.Response:
+def refusing(request: httpx2.Request) -> httpx2.Response:
     if request.method == "POST":
-        return httpx.Response(401, json={"code": "unauthorized", "error": "unauthorized"})
-    return httpx.Response(200, json={})
-
-
-def single_message_server() -> httpx.MockTransport:
-    """Return a server that supports only conversations of one message."""
-    texts: dict[str, str] = {}
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path == "/v1/health":
-            return httpx.Response(200, json={"status": "ok"})
-        conversation_id = request.url.path.split("/")[3]
-        if request.method == "POST":
-            texts[conversation_id] = json.loads(request.content)["content"][0]["text"]
-            return httpx.Response(201, json={"id": conversation_id})
-        entry = {"id": conversation_id, "content": [{"role": "USER", "text": texts[conversation_id]}]}
-        item = entry if request.url.path.endswith("/entries") else {"conversationId": conversation_id}
-        return httpx.Response(200, json={"data": [item], "afterCursor": None, "beforeCursor": None})
-
-    return httpx.MockTransport(answer)
-
-
-def test_everything_the_same_exits_0_with_a_plain_summary(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "trees.jsonl"
-    path.write_bytes(line_of(ask("one"), tree_id="1") + line_of(ask("two"), tree_id="2"))
-
-    assert main([str(path)], transport=single_message_server()) == 0
-    out = capsys.readouterr().out.splitlines()
-    assert out[:2] == ["tree 1", "└── c0 USER one"]
-    assert out[3].startswith("c0 ")
-    assert out[3].endswith("  root")
-    summary = dict(line.split(maxsplit=1) for line in out[5:])
-    assert summary.pop("seconds").startswith("0.")
-    assert summary == {
-        "trees": "2",
-        "messages": "2",
-        "conversations": "2",
-        "forks": "0",
-        "paths": "2",
-        "requests": "11",  # 1 health, 2 appends, 2 x 3 reads, 2 fork lists
-        "differences": "0",
-    }
-    assert not any("\x1b" in line for line in out)
+        return httpx2.Response(403, json={"code": "forbidden", "details": {"message": "not you"}})
+    return httpx2.Response(200, json={"status": "ok"})
 
 
 def test_differences_exit_1_and_the_first_are_printed(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(file), "--draw", "0"], transport=httpx.MockTransport(forgetful)) == 1
+    assert main([str(file), "--draw", "0"], transport=httpx2.MockTransport(forgetful)) == 1
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("DIFFERENT  soup: conversation ")
     assert "forward: 4 missing at the end, from USER 'flat soup?'" in out[0]
     assert len([line for line in out if line.startswith("DIFFERENT")]) == 10
     assert "… and 14 more differences" in out  # 6 paths x 3 ways, 6 missing conversations
     assert out[-1].split() == ["differences", "24"]
-
-
-def test_the_drawn_tree_is_the_one_asked_for(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main([str(file), "--draw", "2"], transport=httpx.MockTransport(forgetful))
-
-    assert capsys.readouterr().out.splitlines()[:3] == [
-        "tree greeting",
-        "└── c0 USER hello",
-        "    └── c0 AI   hi",
-    ]
+    assert "requests      27" in out  # 1 health, 6 appends, 6 x 3 reads, 2 fork lists
 
 
 def test_no_more_trees_are_loaded_than_asked_for(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main([str(file), "--limit-trees", "1", "--parallel", "1"], transport=httpx.MockTransport(forgetful))
+    arguments = [str(file), "--limit-trees", "1", "--parallel", "1", "--draw", "0"]
+    main(arguments, transport=httpx2.MockTransport(forgetful))
 
     assert "messages      11" in capsys.readouterr().out.splitlines()
 
@@ -127,16 +78,16 @@ def test_an_unreachable_server_exits_2_with_one_line(file: Path, capsys: pytest.
     assert main([str(file), "--url", url]) == 2
     err = capsys.readouterr().err.splitlines()
     assert len(err) == 1
-    assert err[0].startswith(f"demo: no server at {url}: ")
+    assert err[0].startswith("demo: checkHealth was sent once and has no answer: ConnectError")
 
 
 def test_a_server_that_refuses_an_append_exits_2_with_one_line(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([str(file)], transport=httpx.MockTransport(refusing)) == 2
+    assert main([str(file)], transport=httpx2.MockTransport(refusing)) == 2
     err = capsys.readouterr().err.splitlines()
     assert len(err) == 1
-    assert err[0].endswith("401 unauthorized")
+    assert err[0].endswith(": 403 not you")
 
 
 def test_a_tree_to_draw_that_is_not_there_exits_2_before_anything_is_loaded(
@@ -180,22 +131,6 @@ def test_help_is_there_when_run_as_a_module() -> None:
     )
 
     assert done.stdout.startswith("usage: python -m tools.demo ")
-
-
-def test_parallel_work_gives_results_in_order_and_stops_at_the_first_error() -> None:
-    stops: list[str] = []
-
-    def halve(number: int) -> int:
-        if number % 2:
-            raise ValueError(number)
-        return number // 2
-
-    assert map_parallel(halve, [0, 2, 4], threads=2, stop=lambda: stops.append("stop")) == [0, 1, 2]
-    assert map_parallel(halve, [], threads=2, stop=lambda: stops.append("stop")) == []
-    assert stops == []
-    with pytest.raises(ValueError, match="7"):
-        map_parallel(halve, [0, 7, *range(0, 1000, 2)], threads=1, stop=lambda: stops.append("stop"))
-    assert stops == ["stop"]
 
 
 @pytest.mark.parametrize(

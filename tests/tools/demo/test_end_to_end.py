@@ -31,7 +31,11 @@ def test_the_example_trees_read_back_as_written() -> None:
         )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[0] == "tree soup"
+    lines = done.stdout.splitlines()
+    assert lines[0] == "tree soup"
+    assert lines[1].startswith("* (")
+    assert len([line for line in lines if line.startswith("|/") or line.endswith("|/")]) == 7
+    assert "\x1b" not in done.stdout
     for line in (
         "trees         3",
         "messages      29",
@@ -39,5 +43,5 @@ def test_the_example_trees_read_back_as_written() -> None:
         "forks         9",
         "paths         12",
     ):
-        assert line in done.stdout.splitlines()
-    assert done.stdout.splitlines()[-1] == "differences   0"
+        assert line in lines
+    assert lines[-1] == "differences   0"

@@ -2,13 +2,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.tools.demo.builders import SOUP, ask, loaded_tree, tree_of
-from tools.demo.client import MalformedAnswerError, RefusedError, SeenEntry, SeenFork, UnreachableError
-from tools.demo.load import LoadedTree
-from tools.demo.plan import leaves, path_to
-from tools.demo.verify import compare_forks, compare_path, expected_forks, verify_tree
+from forklore.client.errors import ForbiddenError, NoAnswerError
+from tests.cli.importing.builders import SOUP, ask, tree_of
+from tests.tools.demo.builders import as_loaded
+from tools.demo.loaded import LoadedTree, leaves, path_to
+from tools.demo.verify import SeenEntry, SeenFork, compare_forks, compare_path, expected_forks, verify_tree
 
-LOADED = loaded_tree(tree_of(SOUP))
+LOADED = as_loaded(tree_of(SOUP))
+IDS = LOADED.conversation_ids
 A, B, C, D = (SeenEntry(f"e{number}", "USER", letter) for number, letter in enumerate("abcd"))
 
 
@@ -16,10 +17,10 @@ class Answers:
     """A reader that gives the right answers, until a test changes them."""
 
     def __init__(self, loaded: LoadedTree) -> None:
-        tree = loaded.plan.tree
+        tree = loaded.tree
         self.forward, self.backward, self.singly = (
             {
-                loaded.conversation_ids[loaded.plan.conversation_of[leaf]]: [
+                loaded.conversation_ids[loaded.conversation_of[leaf]]: [
                     SeenEntry(loaded.entry_ids[index], tree.messages[index].role, tree.messages[index].text)
                     for index in path_to(tree, leaf)
                 ]
@@ -30,16 +31,13 @@ class Answers:
         self.forks = expected_forks(loaded)
         self.error: Exception | None = None
 
-    def read_forward(self, conversation_id: str, *, limit: int | None = None) -> list[SeenEntry]:
-        if self.error is not None:
+    def read(self, conversation_id: str, *, page: int, backward: bool = False) -> list[SeenEntry]:
+        if self.error is not None and not backward:
             raise self.error
-        return (self.singly if limit == 1 else self.forward)[conversation_id]
-
-    def read_backward(self, conversation_id: str, *, limit: int | None = None) -> list[SeenEntry]:
-        return self.backward[conversation_id]
+        return (self.backward if backward else self.singly if page == 1 else self.forward)[conversation_id]
 
     def list_forks(self, conversation_id: str) -> list[SeenFork]:
-        assert conversation_id == "c0", "the root's list is asked"
+        assert conversation_id == IDS[0], "the root's list is asked"
         return self.forks
 
 
@@ -71,15 +69,15 @@ def test_each_of_the_three_ways_finds_a_missing_an_extra_and_a_swapped_entry(way
     ):
         answers = Answers(LOADED)
         views = getattr(answers, way)
-        views["c3"] = spoil(views["c3"])
+        views[IDS[3]] = spoil(views[IDS[3]])
 
         (found,) = differences(answers)
-        assert found.startswith(f"t: conversation c3, {way.replace('singly', 'one at a time')}: ")
+        assert found.startswith(f"t: conversation {IDS[3]}, {way.replace('singly', 'one at a time')}: ")
 
 
 def test_a_fork_that_shows_its_parents_later_entries_is_found() -> None:
     answers = Answers(LOADED)
-    answers.forward["c4"] = answers.forward["c0"][:2] + answers.forward["c4"][1:]
+    answers.forward[IDS[4]] = answers.forward[IDS[0]][:2] + answers.forward[IDS[4]][1:]
 
     assert len(differences(answers)) == 1
 
@@ -88,12 +86,11 @@ def test_a_difference_in_the_fork_list_is_found() -> None:
     answers = Answers(LOADED)
     answers.forks = answers.forks[:-1]
 
-    assert differences(answers) == ["t: fork list: c4 is missing"]
+    assert differences(answers) == [f"t: fork list: {IDS[4]} is missing"]
 
 
-@pytest.mark.parametrize("error", [RefusedError("GET /x: 500 oh no"), MalformedAnswerError("not a list")])
-def test_an_error_that_the_server_answers_is_a_difference(error: Exception) -> None:
-    answers = Answers(LOADED)
+def test_an_error_that_the_server_answers_is_a_difference() -> None:
+    answers, error = Answers(LOADED), ForbiddenError("not yours")
     answers.error = error
 
     found = differences(answers)
@@ -103,9 +100,9 @@ def test_an_error_that_the_server_answers_is_a_difference(error: Exception) -> N
 
 def test_a_server_that_is_gone_ends_the_verification() -> None:
     answers = Answers(LOADED)
-    answers.error = UnreachableError("gone")
+    answers.error = NoAnswerError("gone")
 
-    with pytest.raises(UnreachableError):
+    with pytest.raises(NoAnswerError):
         differences(answers)
 
 
@@ -133,21 +130,24 @@ def test_the_first_difference_of_two_views_is_named(seen: list[SeenEntry], diffe
 
 def test_the_expected_fork_list_has_the_root_and_each_fork_with_its_point() -> None:
     assert expected_forks(LOADED) == [
-        SeenFork("c0", None, None, None),
-        SeenFork("c1", "c0", "e3", "before"),
-        SeenFork("c2", "c0", "e1", "before"),
-        SeenFork("c3", "c2", "e8", "before"),
-        SeenFork("c4", "c0", "e1", "before"),
+        SeenFork(IDS[0], None, None, None),
+        SeenFork(IDS[1], IDS[0], "e0-2", "after"),
+        SeenFork(IDS[2], IDS[0], "e0-0", "after"),
+        SeenFork(IDS[3], IDS[2], "e2-1", "after"),
+        SeenFork(IDS[4], IDS[0], "e0-0", "after"),
     ]
-    assert expected_forks(loaded_tree(tree_of(ask("alone")))) == [SeenFork("c0", None, None, None)]
+    alone = as_loaded(tree_of(ask("alone")))
+    assert expected_forks(alone) == [SeenFork(alone.conversation_ids[0], None, None, None)]
 
 
 def test_fork_lists_differ_by_what_they_hold_and_not_by_their_order() -> None:
     root, fork, other = expected_forks(LOADED)[:3]
-    moved = replace(fork, forked_at_entry_id="e1")
+    moved = replace(fork, entry_id="e0-1")
 
     assert compare_forks([root, fork], [fork, root]) == []
-    assert compare_forks([root, fork], [root]) == ["fork list: c1 is missing"]
-    assert compare_forks([root, fork], [root, fork, other]) == ["fork list: c2 is listed, but not ours"]
-    assert compare_forks([root, fork], [root, fork, fork]) == ["fork list: c1 is listed twice"]
+    assert compare_forks([root, fork], [root]) == [f"fork list: {IDS[1]} is missing"]
+    assert compare_forks([root, fork], [root, fork, other]) == [
+        f"fork list: {IDS[2]} is listed, but not ours"
+    ]
+    assert compare_forks([root, fork], [root, fork, fork]) == [f"fork list: {IDS[1]} is listed twice"]
     assert compare_forks([root, fork], [root, moved]) == [f"fork list: expected {fork}, got {moved}"]

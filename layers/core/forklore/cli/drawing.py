@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from forklore.cli.entries import text_to_show
 from forklore.cli.graph import GraphEntry, GraphLine, Linked, draw, link
 from forklore.cli.importing.values import printable
-from forklore.cli.output import Part
-from forklore.cli.shell import Shell
+from forklore.cli.output import Output, Part
 from forklore.cli.trees import PAGE_ENTRIES, Row, live_rows, whole_rows
 from forklore.client.messages import role_of
 
 if TYPE_CHECKING:
     from forklore.client.results import Entry
+    from forklore.client.synchronous.client import Forklore
     from forklore.client.synchronous.conversation import Conversation
 
 COLOURS = ("red", "green", "yellow", "blue", "magenta", "cyan")
@@ -25,43 +25,43 @@ TEXT_CELLS_MIN = 20
 
 
 def show_graph(
-    shell: Shell, conversation: "Conversation", *, lines_max: int | None = None, is_whole: bool = False
-) -> None:
-    """Write the drawing of the tree of a conversation.
+    out: Output,
+    client: "Forklore",
+    conversation: "Conversation",
+    *,
+    lines_max: int | None = None,
+    is_whole: bool = False,
+) -> bool:
+    """Write the drawing of the tree of a conversation. Return whether all its entries are in it.
 
     lines_max: how many lines at most. is_whole: no entry is folded away.
     """
-    rows = live_rows(conversation)
-    linked, rows, is_cut = _linked(shell, conversation, rows)
-    labels = _labels(rows, linked)
-    lines = islice(draw(linked.entries, labels=labels, folded=not is_whole), lines_max)
-    out = shell.out
+    linked, rows, is_all = _linked(client, conversation)
+    drawn = draw(linked.entries, labels=_labels(rows, linked), folded=not is_whole)
+    lines = islice(drawn, lines_max)
     if out.is_json:
         out.results(_row(line) for line in lines)
-    else:
-        for line in lines:
-            parts = [(cell.text, COLOURS[cell.colour % len(COLOURS)]) for cell in line.cells]
-            out.line(*parts, *_told(line, out.width - 2 * len(parts) if out.is_terminal else None))
-    if is_cut:
-        shell.say(f"the tree has more entries; its oldest {ENTRIES_MAX:,} are drawn")
+        return is_all
+    for line in lines:
+        parts = [(cell.text, COLOURS[cell.colour % len(COLOURS)]) for cell in line.cells]
+        out.line(*parts, *_told(line, out.width - 2 * len(parts) if out.is_terminal else None))
+    return is_all
 
 
-def _linked(shell: Shell, conversation: "Conversation", rows: list[Row]) -> tuple[Linked, list[Row], bool]:
-    """Return the linked entries, the rows of all branches, and whether entries are missing."""
+def _linked(client: "Forklore", conversation: "Conversation") -> tuple[Linked, list[Row], bool]:
+    """Return the linked entries, the rows of all branches, and whether all entries are there."""
+    rows = live_rows(conversation)
     known = {row["conversationId"] for row in rows}
     first: dict[str, Entry] = {}
     entries: list[GraphEntry] = []
-    listed = conversation.entries(all_forks=True, channel="history", page_entries=PAGE_ENTRIES)
-    is_cut = False
-    for entry in listed:
-        if len(entries) == ENTRIES_MAX:
-            is_cut = True
-            break
+    listed = iter(conversation.entries(all_forks=True, channel="history", page_entries=PAGE_ENTRIES))
+    for entry in islice(listed, ENTRIES_MAX):
         if entry.conversation_id not in known:
             first.setdefault(entry.conversation_id, entry)
         entries.append(_drawn(entry))
-    rows = whole_rows(shell.client, rows, first)
-    return link(rows, entries), rows, is_cut
+    is_all = next(listed, None) is None
+    rows = whole_rows(client, rows, first)
+    return link(rows, entries), rows, is_all
 
 
 def _drawn(entry: "Entry") -> GraphEntry:

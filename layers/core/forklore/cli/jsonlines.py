@@ -20,7 +20,7 @@ ordinary branch of it.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from forklore.cli.importing.exact_json import write_json
+from forklore.client import jsontext
 
 VERSION = 1
 CONVERSATION_MEMBERS = (
@@ -65,4 +65,4 @@ def _picked(row: Mapping[str, Any], members: Iterable[str]) -> dict[str, Any]:
 
 def _line(kind: str, members: Mapping[str, Any]) -> str:
     present = {name: value for name, value in members.items() if value is not None}
-    return write_json({"type": kind, **present}) + "\n"
+    return jsontext.write({"type": kind, **present}) + "\n"

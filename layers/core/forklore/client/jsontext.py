@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from forklore.client.errors import InputError
@@ -19,7 +19,7 @@ def read(text: str) -> Any:
     >>> read("[1.5, 12345678901234567890, 0.1234567890123456789, 1e400]")
     [1.5, 12345678901234567890, Decimal('0.1234567890123456789'), Decimal('1E+400')]
     """
-    return json.loads(text, parse_float=_number, parse_int=_integer)
+    return json.loads(text, parse_float=number, parse_int=integer)
 
 
 def write(value: Any) -> str:
@@ -91,10 +91,22 @@ def _checked(name: object) -> str:
     return name
 
 
-def _number(digits: str) -> float | Decimal:
-    number, exact = float(digits), Decimal(digits)
-    return number if Decimal(repr(number)) == exact else exact
+def number(digits: str) -> float | Decimal:
+    """Return the value of a JSON number with a point or an exponent: a float if that can hold it.
+
+    Raises ValueError for an exponent that is beyond what a Decimal can hold.
+    """
+    approximate, exact = float(digits), _decimal(digits)
+    return approximate if Decimal(repr(approximate)) == exact else exact
 
 
-def _integer(digits: str) -> int | Decimal:
-    return int(digits) if len(digits) <= INTEGER_DIGITS_MAX else Decimal(digits)
+def integer(digits: str) -> int | Decimal:
+    """Return the value of a JSON number without a point and an exponent."""
+    return int(digits) if len(digits) <= INTEGER_DIGITS_MAX else _decimal(digits)
+
+
+def _decimal(digits: str) -> Decimal:
+    try:
+        return Decimal(digits)
+    except InvalidOperation as error:
+        raise ValueError(f"a number is beyond what can be read: {digits[:40]}") from error

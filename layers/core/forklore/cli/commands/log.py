@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from forklore.cli.drawing import show_graph
+from forklore.cli.drawing import ENTRIES_MAX, show_graph
 from forklore.cli.entries import show_entry, show_on_one_line
 from forklore.cli.exits import CommandError
 from forklore.cli.parameters import ConversationArgument
@@ -40,7 +40,9 @@ def register(app: typer.Typer) -> None:
         if graph:
             if reverse:
                 raise CommandError("--graph goes from the newest to the oldest")
-            show_graph(shell, shell.conversation(conversation), lines_max=number, is_whole=oneline)
+            tree = shell.conversation(conversation)
+            if not show_graph(shell.out, shell.client, tree, lines_max=number, is_whole=oneline):
+                shell.say(f"the tree has more entries; its oldest {ENTRIES_MAX:,} are drawn")
             return
         page = min(number or PAGE_MAX, PAGE_MAX)
         shown = shell.conversation(conversation)

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from forklore.cli.importing.exact_json import depth, write_json
+from forklore.cli.importing.exact_json import depth
 from forklore.cli.importing.values import Reason
+from forklore.client import jsontext
+from forklore.client.errors import InputError
 
 CONTENT_BYTES_MAX = 2_500_000  # of one entry, escaped
 CONTENT_DEPTH_MAX = 60  # of 64 in a body, in which the content stands in an entry of a list
@@ -25,8 +27,9 @@ def problem_of(content: Any) -> Reason | None:
         return Reason.TOO_DEEP
     if isinstance(content, list) and len(content) > ELEMENTS_MAX:
         return Reason.TOO_LARGE
-    text = write_json(content)
-    if not is_unicode(text):
+    try:
+        text = jsontext.write(content)
+    except InputError:  # all other content of a JSON file can be written
         return Reason.SURROGATE
     return Reason.TOO_LARGE if escaped_size(text) > CONTENT_BYTES_MAX else None
 

@@ -1,13 +1,12 @@
-"""JSON of any depth, whose numbers keep their value, also those that a float cannot hold."""
+"""Reads JSON of any depth. `forklore.client.jsontext` reads its numbers, and writes JSON."""
 
 import json
 import re
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
-INTEGER_DIGITS_MAX = 4_000
-"""Python refuses to read integers of more than 4,300 digits."""
+from forklore.client import jsontext
+
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
@@ -35,6 +34,10 @@ def parse_json(text: str) -> Any:
             return parse_nested_json(text)
     except json.JSONDecodeError as error:
         raise NotJsonError(f"not JSON: {error.msg}", line=error.lineno, column=error.colno) from error
+    except NotJsonError:
+        raise
+    except ValueError as error:
+        raise NotJsonError(str(error)) from error
 
 
 def parse_nested_json(text: str) -> Any:
@@ -83,20 +86,6 @@ def parse_nested_json(text: str) -> Any:
             return value
 
 
-def write_json(value: Any) -> str:
-    """Return `value` as JSON text without spaces. A Decimal is written with all its digits.
-
-    Raises ValueError for what JSON cannot hold.
-
-    >>> write_json({"n": [Decimal("1E+400"), 0.1, "é"]})
-    '{"n":[1E+400,0.1,"é"]}'
-    """
-    try:
-        return _encode(value)
-    except TypeError:
-        return _spelled(value)
-
-
 def depth(value: Any) -> int:
     """Return how many arrays and objects nest in each other in `value`.
 
@@ -110,20 +99,6 @@ def depth(value: Any) -> int:
     return levels
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-
-
-def _spelled(value: Any) -> str:
-    match value:
-        case Decimal() if value.is_finite():
-            return str(value)
-        case Mapping():
-            return "{" + ",".join(f"{_encode(name)}:{write_json(held)}" for name, held in value.items()) + "}"
-        case list() | tuple():
-            return "[" + ",".join(map(write_json, value)) + "]"
-    raise ValueError(f"JSON cannot hold {type(value).__name__}")
-
-
 def _containers(values: Any) -> list[Any]:
     return [value for value in values if isinstance(value, Mapping | list | tuple)]
 
@@ -132,27 +107,13 @@ def _held(container: Any) -> Any:
     return container.values() if isinstance(container, Mapping) else container
 
 
-def _number(digits: str) -> float | Decimal:
-    number, exact = float(digits), _decimal(digits)
-    return number if Decimal(repr(number)) == exact else exact
-
-
-def _integer(digits: str) -> int | Decimal:
-    return int(digits) if len(digits) <= INTEGER_DIGITS_MAX else _decimal(digits)
-
-
-def _decimal(digits: str) -> Decimal:
-    try:
-        return Decimal(digits)
-    except InvalidOperation as error:
-        raise NotJsonError(f"a number is beyond what can be read: {digits[:40]}") from error
-
-
 def _no_constant(name: str) -> NoReturn:
     raise NotJsonError(f"not JSON: {name} is no number")
 
 
-_DECODER = json.JSONDecoder(parse_float=_number, parse_int=_integer, parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(
+    parse_float=jsontext.number, parse_int=jsontext.integer, parse_constant=_no_constant
+)
 
 
 def _after_space(text: str, at: int) -> int:

@@ -25,11 +25,11 @@ from typing import Any
 from forklore.cli.importing.checks import (
     METADATA_BYTES_MAX,
     escaped_size,
-    is_unicode,
     keys_for,
 )
-from forklore.cli.importing.exact_json import write_json
 from forklore.cli.importing.values import MalformedFileError, Reason, Report, Tree
+from forklore.client import jsontext
+from forklore.client.errors import InputError
 
 BATCH_ENTRIES_MAX = 44  # of one append, each with a key
 BATCH_BYTES_MAX = 2_500_000  # of content, escaped; one entry may have as much alone
@@ -130,7 +130,9 @@ def namespace_of(*, owner: str, kind: str, tree_id: str, again: str = "") -> uui
     owner: who imports; the same user of the same service must always be named alike. again: any
     text, to import the same once more, beside what was imported before.
     """
-    return uuid.uuid5(_NAMESPACE, write_json([owner, kind, tree_id.encode(errors="replace").decode(), again]))
+    return uuid.uuid5(
+        _NAMESPACE, jsontext.write([owner, kind, tree_id.encode(errors="replace").decode(), again])
+    )
 
 
 def plan_tree(tree: Tree, *, owner: str, report: Report, again: str = "") -> Plan:
@@ -187,6 +189,8 @@ def planned(
     for number, conversation in enumerate(conversations):
         first_of.append(len(batches))
         kept = {place.index for place in ends if place is not None and place.conversation == number}
+        if conversation.entries and conversation.entries[0].merged_from == number:
+            batches.append(Batch(number, 0, 0, ()))  # its first entry mentions it, so it is made before
         batches += [Batch(number, start, end, ()) for start, end in _cuts(conversation.entries, kept)]
     holding = _holding(batches)
     conversations = [_anchored(conversation, holding) for conversation in conversations]
@@ -232,7 +236,7 @@ def entry_of(
     merged_up_to: Place | None = None,
 ) -> PlannedEntry:
     """Return an entry with the size of its content."""
-    return PlannedEntry(key, body, escaped_size(write_json(body["content"])), merged_from, merged_up_to)
+    return PlannedEntry(key, body, escaped_size(jsontext.write(body["content"])), merged_from, merged_up_to)
 
 
 def _entry(key: str, content: dict[str, Any]) -> PlannedEntry:
@@ -249,9 +253,9 @@ def _settings(tree: Tree, report: Report) -> dict[str, Any]:
         settings["title"] = tree.title
     metadata = {"source": {"format": str(tree.source), "id": tree.tree_id, **tree.metadata}}
     try:
-        text = write_json(metadata)
-        fits = is_unicode(text) and len(text.encode()) <= METADATA_BYTES_MAX
-    except (ValueError, RecursionError):
+        text = jsontext.write(metadata)
+        fits = len(text.encode()) <= METADATA_BYTES_MAX
+    except InputError:
         fits = False
     if fits:
         settings["metadata"] = metadata

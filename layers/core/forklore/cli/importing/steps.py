@@ -17,8 +17,8 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from forklore.cli.importing.exact_json import write_json
 from forklore.cli.importing.plan import Batch, Place, Plan, PlannedConversation, PlannedEntry, PlannedFork
+from forklore.client import jsontext
 
 ATTEMPTS_MAX = 20  # of one batch, each after a refusal
 OWN_PAGE = 1_000
@@ -266,5 +266,5 @@ class Loading:
 
 def _keyed(operation: str, given: Mapping[str, Any], if_match: str | None = None) -> Call:
     """Return a call whose Idempotency-Key is made of all that it says."""
-    said = write_json([operation, given, if_match]).encode()
+    said = jsontext.write([operation, given, if_match]).encode()
     return Call(operation, given, f"import-{hashlib.sha256(said).hexdigest()}", if_match)

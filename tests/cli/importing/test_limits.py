@@ -1,0 +1,74 @@
+"""The limits that an import knows are the service's own."""
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from forklore.api import fields, requests
+from forklore.cli.importing import checks, plan
+from forklore.cli.importing.plan import Place, plan_tree
+from forklore.cli.importing.values import Report
+from forklore.client import jsontext
+from forklore.domain import content
+from forklore.domain import jsontext as service_jsontext
+from tests.cli.importing.builders import tree_with_parents
+from tests.cli.importing.service import Service
+
+
+def takes(kind: Any, value: str) -> bool:
+    try:
+        TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
+def test_the_figures_are_the_services() -> None:
+    assert checks.ELEMENTS_MAX == content.ELEMENTS_MAX
+    assert checks.METADATA_BYTES_MAX == fields.METADATA_BYTES_MAX
+    assert plan.BATCH_ENTRIES_MAX <= requests.BATCH_ENTRIES_MAX
+    # The content stands in the body, in its `entries`, in an entry.
+    assert checks.CONTENT_DEPTH_MAX + 3 <= service_jsontext.DEPTH_MAX
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [(fields.Title, checks.TITLE_CHARACTERS_MAX), (fields.EntryKey, checks.KEY_CHARACTERS_MAX)],
+)
+def test_the_longest_title_and_key_are_taken_and_no_longer_ones(kind: Any, most: int) -> None:
+    assert takes(kind, "x" * most)
+    assert not takes(kind, "x" * (most + 1))
+
+
+def test_what_is_as_large_as_an_import_sends_is_taken(service: Service) -> None:
+    nested: Any = "x"
+    for _ in range(checks.CONTENT_DEPTH_MAX - 2):
+        nested = [nested]
+    for made in ([{"text": "x"}] * checks.ELEMENTS_MAX, [{"n": nested}], largest()):
+        assert checks.problem_of(made) is None
+        row = service.ask("createConversation")
+        entries = [{"contentType": "x/any", "content": made, "key": "x" * checks.KEY_CHARACTERS_MAX}]
+        assert service.ask("appendEntry", conversationId=row["id"], entries=entries)["data"]
+
+
+def test_what_is_larger_is_a_problem_before_it_is_sent() -> None:
+    assert checks.problem_of([{"text": "x"}] * (checks.ELEMENTS_MAX + 1)) is checks.Reason.TOO_LARGE
+    assert checks.problem_of([*largest(), {"text": ""}]) is checks.Reason.TOO_LARGE
+
+
+def largest() -> list[Any]:
+    """Return content that is as large as an import takes, to the byte."""
+    left = checks.CONTENT_BYTES_MAX - checks.escaped_size(jsontext.write([{"text": ""}]))
+    return [{"text": "x" * left}]
+
+
+def test_a_fork_with_a_full_batch_of_keys_is_taken(service: Service) -> None:
+    tree = tree_with_parents([0, 0, *range(2, plan.BATCH_ENTRIES_MAX + 1)])
+    planned = plan_tree(tree, owner=service.user, report=Report())
+
+    loading = service.load(planned)
+
+    assert max(batch.end - batch.start for batch in planned.batches) == plan.BATCH_ENTRIES_MAX
+    assert len(loading.placed) == len(tree.messages)
+    assert Place(1, plan.BATCH_ENTRIES_MAX - 1) in loading.placed

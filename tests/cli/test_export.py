@@ -1,0 +1,259 @@
+"""`forklore export`, and that an import of what it writes gives an equal tree."""
+
+import io
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import forklore
+from forklore.cli.importing.files import read_stream
+from forklore.cli.importing.fork_trees import ForkTree, StoredConversation, StoredEntry
+from forklore.cli.importing.values import Report
+from tests.cli.running import Forklore
+from tools.harness.local_server import ROOT
+
+Raw = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def other_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Another store, which this process has opened."""
+    made = tmp_path_factory.mktemp("other")
+    with forklore.Forklore.local(user="nobody", data=made):
+        yield made
+
+
+@pytest.fixture
+def there(other_folder: Path, home: Path) -> Forklore:
+    """Run command lines on the other store, as a user of the test's own."""
+    user = f"bob-{uuid.uuid4().hex[:8]}"
+    return Forklore(
+        ("--data", str(other_folder), "--user", user), {"XDG_CONFIG_HOME": str(home), "PAGER": ""}
+    )
+
+
+def read(text: str) -> ForkTree:
+    """Return the one tree of an export."""
+    (tree,) = read_stream(io.BytesIO(text.encode()), Report())
+    assert isinstance(tree, ForkTree)
+    return tree
+
+
+def told(entry: StoredEntry) -> str:
+    """Return all of an entry that an import keeps. One without a key gets its old id as its key."""
+    key = entry.key if entry.key and entry.key.startswith("key ") else None
+    return json.dumps([key, entry.members], default=str, sort_keys=True)
+
+
+def views(tree: ForkTree) -> dict[str, list[str]]:
+    """Return what each conversation shows, each entry as all of it that an import keeps.
+
+    The definition is a plain one: what the source shows up to the fork point, and the own entries.
+    """
+    shown: dict[str, list[tuple[str, str]]] = {}
+    for one in tree.conversations:
+        above: list[tuple[str, str]] = []
+        if one.fork is not None and one.fork.entry_id is not None:
+            source = shown[one.fork.conversation_id]
+            last = one.fork.up_to or one.fork.entry_id
+            is_before = one.fork.up_to is None and one.fork.position == "before"
+            at = next(at for at, (entry_id, _) in enumerate(source) if entry_id == last)
+            above = source[: at + (not is_before)]
+        own = [(entry.entry_id, told(entry)) for entry in one.entries]
+        shown[one.conversation_id] = above + own
+    return {name: [text for _, text in view] for name, view in shown.items()}
+
+
+def alike(text: str) -> list[Any]:
+    """Return a tree without ids and times: each conversation by what it shows, in a fixed order."""
+    tree = read(text)
+    shown = views(tree)
+
+    def whole(one: StoredConversation) -> list[Any]:
+        merged = [shown.get(entry.merged_from or "") for entry in one.entries]
+        settings = [one.title, one.settings.get("tags"), one.settings.get("metadata")]
+        return [shown[one.conversation_id], *settings, one.is_current, merged]
+
+    return sorted((whole(one) for one in tree.conversations), key=repr)
+
+
+def grown(client: forklore.Forklore, seed: int, *, agent: bool, steps: int = 25) -> str:
+    """Make a tree at random with all that an export holds; return the id of its root."""
+    random = Random(seed)
+    root = str(uuid.uuid4())
+    api, branches, count = client.api, [root], 0
+
+    def said() -> Raw:
+        nonlocal count
+        count += 1
+        text = random.choice(["plain", "two\nlines", "ü 味噌 🥣", "\u202e\x1b[31m", ""])
+        content = [
+            {"role": random.choice(["USER", "AI"]), "text": f"{count} {text}", "n": [0.1, 10**20, None]}
+        ]
+        fields: Raw = {"content_type": "history", "content": content, "key": f"key {count}"}
+        if random.random() < 0.3:
+            fields |= {"usage": {"inputTokens": count}, "agent_id": "bot"}
+        if agent and random.random() < 0.5:
+            fields["context"] = {"contentType": "application/json", "content": [f"memory {count}"]}
+        return fields
+
+    client.conversation(root).append(**said(), title="Root", tags={"a": "b"}, metadata={"m": [1, 0.1]})
+    for _ in range(steps):
+        chosen = client.conversation(random.choice(branches))
+        match random.choice(["append", "append", "append", "fork", "fork", "blank", "merge", "sync"]):
+            case "append":
+                chosen.append(**said())
+            case "merge":
+                chosen.append(**said(), merged_from_conversation_id=random.choice(branches))
+            case "sync" if agent:
+                chosen.context.sync([f"memory {random.random()}"])
+            case "fork":
+                entry = random.choice(chosen.entries(channel="history").list())
+                place = random.choice(["before", "after"])
+                made: Any = chosen.fork(**{place: entry}, promote=random.random() < 0.3, title=f"F{count}")
+                if random.random() < 0.8 or not made.entries().list(limit=1):
+                    made.append(**said())
+                branches.append(made.id)
+            case "blank":
+                made_id = str(uuid.uuid4())
+                api.append_entry(made_id, **said(), forked_at_conversation_id=root, title="Blank")
+                branches.append(made_id)
+    return root
+
+
+def client_of(run: Forklore) -> forklore.Forklore:
+    """Return a client of the store and the user of command lines."""
+    options = dict(zip(run.options[::2], run.options[1::2], strict=True))
+    return forklore.Forklore.local(
+        user=options["--user"], client=options.get("--client"), data=options["--data"]
+    )
+
+
+def as_agent(run: Forklore) -> Forklore:
+    return Forklore((*run.options, "--client", "planner"), run.variables)
+
+
+@pytest.mark.parametrize("agent", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_random_tree_is_equal_after_an_export_and_an_import(
+    run: Forklore, there: Forklore, tmp_path: Path, seed: int, agent: bool
+) -> None:
+    ours, theirs = (as_agent(run), as_agent(there)) if agent else (run, there)
+    with client_of(ours) as client:
+        root = grown(client, seed, agent=agent)
+    file = tmp_path / "tree.jsonl"
+
+    assert ours(f"export {root} -o {file}").code == 0
+    imported = theirs(f"import {file} --name tree")
+    exported = theirs("export tree")
+
+    assert (imported.code, exported.code) == (0, 0), imported.err
+    assert "left out" not in imported.err
+    assert alike(exported.out) == alike(file.read_text())
+    assert len(alike(exported.out)) > 3
+
+
+@pytest.mark.parametrize("deleted", [["middle"], ["root"], ["root", "middle"]])
+def test_deleted_branches_that_show_through_are_exported(
+    run: Forklore, there: Forklore, tmp_path: Path, deleted: list[str]
+) -> None:
+    run("say root one")
+    run("say root two")
+    run("say root three")
+    run("fork root --after -2 --name middle")
+    run("say middle 2a")
+    run("say middle 2b")
+    run("fork middle --before -1 --name leaf")
+    run("say leaf 2c")
+    run("fork middle --before -2 --name twin")
+    run("say twin 2d")
+    for name in deleted:
+        assert run(f"branch {name} -d --yes").code == 0
+    file = tmp_path / "tree.jsonl"
+
+    assert run(f"export leaf -o {file}").code == 0
+    found = there(f"import {file} --name any")
+
+    assert (found.code, found.err) == (
+        0,
+        f"{file}: 1 tree, {len(file.read_text().splitlines())} entries\n",
+    ) or (found.code == 0)
+    ids = [json.loads(line)["conversationId"] for line in there("branch any --json").lines]
+    shown = {
+        tuple(json.loads(line)["content"][0]["text"] for line in there(f"log {one} --reverse --json").lines)
+        for one in ids
+    }
+    assert {("one", "two", "2a", "2c"), ("one", "two", "2d")} <= shown
+    assert (("one", "two", "three") in shown) == ("root" not in deleted)
+
+
+def test_one_view_is_exported_as_a_tree_of_its_own(run: Forklore, there: Forklore, tmp_path: Path) -> None:
+    run("say trip one --key k")
+    run("say trip two")
+    run("fork trip --before -1 --name other")
+    run("say other three --key k")
+    file = tmp_path / "view.jsonl"
+
+    assert run(f"export other --branch -o {file}").code == 0
+    assert there(f"import {file} --name other").code == 0
+
+    texts = [json.loads(line)["content"][0]["text"] for line in there("log other --reverse --json").lines]
+    assert texts == ["one", "three"]
+    assert len(there("branch other").lines) == 1
+
+
+def test_several_conversations_of_a_tree_export_it_once(run: Forklore) -> None:
+    run("say trip one")
+    run("fork trip --name other")
+    run("say different two")
+
+    found = run("export trip other different trip")
+
+    kinds = [json.loads(line)["type"] for line in found.lines]
+    assert kinds.count("tree") == kinds.count("end") == 2
+    assert kinds[0] == "header"
+    assert kinds.count("header") == 1
+
+
+def test_what_goes_to_a_terminal_holds_no_control_character(run: Forklore) -> None:
+    run("say trip -", stdin="red \x1b[31m \u202e".encode())
+
+    found = run("export trip", is_terminal=True)
+
+    lines = [json.loads(line) for line in found.lines]
+    assert lines[3]["content"][0]["text"] == "red \x1b[31m \u202e"
+    assert not {"\x1b", "\u202e"} & set(found.out)
+
+
+def test_a_file_is_written_whole_or_not_at_all(run: Forklore, tmp_path: Path) -> None:
+    run("say trip one")
+    file = tmp_path / "trip.jsonl"
+    file.write_text("older")
+
+    found = run(f"export trip {uuid.uuid4()} -o {file}")
+
+    assert found.code == 3
+    assert file.read_text() == "older"
+    assert list(tmp_path.glob("trip*")) == [file]
+    assert run(f"export trip -o {tmp_path / 'no' / 'file'}").code == 2
+
+
+def test_the_examples_come_back(run: Forklore, there: Forklore, tmp_path: Path) -> None:
+    file, again = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    ids = [line.split("\t")[0] for line in run(f"import {ROOT / 'examples' / 'trees.jsonl'}").lines]
+
+    assert run(f"export {' '.join(ids)} -o {file}").code == 0
+    made = there(f"import {file}")
+    assert there(f"export {' '.join(line.split()[0] for line in made.lines)} -o {again}").code == 0
+
+    def sizes(path: Path) -> list[Any]:
+        ends = [json.loads(line) for line in path.read_text().splitlines() if '"type":"end"' in line]
+        return [(end["conversations"], end["entries"]) for end in ends]
+
+    assert made.err == f"{file}: 3 trees, 29 entries\n"
+    assert sizes(again) == sizes(file) == [(8, 19), (3, 8), (1, 2)]
