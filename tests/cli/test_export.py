@@ -114,8 +114,8 @@ def grown(client: forklore.Forklore, seed: int, *, agent: bool, steps: int = 25)
                 chosen.context.sync([f"memory {random.random()}"])
             case "fork":
                 entry = random.choice(chosen.entries(channel="history").list())
-                place = random.choice(["before", "after"])
-                made: Any = chosen.fork(**{place: entry}, promote=random.random() < 0.3, title=f"F{count}")
+                places: Any = {random.choice(["before", "after"]): entry}
+                made: Any = chosen.fork(**places, promote=random.random() < 0.3, title=f"F{count}")
                 if random.random() < 0.8 or not made.entries().list(limit=1):
                     made.append(**said())
                 branches.append(made.id)

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -106,7 +107,7 @@ def all_shown(client: Forklore, carried: list[Carried]) -> list[list[tuple[str, 
     ]
 
 
-WHOLE = [
+WHOLE: list[list[tuple[str, ...]]] = [
     [
         ("flat soup?", "herbs"),
         ("flat soup?", "lemon", "too sour", "honey"),
@@ -208,7 +209,8 @@ def test_a_refused_batch_costs_what_needs_it_and_nothing_else(
     send = sender(client())
 
     def refusing(call: Call) -> Answer | Refusal:
-        texts = [entry["content"][0]["text"] for entry in call.given["entries"]]
+        entries: Any = call.given["entries"]
+        texts = [entry["content"][0]["text"] for entry in entries]
         return Refusal(400, None, "no roast") if "roast it" in texts else send(call)
 
     done = 0

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from forklore.api import fields, requests
 from forklore.cli.importing import checks, plan
 from forklore.cli.importing.plan import Place, plan_tree
-from forklore.cli.importing.values import Report
+from forklore.cli.importing.values import Reason, Report
 from forklore.client import jsontext
 from forklore.domain import content
 from forklore.domain import jsontext as service_jsontext
@@ -53,8 +53,8 @@ def test_what_is_as_large_as_an_import_sends_is_taken(service: Service) -> None:
 
 
 def test_what_is_larger_is_a_problem_before_it_is_sent() -> None:
-    assert checks.problem_of([{"text": "x"}] * (checks.ELEMENTS_MAX + 1)) is checks.Reason.TOO_LARGE
-    assert checks.problem_of([*largest(), {"text": ""}]) is checks.Reason.TOO_LARGE
+    assert checks.problem_of([{"text": "x"}] * (checks.ELEMENTS_MAX + 1)) is Reason.TOO_LARGE
+    assert checks.problem_of([*largest(), {"text": ""}]) is Reason.TOO_LARGE
 
 
 def largest() -> list[Any]:

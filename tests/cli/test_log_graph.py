@@ -1,0 +1,145 @@
+"""`forklore log --graph`: the tree as it is stored, with few requests."""
+
+import json
+
+from forklore import Forklore as Client
+from forklore.cli.drawing import show_graph
+from forklore.cli.output import Output
+from forklore.client.calls import Call, RawAnswer
+from forklore.client.driving import Transport
+from forklore.client.transports.direct import Identity
+from forklore.client.transports.in_process import InProcessTransport
+from forklore.embedded.service import EmbeddedService
+from tests.cli.running import Forklore, Stream
+
+
+def ids(run: Forklore, *names: str) -> list[str]:
+    return [run.id_of(name) for name in names]
+
+
+def story(run: Forklore) -> Forklore:
+    """Make a tree: trip says one, two, three, four, and two branches leave it."""
+    for text in ("one", "two", "three", "four"):
+        run(f"say trip {text}")
+    run("fork trip --after -4 --name early --title Early")
+    run("say early 2a")
+    run("fork trip --before -1 --name late --title Late --promote")
+    run("say late 4a")
+    return run
+
+
+def test_every_entry_is_drawn_with_the_branches_at_their_ends(run: Forklore) -> None:
+    trip, early, late = ids(story(run), "trip", "early", "late")
+
+    found = run("log trip --graph")
+
+    assert found.lines == [
+        f"* (* {late} Late) user: 4a",
+        f"| * ({trip} one) user: four",
+        "|/",
+        "* user: three",
+        "* user: two",
+        f"| * ({early} Early) user: 2a",
+        "|/",
+        "* user: one",
+    ]
+    assert run("log late --graph").lines == found.lines
+    assert run("log trip --graph -n 2").lines == found.lines[:2]
+
+
+def test_long_runs_are_folded_unless_each_entry_is_asked_for(run: Forklore) -> None:
+    for number in range(6):
+        run(f"say trip {number}")
+    [trip] = ids(run, "trip")
+
+    assert run("log trip --graph").lines == [f"* ({'* '}{trip} 0) user: 5", ": … 4 entries", "* user: 0"]
+    assert len(run("log trip --graph --oneline").lines) == 6
+
+
+def test_json_has_an_object_for_each_line(run: Forklore) -> None:
+    story(run)
+
+    rows = [json.loads(line) for line in run("log trip --graph --json").lines]
+
+    assert [row["graph"] for row in rows] == ["* ", "| * ", "|/", "* ", "* ", "| * ", "|/", "* "]
+    assert sum(len(row["entries"]) for row in rows) == 6
+
+
+def test_a_branch_hangs_where_it_did_when_its_source_is_deleted(run: Forklore) -> None:
+    story(run)
+    run("fork early --name leaf --title Leaf")
+    run("say leaf 3a")
+    run("fork early --before -1 --name twin --title Twin")
+    run("say twin 2b")
+    leaf, twin = ids(run, "leaf", "twin")
+
+    for gone in ("early", "trip"):
+        assert run(f"branch {gone} -d --yes").code == 0
+    lines = run("log leaf --graph").lines
+
+    assert len([line for line in lines if "user:" in line]) == 7
+    at = next(at for at, line in enumerate(lines) if leaf in line)
+    assert lines[at + 1].endswith("* user: 2a")
+    assert lines[-1] == "* user: one"
+    [drawn] = [line for line in lines if twin in line]
+    assert drawn.endswith("user: 2b")
+
+
+def test_a_merge_is_a_note(run: Forklore) -> None:
+    story(run)
+    early = run.id_of("early")
+    with Client.local(user=run.options[3], data=run.options[1]) as client:
+        client.named("trip").say("ai", "summary", merged_from_conversation_id=early)
+
+    assert f"(merged from {early}) ai: summary" in run("log trip --graph").out
+
+
+def test_a_terminal_gets_colours_and_lines_of_its_width(run: Forklore) -> None:
+    story(run)
+    run(f"say trip '{'long ' * 60}'")
+    run("say trip -", stdin=b"\x1b[2J")
+
+    coloured = run("log trip --graph", is_terminal=True, COLUMNS="90")
+    plain = run("log trip --graph", is_terminal=True, COLUMNS="90", NO_COLOR="1")
+
+    assert "\x1b[3" in coloured.out
+    assert "\x1b[2J" not in coloured.out
+    assert max(map(len, plain.lines)) <= 90
+    assert "…" in plain.out
+    assert run("log trip --graph --reverse").code == 2
+
+
+class Counting:
+    """A transport that counts."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.sent: list[str] = []
+
+    def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        self.sent.append(call.shape.name)
+        return self._inner.send(call, timeout_s)
+
+    def close(self) -> None:
+        """Leave the service to the test."""
+
+
+def test_a_tree_of_many_forks_is_read_with_few_requests() -> None:
+    identity, service = Identity("ann", None, ()), EmbeddedService.open(None)
+    transport = Counting(InProcessTransport(service, identity))
+    client = Client._over(transport, identity)
+    chat = client.named("wide")
+    first = chat.say("user", "one")
+    chat.say("user", "two")
+    forks = [fork for _ in range(21) for fork in chat.fork(after=first, count=10)]
+    forks[-1].say("user", "other")
+    transport.sent.clear()
+
+    stream = Stream()
+    assert show_graph(Output(stream=stream), client, chat)
+
+    assert transport.sent == ["listForks", "listForks", "listEntries"]
+    lines = stream.text().splitlines()
+    assert len(lines) == 4
+    assert sum(line.count("-") for line in lines) // 4 == 211
+    service.close()
