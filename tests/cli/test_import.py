@@ -151,11 +151,6 @@ def test_ctrl_c_says_how_to_go_on(run: Forklore, file: Path) -> None:
     assert len(run("ls --all").lines) == 6
 
 
-def test_progress_is_shown_on_a_terminal_only(run: Forklore, file: Path) -> None:
-    assert "importing trees.jsonl" in run(f"import {file}", is_terminal=True).err
-    assert "\x1b" not in run(f"import {file}").err
-
-
 @pytest.mark.parametrize(
     ("target", "owner", "agent"),
     [

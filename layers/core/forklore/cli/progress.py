@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from forklore.cli.visible import visible
+
 
 @dataclass(frozen=True, slots=True)
 class Bar:
@@ -18,18 +20,19 @@ class Bar:
 
 
 @contextmanager
-def progress(what: str, *, is_shown: bool = True) -> Iterator[Bar]:
+def progress(what: str) -> Iterator[Bar]:
     """Show a bar while the block runs. Until a total is expected, it only moves."""
-    if not (is_shown and sys.stderr.isatty()):
+    if not sys.stderr.isatty():
         yield Bar(lambda _: None, lambda _: None)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    said = TextColumn("{task.description}", markup=False)
+    columns = (said, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(file=sys.stderr)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(visible(what), total=None)
         yield Bar(
             lambda steps: bar.advance(task, steps),
             lambda total: bar.update(task, total=total),
