@@ -14,6 +14,7 @@ from forklore.domain.model import Caller
 from forklore.domain.users import ROLES, is_user_id
 from forklore.embedded.folder import DataError
 from forklore.embedded.opened import Opened, open_in_memory, share
+from forklore.embedded.whole import whole
 from forklore.errors import UnauthorizedError, UnavailableError
 
 __all__ = ["DataError", "EmbeddedService"]
@@ -49,16 +50,13 @@ class EmbeddedService:
         """Return the response of an operation.
 
         given: the input, as a direct invocation has it. Every error is a response, also a bug,
-        which is logged without content. Raises RuntimeError if the service is closed.
+        which is logged without content. Raises RuntimeError if the service is closed. An exception
+        that a signal raises, such as KeyboardInterrupt, leaves the operation to end whole.
         """
         opened = self._opened
         if opened is None:
             raise RuntimeError("the service is closed")
-        request_id = str(uuid.uuid4())
-        try:
-            return Response(*_run(opened, operation_named(operation), given, caller))
-        except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
-            return response_to(error, request_id)
+        return whole(lambda: _answer(opened, operation, given, caller))
 
     def close(self) -> None:
         """Close the service. The last one of a folder ends the worker and frees the folder.
@@ -68,7 +66,7 @@ class EmbeddedService:
         """
         opened, self._opened = self._opened, None
         if opened is not None:
-            opened.leave()
+            whole(opened.leave)
 
     def __enter__(self) -> Self:
         return self
@@ -77,6 +75,13 @@ class EmbeddedService:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _answer(opened: Opened, operation: str, given: Mapping[str, object] | None, caller: Caller) -> Response:
+    try:
+        return Response(*_run(opened, operation_named(operation), given, caller))
+    except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
+        return response_to(error, str(uuid.uuid4()))
 
 
 def _run(
