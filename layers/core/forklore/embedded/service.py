@@ -1,6 +1,9 @@
 """The service: operations by name, on a store in memory or in a folder."""
 
+import _thread
+import threading
 import uuid
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +17,7 @@ from forklore.domain.model import Caller
 from forklore.domain.users import ROLES, is_user_id
 from forklore.embedded.folder import DataError
 from forklore.embedded.opened import Opened, open_in_memory, share
+from forklore.embedded.told import tell
 from forklore.embedded.whole import whole
 from forklore.errors import UnauthorizedError, UnavailableError
 
@@ -26,11 +30,15 @@ REQUEST_SECONDS = 29.0
 class EmbeddedService:
     """Runs operations in this process. It may be used by any number of threads.
 
-    Close it at the end, or use it in a `with` statement.
+    Close it at the end, or use it in a `with` statement. One that nobody refers to any more is
+    closed in the background.
     """
 
     def __init__(self, opened: Opened) -> None:
+        tell()
         self._opened: Opened | None = opened
+        self._forgotten = weakref.finalize(self, _leave_later, opened)
+        self._forgotten.atexit = False  # what is kept is ended there anyway
 
     @classmethod
     def open(cls, data: Path | None) -> "EmbeddedService":
@@ -66,6 +74,7 @@ class EmbeddedService:
         """
         opened, self._opened = self._opened, None
         if opened is not None:
+            self._forgotten.detach()
             whole(opened.leave)
 
     def __enter__(self) -> Self:
@@ -75,6 +84,15 @@ class EmbeddedService:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _leave_later(opened: Opened) -> None:
+    """Leave in the background: garbage is collected anywhere, also while locks are held.
+
+    To start a `threading.Thread` takes such a lock. So a thread without one starts it.
+    """
+    leaving = threading.Thread(target=opened.leave, name="forklore-leave", daemon=True)
+    _thread.start_new_thread(leaving.start, ())
 
 
 def _answer(opened: Opened, operation: str, given: Mapping[str, object] | None, caller: Caller) -> Response:
