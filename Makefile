@@ -43,6 +43,7 @@ runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
 pytest := $(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 reliability := tests/reliability
+long := tests/usecases tests/client tests/cli tests/embedded
 random := tests/http tests/aws/test_fuzz.py tests/local/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
 	$(UPGRADE)
@@ -68,7 +69,7 @@ test-random: $(VENV)/ready ## run the tests that make up thousands of requests: 
 
 test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on DynamoDB Local, which needs Java, and Maven the first time
 	$(python) -m pytest --numprocesses=auto --dist=worksteal $(reliability)
-	$(python) -m pytest --numprocesses=auto --dist=worksteal -m long tests/usecases
+	$(python) -m pytest --numprocesses=auto --dist=worksteal -m long $(long)
 
 bench: $(if $(RUNTIME_PYTHON),build-here) $(VENV)/ready $(runtime) ## measure costs and times, and write docs/performance/tables.md: ten minutes, for which nothing else should run
 	$(in_runtime) $(python) -m tools.bench $(if $(RUNTIME_PYTHON),--build "$(here)") $(ARGUMENTS)

@@ -20,8 +20,15 @@ from tests.client.here import InvokesHere, served
 from tools.harness.gateway import AGENTS, table_on_moto
 
 TRANSPORTS, MODES = ("http", "lambda", "process"), ("sync", "asyncio", "trio")
+QUICK = {("http", "sync"), ("lambda", "trio"), ("process", "asyncio")}
+"""Each transport and each mode once. `make test-reliability` takes the other ways."""
 WAYS = [
-    pytest.param(transport, mode, id=f"{transport}-{mode}")
+    pytest.param(
+        transport,
+        mode,
+        id=f"{transport}-{mode}",
+        marks=() if (transport, mode) in QUICK else pytest.mark.long,
+    )
     for transport, mode in itertools.product(TRANSPORTS, MODES)
 ]
 Client = Forklore | AsyncForklore

@@ -91,6 +91,7 @@ def opened_by_another_process(folder: Path) -> str:
     return run.stdout
 
 
+@pytest.mark.long
 def test_a_folder_in_use_is_refused_to_another_process(tmp_path: Path) -> None:
     with EmbeddedService.open(tmp_path):
         assert opened_by_another_process(tmp_path) == f"{tmp_path} is in use by another process\n"
@@ -156,6 +157,7 @@ def test_a_broken_item_is_refused_and_the_folder_is_free_again(tmp_path: Path) -
     EmbeddedService.open(tmp_path).close()
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_is_refused_and_frees_nothing(tmp_path: Path) -> None:
     with EmbeddedService.open(tmp_path) as service:
@@ -169,3 +171,22 @@ def test_a_forked_process_is_refused_and_frees_nothing(tmp_path: Path) -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
         assert "in use by another process" in opened_by_another_process(tmp_path)
         assert title(service, made) == "kept"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_folder_is_free_after_closing_while_a_forked_process_lives(tmp_path: Path) -> None:
+    service = EmbeddedService.open(tmp_path)
+    ends, end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(end)
+        os.read(ends, 1)  # until the other end is closed
+        os._exit(0)
+    try:
+        service.close()
+        assert opened_by_another_process(tmp_path) == ""
+        EmbeddedService.open(tmp_path).close()
+    finally:
+        os.close(ends)
+        os.close(end)
+        os.waitpid(child, 0)

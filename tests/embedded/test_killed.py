@@ -65,6 +65,7 @@ def check(folder: Path) -> None:
         store.close()
 
 
+@pytest.mark.long
 @pytest.mark.failure("killed-embedded")
 def test_each_acknowledged_write_is_there_and_each_transaction_is_whole_or_absent(tmp_path: Path) -> None:
     answers: list[dict[str, Any]] = []

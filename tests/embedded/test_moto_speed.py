@@ -137,6 +137,51 @@ def test_a_query_sees_its_partition_of_the_table_or_index_and_no_other(
     assert found == expected
 
 
+@pytest.mark.parametrize("forward", [True, False])
+@pytest.mark.parametrize(("index", "sort"), [(None, "SK"), ("byConversation", "L1")])
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("= :a", ["é"]),
+        ("< :a", ["a", "b1", "b2"]),
+        ("<= :a", ["a", "b1", "b2", "é"]),
+        ("> :a", ["😀"]),
+        (">= :a", ["é", "😀"]),
+        ("BETWEEN :b AND :a", ["b1", "b2", "é"]),
+        ("begins", ["b1", "b2"]),
+    ],
+)
+def test_a_query_finds_what_its_key_condition_asks_for(
+    client: Any, index: str | None, sort: str, condition: str, expected: list[str], forward: bool
+) -> None:
+    for at in ("é", "a", "b2", "😀", "b1"):
+        put(client, "tree", at, L1={"S": at})
+    if index:
+        put(client, "tree", "bb")  # an item without the index's key is not in the index
+    name = f"begins_with({sort}, :b)" if condition == "begins" else f"{sort} {condition}"
+    values = {":p": {"S": "tree"}, ":a": {"S": "é"}, ":b": {"S": "b"}}
+    used = {held: value for held, value in values.items() if held == ":p" or held in name}
+
+    found: list[str] = []
+    start: dict[str, Any] = {}
+    for _ in range(10):
+        page = client.query(
+            TableName=TABLE,
+            KeyConditionExpression=f"PK = :p AND {name}",
+            ExpressionAttributeValues=used,
+            ScanIndexForward=forward,
+            Limit=1,
+            **({"IndexName": index} if index else {}),
+            **start,
+        )
+        found += [item["SK"]["S"] for item in page["Items"]]
+        if "LastEvaluatedKey" not in page:
+            break
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    assert found == (expected if forward else expected[::-1])
+
+
 def test_a_value_of_any_kind_is_returned_as_it_was_put(client: Any) -> None:
     values = {
         "text": {"S": "a\u0000b\U0001f420"},

@@ -1,8 +1,10 @@
 """Operations in this process are answered as a direct invocation is."""
 
+import gc
 import json
 import logging
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from forklore.api.operations import ALL
 from forklore.domain.model import Caller
+from forklore.embedded.opened import _SHARED
 from forklore.embedded.service import EmbeddedService
 from tests.embedded.writer import entry
 
@@ -154,3 +157,22 @@ def test_closing_leaves_no_thread() -> None:
         thread.join(5)
 
     assert not [thread for thread in left if thread.is_alive()]
+
+
+def test_a_service_that_nobody_refers_to_ends_its_threads_and_frees_its_folder(tmp_path: Path) -> None:
+    before = threading.active_count()
+    for number in range(8):
+        forgotten = EmbeddedService.open(tmp_path if number == 0 else None)
+        chat = ask(forgotten, "createConversation")[1]["id"]
+        ask(forgotten, "deleteConversation", conversationId=chat)
+        assert forgotten._opened
+        assert forgotten._opened.worker._thread
+    del forgotten
+    gc.collect()
+    give_up_at = time.monotonic() + 15
+    while threading.active_count() > before and time.monotonic() < give_up_at:
+        time.sleep(0.05)
+
+    assert threading.active_count() <= before
+    assert tmp_path.resolve() not in {folder for _, folder in _SHARED}
+    EmbeddedService.open(tmp_path).close()

@@ -134,6 +134,7 @@ def test_what_is_left_at_closing_is_done_when_the_folder_is_opened_again(
         assert_settled(again)
 
 
+@pytest.mark.long
 def test_a_job_whose_worker_was_killed_is_done_when_its_lease_has_ended(tmp_path: Path) -> None:
     service = EmbeddedService.open(tmp_path)
     chat, _ = conversation(service)

@@ -145,6 +145,7 @@ def test_the_file_needs_as_many_requests_as_are_tried(client: Callable[..., Fork
     assert whole._transport.asked == REQUESTS  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
 def test_faults_everywhere_are_overcome_by_retries(
     client: Callable[..., Forklore], file: Path, seed: int

@@ -135,6 +135,7 @@ def test_what_comes_later_is_forked_off_where_somebody_went_on(service: Service)
     assert third.appended == 0
 
 
+@pytest.mark.long
 @examples(25)
 @given(st.lists(st.integers(0, 100), min_size=2, max_size=10), st.data())
 def test_newer_exports_and_words_of_others_never_mix(

@@ -7,7 +7,7 @@ the cursor, change the title of the window or hide text; a bidirectional mark co
 import re
 
 _CONTROLS = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0, DEL and C1, without the tab and the line feed
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, without the tab and the line feed
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the order of letters
     "\u2028\u2029\ufeff\ufff9-\ufffb"  # line ends and marks without a width
     "\ud800-\udfff"  # halves of a character

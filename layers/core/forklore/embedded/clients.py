@@ -14,6 +14,7 @@ from botocore.configprovider import BOTOCORE_DEFAUT_SESSION_VARIABLES, ConfigVal
 from botocore.session import Session
 from moto.core.models import botocore_stubber
 
+from forklore.embedded.quiet import make_quiet
 from forklore.storage.connection import client_settings, descriptions
 
 NOWHERE = "http://forklore.invalid"
@@ -22,12 +23,16 @@ REGION = "us-east-1"
 
 
 def make_client(answer: Callable[[AWSPreparedRequest], AWSResponse]) -> Any:
-    """Return a DynamoDB client, without credentials, whose every request `answer` answers."""
+    """Return a DynamoDB client, without credentials, whose every request `answer` answers.
+
+    botocore logs none of its calls.
+    """
 
     def answered(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         return answer(request)
 
     session = _own_session()
+    session.register("creating-client-class.dynamodb", make_quiet)
     client = session.create_client(
         "dynamodb",
         endpoint_url=NOWHERE,

@@ -19,7 +19,7 @@ class DataError(Exception):
 
 
 def locked(folder: Path) -> IO[str]:
-    """Return an open file that locks the folder for this process until it is closed.
+    """Return an open file that locks the folder for this process until `free` is called with it.
 
     The folder is made if it is missing, with a `.gitignore` so that git ignores what is in it.
     Raises DataError if the folder cannot be used, or if another process uses it.
@@ -55,6 +55,14 @@ def _take(lock: IO[str], folder: Path) -> None:
             time.sleep(0.1)
         except OSError as error:
             raise DataError(f"cannot lock {folder}: {error.strerror}") from error
+
+
+def free(lock: IO[str]) -> None:
+    """Free the folder, also if a process that was forked from this one has the file open."""
+    import fcntl
+
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 def refuse_data_of_others(folder: Path) -> None:

@@ -2,7 +2,8 @@
 
 * Moto copies the whole table before each part of a transaction, so that it can undo the part. Here
   the copy shares its items with the table.
-* Moto sorts the whole table for each Query of a local index. Here a Query sees one partition.
+* Moto sorts the whole table for each Query of a local index. Here a Query sees nothing but what its
+  key condition asks for.
 * Moto looks for ten members under four names each in every attribute of an answer. Here a value
   that is complete is written as it is.
 * Moto keeps every object that it has made, for its dashboard. Here an object is freed when nothing
@@ -17,12 +18,14 @@ import copy
 import inspect
 import threading
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moto.core.common_models import BaseModel
 from moto.core.serialize import BaseJSONSerializer
+from moto.dynamodb.comparisons import get_comparison_func
 from moto.dynamodb.models import DynamoDBBackend
-from moto.dynamodb.models.dynamo_type import DynamoType
+from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
 
@@ -63,13 +66,36 @@ _QUERY = inspect.signature(_query)
 
 
 def query_partition(self: Table, hash_key: DynamoType | None, *args: Any, **named: Any) -> Any:
-    """Query the table as if it held one partition. A query of a global index is unchanged."""
-    index = _QUERY.bind(self, hash_key, *args, **named).arguments.get("index_name")
+    """Query the table as if it held what the key condition asks for and nothing else.
+
+    A query of a global index is unchanged.
+    """
+    given = _QUERY.bind(self, hash_key, *args, **named).arguments
+    index = given.get("index_name")
     if hash_key is None or (index and index not in {local.name for local in self.indexes}):
         return _query(self, hash_key, *args, **named)
     part = copy.copy(self)
-    part.items = defaultdict(dict, {hash_key: self.items.get(hash_key, {})})
+    held = self.items.get(hash_key, {})
+    if given.get("range_comparison"):
+        schema = self.schema if index is None else self.get_index(index).schema
+        [name] = [key["AttributeName"] for key in schema if key["KeyType"] == "RANGE"]
+        held = _in_range(held, name, given["range_comparison"], given["range_objs"])
+    part.items = defaultdict(dict, {hash_key: held})
     return _query(part, hash_key, *args, **named)
+
+
+def _in_range(
+    held: Mapping[DynamoType, Item], name: str, comparison: str, bounds: Sequence[DynamoType]
+) -> dict[DynamoType, Item]:
+    """Return the items whose sort key, the attribute `name`, fits. Moto itself looks again."""
+    fits = get_comparison_func(comparison)
+    values = [bound.cast_value for bound in bounds]
+    found = {}
+    for sort, item in held.items():
+        key = item.attrs.get(name)
+        if key is not None and fits(key.value if key.type == "S" else key.cast_value, *values):
+            found[sort] = item
+    return found
 
 
 _serialize_structure = BaseJSONSerializer._serialize_type_structure

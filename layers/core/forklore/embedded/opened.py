@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
-from forklore.embedded.folder import JOURNAL, DataError, locked, refuse_data_of_others
+from forklore.embedded.folder import JOURNAL, DataError, free, locked, refuse_data_of_others
 from forklore.embedded.journal import Journal
 from forklore.embedded.store import NAME, Store
 from forklore.embedded.underway import Underway
@@ -57,7 +57,7 @@ class Opened:
         self._threads.shutdown(wait=False)
         self.store.close()
         if self._lock is not None:
-            self._lock.close()
+            free(self._lock)
 
 
 def open_in_memory() -> Opened:
@@ -105,7 +105,7 @@ def _open(folder: Path) -> Opened:
     try:
         return Opened(open_store(folder), folder=folder, lock=lock)
     except BaseException:
-        lock.close()
+        free(lock)
         raise
 
 

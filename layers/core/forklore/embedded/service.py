@@ -1,6 +1,9 @@
 """The service: operations by name, on a store in memory or in a folder."""
 
+import _thread
+import threading
 import uuid
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +17,8 @@ from forklore.domain.model import Caller
 from forklore.domain.users import ROLES, is_user_id
 from forklore.embedded.folder import DataError
 from forklore.embedded.opened import Opened, open_in_memory, share
+from forklore.embedded.told import tell
+from forklore.embedded.whole import whole
 from forklore.errors import UnauthorizedError, UnavailableError
 
 __all__ = ["DataError", "EmbeddedService"]
@@ -25,11 +30,15 @@ REQUEST_SECONDS = 29.0
 class EmbeddedService:
     """Runs operations in this process. It may be used by any number of threads.
 
-    Close it at the end, or use it in a `with` statement.
+    Close it at the end, or use it in a `with` statement. One that nobody refers to any more is
+    closed in the background.
     """
 
     def __init__(self, opened: Opened) -> None:
+        tell()
         self._opened: Opened | None = opened
+        self._forgotten = weakref.finalize(self, _leave_later, opened)
+        self._forgotten.atexit = False  # what is kept is ended there anyway
 
     @classmethod
     def open(cls, data: Path | None) -> "EmbeddedService":
@@ -49,16 +58,13 @@ class EmbeddedService:
         """Return the response of an operation.
 
         given: the input, as a direct invocation has it. Every error is a response, also a bug,
-        which is logged without content. Raises RuntimeError if the service is closed.
+        which is logged without content. Raises RuntimeError if the service is closed. An exception
+        that a signal raises, such as KeyboardInterrupt, leaves the operation to end whole.
         """
         opened = self._opened
         if opened is None:
             raise RuntimeError("the service is closed")
-        request_id = str(uuid.uuid4())
-        try:
-            return Response(*_run(opened, operation_named(operation), given, caller))
-        except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
-            return response_to(error, request_id)
+        return whole(lambda: _answer(opened, operation, given, caller))
 
     def close(self) -> None:
         """Close the service. The last one of a folder ends the worker and frees the folder.
@@ -68,7 +74,8 @@ class EmbeddedService:
         """
         opened, self._opened = self._opened, None
         if opened is not None:
-            opened.leave()
+            self._forgotten.detach()
+            whole(opened.leave)
 
     def __enter__(self) -> Self:
         return self
@@ -77,6 +84,22 @@ class EmbeddedService:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _leave_later(opened: Opened) -> None:
+    """Leave in the background: garbage is collected anywhere, also while locks are held.
+
+    To start a `threading.Thread` takes such a lock. So a thread without one starts it.
+    """
+    leaving = threading.Thread(target=opened.leave, name="forklore-leave", daemon=True)
+    _thread.start_new_thread(leaving.start, ())
+
+
+def _answer(opened: Opened, operation: str, given: Mapping[str, object] | None, caller: Caller) -> Response:
+    try:
+        return Response(*_run(opened, operation_named(operation), given, caller))
+    except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
+        return response_to(error, str(uuid.uuid4()))
 
 
 def _run(

@@ -1,7 +1,8 @@
 """The table: moto's DynamoDB in memory, for this store alone, and the journal that keeps it.
 
 One call runs at a time. What a call changed is in the journal before the call is answered. A call
-that failed has changed nothing, neither in memory nor in the journal.
+that failed has changed nothing, neither in memory nor in the journal. A signal ends no call midway:
+see `whole`.
 """
 
 import json
@@ -26,6 +27,7 @@ from moto.dynamodb.responses import DynamoHandler
 from forklore.embedded.clients import REGION, make_client
 from forklore.embedded.journal import Change, Journal
 from forklore.embedded.moto_speed import lighten_moto, query_partition, update_a_copy
+from forklore.embedded.whole import whole
 from forklore.embedded.written import to_item, to_text
 from forklore.storage import schema
 
@@ -124,11 +126,13 @@ class Store:
         handler.setup_class(request, full_url, headers)
         if os.getpid() != self._process:  # a copy of the lock could be locked for ever
             return _failure(500, "InternalServerError", str(self.refusal))
-        with self._lock:
-            return self._run(handler, str(handler.get_endpoint_name(headers)))
+        return whole(lambda: self._run(handler, str(handler.get_endpoint_name(headers))))
 
     def expire(self, now_s: int) -> None:
         """Delete the items whose time is over."""
+        whole(lambda: self._expire(now_s))
+
+    def _expire(self, now_s: int) -> None:
         with self._lock:
             if self.refusal is None:
                 over = [place for place, item in self._items() if _is_over(item, now_s)]
@@ -141,6 +145,9 @@ class Store:
         """Refuse every further call, and close the journal. In a forked process: do nothing."""
         if os.getpid() != self._process:
             return
+        whole(self._close)
+
+    def _close(self) -> None:
         with self._lock:
             self._refusal = "the store is closed"
             if self._journal is not None:
@@ -149,6 +156,10 @@ class Store:
     # Calls
 
     def _run(self, handler: _Handler, operation: str) -> Status:
+        with self._lock:
+            return self._run_alone(handler, operation)
+
+    def _run_alone(self, handler: _Handler, operation: str) -> Status:
         if self.refusal is not None:
             return _failure(FAILED, "InternalServerError", self.refusal)
         touched = _TOUCHED.get(operation)
