@@ -161,13 +161,14 @@ def test_closing_leaves_no_thread() -> None:
 
 def test_a_service_that_nobody_refers_to_ends_its_threads_and_frees_its_folder(tmp_path: Path) -> None:
     before = threading.active_count()
-    for number in range(8):
-        forgotten = EmbeddedService.open(tmp_path if number == 0 else None)
+    services = [EmbeddedService.open(tmp_path), *(EmbeddedService.open(None) for _ in range(7))]
+    while services:
+        forgotten = services.pop()
         chat = ask(forgotten, "createConversation")[1]["id"]
         ask(forgotten, "deleteConversation", conversationId=chat)
         assert forgotten._opened
         assert forgotten._opened.worker._thread
-    del forgotten
+        del forgotten
     gc.collect()
     give_up_at = time.monotonic() + 15
     while threading.active_count() > before and time.monotonic() < give_up_at:

@@ -19,6 +19,7 @@ _WORDS = {
     r"\basync_(over|on|in)_": r"\1_",
     r"\basynchronous\b": "synchronous",
     r", for asyncio and trio": "",
+    r", in the first call, which opens it": "",
 }
 """What is replaced, in this order."""
 

@@ -52,7 +52,7 @@ def in_process(data: str | Path | None, identity: Identity) -> Transport:
 
 
 def async_in_process(data: str | Path | None, identity: Identity) -> AsyncTransport:
-    """Return the transport to a service in this process. Raises InputError."""
-    from forklore.client.transports.in_process import AsyncInProcessTransport, InProcessTransport
+    """Return the transport to a service in this process, which the first call opens."""
+    from forklore.client.transports.in_process import AsyncInProcessTransport
 
-    return AsyncInProcessTransport(InProcessTransport.open(data, identity))
+    return AsyncInProcessTransport.open(data, identity)

@@ -22,9 +22,9 @@ class QuietCalls:
             return super()._make_api_call(operation_name, api_params)  # type: ignore[misc]
 
 
-def make_quiet(base_classes: list[type], **_: Any) -> None:
+def make_quiet(**event: Any) -> None:
     """Make the calls of a client quiet: a handler of botocore's event `creating-client-class`."""
-    base_classes.insert(0, QuietCalls)
+    event["base_classes"].insert(0, QuietCalls)
     for name in (LOGGERS, *list(logging.root.manager.loggerDict)):
         if name == LOGGERS or name.startswith(f"{LOGGERS}."):
             logging.getLogger(name).addFilter(_is_wanted)  # a filter is added once only

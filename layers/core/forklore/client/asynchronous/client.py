@@ -87,7 +87,7 @@ class AsyncForklore:
 
         data: the folder that keeps everything; None: everything is forgotten at the end. `close`
         stops the service.
-        Raises InputError if the folder cannot be used.
+        Raises InputError if the folder cannot be used, in the first call, which opens it.
         """
         identity = Identity(user, client, roles)
         return cls._over(async_in_process(data, identity), identity)

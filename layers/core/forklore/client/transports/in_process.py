@@ -1,12 +1,13 @@
 """Calls to the service in this process. It needs the extra `local`."""
 
-import json
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from forklore.client import jsontext
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.errors import InputError, UnavailableError
-from forklore.client.transports.direct import Identity, input_text
+from forklore.client.transports.direct import Identity
 
 if TYPE_CHECKING:
     from forklore.domain.model import Caller
@@ -51,11 +52,12 @@ class InProcessTransport:
         """Run the call. timeout_s: not used; the service has a time of its own for each request.
 
         Raises UnavailableError if the service answers no call any more, such as when its disk is
-        full: it would be in vain to try again.
+        full: it would be in vain to try again. Raises InputError as HTTP does for what is too long
+        or cannot be written as JSON.
         """
         if self._service.refusal is not None:
             raise UnavailableError(self._service.refusal, code="unavailable")
-        response = self._service.call(call.shape.name, json.loads(input_text(call)), self._caller)
+        response = self._service.call(call.shape.name, _input(call), self._caller)
         return RawAnswer(response.status, response.text)
 
     def close(self) -> None:
@@ -65,26 +67,83 @@ class InProcessTransport:
 
 
 class AsyncInProcessTransport:
-    """The same for asyncio and trio: each call runs in a thread."""
+    """The same for asyncio and trio: each call runs in a thread.
 
-    def __init__(self, inner: InProcessTransport) -> None:
-        self._inner = inner
+    The service is opened by the first call of any copy, in the thread of that call.
+    """
+
+    def __init__(self, opening: "_Opening", identity: Identity, *, owns: bool = False) -> None:
+        _caller(identity)
+        self._opening = opening
+        self._identity = identity
+        self._owns = owns
+
+    @classmethod
+    def open(cls, data: str | Path | None, identity: Identity) -> "AsyncInProcessTransport":
+        """Return the transport to a service that keeps its data in a folder.
+
+        data: as for InProcessTransport. Raises InputError for what is no caller. A folder that
+        cannot be used is told by the first call.
+        """
+        return cls(_Opening(data, identity), identity, owns=True)
 
     def acting_as(self, identity: Identity) -> "AsyncInProcessTransport":
         """Return a transport to the same service for another caller."""
-        return AsyncInProcessTransport(self._inner.acting_as(identity))
+        return AsyncInProcessTransport(self._opening, identity)
 
     async def send(self, call: Call, timeout_s: float) -> RawAnswer:
-        """Run the call."""
+        """Run the call. Raises InputError also if the folder cannot be used."""
         import anyio.to_thread
 
-        return await anyio.to_thread.run_sync(self._inner.send, call, timeout_s)
+        def sent() -> RawAnswer:
+            return self._opening.transport().acting_as(self._identity).send(call, timeout_s)
+
+        return await anyio.to_thread.run_sync(sent)
 
     async def aclose(self) -> None:
-        """Stop the service, if it was opened here."""
+        """Stop the service, if it was opened here. A cancelled task stops it as well."""
+        import anyio
         import anyio.to_thread
 
-        await anyio.to_thread.run_sync(self._inner.close)
+        if self._owns:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._opening.close)
+
+
+class _Opening:
+    """A service that is opened when it is first needed. Threads may share it."""
+
+    def __init__(self, data: str | Path | None, identity: Identity) -> None:
+        self._data, self._identity = data, identity
+        self._lock = threading.Lock()
+        self._opened: InProcessTransport | None = None
+        self._is_closed = False
+
+    def transport(self) -> InProcessTransport:
+        """Return the transport that owns the service. Raises InputError, UnavailableError."""
+        with self._lock:
+            if self._opened is None:
+                if self._is_closed:
+                    raise UnavailableError("the service is closed", code="unavailable")
+                self._opened = InProcessTransport.open(self._data, self._identity)
+            return self._opened
+
+    def close(self) -> None:
+        """Stop the service. One that was not opened is opened no more."""
+        with self._lock:
+            self._is_closed = True
+            if self._opened is not None:
+                self._opened.close()
+
+
+def _input(call: Call) -> dict[str, Any]:
+    """Return the input of the operation, with each argument as the text that HTTP would send."""
+    from forklore.domain.jsontext import JsonText
+
+    call.body_text()  # checks its length as HTTP does
+    headers = {"idempotencyKey": call.idempotency_key, "ifMatch": call.if_match}
+    named = {name: value for name, value in headers.items() if value is not None}
+    return {name: JsonText(jsontext.write(held), held) for name, held in call.given.items()} | named
 
 
 def _caller(identity: Identity) -> "Caller":
