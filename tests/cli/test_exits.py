@@ -12,7 +12,8 @@ from forklore.client import errors
         (errors.InputError("x"), 2),
         (errors.BadRequestError("x"), 2),
         (errors.InvocationError("x"), 2),
-        (errors.NotFoundError("x"), 3),
+        (errors.NotFoundError("x", code="not_found"), 3),
+        (errors.NotFoundError("x"), 2),
         (errors.UnauthorizedError("x"), 4),
         (errors.ForbiddenError("x"), 4),
         (errors.ConflictError("x"), 4),
@@ -46,7 +47,11 @@ def test_an_error_is_one_harmless_line() -> None:
 
 def test_a_failure_of_the_service_names_its_request() -> None:
     assert line_of(errors.ServerError("failed", request_id="r-1")) == "failed [request r-1]"
-    assert line_of(errors.NotFoundError("gone", request_id="r-1")) == "gone"
+    assert line_of(errors.NotFoundError("gone", code="not_found", request_id="r-1")) == "gone"
+
+
+def test_a_404_that_is_not_forklores_doubts_the_address() -> None:
+    assert line_of(errors.NotFoundError("Not Found")) == "Not Found (404: the address may be wrong)"
 
 
 def test_an_error_without_words_is_named() -> None:

@@ -93,7 +93,7 @@ def test_the_command_that_the_server_prints_works(tmp_path: Path) -> None:
         assert json.loads(event["body"]) == {"title": "Hello"}
         assert event["requestContext"]["authorizer"]["lambda"]["userId"] == "alice"
         assert f"{local.url}/docs" in local.banner
-        assert "make run DATA=./data" in local.banner
+        assert "To keep it: --data ./data" in local.banner
         assert httpx.get(f"{local.url}/docs").status_code == 200
         assert local.stop() == (0, "")
 
@@ -213,14 +213,14 @@ def test_a_functions_other_lines_are_shown_on_request(tmp_path: Path) -> None:
         assert own.startswith("GET (GET /odd/{what}) 200 ")
 
 
-def test_a_port_in_use_is_one_line_and_1(tmp_path: Path) -> None:
+def test_a_port_in_use_is_one_line_and_2(tmp_path: Path) -> None:
     write_project(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         refused = start(str(tmp_path), "--port", str(port), module=SAMPLE)
         output, errors = refused.communicate(timeout=STARTS_WITHIN_SECONDS)
 
-    assert (refused.returncode, output) == (1, "")
+    assert (refused.returncode, output) == (2, "")
     assert errors == (
         f"forklore: cannot listen on 127.0.0.1 port {port}: [Errno 98] Address already in use\n"
     )
@@ -235,12 +235,12 @@ def test_a_port_in_use_is_one_line_and_1(tmp_path: Path) -> None:
     ],
     ids=lambda environ: next(iter(environ)),
 )
-def test_a_setting_that_cannot_work_is_one_line_and_1(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_a_setting_that_cannot_work_is_one_line_and_2(tmp_path: Path, environ: dict[str, str]) -> None:
     write_project(tmp_path)
     refused = start(str(tmp_path), module=SAMPLE, **{"PORT": "0"} | environ)
     _, errors = refused.communicate(timeout=STARTS_WITHIN_SECONDS)
 
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert errors.startswith("forklore: ")
     assert errors.count("\n") == 1
 

@@ -1,6 +1,7 @@
 """The command line as typer sees it. The commands are in `commands/`, a module each."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -28,6 +29,8 @@ COMMANDS = (
 """The modules of `commands/`, in the order of the help. Each has `register(app)`."""
 OTHERS = (OSError, MissingExtraError)
 """Errors of the machine whose text is enough, without a traceback."""
+DEBUG = "FORKLORE_DEBUG"
+_NO_OPTION = re.compile("No such option: -[^-]")
 
 
 class Root(TyperGroup):
@@ -46,6 +49,8 @@ class Root(TyperGroup):
             code = _told(error)
         except KeyboardInterrupt:
             code = exits.INTERRUPTED
+        except Exception as error:  # noqa: BLE001 (the last resort)
+            code = _failed(error)
         sys.exit(code)
 
 
@@ -81,20 +86,36 @@ def _told(error: Exception) -> int:
     return code
 
 
+def _failed(error: Exception) -> int:
+    """Say that the fault is forklore's own, with the traceback if DEBUG is set."""
+    if os.environ.get(DEBUG):
+        from traceback import print_exception
+
+        print_exception(error)
+    sys.stderr.write(f"forklore: an error of forklore: {type(error).__name__} ({DEBUG}=1 shows more)\n")
+    return exits.FAULT
+
+
 def _usage(error: typer.TyperException) -> int:
     context = getattr(error, "ctx", None)
     said = exits.line_of(exits.CommandError(error.format_message()))
     where = f" ({context.command_path} --help)" if context is not None else ""
-    sys.stderr.write(f"forklore: {said}{where}\n")
+    hint = "; -- before a text lets it begin with -" if _NO_OPTION.match(said) else ""
+    sys.stderr.write(f"forklore: {said}{hint}{where}\n")
     return exits.USAGE
 
 
 def _flush() -> None:
-    """Hand on what is buffered. Without a reader it goes nowhere, also at Python's own end."""
+    """Hand on what is buffered. What cannot be written goes nowhere, also at Python's own end.
+
+    Raises OSError, but not for a reader that has gone.
+    """
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def _version() -> str:

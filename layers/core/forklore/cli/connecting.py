@@ -29,10 +29,11 @@ def chosen(options: Mapping[str, str], environment: Mapping[str, str]) -> Target
     return target_of(options, environment, profiles_of(text), login=_login())
 
 
-def connected(target: Target) -> "Forklore":
-    """Return a client of a service.
+def connected(target: Target, *, makes: bool) -> "Forklore":
+    """Return a client of a service. makes: a folder of data that does not exist is made.
 
-    Raises InputError for what cannot be one, and SystemExit if its extra is not installed.
+    Raises SettingsError if it is not to be made, InputError for what cannot be one, and SystemExit
+    if its extra is not installed.
     """
     from forklore.client.synchronous.client import Forklore
 
@@ -44,6 +45,8 @@ def connected(target: Target) -> "Forklore":
                 made = Forklore.on_lambda(function, user=user, client=client)
             return made.with_options(retries=RETRIES)
         case InProcess(data, user, client):
+            if data is not None and not makes and not Path(data).exists():
+                raise SettingsError(f"there is no folder {data}: `say` and `import` make one")
             with from_extra("local"):
                 return Forklore.local(user=user, client=client, data=data)
 

@@ -12,9 +12,15 @@ NOT_FOUND = 3
 REFUSED = 4
 """Not allowed, or in conflict with what is there."""
 NO_ANSWER = 5
+FAULT = 70
+"""A mistake in forklore itself."""
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """The reader of the output has gone. A shell shows this for a program that SIGPIPE ended."""
+
+
+NOT_FOUND_CODE, NO_ROUTE = "not_found", "no such route"
+"""What forklore says beside a 404, and how it says that it does not know the path."""
 
 
 class CommandError(Exception):
@@ -32,14 +38,14 @@ class SettingsError(CommandError):
 def code_of(error: errors.ApiError) -> int:
     """Return the exit code for an error of the client.
 
-    >>> code_of(errors.NotFoundError("gone")), code_of(errors.ConflictError("stale"))
-    (3, 4)
+    >>> code_of(errors.BadRequestError("no")), code_of(errors.ConflictError("stale"))
+    (2, 4)
     """
     match error:
         case errors.InputError() | errors.BadRequestError() | errors.InvocationError():
             return USAGE
         case errors.NotFoundError():
-            return NOT_FOUND
+            return NOT_FOUND if _is_forklores(error) else USAGE
         case errors.NoAnswerError() | errors.UnexpectedAnswerError() | errors.ServerError():
             return NO_ANSWER
     return REFUSED
@@ -56,4 +62,11 @@ def line_of(error: Exception) -> str:
     said = visible(" ".join(error.message.split())) or error.code or type(error).__name__
     why = error.reason or (error.field if isinstance(error, errors.BadRequestError) else None)
     seen = error.request_id if isinstance(error, errors.ServerError) else None
+    if isinstance(error, errors.NotFoundError) and not _is_forklores(error):
+        return f"{said} (404: the address may be wrong)"
     return f"{said}{f' ({visible(why)})' if why else ''}{f' [request {visible(seen)}]' if seen else ''}"
+
+
+def _is_forklores(error: errors.NotFoundError) -> bool:
+    """Tell whether a 404 speaks of a conversation, and not of the address."""
+    return error.code == NOT_FOUND_CODE and error.message != NO_ROUTE

@@ -76,6 +76,8 @@ def command(
     *,
     example: str,
     pages: bool = False,
+    makes: bool = False,
+    shows: tuple[str, ...] = (),
     without: tuple[str, ...] = (),
     **more: Any,
 ) -> Callable[[Run], Run]:
@@ -83,8 +85,9 @@ def command(
 
     The function's first parameter is the `Shell`. What it returns is the exit code; None is 0.
     example: a command line that works, for the help. pages: long output goes through a pager.
-    without: shared options that the command has none of, or has as its own. more: arguments of
-    typer's `command`.
+    makes: a folder of data that does not exist is made. shows: shared options that the command's
+    help shows, beside --json. without: shared options that the command has none of. more:
+    arguments of typer's `command`.
     """
 
     def add(function: Run) -> Run:
@@ -94,9 +97,11 @@ def command(
             options = dict(context.obj or {})
             for shared in SHARED:
                 held = given.pop(f"{PREFIX}{shared.name}", None)
-                if held:
+                if held not in (None, False):
                     options[shared.name] = held
-            shell = Shell(options, pages=pages)
+                if options.get(shared.name) == "":
+                    raise exits.CommandError(f"--{shared.name.replace('_', '-')} is empty")
+            shell = Shell(options, pages=pages, makes=makes)
             try:
                 try:
                     code = function(shell, **given)
@@ -110,7 +115,11 @@ def command(
                 raise typer.Exit(code)
 
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        shared = [one.parameter(hidden=one.name != "json") for one in SHARED if one.name not in without]
+        shared = [
+            one.parameter(hidden=one.name not in ("json", *shows))
+            for one in SHARED
+            if one.name not in without
+        ]
         _set_signature(run, own, shared)
         app.command(name, epilog=f"Example: {example}\n\n{ELSEWHERE}", **more)(run)
         return function

@@ -22,9 +22,11 @@ class Shell:
     """One run of a command.
 
     options: the options that all commands share, by name. pages: long output goes through a pager.
+    makes: a folder of data that does not exist is made.
     """
 
-    def __init__(self, options: Mapping[str, Any], *, pages: bool = False) -> None:
+    def __init__(self, options: Mapping[str, Any], *, pages: bool = False, makes: bool = False) -> None:
+        self._makes = makes
         self._given = {name: options[name] for name in (*FIELDS, PROFILE) if options.get(name)}
         self._client: Forklore | None = None
         is_terminal = sys.stdout.isatty()
@@ -47,7 +49,7 @@ class Shell:
     def client(self) -> "Forklore":
         """A client of the service. Raises SettingsError and InputError."""
         if self._client is None:
-            self._client = connected(self.target)
+            self._client = connected(self.target, makes=self._makes)
         return self._client
 
     @property

@@ -31,6 +31,8 @@ EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
 STOP_WITHIN_SECONDS = 3  # for requests that are still running
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients keep an idle connection, so that no request meets a closed one."""
+CANNOT_START = 2
+"""The exit code where the address is in use, the folder cannot be opened, or a setting is wrong."""
 BANNER = """\
 forklore listens on {url}
 the API reference is at {url}/docs
@@ -43,11 +45,11 @@ Try it; the bearer token is the user id:
 Ctrl+C stops it.
 """
 FORGETS = """\
-The embedded store forgets everything when this stops. To keep it: make run DATA=./data"""
+The embedded store forgets everything when this stops. To keep it: --data ./data"""
 
 
 def main(serve: Callable[[], Deployment] = deployment, *, arguments: Sequence[str] | None = None) -> int:
-    """Serve until a signal comes; return 0, or 1 if the server cannot start or its database ends.
+    """Serve until a signal comes; return 0, 1 if the database ends, CANNOT_START.
 
     serve: returns what is served. arguments: of the command line; None: those of this process.
     """
@@ -68,7 +70,7 @@ def _serve(served: Deployment, arguments: argparse.Namespace, stack: contextlib.
         urls = open_queues(served)
     except (OSError, DatabaseError, DataError, ValueError) as error:
         print(f"forklore: {error}", file=sys.stderr)
-        return 1
+        return CANNOT_START
     gateway = Gateway(served.functions, authorize=authorizer, explain=hinted, verbose=arguments.verbose)
     server = uvicorn.Server(_configuration(gateway))
     _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end, without a traceback

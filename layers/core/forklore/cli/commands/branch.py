@@ -115,7 +115,12 @@ def _delete(shell: Shell, reference: str, *, is_sure: bool) -> int | None:
                 return NO
         except typer.Abort:
             return INTERRUPTED
-    shell.client.conversation(conversation_id).delete(scope="branch")
+    try:
+        shell.client.conversation(conversation_id).delete(scope="branch")
+    except NotFoundError:
+        if revision is None:
+            raise
+        shell.say(f"the name {reference} points to nothing, and goes")
     if revision is not None:
         try:
             shell.client.api.delete_name(name=reference, expect_revision=revision)

@@ -20,9 +20,12 @@ def register(app: typer.Typer) -> None:
         target = shell.target
         if not isinstance(target, OverHttp):
             raise CommandError("the page needs a service at an address: see forklore serve")
-        page = f"{target.url.rstrip('/')}{PATH}"
+        from forklore.client.transports.http import base_of
+
+        base = base_of(target.url)
+        page = f"{base}{PATH}"
         if not _is_there(page):
-            raise CommandError(f"the service at {target.url} has no page to explore")
+            raise CommandError(f"the service at {base} has no page to explore")
         if shell.out.is_json:
             shell.out.result({"url": page})
             return

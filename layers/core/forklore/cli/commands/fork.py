@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
             int | None, typer.Option("--count", min=1, max=10, metavar="N", help="So many equal forks.")
         ] = None,
         name: Annotated[
-            str | None, typer.Option("--name", metavar="NAME", help="A name that points to the fork.")
+            str | None, typer.Option("--name", metavar="NAME", help="A new name that points to the fork.")
         ] = None,
         move_name: Annotated[
             bool, typer.Option("--move-name", help="The name that was given moves to the fork.")
@@ -61,11 +61,11 @@ def register(app: typer.Typer) -> None:
         if anchor is not None:
             placed["at_entry_id"] = entry_id_of(source, anchor)
             placed["position"] = "before" if before is not None else "after"
-        taken = conversation if move_name else name
+        named = {"name": conversation} if move_name else {"name": name, "expectRevision": 0}
         made = shell.client.api.fork_conversation(
             source.resolve(),
             title=title,
-            name=None if taken is None else {"name": taken},
+            name=named if move_name or name is not None else None,
             promote=promote or None,
             count=count if count != 1 else None,
             **placed,

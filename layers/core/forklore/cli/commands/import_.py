@@ -26,7 +26,7 @@ PARALLEL, PARALLEL_MAX = 8, 64
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @command(app, "import", example="forklore import conversations.json")
+    @command(app, "import", makes=True, example="forklore import conversations.json")
     def import_(
         shell: Shell,
         files: Annotated[

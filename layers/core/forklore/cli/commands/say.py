@@ -17,7 +17,7 @@ STDIN = "-"
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @command(app, "say", example='forklore say trip "Two nights in Lisbon?"')
+    @command(app, "say", makes=True, example='forklore say trip "Two nights in Lisbon?"')
     def say(
         shell: Shell,
         conversation: ConversationArgument,
@@ -33,6 +33,8 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Append a message. A name or an id that does not exist is made with it."""
         said = _read() if text == STDIN else text
+        if not said:
+            raise CommandError("standard input is empty" if text == STDIN else "the text is empty")
         entry = shell.conversation(conversation).say(role, said, key=key)
         if shell.out.is_json:
             shell.out.result(entry)
@@ -46,6 +48,4 @@ def _read() -> str:
         text = sys.stdin.buffer.read().decode("utf-8").removesuffix("\n")
     except UnicodeDecodeError as error:
         raise CommandError(f"standard input is no UTF-8: {error}") from error
-    if not text:
-        raise CommandError("standard input is empty")
     return text

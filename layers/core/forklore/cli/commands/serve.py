@@ -6,20 +6,22 @@ from typing import Annotated
 
 import typer
 
+from forklore.cli.exits import NO_ANSWER
 from forklore.cli.registering import command
+from forklore.cli.settings import InProcess
 from forklore.cli.shell import Shell
 from forklore.extras import from_extra
+
+DATABASE_ENDED = 1
+"""What the server returns when its database has ended."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @command(app, "serve", example="forklore serve --data ./data --port 8080", without=("data",))
+    @command(app, "serve", example="forklore serve --data ./data --port 8080", shows=("data",))
     def serve(
-        shell: Shell,  # noqa: ARG001 (every command has one)
-        data: Annotated[
-            str | None, typer.Option("--data", metavar="DIR", help="Keep what is stored in this folder.")
-        ] = None,
+        shell: Shell,
         engine: Annotated[
             str | None, typer.Option("--engine", metavar="NAME", help="What keeps a new folder.")
         ] = None,
@@ -35,13 +37,18 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Serve the API on this machine until Ctrl+C. It needs the extra `local`.
 
-        Without --data everything is forgotten at the end.
+        It serves the folder that --data, FORKLORE_DATA or the profile names. Without one everything
+        is forgotten at the end.
         """
         with from_extra("local"):
             from forklore.local.server import main
+        target = shell.target
+        data = target.data if isinstance(target, InProcess) else None
         named = {"--data": data, "--engine": engine, "--host": host, "--port": port}
         given = [f"{name}={value}" for name, value in named.items() if value is not None]
         code = main(arguments=[*given, *(["--verbose"] if verbose else [])])
         sys.stdout.flush()
         sys.stderr.flush()
+        if code == DATABASE_ENDED:
+            code = NO_ANSWER
         os._exit(code)  # a thread cannot be stopped: a handler that hangs would keep the process alive

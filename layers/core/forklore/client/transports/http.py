@@ -17,6 +17,7 @@ from forklore.client.errors import InputError
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CONNECT_SECONDS = 5.0
 RETRY_AFTER_MAX_S = 30.0
+PORT_MAX = 65_535
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 """The errors after which the service has seen nothing of a call."""
 Credential = str | Callable[[], str] | None
@@ -108,11 +109,15 @@ def base_of(url: str) -> str:
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, TypeError) as error:
-        raise InputError(f"{url!r} is no address: {error}", details={"field": "url"}) from error
-    if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise InputError(f"{url!r} is no http:// or https:// address", details={"field": "url"})
+        is_secret = isinstance(url, str) and "@" in url  # what is before it may be a password
+        said = "this is no address" if is_secret else f"{url!r} is no address: {error}"
+        raise InputError(said, details={"field": "url"}) from error
     if parsed.userinfo:
         raise InputError("an address holds no password: give `token`", details={"field": "url"})
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise InputError(f"{url!r} is no http:// or https:// address", details={"field": "url"})
+    if (parsed.port or 0) > PORT_MAX or ("%" in parsed.host and ":" not in parsed.host):
+        raise InputError(f"{url!r} is no address: its host or its port is none", details={"field": "url"})
     if "?" in url or "#" in url:
         raise InputError(f"{url!r} holds more than an address", details={"field": "url"})
     return url.rstrip("/")
