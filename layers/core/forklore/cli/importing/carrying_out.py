@@ -45,9 +45,9 @@ def carry_out(
 ) -> Generator[Carried]:
     """Yield each plan as soon as nothing more of it can be done.
 
-    plans: taken one by one, when the threads need more. since: when the run began, as for `Loading`.
-    on_begin: called with each plan that begins. on_entries: called with a number of entries that
-    are done or skipped. A problem of one tree does not stop the others.
+    plans: taken one by one, when the threads need more. since: when the run began, as for
+    `Loading`. on_begin: called with each plan that begins. on_entries: called with a number of
+    entries that are done or skipped. A problem of one tree does not stop the others.
     Raises the ApiError that ends all, and what `plans` raises. Whatever ends it, also when the
     caller does not go on, the calls under way are waited for, and nothing else is sent.
     """
