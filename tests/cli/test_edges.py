@@ -177,3 +177,16 @@ def test_a_name_that_points_nowhere_can_go(run: Forklore) -> None:
     assert "the name trip points to nothing" in gone.err
     assert run("ls --names").out == ""
     assert run("branch trip -d --yes").code == 3
+
+
+@pytest.mark.parametrize("pager", ["/nonexistent/pager", "exit 126"])
+@pytest.mark.parametrize("size", [10, 150_000])
+def test_a_pager_that_cannot_run_loses_nothing(run: Forklore, pager: str, size: int) -> None:
+    for number in range(3):
+        assert run("say trip -", stdin=f"{number}{'x' * size}".encode()).code == 0
+
+    shown = run("log trip --no-color", is_terminal=True, FORKLORE_PAGER=pager)
+
+    assert shown.code == 0
+    assert shown.out == run("log trip --no-color --no-pager", is_terminal=True).out
+    assert shown.out.count("x") >= 3 * size

@@ -1,14 +1,20 @@
 """`forklore import`: its options, what it says, and its exit codes."""
 
+import gc
 import json
+import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
 
+from forklore.cli.importing.carrying_out import _Crew
 from forklore.cli.importing.owner import is_agent, owner_of
+from forklore.cli.importing.plan import Plan
+from forklore.cli.importing.telling import Telling
 from forklore.cli.settings import InProcess, OnLambda, OverHttp
 from tests.cli.importing.builders import SOUP, answer, ask, line_of
 from tests.cli.running import Forklore
@@ -164,3 +170,64 @@ def test_ctrl_c_says_how_to_go_on(run: Forklore, file: Path) -> None:
 )
 def test_a_user_is_named_alike_by_every_way(target: Any, owner: str, agent: bool) -> None:
     assert (owner_of(target), is_agent(target)) == (owner, agent)
+
+
+def test_a_second_import_says_what_was_there_before(run: Forklore, file: Path) -> None:
+    run(f"import {file} --limit-trees 1")
+
+    assert run(f"import {file}").err == f"{file}: 2 trees, 13 entries, 11 of them from an earlier import\n"
+    found = objects(run(f"import {file} --json").out)
+    assert [row["found"] for row in found[:-1]] == [11, 2]
+
+
+def test_after_a_stop_what_was_sent_is_counted(run: Forklore, file: Path) -> None:
+    real = _Crew.wait
+    calls = iter(range(100))
+
+    def wait(crew: _Crew) -> Any:
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        return real(crew)
+
+    with mock.patch.object(_Crew, "wait", wait):
+        found = run(f"import {file} --parallel 1 --limit-trees 1")
+
+    counted = re.search(r": 0 trees, (\d+) entr\w+; 1 tree unfinished", found.err)
+    assert counted is not None, found.err
+    assert 0 < int(counted[1]) <= 11
+
+
+def test_standard_input_and_pipes_are_read_once(run: Forklore, file: Path, tmp_path: Path) -> None:
+    given = file.read_bytes()
+    found = run("import - --name soup --limit-trees 1", stdin=given)
+
+    assert (found.code, found.err) == (0, "standard input: 1 tree, 11 entries\n")
+    assert run.id_of("soup") == found.lines[0].split("\t")[0]
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=fifo.write_bytes, args=[given])
+    writer.start()
+    again = run(f"import {fifo} --name soup --limit-trees 1 --json")
+    writer.join()
+    assert again.code == 0
+    assert [row["file"] for row in objects(again.out)] == [str(fifo)] * 2
+
+
+def test_no_tree_is_kept_after_it_has_ended(run: Forklore, tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    path.write_bytes(b"".join(line_of(ask(f"t{number}"), tree_id=f"t{number}") for number in range(60)))
+    most = 0
+    real = Telling.add
+
+    def add(telling: Telling, tree: Any) -> None:
+        nonlocal most
+        real(telling, tree)
+        del tree
+        gc.collect()
+        most = max(most, sum(isinstance(one, Plan) for one in gc.get_objects()))
+
+    with mock.patch.object(Telling, "add", add):
+        found = run(f"import {path} --parallel 1")
+
+    assert [line.split("\t")[2] for line in found.lines] == [f"t{number}" for number in range(60)]
+    assert most < 10

@@ -121,3 +121,25 @@ def test_a_tree_of_many_forks_is_read_with_few_requests() -> None:
     lines = stream.text().splitlines()
     assert len(lines) == 4
     assert sum(line.count("-") for line in lines) // 4 == 211
+
+
+def test_labels_are_cut_to_the_width_and_counted(run: Forklore) -> None:
+    run("say trip hello")
+    for _ in range(2):
+        run("fork trip --count 10")
+
+    wide = run("log trip --graph --no-color", is_terminal=True, COLUMNS="120").lines
+    whole = run("log trip --graph").lines
+
+    [line] = wide
+    assert "… and 20 more" in line
+    assert len(line) <= 120
+    assert whole[0].count(" hello") == 1 + 21
+    assert "more" not in whole[0]
+
+
+def test_the_graph_shows_control_characters_as_log_does(run: Forklore) -> None:
+    run("say trip 'a\x1bb'")
+
+    assert "user: a\\x1bb" in run("log trip --graph --no-color", is_terminal=True).out
+    assert "a\\x1bb" in run("log trip --oneline").out

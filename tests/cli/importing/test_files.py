@@ -181,3 +181,25 @@ def test_an_archive_without_conversations_or_with_damage_is_named(tmp_path: Path
 def test_a_file_that_is_not_there_is_the_systems_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         trees_in(tmp_path / "none")
+
+
+@pytest.mark.parametrize("damage", ["truncated", "middle", "directory", "named"])
+def test_a_damaged_archive_is_called_one(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / ("a.zip" if damage == "named" else "a")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", json.dumps([CHATGPT] * 50))
+    held = bytearray(path.read_bytes())
+    at = held.index(b"PK\x01\x02")
+    match damage:
+        case "truncated":
+            held = held[: len(held) // 2]
+        case "middle":
+            held[at - 20 : at - 10] = bytes(10)
+        case "directory":
+            held[at : at + 4] = bytes(4)
+        case "named":
+            held = bytearray(b"no archive")
+    path.write_bytes(held)
+
+    with pytest.raises(MalformedFileError, match="damaged archive"):
+        list(read_file(path, Report()))

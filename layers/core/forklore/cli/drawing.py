@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from forklore.cli.entries import text_to_show
 from forklore.cli.graph import GraphEntry, GraphLine, Linked, draw, link
-from forklore.cli.importing.values import printable
 from forklore.cli.output import Output, Part
 from forklore.cli.trees import PAGE_ENTRIES, Row, live_rows, whole_rows
+from forklore.cli.visible import visible
 from forklore.client.messages import role_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ COLOURS = ("red", "green", "yellow", "blue", "magenta", "cyan")
 TEXT_MAX = 200  # characters kept of an entry
 ENTRIES_MAX = 100_000
 """So many entries of a tree are read and drawn, its oldest ones."""
-TITLE_MAX = 24  # characters of a branch's title
+TITLE_MAX = 40  # characters of a branch's title
 TEXT_CELLS_MIN = 20
 
 
@@ -65,7 +65,7 @@ def _linked(client: "Forklore", conversation: "Conversation") -> tuple[Linked, l
 
 
 def _drawn(entry: "Entry") -> GraphEntry:
-    text = printable(text_to_show(entry), TEXT_MAX)
+    text = _cut(text_to_show(entry), TEXT_MAX)
     said = f"{role_of(entry) or entry.content_type}: {text}"
     return GraphEntry(entry.id, entry.conversation_id, None, said, entry.merged_from_conversation_id)
 
@@ -78,16 +78,19 @@ def _labels(rows: Iterable[Row], linked: Linked) -> dict[str, list[str]]:
         if head is None or row.get("removed"):
             continue
         star = "* " if row["isCurrent"] else ""
-        title = f" {printable(row['title'], 40)}" if row.get("title") else ""
+        title = f" {_cut(row['title'], TITLE_MAX)}" if row.get("title") else ""
         labels.setdefault(head, []).append(f"{star}{row['conversationId']}{title}")
     return labels
 
 
 def _told(line: GraphLine, cells: int | None) -> Iterator[Part]:
-    """Yield what stands beside the cells. cells: how wide it may be; None: as wide as it is."""
+    """Yield what stands beside the cells. cells: how wide it may be; None: as wide as it is.
+
+    The first label and some of the text are shown however narrow it is.
+    """
     notes = ""
     if line.labels:
-        notes = f"({', '.join(line.labels)}) "
+        notes = f"({_some([visible(label) for label in line.labels], cells)}) "
         yield (notes, "yellow")
     if line.merged_from:
         merged = f"(merged from {line.merged_from}) "
@@ -99,8 +102,37 @@ def _told(line: GraphLine, cells: int | None) -> Iterator[Part]:
     from rich.cells import cell_len, set_cell_size
 
     left = max(TEXT_CELLS_MIN, cells - cell_len(notes))
-    text = line.text
+    text = visible(line.text)
     yield text if cell_len(text) <= left else f"{set_cell_size(text, left - 1)}…"
+
+
+def _some(labels: list[str], cells: int | None) -> str:
+    """Return the labels that fit, and how many others there are. cells: of the whole line."""
+    from rich.cells import cell_len
+
+    whole = ", ".join(labels)
+    if cells is None or cell_len(whole) <= cells - TEXT_CELLS_MIN:
+        return whole
+    left = cells - TEXT_CELLS_MIN - len(f", … and {len(labels):,} more")
+    shown = [labels[0]]
+    left -= cell_len(labels[0])
+    for label in labels[1:]:
+        left -= cell_len(label) + 2
+        if left < 0:
+            break
+        shown.append(label)
+    more = len(labels) - len(shown)
+    return ", ".join(shown) + (f", … and {more:,} more" if more else "")
+
+
+def _cut(text: str, length_max: int) -> str:
+    """Return a text on one line, of at most so many characters.
+
+    >>> _cut("two\n nights", 8)
+    'two nig…'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= length_max else f"{line[: length_max - 1]}…"
 
 
 def _row(line: GraphLine) -> Row:

@@ -35,11 +35,11 @@ def _open_streams() -> None:
     """
     is_deaf = sys.stdout is None
     if sys.stdin is None:
-        sys.stdin = Path(os.devnull).open(encoding="utf-8")
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
     if is_deaf:
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if is_deaf:
         sys.stderr.write("forklore: standard output is closed\n")
         sys.exit(USAGE)

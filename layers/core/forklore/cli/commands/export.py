@@ -1,10 +1,8 @@
 """`forklore export`: whole fork trees, in forklore's own JSON Lines."""
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +11,7 @@ from forklore.cli.exporting import exported, exported_view
 from forklore.cli.importing.checks import time_of
 from forklore.cli.importing.owner import is_agent
 from forklore.cli.jsonlines import header_line
+from forklore.cli.one_output import written
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
@@ -34,7 +33,7 @@ def register(app: typer.Typer) -> None:
             ),
         ],
         output: Annotated[
-            Path | None,
+            str | None,
             typer.Option("-o", "--output", metavar="FILE", help="The file to write, whole or not at all."),
         ] = None,
         branch: Annotated[
@@ -48,8 +47,9 @@ def register(app: typer.Typer) -> None:
 
         `forklore import` reads them. Members, names and children are not exported.
         """
-        ids = list(dict.fromkeys(shell.conversation(one).resolve() for one in conversations))
-        with _written(shell, output) as write:
+        line_out = shell.out.json_line
+        with nullcontext(line_out) if output is None else written(output, line_out) as write:
+            ids = list(dict.fromkeys(shell.conversation(one).resolve() for one in conversations))
             write(header_line(exported_at=time_of(datetime.now(UTC).isoformat())))
             for line in _views(shell, ids) if branch else _trees(shell, ids, parallel):
                 write(line)
@@ -77,19 +77,3 @@ def _trees(shell: Shell, ids: list[str], threads: int) -> Iterator[str]:
                 threads=threads,
                 on_branch=lambda: bar.advance(1),
             )
-
-
-@contextmanager
-def _written(shell: Shell, output: Path | None) -> Iterator[Callable[[str], object]]:
-    """Yield what writes a line: to standard output, or to a file that appears when it is whole."""
-    if output is None:
-        yield shell.out.json_line
-        return
-    partial = output.with_name(f"{output.name}.{os.getpid()}.part")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as stream:
-            yield stream.write
-        partial.replace(output)
-    finally:
-        with suppress(FileNotFoundError):
-            partial.unlink()

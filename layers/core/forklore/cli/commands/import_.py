@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,8 @@ from forklore.cli.importing.one_file import FileImport, Options, title_of
 from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.plan import Plan
 from forklore.cli.importing.sending import sender
+from forklore.cli.importing.sources import Source, sources_of
+from forklore.cli.importing.telling import Telling, counted, shown_of
 from forklore.cli.importing.values import Format
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
@@ -31,7 +34,9 @@ def register(app: typer.Typer) -> None:
         shell: Shell,
         files: Annotated[
             list[Path],
-            typer.Argument(metavar="FILE...", help="JSON, JSON Lines, or a ZIP.", show_default=False),
+            typer.Argument(
+                metavar="FILE...", help="JSON, JSON Lines, or a ZIP; - is standard input.", show_default=False
+            ),
         ],
         given: Annotated[
             Format | None,
@@ -66,16 +71,17 @@ def register(app: typer.Typer) -> None:
         """
         target = shell.target
         options = Options(owner_of(target), is_agent(target), given, again, limit_trees)
-        if name is not None:
-            _check_name(shell, name, files, options)
-        importing = _Importing(shell, options, threads=parallel, name=name, is_dry=dry_run)
-        try:
-            for path in files:
-                importing.file(path)
-        except KeyboardInterrupt:
-            shell.say("interrupted; the same command goes on where it stopped")
-            return INTERRUPTED
-        return importing.code
+        with sources_of(files) as sources:
+            if name is not None:
+                _check_name(shell, name, sources, options)
+            importing = _Importing(shell, options, threads=parallel, name=name, is_dry=dry_run)
+            try:
+                for source in sources:
+                    importing.file(source)
+            except KeyboardInterrupt:
+                shell.say("interrupted; the same command goes on where it stopped")
+                return INTERRUPTED
+            return importing.code
 
 
 class _Importing:
@@ -90,33 +96,37 @@ class _Importing:
         self._name = name
         self._is_dry = is_dry
         self._left = options.trees_max
+        self._since = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self.code = DONE
 
-    def file(self, path: Path) -> None:
+    def file(self, source: Source) -> None:
         """Import a file, and say what became of it. Raises the ApiError that ends all."""
         if self._left == 0:
             return
-        one = FileImport(path, self._options)
-        done: list[Carried] = []
+        one = FileImport(source.path, self._options, shown=source.shown)
+        telling = Telling(self._shell, source.shown)
         try:
             if self._is_dry:
                 self._planned(one)
             else:
                 with (
-                    progress(f"importing {path.name}") as bar,
+                    progress(f"importing {source.shown}") as bar,
                     closing(
                         carry_out(
                             one.plans(trees_max=self._left, on_end=lambda: bar.expect(one.entries)),
                             sender(self._shell.client),
                             threads=self._threads,
+                            since=self._since,
+                            on_begin=telling.begin,
                             on_entries=bar.advance,
                         )
                     ) as carried,
                 ):
-                    done.extend(carried)
+                    for tree in carried:
+                        telling.add(tree)
+                        self._ended(tree)
         finally:
-            self._carried(path, sorted(done, key=lambda tree: tree.number))
-            self._summary(one, done)
+            self._summary(one, telling)
         if self._left is not None:
             self._left -= one.trees
 
@@ -133,31 +143,11 @@ class _Importing:
             header = ("conversations", "entries", "title")
             out.table(header, [(str(size), str(plan.entries), title_of(plan)) for plan, size in plans])
 
-    def _carried(self, path: Path, done: list[Carried]) -> None:
-        """Show what became of each tree."""
-        for tree in done:
-            if tree.problems:
-                self.code = self.code or NO
-            elif self._name is not None:
-                self._point(_shown(tree))
-        out = self._shell.out
-        if out.is_json:
-            out.results(_row(path, tree) for tree in done)
-            return
-        whole = [tree for tree in done if not tree.problems]
-        if whole:
-            rows = [((_shown(tree), "yellow"), str(tree.plan.entries), title_of(tree.plan)) for tree in whole]
-            out.table(("id", "entries", "title"), rows)
-        for tree in done:
-            self._problems(tree)
-
-    def _problems(self, tree: Carried) -> None:
-        for problem in tree.problems[:PROBLEMS_SHOWN_MAX]:
-            self._shell.say(f"tree {tree.plan.tree_id}: {problem}")
-        more = len(tree.problems) - PROBLEMS_SHOWN_MAX
-        rest = f", for {counted(more, 'other problem')}" if more > 0 else ""
+    def _ended(self, tree: Carried) -> None:
         if tree.problems:
-            self._shell.say(f"tree {tree.plan.tree_id}: {counted(tree.skipped, 'entry')} missing{rest}")
+            self.code = self.code or NO
+        elif self._name is not None:
+            self._point(shown_of(tree))
 
     def _point(self, conversation_id: str) -> None:
         """Let the name point to what was imported, unless it does already."""
@@ -169,37 +159,36 @@ class _Importing:
                 self._shell.say(f"the name {self._name} points elsewhere meanwhile, and stays there")
                 self.code = self.code or REFUSED
 
-    def _summary(self, one: FileImport, done: list[Carried]) -> None:
+    def _summary(self, one: FileImport, telling: Telling) -> None:
         if one.problem is not None:
             self.code = USAGE
         out, report = self._shell.out, one.report
-        entries = sum(len(tree.loading.placed) for tree in done)
-        found = sum(tree.loading.found for tree in done)
+        unfinished = telling.end()
         if out.is_json:
             left_out = [
                 {"reason": str(reason), "count": count, "examples": report.examples[reason]}
                 for reason, count in report.counts.most_common()
             ]
-            out.result({"type": "file", "file": str(one.path), "problem": one.problem, "leftOut": left_out})
+            out.result({"type": "file", "file": one.shown, "problem": one.problem, "leftOut": left_out})
             return
         if one.problem is not None:
             self._shell.say(f"forklore: {one.problem}")
         if self._is_dry:
             said = f"{counted(one.trees, 'tree')}, {counted(one.entries, 'entry')} to import"
         else:
-            before = f", {found:,} of them from an earlier import" if found else ""
-            said = f"{counted(len(done), 'tree')}, {counted(entries, 'entry')}{before}"
-        self._shell.say(f"{one.path}: {said}")
+            before = f", {telling.found:,} of them from an earlier import" if telling.found else ""
+            open_trees = f"; {counted(unfinished, 'tree')} unfinished" if unfinished else ""
+            said = (
+                f"{counted(telling.trees, 'tree')}, {counted(telling.entries, 'entry')}{before}{open_trees}"
+            )
+        self._shell.say(f"{one.shown}: {said}")
         for line in report.lines():
             self._shell.say(f"  left out: {line}")
 
 
-PROBLEMS_SHOWN_MAX = 3  # of one tree
-
-
-def _check_name(shell: Shell, name: str, files: list[Path], options: Options) -> None:
+def _check_name(shell: Shell, name: str, sources: list[Source], options: Options) -> None:
     """Refuse a name that is in use, or that could mean several trees, before anything is sent."""
-    read = chain.from_iterable(FileImport(path, options).plans() for path in files)
+    read = chain.from_iterable(FileImport(source.path, options).plans() for source in sources)
     plans = list(islice(read, 1 if options.trees_max == 1 else 2))
     if len(plans) > 1:
         raise CommandError("--name is for one tree: give --limit-trees 1, or leave it out")
@@ -213,32 +202,3 @@ def _check_name(shell: Shell, name: str, files: list[Path], options: Options) ->
 
 def _ids(plan: Plan) -> Iterator[str]:
     return (conversation.conversation_id for conversation in plan.conversations)
-
-
-def _shown(tree: Carried) -> str:
-    """Return the current branch of a tree."""
-    return tree.loading.conversation_id(tree.plan.current)
-
-
-def _row(path: Path, tree: Carried) -> dict[str, object]:
-    return {
-        "type": "tree",
-        "file": str(path),
-        "treeId": tree.plan.tree_id,
-        "conversationId": _shown(tree),
-        "conversations": len(tree.plan.conversations),
-        "entries": len(tree.loading.placed),
-        "found": tree.loading.found,
-        "missing": tree.skipped,
-        "problems": tree.problems,
-    }
-
-
-def counted(count: int, what: str) -> str:
-    """Return a number of things.
-
-    >>> counted(1, "entry"), counted(1200, "entry"), counted(2, "tree")
-    ('1 entry', '1,200 entries', '2 trees')
-    """
-    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{count:,} {what if count == 1 else many}"

@@ -35,12 +35,19 @@ class Carried:
 
 
 def carry_out(
-    plans: Iterable[Plan], send: Send, *, threads: int, on_entries: Callable[[int], None] = lambda _: None
+    plans: Iterable[Plan],
+    send: Send,
+    *,
+    threads: int,
+    since: str = "",
+    on_begin: Callable[[Carried], None] = lambda _: None,
+    on_entries: Callable[[int], None] = lambda _: None,
 ) -> Generator[Carried]:
     """Yield each plan as soon as nothing more of it can be done.
 
-    plans: taken one by one, when the threads need more. on_entries: called with a number of entries
-    that are done or skipped. A problem of one tree does not stop the others.
+    plans: taken one by one, when the threads need more. since: when the run began, as for
+    `Loading`. on_begin: called with each plan that begins. on_entries: called with a number of
+    entries that are done or skipped. A problem of one tree does not stop the others.
     Raises the ApiError that ends all, and what `plans` raises. Whatever ends it, also when the
     caller does not go on, the calls under way are waited for, and nothing else is sent.
     """
@@ -54,7 +61,9 @@ def carry_out(
                 is_open = taken is not None
                 if taken is not None:
                     number, plan = taken
-                    _Run(Carried(number, plan, Loading(plan))).hand_out(crew)
+                    carried = Carried(number, plan, Loading(plan, since=since))
+                    on_begin(carried)
+                    _Run(carried).hand_out(crew)
             if not crew.count:
                 return
             run, number, error = crew.wait()

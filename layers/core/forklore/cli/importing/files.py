@@ -1,6 +1,7 @@
 """Opens a file of conversations, plain or in a ZIP, and finds out which format it has."""
 
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,6 +25,12 @@ _READERS: dict[Format, Callable[[Iterable[Record], Report], Iterator[Tree] | Ite
     Format.CLAUDE: claude.trees_of,
     Format.FORKLORE: fork_trees.fork_trees_of,
 }
+ZIP = b"PK\x03\x04"
+"""How an archive with files begins."""
+ARCHIVE_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, ValueError),
+    struct.error,
+)
 DETECTED_MAX = 100  # values that are looked at to find out the format
 
 
@@ -73,15 +80,25 @@ def _format_of(value: Any) -> Format | None:
 
 def _streams(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield what to read of a path: the file, or those of an archive, with a name to show."""
-    if not zipfile.is_zipfile(path):
+    if not _is_archive(path):
         yield "", partial(path.open, "rb")
         return
-    with zipfile.ZipFile(path) as archive:
+    try:
+        archive = zipfile.ZipFile(path)
         members = sorted(name for name in archive.namelist() if _MEMBER.fullmatch(name))
+    except ARCHIVE_ERRORS as error:
+        raise MalformedFileError(f"damaged archive: {error}") from error
+    with archive:
         if not members:
             raise MalformedFileError("no conversations.json in the archive")
         for name in members:
             yield name, partial(archive.open, name)
+
+
+def _is_archive(path: Path) -> bool:
+    """Tell whether a file is an archive, whole or damaged, or is at least called one."""
+    with path.open("rb") as stream:
+        return stream.read(len(ZIP)) == ZIP or path.suffix.lower() == ".zip" or zipfile.is_zipfile(stream)
 
 
 @contextmanager
@@ -89,10 +106,10 @@ def _placed(name: str) -> Iterator[None]:
     """Name the file of the archive in the errors of the block."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
+    except ARCHIVE_ERRORS as error:
         if not name:
             raise
-        raise MalformedFileError(f"{name}: the archive cannot be read: {error}") from error
+        raise MalformedFileError(f"{name}: damaged archive: {error}") from error
     except MalformedFileError as error:
         raise MalformedFileError(f"{name}: {error}" if name else str(error)) from error
 

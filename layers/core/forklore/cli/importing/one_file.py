@@ -31,7 +31,8 @@ class Options:
 class FileImport:
     """A file that is imported.
 
-    problem: why it was not read to its end. trees: how many were planned.
+    shown: what it is called; without it the path. problem: why it was not read to its end. trees:
+    how many were planned.
     """
 
     path: Path
@@ -40,6 +41,7 @@ class FileImport:
     problem: str | None = None
     trees: int = 0
     entries: int = 0
+    shown: str = ""
 
     def plans(
         self, *, trees_max: int | None = None, on_end: Callable[[], None] = lambda: None
@@ -55,9 +57,9 @@ class FileImport:
                 self.entries += plan.entries
                 yield plan
         except MalformedFileError as error:
-            self.problem = f"{self.path}: {error}"
+            self.problem = f"{self.shown or self.path}: {error}"
         except OSError as error:
-            self.problem = f"{self.path}: {error.strerror or error}"
+            self.problem = f"{self.shown or self.path}: {error.strerror or error}"
         on_end()
 
     def _plan(self, tree: Tree | ForkTree) -> Plan:

@@ -79,11 +79,13 @@ class _Line:
 class Loading:
     """A plan that is carried out.
 
-    placed: the conversation and the id of each entry that is there.
+    placed: the conversation and the id of each entry that is there. since: when the run began, as
+    the service writes times. An older entry is from an earlier run, whose call was repeated.
     """
 
     plan: Plan
     placed: dict[Place, tuple[str, str]] = field(default_factory=dict)
+    since: str = ""
     _found: set[Place] = field(default_factory=set)
     _lines: dict[int, _Line] = field(default_factory=dict)
 
@@ -94,10 +96,7 @@ class Loading:
 
     @property
     def appended(self) -> int:
-        """How many entries this run has appended.
-
-        Those of a repeated call that the service remembers are among them.
-        """
+        """How many entries this run has appended."""
         return len(self.placed) - len(self._found)
 
     def conversation_id(self, number: int) -> str:
@@ -201,9 +200,11 @@ class Loading:
 
     def _accept(self, batch: Batch, at: int | None, line: _Line, body: Any) -> None:
         if at is not None:
-            ids = [str(row["id"]) for row in body["data"]]
-            for index, entry_id in enumerate(ids, start=at):
-                self.placed[Place(batch.conversation, index)] = (line.conversation_id, entry_id)
+            for index, row in enumerate(body["data"], start=at):
+                place = Place(batch.conversation, index)
+                self.placed[place] = (line.conversation_id, str(row["id"]))
+                if str(row.get("createdAt", self.since)) < self.since:
+                    self._found.add(place)
         self._lines[batch.conversation] = replace(line, is_made=True)
 
     def _own(self, number: int) -> Generator[Call, Answer | Refusal, list[tuple[str, str | None]]]:

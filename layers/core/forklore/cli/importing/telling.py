@@ -1,0 +1,112 @@
+"""Shows what became of the trees of a file, as they end, and counts it."""
+
+from forklore.cli.importing.carrying_out import Carried
+from forklore.cli.importing.one_file import title_of
+from forklore.cli.output import Part
+from forklore.cli.shell import Shell
+
+PROBLEMS_SHOWN_MAX = 3  # of one tree
+HEADER = ("id", "entries", "title")
+Row = dict[str, object]
+Told = tuple[Row, str]
+"""What is kept of a tree that has ended, and its title."""
+
+
+class Telling:
+    """Shows the trees in the file's order. It keeps what is shown of a tree, and not its content.
+
+    On a terminal the rows wait for the end, because a progress bar stands below them.
+    """
+
+    def __init__(self, shell: Shell, shown: str) -> None:
+        self._shell = shell
+        self._shown = shown
+        self._open: dict[int, Carried] = {}
+        self._waiting: dict[int, Told] = {}
+        self._held: list[tuple[Part, ...]] = []
+        self._next = 0
+        self.trees = self.entries = self.found = 0
+
+    def begin(self, tree: Carried) -> None:
+        """Note that a tree has begun."""
+        self._open[tree.number] = tree
+
+    def add(self, tree: Carried) -> None:
+        """Show a tree that has ended, as soon as those before it have."""
+        del self._open[tree.number]
+        self._count(tree)
+        self.trees += 1
+        self._waiting[tree.number] = (_row(self._shown, tree), title_of(tree.plan))
+        while not self._shell.out.is_terminal and self._next in self._waiting:
+            self._show(*self._waiting.pop(self._next))
+            self._next += 1
+
+    def end(self) -> int:
+        """Show the rest. Return how many trees have begun and not ended.
+
+        Their entries are counted.
+        """
+        for number in sorted(self._waiting):
+            self._show(*self._waiting.pop(number))
+        if self._held:
+            self._shell.out.table(HEADER, self._held)
+        for tree in self._open.values():
+            self._count(tree)
+        return len(self._open)
+
+    def _count(self, tree: Carried) -> None:
+        self.entries += len(tree.loading.placed)
+        self.found += tree.loading.found
+
+    def _show(self, row: Row, title: str) -> None:
+        out, problems = self._shell.out, row["problems"]
+        assert isinstance(problems, list)
+        if out.is_json:
+            out.result(row)
+            return
+        if problems:
+            self._problems(row, problems)
+            return
+        shown = ((str(row["conversationId"]), "yellow"), str(row["entries"]), title)
+        if out.is_terminal:
+            self._held.append(shown)
+        else:
+            out.table(HEADER, [shown])
+
+    def _problems(self, row: Row, problems: list[str]) -> None:
+        for problem in problems[:PROBLEMS_SHOWN_MAX]:
+            self._shell.say(f"tree {row['treeId']}: {problem}")
+        more = len(problems) - PROBLEMS_SHOWN_MAX
+        rest = f", for {counted(more, 'other problem')}" if more > 0 else ""
+        missing = row["missing"]
+        assert isinstance(missing, int)
+        self._shell.say(f"tree {row['treeId']}: {counted(missing, 'entry')} missing{rest}")
+
+
+def shown_of(tree: Carried) -> str:
+    """Return the current branch of a tree."""
+    return tree.loading.conversation_id(tree.plan.current)
+
+
+def _row(shown: str, tree: Carried) -> Row:
+    return {
+        "type": "tree",
+        "file": shown,
+        "treeId": tree.plan.tree_id,
+        "conversationId": shown_of(tree),
+        "conversations": len(tree.plan.conversations),
+        "entries": len(tree.loading.placed),
+        "found": tree.loading.found,
+        "missing": tree.skipped,
+        "problems": tree.problems,
+    }
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number of things.
+
+    >>> counted(1, "entry"), counted(1200, "entry"), counted(2, "tree")
+    ('1 entry', '1,200 entries', '2 trees')
+    """
+    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count:,} {what if count == 1 else many}"
