@@ -148,7 +148,11 @@ class _Appending:
         uses_context = present is not None or has_context(self._request.drafts)
         if uses_context:
             access.require_context(self._caller, bound_to=loaded.conversation.client_id)
-        self._require_named(loaded.group.group_id)
+        try:
+            self._require_named(loaded.group.group_id)
+        except ValidationError:
+            self._load()  # what is named may have gone with the whole tree, and then this is a 404
+            raise
         self._request.require_lineage(loaded.conversation)
         self._has_lineage = True
         if not uses_context:
