@@ -34,7 +34,8 @@ def test_every_number_is_kept_as_it_was_sent(transport: str, monkeypatch: pytest
         client: Forklore = way.client("ann", "planner")
         longer = EXACT | {"long": Decimal(LONG)}
         chat = {"conversationId": client.call("createConversation", {"metadata": longer}).value()["id"]}
-        content = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "x", **longer}]}
+        said = [{"role": "USER", "text": "x", **longer}]
+        content = {"channel": "history", "contentType": "history", "content": said}
         answers = [
             client.call("setName", {"name": "n", "data": EXACT} | chat),
             client.call("appendEntry", content | chat),
