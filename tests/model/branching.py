@@ -33,7 +33,7 @@ class Branching:
         self._post("mergeConversation", self._choose.caller(into, "writer"), given, if_match)
 
     def copy_conversation(self) -> None:
-        """Copy a conversation for its reader. The list of the copy tells the ids of its entries."""
+        """Copy a conversation for its reader."""
         source_id, source = self._choose.target()
         caller = self._choose.caller(source)
         given = {"conversationId": source_id, **self._choose.some_of(title=self._choose.text())}
@@ -41,11 +41,6 @@ class Branching:
         if self._choose.chance(0.5):
             given["id"] = self._choose.id_in_use() if self._choose.chance(0.2) else self._choose.new_id()
         self._post("copyConversation", caller, given, None)
-        for made in self._choose.conversations:
-            if made.is_copy and made.own and not made.are_ids_known:
-                given = {"conversationId": made.id, "limit": 1000}
-                owner = next(user for user, level in made.tree.levels.items() if level == "owner")
-                self._both.ask_page(Request("listEntries", Caller(owner), given), learns=True)
 
     def compare(self) -> None:
         one_id, one = self._choose.target()

@@ -70,18 +70,23 @@ class Comparison:
         answer = self._send(request)
         chosen = answer.body if answer.status < 400 and answer.body is not None else {}
         self._agree(self.oracle.answer(request, chosen), answer)
+        if request.name == "copyConversation" and answer.status == 201:
+            self._learn_ids(request.caller, answer.body["id"])
         return answer
 
-    def ask_page(self, request: Request, *, learns: bool = False) -> Json:
-        """Return a page of entries; None for an error. Raises Divergence.
+    def _learn_ids(self, owner: Caller, copy_id: str) -> None:
+        """Let the oracle learn the ids of the entries of a copy, if it does not know them yet."""
+        made = self.oracle.conversations[copy_id]
+        if not made.are_ids_known:
+            whole = Request("listEntries", Caller(owner.user), {"conversationId": copy_id, "limit": 1_000})
+            self.oracle.learn_ids(copy_id, self._send(whole).body["data"])
+            self.ask_page(whole)
 
-        learns: the page is the whole of a copy, and tells the oracle the ids of its entries.
-        """
+    def ask_page(self, request: Request) -> Json:
+        """Return a page of entries; None for an error. Raises Divergence."""
         if "alternatives" in request.given:
             self.learn_times(list(self.oracle.conversations.values()))
         answer = self._send(request)
-        if learns and answer.status == 200:
-            self.oracle.learn_ids(request.id, answer.body["data"])
         status, expected = self.oracle.answer(request, {})
         if answer.status != 200 or status != 200:
             self._agree((status, expected), answer)

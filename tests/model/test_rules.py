@@ -88,6 +88,18 @@ def test_a_key_of_set_name_belongs_to_a_path_without_ids() -> None:
     assert statuses == [200, 200, 422]
 
 
+def test_a_request_under_a_key_is_the_same_if_its_fields_are_and_its_content_to_the_letter() -> None:
+    oracle = Oracle()
+    first: Json = {"conversationId": "R", "channel": "history", "contentType": "any", "content": [1]}
+
+    def status(**other: Json) -> int:
+        append = Request("appendEntry", ANN, first | other, key="k")
+        return oracle.answer(append, {"id": "e", "createdAt": "1"})[0]
+
+    assert [status(), status(channel="HISTORY")] == [201, 201]
+    assert [status(content=[1.0]), status(content=[True]), status(contentType="ANY")] == [422, 422, 422]
+
+
 # Alternatives
 
 AGENT = Caller("ann", "planner")
@@ -123,6 +135,19 @@ def test_alternatives_are_listed_by_the_time_that_the_service_tells() -> None:
 
 def test_a_fork_that_shows_only_context_of_an_alternative_is_a_fork_of_that_one() -> None:
     assert branched(("F", "R", "2"), ("G", "F", "3")) == ["F"]
+
+
+def test_a_fork_that_shows_only_context_of_the_root_leaves_a_blank_view_itself() -> None:
+    oracle = Oracle()
+    thought = {"channel": "context", "content": ["a"], "contentType": "state"}
+    oracle.answer(Request("appendEntry", AGENT, {"conversationId": "R", **thought}), {"id": "e"})
+    for name, at in (("BLANK", {"atEntryId": "e"}), ("HEAD", {})):
+        given = {"conversationId": "R", "id": name, **at}
+        oracle.answer(Request("forkConversation", AGENT, given), {"createdAt": name, "updatedAt": "2"})
+
+    for name, others in (("BLANK", ["HEAD"]), ("HEAD", ["BLANK"]), ("R", ["BLANK", "HEAD"])):
+        page = Request("listEntries", ANN, {"conversationId": name, "alternatives": True})
+        assert oracle.answer(page, {})[1]["alternativesAtEnd"] == others
 
 
 def test_for_a_removed_alternative_stands_the_oldest_branch_that_shows_its_first_entry() -> None:

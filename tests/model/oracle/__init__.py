@@ -64,7 +64,7 @@ class Oracle(Conversations, Names, Branches, Search, Sharing):
             asked, about, before = self._answers[scope]
             if self._is_used(about):
                 self._opened(r, about)
-            require(asked == (r.given, r.if_match), 422, "idempotency_mismatch")
+            require(asked == (meaning(r.given), r.if_match), 422, "idempotency_mismatch")
             return before
         of = self._offered(r).transfer if r.name == "acceptTransfer" else r.given
         outcome: Outcome = effect(r, chosen)
@@ -73,11 +73,22 @@ class Oracle(Conversations, Names, Branches, Search, Sharing):
         if r.key is not None:
             named = None if r.name in MAKE else of.get("conversationId")
             about = named or made_by(outcome)
-            self._answers[scope] = ((r.given, r.if_match), about, outcome)
+            self._answers[scope] = ((meaning(r.given), r.if_match), about, outcome)
         return outcome
 
     def check_health(self, _r: Request, _chosen: Json) -> Outcome:
         return 200, {"status": "ok"}
+
+
+def meaning(given: Json, name: str = "") -> Json:
+    """Return what counts of a field or of a whole body: its value, or the exact text of some."""
+    if name in ("content", "data", "metadata", "usage"):
+        return repr(given)
+    if isinstance(given, dict):
+        return {name: meaning(held, name) for name, held in given.items()}
+    if isinstance(given, list):
+        return [meaning(held) for held in given]
+    return given.lower() if name == "channel" else given
 
 
 def made_by(outcome: Outcome) -> str:

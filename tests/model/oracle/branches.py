@@ -48,7 +48,7 @@ class Branches(Making):
                 self._copy(r, made, entry, {})
         if made.said["title"] is None:
             del made.said["title"]  # The first text that is appended later gives one.
-        made.said["updatedAt"], made.is_copy = chosen.get("updatedAt"), True
+        made.said["updatedAt"] = chosen.get("updatedAt")
         return status, self._shown(r, made)
 
     def learn_ids(self, conversation_id: str, rows: list[Json]) -> None:
@@ -117,11 +117,12 @@ def alternatives(view_of: Conversation, before: list[Entry]) -> list[str]:
     """Return the conversations that go on differently after the history `before`, oldest first.
 
     These are the forks that leave the view here, and the root and the conversations that the view
-    passes through if they go on here with other history. A fork that inherits of a conversation
-    which the view does not show is a fork of that one. For a removed conversation stands the oldest
-    one that shows how it goes on.
+    passes through if they go on here with other history. A fork that inherits of any other
+    conversation is a fork of that one. For a removed conversation stands the oldest one that shows
+    how it goes on.
     """
     path, length = view_of.path(), len(before)
+    passed = {*path, view_of, view_of.tree.all[0]}
     following = view_of.history()[length : length + 1]
     found: list[Conversation] = []
     for c in view_of.tree.all:
@@ -131,7 +132,7 @@ def alternatives(view_of: Conversation, before: list[Entry]) -> list[str]:
         if c is view_of or not is_beside or (goes_on and goes_on == following):
             continue
         if is_fork := c.source is not None and c not in path:
-            if not set(c.path()) <= {*path, view_of}:
+            if not passed.issuperset(c.path()):
                 continue
             goes_on = c.own[:1]
         if c.is_removed:

@@ -61,7 +61,6 @@ class Conversation:
     said: Json = field(default_factory=dict)
     totals: Json = field(default_factory=lambda: dict.fromkeys(("entries", *COUNTED), Decimal()))
     is_removed: bool = False
-    is_copy: bool = False
 
     @property
     def are_ids_known(self) -> bool:
