@@ -81,7 +81,7 @@ def test_the_lines_of_the_page_that_are_not_run_have_options_that_there_are(run:
 def test_the_page_has_every_exit_code() -> None:
     rows = [int(number) for number in re.findall(r"^\| (\d+) \| ", TEXT, re.MULTILINE)]
 
-    assert rows == [0, 1, 2, 3, REFUSED, NO_ANSWER, INTERRUPTED, BROKEN_PIPE]
+    assert rows == [0, 1, 2, 3, REFUSED, NO_ANSWER, 70, INTERRUPTED, BROKEN_PIPE]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -57,6 +57,8 @@ def test_a_number_that_python_does_not_write_is_an_input_error() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_closing_in_a_cancelled_scope_frees_the_folder(backend: str, tmp_path: Path) -> None:
+    here = tmp_path.resolve()
+
     async def use() -> None:
         with anyio.CancelScope() as scope:
             async with AsyncForklore.local(user="ann", data=tmp_path) as client:
@@ -64,7 +66,7 @@ def test_closing_in_a_cancelled_scope_frees_the_folder(backend: str, tmp_path: P
                 scope.cancel()
                 await anyio.sleep(10)
         assert scope.cancelled_caught
-        assert tmp_path.resolve() not in {held for _, held in _SHARED}
+        assert here not in {held for _, held in _SHARED}
         folder.free(folder.locked(tmp_path))
         with pytest.raises(UnavailableError, match="closed"):
             await client.api.check_health()

@@ -1,6 +1,7 @@
 """An exception that a signal raises ends no call midway: memory and the file stay the same."""
 
 import json
+import os
 import random
 import signal
 import sqlite3
@@ -14,8 +15,9 @@ from typing import Any
 import pytest
 
 from forklore.domain.model import Caller
-from forklore.embedded.folder import JOURNAL
+from forklore.embedded.folder import JOURNAL, free, locked
 from forklore.embedded.journal import Journal
+from forklore.embedded.opened import _SHARED
 from forklore.embedded.service import EmbeddedService
 from forklore.embedded.store import Store
 from forklore.embedded.whole import whole
@@ -94,6 +96,26 @@ def test_a_signal_at_any_moment_leaves_memory_and_the_file_the_same(
         assert set(answered) <= {one["content"][0]["text"] for one in json.loads(page.text)["data"]}
 
 
+def test_a_signal_while_a_folder_is_opened_leaves_it_free(tmp_path: Path, stop: type[BaseException]) -> None:
+    stops = 0
+    for _ in range(60):
+        try:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0005, 0.03))
+                EmbeddedService.open(tmp_path).close()
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except stop:
+            stops += 1
+    assert stops > 0
+    give_up_at = time.monotonic() + 20
+    while _SHARED and time.monotonic() < give_up_at:
+        time.sleep(0.05)
+
+    assert _SHARED == {}
+    free(locked(tmp_path))
+
+
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_signal_during_the_journals_write_ends_neither_the_call_nor_the_store(
     kept: Kept, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException], moment: str
@@ -151,3 +173,24 @@ def test_another_thread_makes_its_calls_itself() -> None:
     thread.join()
 
     assert ran_in == [thread]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_makes_calls_of_its_own() -> None:
+    whole(threading.get_ident)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # ends this process if the call does not
+        os._exit(7 if whole(os.getpid) == os.getpid() else 8)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_thread_that_has_no_call_ends() -> None:
+    whole(threading.get_ident)
+    give_up_at = time.monotonic() + 10
+    while any(thread.name == "forklore-call" for thread in threading.enumerate()):
+        assert time.monotonic() < give_up_at
+        time.sleep(0.05)
+
+    assert whole(lambda: "again") == "again"

@@ -47,7 +47,8 @@ class EmbeddedService:
         Services of one folder in this process share what is stored. Another process cannot open the
         folder until the last of them is closed. Raises DataError, whose text is one line.
         """
-        return cls(open_in_memory() if data is None else share(data))
+        # After an exception of a signal nobody refers to the service, so it is closed.
+        return whole(lambda: cls(open_in_memory() if data is None else share(data)))
 
     @property
     def refusal(self) -> str | None:

@@ -109,7 +109,7 @@ def base_of(url: str) -> str:
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, TypeError) as error:
-        is_secret = isinstance(url, str) and "@" in url  # what is before it may be a password
+        is_secret = "@" in str(url)  # what is before it may be a password
         said = "this is no address" if is_secret else f"{url!r} is no address: {error}"
         raise InputError(said, details={"field": "url"}) from error
     if parsed.userinfo:
