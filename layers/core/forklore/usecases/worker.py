@@ -9,6 +9,7 @@ The lease only saves work. Two workers on one job do no harm. The lease of a kil
 """
 
 import json
+import random
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -26,6 +27,8 @@ from forklore.usecases.transfers import run_rewriting
 
 KINDS = (JobKind.DELETION, JobKind.TRANSFER, JobKind.PRUNE)
 """The kinds of work that a message may ask for."""
+SPREAD_MS = 1000
+"""Leases that begin in one millisecond end at different ones, but for one in so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,9 @@ def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
     now_ms = table.now_ms()
     if held != message.lease and ids.milliseconds(held) > now_ms:
         raise _Held
-    until = ids.timestamp(now_ms + lease_s * 1000)
+    # Two workers that begin in the same millisecond must not take the same lease for their own.
+    spread_ms = random.randrange(SPREAD_MS) if lease_s else 0  # nosec B311 # no secret
+    until = ids.timestamp(now_ms + lease_s * 1000 + spread_ms)
     try:
         table.commit([parts.job.lease(key, was=held, until=until)])
     except ConditionFailed as refused:
