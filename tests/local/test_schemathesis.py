@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.local import gateway_paths
 from tests.reliability.figures import Measure
 from tools.harness.local_server import ROOT, environment, local_server
 
@@ -60,7 +61,7 @@ def test_random_requests_are_answered_as_the_document_says(tmp_path: Path, measu
             done = subprocess.run(
                 command,
                 cwd=tmp_path,
-                env=environment(PYTHONWARNINGS="default"),
+                env=environment(PYTHONWARNINGS="default", SCHEMATHESIS_HOOKS=gateway_paths.__name__),
                 capture_output=True,
                 text=True,
                 timeout=RUN_S,

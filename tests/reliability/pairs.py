@@ -227,6 +227,7 @@ PAIRS: dict[str, Pair] = {
     "merge, delete": pair(OPERATIONS["merge"], _DELETE),
     "merge, revoke": pair(OPERATIONS["merge"], _REVOKE),
     "summary, delete": pair(OPERATIONS["append a summary"], _DELETE),
+    "fork with a summary, delete": pair(OPERATIONS["append a summary and fork"], _DELETE),
     "merge, remove the branch and a look": pair(
         OPERATIONS["merge"], (_REMOVE_FORK, read("listEntries", ANN, conversationId=ROOT))
     ),

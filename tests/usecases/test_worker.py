@@ -1,14 +1,16 @@
 """Messages of the queue: which of several messages works on a job, and the result of the work."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from forklore.domain import keys
 from forklore.errors import UnavailableError
 from forklore.storage import items
+from forklore.storage.clock import system_ms
 from forklore.storage.table import Table
-from forklore.usecases import transfers
+from forklore.usecases import transfers, worker
 from forklore.usecases.cascade import RETRY_SECONDS
 from forklore.usecases.deletion import delete_conversation
 from forklore.usecases.sweeper import sweep
@@ -107,6 +109,25 @@ def test_only_one_of_two_workers_takes_a_free_job(store: Store, deleted: Mailbox
     assert long_work(message, process, deleted) is Outcome.DROPPED
     assert inside == [Outcome.LEFT]
     assert len(deleted.messages) == 1
+
+
+def test_only_one_of_two_workers_takes_a_job_within_one_millisecond(
+    store: Store, deleted: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one does not take the first one's lease for its own."""
+    [message] = deleted.take()
+    ends, now_ms = iter([1, 2]), system_ms()
+    monkeypatch.setattr(worker, "random", SimpleNamespace(randrange=lambda _: next(ends)))
+    clock = WrongClock(0)
+    clock.own_ms = lambda: now_ms
+    first, second = (store.process(clock=clock) for _ in range(2))
+    inside = list[Outcome]()
+    Wire.of(second).just_before(
+        "TransactWriteItems", lambda: inside.append(long_work(message, first, deleted))
+    )
+
+    assert long_work(message, second, deleted) is Outcome.DROPPED
+    assert inside == [Outcome.LEFT]
 
 
 def test_a_finished_job_is_not_begun_again_after_a_stale_read(store: Store, deleted: Mailbox) -> None:

@@ -148,11 +148,7 @@ class _Appending:
         uses_context = present is not None or has_context(self._request.drafts)
         if uses_context:
             access.require_context(self._caller, bound_to=loaded.conversation.client_id)
-        try:
-            self._require_named(loaded.group.group_id)
-        except ValidationError:
-            self._load()  # what is named may have gone with the whole tree, and then this is a 404
-            raise
+        self._require_named(loaded.group.group_id)
         self._request.require_lineage(loaded.conversation)
         self._has_lineage = True
         if not uses_context:
@@ -292,7 +288,7 @@ class _Appending:
         return self._require_named(group_id)
 
     def _require_named(self, group_id: str) -> list[Part]:
-        """Return the parts that check what the drafts name. Raises ValidationError."""
+        """Return the parts that check what the drafts name. Raises as `check_named`."""
         if self._named is None:
             self._named = check_named(
                 self._table,
@@ -300,6 +296,7 @@ class _Appending:
                 self._request.drafts,
                 group_id=group_id,
                 conversation_id=self._id,
+                require_tree=self._load,
             )
         return self._named
 

@@ -205,7 +205,16 @@ def _prepare(
     floor = ancestry.floor_of(path)
     lasts = _lasts(source, inherited.point)
     # The fork holds the version of the tree, so it needs no checks of what the entries name.
-    check_named(table, caller, request.drafts, group_id=group_id, conversation_id=fork_id)
+    check_named(
+        table,
+        caller,
+        request.drafts,
+        group_id=group_id,
+        conversation_id=fork_id,
+        require_tree=lambda: look_up(table, request.source_id, caller=caller).require(
+            request.source_id, AccessLevel.WRITER
+        ),
+    )
     require_match(request.if_match, loaded.head.lasts)
     if loaded.group.conversations + request.count > CONVERSATIONS_MAX:
         raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")

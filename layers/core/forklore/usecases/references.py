@@ -1,6 +1,6 @@
 """What new entries name: conversations of the same tree, and entries that these show."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.ids import FIRST
@@ -15,11 +15,19 @@ from forklore.usecases.drafts import Draft
 
 
 def check_named(
-    table: Table, caller: Caller, drafts: Sequence[Draft], *, group_id: str, conversation_id: str
+    table: Table,
+    caller: Caller,
+    drafts: Sequence[Draft],
+    *,
+    group_id: str,
+    conversation_id: str,
+    require_tree: Callable[[], object] = lambda: None,
 ) -> list[Part]:
     """Return the parts that check that what the drafts name still exists.
 
     conversation_id: the one that the drafts are for. Another part of its append checks that.
+    require_tree: raises NotFoundError if the tree has gone. It is called before a refusal, because
+    what the drafts name goes with the tree.
     This is one read, and none if the drafts name nothing. Raises ValidationError if the tree has no
     such conversation, or if that does not show the caller the entry.
     """
@@ -36,8 +44,12 @@ def check_named(
             *(keys.entry(group_id, entry_id) for entry_id in entry_ids(ref.entry_id)),
         )
     )
-    for ref in named:
-        _require(found, caller, group_id, ref)
+    try:
+        for ref in named:
+            _require(found, caller, group_id, ref)
+    except ValidationError:
+        require_tree()
+        raise
     others = dict.fromkeys(ref.conversation_id for ref in named)
     return [parts.conversation.check_exists(group_id, of) for of in others if of != conversation_id]
 

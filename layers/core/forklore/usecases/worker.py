@@ -28,7 +28,10 @@ from forklore.usecases.transfers import run_rewriting
 KINDS = (JobKind.DELETION, JobKind.TRANSFER, JobKind.PRUNE)
 """The kinds of work that a message may ask for."""
 SPREAD_MS = 1000
-"""Leases that begin in one millisecond end at different ones, but for one in so many."""
+"""The end of a lease is put off at random by up to so many milliseconds.
+
+So two workers that begin in one millisecond take leases that differ, but for one time in so many.
+"""
 
 
 @dataclass(frozen=True, slots=True)
