@@ -20,22 +20,27 @@ def drawn(entries: list[GraphEntry], *, folded: bool = True, **labels: list[str]
     return [f"{line.graph}{line.text}".rstrip() for line in draw(entries, labels=labels, folded=folded)]
 
 
-@st.composite
-def forests(draw_from: st.DrawFn) -> list[GraphEntry]:
-    """Return entries in an order of time: any one may be a reply to any older one, or to none."""
+def forest(choices: list[tuple[int, bool, bool]]) -> list[GraphEntry]:
+    """Return entries in an order of time: any one may be a reply to any older one, or to none.
+
+    Each choice: how far back the parent is, whether the entry goes on with its branch, and whether
+    it is a merge.
+    """
     entries: list[GraphEntry] = []
     tips: dict[str, str] = {}
-    for number in range(draw_from(st.integers(1, 40))):
-        parent = draw_from(st.sampled_from([None, *entries[-12:]])) if entries else None
+    for number, (back, goes_on, merges) in enumerate(choices):
+        parent = entries[-back] if 0 < back <= len(entries) else None
         branch = f"b{number}"
-        if parent is not None and tips[parent.branch] == parent.entry_id and draw_from(st.booleans()):
+        if goes_on and parent is not None and tips[parent.branch] == parent.entry_id:
             branch = parent.branch
         tips[branch] = f"e{number:03}"
-        merged = draw_from(st.sampled_from([None, None, None, "b0"]))
-        entries.append(
-            GraphEntry(tips[branch], branch, parent.entry_id if parent else None, merged_from=merged)
-        )
+        above = parent.entry_id if parent else None
+        entries.append(GraphEntry(tips[branch], branch, above, merged_from="b0" if merges else None))
     return entries
+
+
+CHOICES = st.tuples(st.integers(0, 12), st.booleans(), st.booleans())
+FORESTS = st.lists(CHOICES, min_size=1, max_size=40).map(forest)
 
 
 def test_a_line_of_entries_is_one_column_newest_first() -> None:
@@ -131,7 +136,7 @@ def shown_parents(lines: list[GraphLine]) -> dict[str, str | None]:
 
 
 @examples(300)
-@given(forests(), st.booleans())
+@given(FORESTS, st.booleans())
 def test_the_lines_lead_from_each_entry_to_its_parent(entries: list[GraphEntry], folded: bool) -> None:
     parents = shown_parents(list(draw(entries, folded=folded)))
 
@@ -139,7 +144,7 @@ def test_the_lines_lead_from_each_entry_to_its_parent(entries: list[GraphEntry],
 
 
 @examples(300)
-@given(forests(), st.booleans())
+@given(FORESTS, st.booleans())
 def test_each_entry_is_drawn_once_above_its_parent(entries: list[GraphEntry], folded: bool) -> None:
     order = [entry_id for line in draw(entries, folded=folded) for entry_id in line.entries]
 
@@ -149,7 +154,7 @@ def test_each_entry_is_drawn_once_above_its_parent(entries: list[GraphEntry], fo
 
 
 @examples(300)
-@given(forests())
+@given(FORESTS)
 def test_the_columns_grow_with_the_logarithm_of_the_branches(entries: list[GraphEntry]) -> None:
     leaves = {entry.entry_id for entry in entries} - {entry.parent for entry in entries}
 
@@ -157,7 +162,7 @@ def test_the_columns_grow_with_the_logarithm_of_the_branches(entries: list[Graph
 
 
 @examples(100)
-@given(forests())
+@given(FORESTS)
 def test_folded_lines_hide_only_what_is_plain(entries: list[GraphEntry]) -> None:
     by_id = {entry.entry_id: entry for entry in entries}
     replies = Counter(entry.parent for entry in entries)

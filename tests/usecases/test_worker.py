@@ -117,7 +117,7 @@ def test_only_one_of_two_workers_takes_a_job_within_one_millisecond(
     """The second one does not take the first one's lease for its own."""
     [message] = deleted.take()
     ends, now_ms = iter([1, 2]), system_ms()
-    monkeypatch.setattr(worker, "random", SimpleNamespace(randrange=lambda _: next(ends)))
+    monkeypatch.setattr(worker, "secrets", SimpleNamespace(randbelow=lambda _: next(ends)))
     clock = WrongClock(0)
     clock.own_ms = lambda: now_ms
     first, second = (store.process(clock=clock) for _ in range(2))

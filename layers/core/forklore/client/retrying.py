@@ -4,15 +4,16 @@ It yields Send, and is resumed with the answer or with the TransportError; or it
 it returns is the last answer. The drivers in `driving.py` do what it says.
 """
 
-import random
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from secrets import SystemRandom
 from typing import cast
 
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.errors import InputError, NoAnswerError
 
+_JITTER = SystemRandom().uniform
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.1, 5.0
 TIMEOUT_S, DEADLINE_S = 30.0, 60.0
 SECONDS_MAX = 86_400
@@ -73,7 +74,7 @@ def attempts(
     options: Options,
     *,
     now: Callable[[], float] = time.monotonic,
-    jitter: Callable[[float, float], float] = random.uniform,
+    jitter: Callable[[float, float], float] = _JITTER,
 ) -> Steps:
     """Send `call` until there is an answer that another sending would not change.
 

@@ -73,10 +73,14 @@ class EmbeddedService:
         The work that is left is continued when the folder is opened again. A second call does
         nothing.
         """
+        if self._opened is not None:
+            whole(self._leave)
+
+    def _leave(self) -> None:
+        """Leave the store. It is left once, however many threads close the service."""
         opened, self._opened = self._opened, None
-        if opened is not None:
-            self._forgotten.detach()
-            whole(opened.leave)
+        if self._forgotten.detach() and opened is not None:
+            opened.leave()
 
     def __enter__(self) -> Self:
         return self

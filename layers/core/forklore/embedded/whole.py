@@ -54,11 +54,13 @@ def whole(call: Callable[[], Result]) -> Result:
         inbox = idle.pop()
     except IndexError:
         inbox = SimpleQueue()
+        inbox.put(run_in_thread)
         try:
             _thread.start_new_thread(_start, (inbox, idle))
         except RuntimeError:  # there can be no more threads
             return call()
-    inbox.put(run_in_thread)
+    else:
+        inbox.put(run_in_thread)
     done.acquire()
     return outcome.result()
 

@@ -6,7 +6,6 @@ TransactionRefused.
 """
 
 import logging
-import random
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +31,8 @@ BACKOFF_FIRST_S, BACKOFF_MAX_S = 0.05, 1.0
 BUDGET_MAX_S = 20.0
 CONNECTIONS_MAX = 64
 
+_RANDOM = secrets.SystemRandom()
+"""It has no state: not one that a program seeds, nor one that two processes begin with."""
 Item = dict[str, dict[str, Any]]
 """A DynamoDB item in its typed form, e.g. {"PK": {"S": "…"}}."""
 
@@ -192,8 +193,8 @@ class Connection:
 
     def pause(self, attempt: int, deadline: Deadline) -> bool:
         """Sleep before the attempt, the first of which is 0; False when there is no time for it."""
-        longest = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** (attempt - 1)) if attempt else 0.0
-        seconds = random.uniform(0, longest)  # nosec B311 # no secret
+        longest = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** (attempt - 1))
+        seconds = _RANDOM.uniform(0, longest) if attempt else 0.0
         if not deadline.allows(seconds):
             return False
         if seconds:

@@ -9,7 +9,7 @@ The lease only saves work. Two workers on one job do no harm. The lease of a kil
 """
 
 import json
-import random
+import secrets
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -131,7 +131,7 @@ def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
     if held != message.lease and ids.milliseconds(held) > now_ms:
         raise _Held
     # Two workers that begin in the same millisecond must not take the same lease for their own.
-    spread_ms = random.randrange(SPREAD_MS) if lease_s else 0  # nosec B311 # no secret
+    spread_ms = secrets.randbelow(SPREAD_MS) if lease_s else 0
     until = ids.timestamp(now_ms + lease_s * 1000 + spread_ms)
     try:
         table.commit([parts.job.lease(key, was=held, until=until)])
