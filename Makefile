@@ -2,6 +2,7 @@
 # and is made again when the lock changes:
 #   .venv      forklore and its tests                   Python 3.11 or newer
 #   .run       the local server and the demo            Python 3.11 or newer
+#   .adapters  the agent frameworks and their adapters  Python 3.11 or newer
 #   .sam       AWS SAM                                  Python 3.11 or newer
 #   .checks    the checks of what is deployed           Python 3.11 or newer
 #   .runtime   what AWS puts around a function          the functions' Python
@@ -12,6 +13,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 RUN ?= .run
+ADAPTERS ?= .adapters
 SAM ?= .sam
 CHECKS ?= .checks
 RUNTIME ?= .runtime
@@ -48,9 +50,11 @@ random := tests/http tests/aws/test_fuzz.py tests/local/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
 	$(UPGRADE)
 locks := requirements
+extras := service authorizer lambda local cli
+adapters := claude-agent langgraph openai-agents pydantic-ai strands langchain agent-framework
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment client deploy-emulated sam-local deploy lock clean
+.PHONY: help run test test-adapters test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment client deploy-emulated sam-local deploy lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -62,7 +66,7 @@ test: $(VENV)/ready ## check format, lint and types, then run all tests but thos
 	$(python) -m ruff format --check
 	$(python) -m ruff check
 	$(python) -m mypy
-	$(pytest) -m "not long" $(addprefix --ignore=,$(random) $(reliability))
+	$(pytest) -m "not long" $(addprefix --ignore=,$(random) $(reliability) tests/adapters layers/core/forklore/adapters)
 
 test-random: $(VENV)/ready ## run the tests that make up thousands of requests: histories, hostile requests, the OpenAPI document
 	$(pytest) $(random)
@@ -82,6 +86,10 @@ gate-long: $(VENV)/ready ## run them at their largest figures: about two hours, 
 
 demo: $(RUN)/ready ## fork and show the conversations of FILE=… on a running local server
 	$(run) -m tools.demo "$(FILE)"
+
+test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and more, on the adapters
+	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/adapters/mypy.ini
+	"$(ADAPTERS)/bin/python" -m pytest -c tests/adapters/pytest.ini --rootdir=. --numprocesses=auto --dist=loadgroup tests/adapters
 
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
 	$(python) -m forklore.local.openapi > docs/openapi.json
@@ -156,24 +164,27 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 	@command -v uv >/dev/null || { echo "make lock needs uv on the PATH" >&2; exit 1; }
 	$(compile) layers/core/requirements.in -o layers/core/requirements.txt
 	$(compile) functions/authorizer/requirements.in -o functions/authorizer/requirements.txt
-	$(compile) pyproject.toml --all-extras --group dev -c layers/core/requirements.txt \
+	$(compile) pyproject.toml $(addprefix --extra ,$(extras)) --group dev -c layers/core/requirements.txt \
 		-c functions/authorizer/requirements.txt -o $(locks)/dev.txt
 	$(compile) pyproject.toml --extra local --group run -c $(locks)/dev.txt -o $(locks)/run.txt
+	$(compile) pyproject.toml $(addprefix --extra ,local lambda $(adapters)) --group adapters -c layers/core/requirements.txt \
+		-o $(locks)/adapters.txt
 	for group in sam checks runtime emulator; do \
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # These are two steps, so a change of pyproject.toml does not make the environment again.
-$(VENV)/ready $(RUN)/ready: %/ready: %/locked pyproject.toml
+$(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready: %/ready: %/locked pyproject.toml
 	@"$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
 	@touch "$@"
 
 $(VENV)/locked: $(locks)/dev.txt
 $(RUN)/locked: $(locks)/run.txt
+$(ADAPTERS)/locked: $(locks)/adapters.txt
 $(RUN)/locked: install += --no-compile
 $(SAM)/locked: $(locks)/sam.txt
 $(CHECKS)/locked: $(locks)/checks.txt
@@ -181,7 +192,7 @@ $(RUNTIME)/locked: $(locks)/runtime.txt
 $(EMULATOR)/locked: $(locks)/emulator.txt
 $(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
 
-$(VENV)/locked $(RUN)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
+$(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)." \
 			"Name a newer one: make PYTHON=python3.13 …" >&2; exit 1; }

@@ -1,0 +1,1 @@
+"""The adapters, by the agent frameworks' own tests and by ours. They run in an environment of their own."""
