@@ -1,1 +1,1 @@
-"""The adapters, by the agent frameworks' own tests and by ours. They run in an environment of their own."""
+"""The adapters, by the frameworks' own tests and by ours, in an environment of their own."""
