@@ -30,6 +30,8 @@ from tests.local.test_server import (
 ANN = {"Authorization": "Bearer ann"}
 MADE = "00000001-0000-4000-8000-000000000000"
 PROGRAMS = {"dynoxide": "dynoxide", "dynamodb-local": "java"}
+SERVERS = [pytest.param(one, marks=pytest.mark.long) if PROGRAMS[one] == "java" else one for one in ENGINES]
+"""Java starts slowly, so `make test-reliability` tries it."""
 
 
 def path_with(engine: str, tmp_path: Path) -> str:
@@ -44,14 +46,14 @@ def path_with(engine: str, tmp_path: Path) -> str:
     return str(only)
 
 
-@pytest.fixture(params=[EMBEDDED, *ENGINES])
+@pytest.fixture(params=[EMBEDDED, *SERVERS])
 def engine(request: pytest.FixtureRequest) -> str:
     """Each engine, the embedded store among them."""
     chosen: str = request.param
     return chosen
 
 
-@pytest.fixture(params=list(ENGINES))
+@pytest.fixture(params=SERVERS)
 def program(request: pytest.FixtureRequest) -> str:
     """Each engine that is a process of its own."""
     chosen: str = request.param
