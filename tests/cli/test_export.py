@@ -162,6 +162,22 @@ def test_a_random_tree_is_equal_after_an_export_and_an_import(
     assert len(alike(exported.out)) > 3
 
 
+def test_an_agent_exports_a_deleted_branch_that_forks_at_a_first_entry(run: Forklore) -> None:
+    agent = as_agent(run)
+    agent("say root one")
+    agent("fork root --name middle")
+    agent("say middle two")
+    agent("fork middle --name leaf")
+    agent("say leaf three")
+    assert agent("branch middle -d --yes").code == 0
+
+    found = agent("export leaf")
+
+    assert (found.code, found.err) == (0, "")
+    texts = [entry["content"][0]["text"] for entry in map(json.loads, found.lines) if "content" in entry]
+    assert texts == ["one", "two", "three"]
+
+
 @pytest.mark.parametrize("agent", [False, True])
 @pytest.mark.parametrize("deleted", [["middle"], ["root"], ["root", "middle"]])
 def test_deleted_branches_that_show_through_are_exported(
