@@ -58,6 +58,7 @@ def losing_answers() -> Iterator[None]:
     is_losing = False
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wrap", [later, lambda asked: by_bus("e-1", asked)], ids=["async", "EventBridge"])
 @pytest.mark.parametrize(
     ("to", "before"), [(ROOT, 2), (FRESH, 0)], ids=["an existing conversation", "a new conversation"]

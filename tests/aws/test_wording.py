@@ -39,6 +39,8 @@ PYTHON = re.compile(
 MESSAGE = '"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hi"}]'
 HI = {"role": "user", "content": "hi"}
 DELETING = {"deleteConversation", "adminDeleteConversation"}
+TWINS = {"appendEntryByName"}
+"""Operations with many fields, which `appendEntry` has, too."""
 """The operations that are asked about an unused id, because a null `scope` is valid."""
 
 
@@ -60,7 +62,11 @@ def members(operation: Operation) -> list[str]:
     return sorted({*operation.path_names, *(name for one in every for name in one.get("properties", {}))})
 
 
-@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+@pytest.mark.parametrize(
+    "operation",
+    [pytest.param(one, marks=pytest.mark.long) if one.name in TWINS else one for one in operations.ALL],
+    ids=lambda operation: operation.name,
+)
 def test_an_error_about_junk_in_any_field_uses_the_words_of_json(
     direct: Direct, operation: Operation
 ) -> None:

@@ -143,6 +143,14 @@ def test_an_answer_that_is_not_forklores_is_one_line_without_the_token(answer: s
     assert "s3cret" not in err
 
 
+def test_an_import_to_a_wrong_address_says_so(url: str) -> None:
+    done = ran(f"$F --url {url}/nowhere --token ann import examples/trees.jsonl")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the address may be wrong" in done.stderr
+    assert "deleted" not in done.stderr
+
+
 def test_a_token_that_no_header_can_hold_is_refused_and_not_shown() -> None:
     done = ran("$F --token $'s3cret\\n' ls")
 

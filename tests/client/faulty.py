@@ -28,6 +28,7 @@ FAULTS = {
     "answer_lost": 6,
     "truncated": 6,
     "busy": 3,
+    "busy_after": 3,
     "busy_with_wait": 3,
     "too_many": 2,
     "html_before": 3,
@@ -36,7 +37,8 @@ FAULTS = {
     "late_request": 1,
 }
 """How often each fault is planted, of all together. `after`: when the service has done the work."""
-SENT_ON = {"no_fault", "reset_after", "answer_lost", "truncated", "html_after", "slow_answer", "late_request"}
+SENT_ON = {"no_fault", "reset_after", "answer_lost", "truncated", "html_after", "slow_answer"}
+SENT_ON |= {"busy_after", "late_request"}
 
 
 class Proxy(ThreadingTCPServer):
@@ -135,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
             case "truncated":
                 self._answer(status, answer[: len(answer) // 2], headers, length=max(len(answer), 1))
                 self._end()
-            case "busy":
+            case "busy" | "busy_after":
                 self._answer(503, b'{"message":"Service Unavailable"}')
             case "busy_with_wait":
                 self._answer(503, b"", {"Retry-After": str(WAIT_SECONDS)})

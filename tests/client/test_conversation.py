@@ -264,3 +264,16 @@ def test_an_append_of_one_returns_one_and_of_many_returns_many(chat: Any, do: Do
     assert many.content == [1]
     with pytest.raises(InputError, match="entries has at most 50 elements"):
         do(lambda: chat.append_all([{"contentType": "x", "content": []}] * 51))
+
+
+def test_a_key_that_was_sent_by_a_name_appends_nothing_where_the_name_points_later(ann: Any, do: Do) -> None:
+    chat = ann.named("goes elsewhere")
+    asked = do(lambda: chat.say("user", "once", idempotency_key="by the name"))
+    assert do(lambda: chat.say("user", "once", idempotency_key="by the name")).id == asked.id
+    fork = do(lambda: chat.fork(after=asked, move_name=True))
+
+    with pytest.raises(InputError) as caught:
+        do(lambda: chat.say("user", "once", idempotency_key="by the name"))
+
+    assert caught.value.field == "idempotency_key"
+    assert len(do(lambda: fork.entries().list())) == 1

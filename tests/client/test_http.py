@@ -11,7 +11,14 @@ import anyio
 import httpx2
 import pytest
 
-from forklore import AsyncForklore, Forklore, InputError, NoAnswerError, UnexpectedAnswerError
+from forklore import (
+    AsyncForklore,
+    Forklore,
+    InputError,
+    NoAnswerError,
+    UnavailableError,
+    UnexpectedAnswerError,
+)
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.operations.shapes import SHAPES
 from forklore.client.transports.http import AsyncHttpTransport, HttpTransport, retry_after_s
@@ -349,7 +356,7 @@ def test_a_closed_client_says_so() -> None:
     client.close()
     client.close()
 
-    with pytest.raises(RuntimeError, match="closed"):
+    with pytest.raises(UnavailableError, match="closed"):
         client.api.check_health()
 
 

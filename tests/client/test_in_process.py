@@ -131,3 +131,20 @@ def test_a_client_that_was_closed_before_its_first_call_opens_nothing(backend: s
 
     anyio.run(use, backend=backend)
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("transport", ["http", "process"])
+def test_a_closed_client_says_so(transport: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(transport, "sync", monkeypatch) as way:
+        client: Forklore = way.client("ann")
+        client.call("checkHealth")
+        client.close()
+        with pytest.raises(UnavailableError, match="closed"):
+            client.call("checkHealth")
+
+
+def test_an_empty_text_names_no_folder() -> None:
+    with pytest.raises(InputError) as caught:
+        Forklore.local(user="ann", data="")
+
+    assert caught.value.field == "data"

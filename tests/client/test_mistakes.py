@@ -151,7 +151,7 @@ def test_every_error_after_which_a_call_may_have_happened_has_its_key(
 @pytest.mark.parametrize(
     ("first", "status"),
     [
-        (RawAnswer(503, ""), 404),
+        (RawAnswer(503, ""), 204),
         (RawAnswer(429, ""), 404),
         (TransportError("refused", may_have_arrived=False), 404),
         (TransportError("reset"), 204),

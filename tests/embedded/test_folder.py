@@ -5,12 +5,13 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from forklore.domain.model import Caller
-from forklore.embedded.folder import JOURNAL, OTHERS, DataError
+from forklore.embedded.folder import JOURNAL, OTHERS, DataError, free, locked
 from forklore.embedded.journal import FORMAT
 from forklore.embedded.service import EmbeddedService
 from tests.support.processes import PROJECT
@@ -145,10 +146,11 @@ def test_a_broken_file_is_refused(tmp_path: Path) -> None:
     assert "cannot open" in refused(tmp_path)
 
 
-def test_a_broken_item_is_refused_and_the_folder_is_free_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("row", ['{"SK":{"S":"b"}}', "[]", "5", '{"PK":[],"SK":{"S":"b"}}', "{"])
+def test_a_broken_item_is_refused_and_the_folder_is_free_again(tmp_path: Path, row: str) -> None:
     EmbeddedService.open(tmp_path).close()
     with sqlite3.connect(tmp_path / JOURNAL) as file:
-        file.execute("INSERT INTO item VALUES ('a', 'b', '{\"SK\":{\"S\":\"b\"}}')")
+        file.execute("INSERT INTO item VALUES ('a', 'b', ?)", (row,))
     assert "cannot be read" in refused(tmp_path)
     with file:
         file.execute("DELETE FROM item")
@@ -171,6 +173,28 @@ def test_a_forked_process_is_refused_and_frees_nothing(tmp_path: Path) -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
         assert "in use by another process" in opened_by_another_process(tmp_path)
         assert title(service, made) == "kept"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_busy_folder_holds_up_neither_another_nor_a_forked_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("forklore.embedded.folder.FREE_WITHIN_SECONDS", 3.0)
+    busy = locked(tmp_path)
+    waits = threading.Thread(target=refused, args=(tmp_path,))
+    waits.start()
+    try:
+        EmbeddedService.open(tmp_path / "other").close()
+        child = os.fork()
+        if child == 0:
+            with EmbeddedService.open(None) as service:
+                create(service)
+            os._exit(7)
+        assert waits.is_alive()
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    finally:
+        waits.join()
+        free(busy)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -3,6 +3,8 @@
 import gc
 import json
 import logging
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import forklore
 from forklore.api.operations import ALL
 from forklore.domain.model import Caller
 from forklore.embedded.opened import _SHARED
@@ -177,3 +180,30 @@ def test_a_service_that_nobody_refers_to_ends_its_threads_and_frees_its_folder(t
     assert threading.active_count() <= before
     assert tmp_path.resolve() not in {folder for _, folder in _SHARED}
     EmbeddedService.open(tmp_path).close()
+
+
+LATE = """
+import threading
+import forklore
+client = forklore.Forklore.local(user="ann", client="planner", data=sys.argv[1])
+chat = client.conversation()
+chat.say("user", "one")
+fork = chat.fork()
+def late():
+    main.join()
+    chat.say("user", "two")
+    shown = [len(chat.entries().list()), len(fork.entries().list()), len(client.search("two").list())]
+    print(*shown, len(client.conversations().list()), len(chat.compare(fork).branches))
+    client.close()
+main = threading.main_thread()
+threading.Thread(target=late).start()
+"""
+
+
+def test_a_thread_may_read_after_the_main_thread_has_ended(tmp_path: Path) -> None:
+    layer = str(Path(forklore.__file__).parents[1])
+    script = f"import sys\nsys.path.insert(0, {layer!r})\n{LATE}"
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    assert (done.stdout, done.stderr, done.returncode) == ("2 1 1 1 2\n", "", 0)

@@ -19,7 +19,7 @@ SCRIPTS = {path.stem for path in (ROOT / "examples").glob("*.sh")}
 RUN_S = 60
 
 
-@pytest.fixture(scope="module", params=["embedded", "DynamoDB Local"])
+@pytest.fixture(scope="module", params=["embedded", pytest.param("DynamoDB Local", marks=pytest.mark.long)])
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a server that the recipes share, on either database."""
     of_its_own: dict[str, str] = {}

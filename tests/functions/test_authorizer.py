@@ -61,7 +61,7 @@ def test_all_packages_of_the_authorizer_are_pinned_with_hashes() -> None:
 
 def test_what_is_tested_is_what_is_deployed() -> None:
     deployed, installed = (
-        {line.rstrip(" \\") for line in file.read_text().splitlines() if "==" in line}
+        {line.split()[0] for line in file.read_text().splitlines() if "==" in line}
         for file in (PACKAGE / "requirements.txt", PROJECT / "requirements" / "dev.txt")
     )
 

@@ -46,6 +46,7 @@ def walk(table: Table, request: ListRequest, *, by: Caller = AUDITOR) -> list[in
         request = replace(request, after=page.resume)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("limit", [1, 2, 7, 200])
 def test_every_tree_is_listed_once_newest_first_with_pages_of_any_size(

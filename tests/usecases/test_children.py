@@ -462,6 +462,7 @@ def test_a_child_of_many_members_has_them_all(store: Store, parent: Table, count
     assert_complete(store, parent)
 
 
+@pytest.mark.long
 @pytest.mark.failure("killed-between-calls")
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("has_key", [True, False], ids=["with a key", "without"])

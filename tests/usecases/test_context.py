@@ -643,6 +643,7 @@ def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
     return ran
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RIVALS)
 @pytest.mark.parametrize("nth", [1, 2, 3])
 @pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])

@@ -309,6 +309,7 @@ def test_a_copy_has_a_bound_on_its_bytes(store: Store, tree: Table, monkeypatch:
         copy(tree)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("nth", range(1, 8))
 def test_a_killed_copy_is_invisible_and_completed_by_the_same_request(
@@ -361,6 +362,7 @@ def test_a_copy_of_something_else_takes_nothing_over(store: Store, long_tree: Ta
     assert_settled(store)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("nth", range(3, 8))
 def test_a_copy_that_is_killed_while_it_removes_entries_is_completed(
     store: Store, long_tree: Table, nth: int

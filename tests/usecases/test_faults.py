@@ -265,6 +265,7 @@ def thrice(fault: Fault) -> Fault:
 FAULTS = [before, after, failed_after, throttle, conflict, thrice(after)]
 
 
+@pytest.mark.long
 @pytest.mark.failure("busy-database")
 @each_operation
 def test_a_fault_of_one_request_changes_neither_the_table_nor_the_answer(

@@ -355,6 +355,7 @@ def test_children_that_are_not_listed_need_no_requests(store: Store, table: Tabl
     assert (asked, wire.rounds) == ([4 * 6], 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("wanted", "others"), [(Ancestry.ROOTS, True), (Ancestry.CHILDREN, False)], ids=["roots", "children"]
 )
@@ -516,6 +517,7 @@ def test_a_tree_without_its_root_shows_its_current_branch_in_its_place(forest: T
         assert named(walk(forest, mode=Mode.ALL, limit=limit)) == [5, 3, 22, 21, 20, 1]
 
 
+@pytest.mark.long
 @pytest.mark.failure("half-visible-transaction")
 @pytest.mark.parametrize("at", range(2, 7))
 @pytest.mark.parametrize(

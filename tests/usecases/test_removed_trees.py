@@ -123,6 +123,7 @@ def is_entry(key: keys.Key) -> bool:
     return key.partition == ROOT and key.sort[:1].isdigit()
 
 
+@pytest.mark.long
 @pytest.mark.failure("removal-race")
 @pytest.mark.parametrize("seed", range(5))
 def test_views_stay_and_nothing_unreachable_is_kept_whatever_is_removed(store: Store, seed: int) -> None:

@@ -278,6 +278,7 @@ def remove_chain(table: Table, length: int) -> list[EntryId]:
     return wanted
 
 
+@pytest.mark.long
 def test_an_entry_is_found_however_many_removed_branches_are_below_it(store: Store, table: Table) -> None:
     """Each of them is looked at once."""
     length = 130
@@ -404,6 +405,7 @@ def grow(table: Table, random_: random.Random) -> None:
             remove(table, one)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_it_finds_what_a_plain_scan_finds(store: Store, table: Table, seed: int) -> None:
     grow(table, random.Random(seed))

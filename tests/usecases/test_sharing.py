@@ -432,6 +432,7 @@ PLANS: dict[str, tuple[Callable[[Table, Caller, EntryId], object], AccessLevel]]
 }
 
 
+@pytest.mark.long
 @pytest.mark.failure("write-during-revocation")
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("was_owner", [True, False], ids=["owner", "member"])

@@ -304,6 +304,7 @@ def test_an_offer_and_its_end_recognize_their_own_first_attempts(store: Store, s
 # Killed half way
 
 
+@pytest.mark.long
 @pytest.mark.failure("transfer-race")
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("has_key", [True, False])
@@ -519,6 +520,7 @@ ENDS: dict[str, Callable[[Table, Transfer], object]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.failure("transfer-race")
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("rival", ENDS)

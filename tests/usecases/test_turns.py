@@ -139,6 +139,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.long
 @pytest.mark.failure("split-turn")
 def test_history_and_context_agree_in_every_fork_of_random_chats(moto: None) -> None:
     """A chat is said, edited, answered again, forked anywhere, and its memory is made anew."""
@@ -454,6 +455,7 @@ RIVALS: dict[str, tuple[Callable[[Table], object], tuple[int | None, str | None]
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RIVALS)
 @pytest.mark.parametrize("nth", [1, 2, 3])
 @pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])

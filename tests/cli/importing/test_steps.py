@@ -48,6 +48,18 @@ def check_shown_within(service: Service, tree: Tree, loading: Loading) -> None:
             assert set(shown[len(path) :]) <= {"mine"}
 
 
+def backward(service: Service, plan: Plan) -> Loading:
+    """Carry a plan out: each time, the last batch that can begin is next."""
+    loading, waiting = Loading(plan), list(reversed(range(len(plan.batches))))
+    done: set[int] = set()
+    while waiting:
+        number = next(n for n in waiting if done.issuperset(plan.batches[n].needs))
+        waiting.remove(number)
+        service.drive(loading, number)
+        done.add(number)
+    return loading
+
+
 def long_line(length: int) -> Tree:
     return tree_with_parents(list(range(length - 1)))
 
@@ -116,6 +128,21 @@ def test_the_order_of_the_replies_may_change(service: Service) -> None:
     rows = service.ask("listEntries", conversationId=loading.conversation_id(0), allForks=True)["data"]
     texts = sorted(row["content"][0]["text"] for row in rows)
     assert texts == ["a", "b", "c", "d", "e"]
+
+
+@pytest.mark.parametrize("length", [43, 44, 45])
+def test_the_order_of_the_replies_may_change_where_a_batch_ends(service: Service, length: int) -> None:
+    one, other = answer("one", ask("one more")), answer("other", ask("other more"))
+    for replies in ((one, other), (other, one)):
+        prompt = ask(f"m{length - 1}", *replies)
+        for number in reversed(range(length - 1)):
+            prompt = ask(f"m{number}", prompt)
+        tree = tree_of(prompt)
+        loading = backward(service, plan_of(tree, service))
+        check_shown(service, tree, loading)
+        root = loading.conversation_id(0)
+        rows = service.ask("listEntries", conversationId=root, allForks=True, limit=100)["data"]
+        assert len(rows) == length + 4
 
 
 def test_what_comes_later_is_forked_off_where_somebody_went_on(service: Service) -> None:
@@ -224,13 +251,7 @@ def test_large_messages_go_in_batches_that_the_service_takes(service: Service) -
 def test_batches_of_a_plan_may_run_in_any_order_that_keeps_their_needs(service: Service) -> None:
     tree = tree_with_parents([0, 1, 0, 3, 1, 2, 0, 7, 4])
     plan = plan_of(tree, service)
-    loading, waiting = Loading(plan), list(reversed(range(len(plan.batches))))
-    done: set[int] = set()
-    while waiting:
-        number = next(n for n in waiting if done.issuperset(plan.batches[n].needs))
-        waiting.remove(number)
-        service.drive(loading, number)
-        done.add(number)
+    loading = backward(service, plan)
 
     check_shown(service, tree, loading)
     assert set(loading.placed) == {

@@ -49,6 +49,7 @@ def test_what_was_not_run_is_not_good(tmp_path: Path) -> None:
     assert "**not run**" in table([("many-writers", "appends", Result())])[-1]
 
 
+@pytest.mark.long
 def test_a_check_is_run_kept_and_not_run_again(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tools.gate", "--size", "ci", "--only", "canaries", "--seed", "7"]
 

@@ -126,7 +126,7 @@ def _some(labels: list[str], cells: int | None) -> str:
 
 
 def _cut(text: str, length_max: int) -> str:
-    """Return a text on one line, of at most so many characters.
+    r"""Return a text on one line, of at most so many characters.
 
     >>> _cut("two\n nights", 8)
     'two nig…'

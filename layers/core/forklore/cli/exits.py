@@ -45,7 +45,7 @@ def code_of(error: errors.ApiError) -> int:
         case errors.InputError() | errors.BadRequestError() | errors.InvocationError():
             return USAGE
         case errors.NotFoundError():
-            return NOT_FOUND if _is_forklores(error) else USAGE
+            return NOT_FOUND if is_forklores(error) else USAGE
         case errors.NoAnswerError() | errors.UnexpectedAnswerError() | errors.ServerError():
             return NO_ANSWER
     return REFUSED
@@ -62,11 +62,11 @@ def line_of(error: Exception) -> str:
     said = visible(" ".join(error.message.split())) or error.code or type(error).__name__
     why = error.reason or (error.field if isinstance(error, errors.BadRequestError) else None)
     seen = error.request_id if isinstance(error, errors.ServerError) else None
-    if isinstance(error, errors.NotFoundError) and not _is_forklores(error):
+    if isinstance(error, errors.NotFoundError) and not is_forklores(error):
         return f"{said} (404: the address may be wrong)"
     return f"{said}{f' ({visible(why)})' if why else ''}{f' [request {visible(seen)}]' if seen else ''}"
 
 
-def _is_forklores(error: errors.NotFoundError) -> bool:
+def is_forklores(error: errors.NotFoundError) -> bool:
     """Tell whether a 404 speaks of a conversation, and not of the address."""
     return error.code == NOT_FOUND_CODE and error.message != NO_ROUTE

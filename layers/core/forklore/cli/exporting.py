@@ -150,11 +150,13 @@ class _Telling:
         anchor = row.get("forkedAtEntryId")
         point: Row = {}
         if anchor is not None and (anchor not in self._entries or self._needs_last(anchor)):
-            last = last_inherited(self._client, conversation_id)
+            # A deleted branch shows nothing. Its row names the last entry that it inherits.
+            last = None if row.get("removed") else last_inherited(self._client, conversation_id)
+            last_id = last.id if last else anchor if row.get("removed") else None
             if anchor not in self._entries:  # a clock was late: the fork is older than its anchor
                 row, point = without_fork(row), self._point_after(last)
-            if self._is_agent and last is not None and last.id in self._entries:
-                point["inheritedUpToEntryId"] = last.id
+            if self._is_agent and last_id in self._entries:
+                point["inheritedUpToEntryId"] = last_id
         return {**details, **row, **point, "id": conversation_id}
 
     def _needs_last(self, anchor: str) -> bool:

@@ -18,8 +18,8 @@ PAUSE_FIRST_S, PAUSE_MAX_S = 0.1, 5.0
 TIMEOUT_S, DEADLINE_S = 30.0, 60.0
 SECONDS_MAX = 86_400
 RETRIED = frozenset({429, 500, 502, 503, 504})
-REFUSED = (429, 503)
-"""The retried statuses that say that nothing has happened."""
+REFUSED = 429
+"""The retried status that says that nothing has happened. A 503 may come after the work."""
 GONE, NO_CONTENT = 404, 204
 NOT_FOUND = "not_found"
 """The service's code of a 404."""
@@ -80,8 +80,8 @@ def attempts(
 
     Sent again are: lost connections and answers, 429, 500 and 502 to 504, after a pause with full
     jitter, not shorter than the service's `Retry-After`. A call that must not happen twice and has
-    no key is sent again only after 429 and 503, which say that it did not happen. A DELETE that is
-    sent again, because the first one may have arrived, and finds nothing has succeeded.
+    no key is sent again only after 429, which says that it did not happen. A DELETE that is sent
+    again, because the first one may have arrived, and finds nothing has succeeded.
     Raises NoAnswerError if no answer came at all.
     """
     give_up_at = now() + options.deadline_s
@@ -117,7 +117,7 @@ def _may_have_arrived(outcome: RawAnswer | TransportError) -> bool:
     """Return whether the service may have carried the call out."""
     if isinstance(outcome, TransportError):
         return outcome.may_have_arrived
-    return outcome.status not in REFUSED
+    return outcome.status != REFUSED
 
 
 def _finds_nothing(outcome: RawAnswer | TransportError) -> bool:
@@ -135,7 +135,7 @@ def _is_worth_repeating(call: Call, outcome: RawAnswer | TransportError) -> bool
     if isinstance(outcome, TransportError):
         return call.shape.may_be_repeated
     if not call.shape.may_be_repeated:
-        return outcome.status in (429, 503)
+        return outcome.status == REFUSED
     return outcome.status in RETRIED
 
 

@@ -26,7 +26,7 @@ def locked(folder: Path) -> IO[str]:
     """
     try:
         if not folder.exists():
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)  # another process may make it, too
             (folder / ".gitignore").write_text("*\n")
         lock = (folder / LOCK).open("a")
     except OSError as error:

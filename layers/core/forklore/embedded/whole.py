@@ -60,7 +60,11 @@ def whole(call: Callable[[], Result]) -> Result:
         except RuntimeError:  # there can be no more threads
             return call()
     else:
-        inbox.put(run_in_thread)
+        try:
+            inbox.put(run_in_thread)
+        except BaseException:
+            inbox.put(lambda: idle.append(inbox))  # or its thread would wait for ever
+            raise
     done.acquire()
     return outcome.result()
 

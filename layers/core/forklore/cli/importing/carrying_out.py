@@ -2,6 +2,7 @@
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 
@@ -9,13 +10,13 @@ from forklore.cli.exits import line_of
 from forklore.cli.importing.plan import Plan
 from forklore.cli.importing.sending import Send
 from forklore.cli.importing.steps import Loading, RefusedError
-from forklore.client.errors import ApiError, NoAnswerError, UnauthorizedError
+from forklore.client.errors import ApiError, NoAnswerError, NotFoundError, UnauthorizedError
 
 AHEAD = 2
 """How many batches wait for each thread before another tree is begun."""
 GRACE_S = 10.0
 """How long to wait for the calls that are under way, after an interruption."""
-FATAL = (NoAnswerError, UnauthorizedError)
+FATAL = (NoAnswerError, NotFoundError, UnauthorizedError)
 """The errors after which no other tree would fare better."""
 
 
@@ -164,8 +165,9 @@ class _Crew:
         self._is_over.set()
         for _ in self._threads:
             self._work.put(None)
+        give_up_at = time.monotonic() + GRACE_S
         for thread in self._threads:
-            thread.join(GRACE_S)
+            thread.join(max(0.0, give_up_at - time.monotonic()))
 
     def _labour(self) -> None:
         while (task := self._work.get()) is not None:

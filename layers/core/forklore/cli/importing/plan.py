@@ -16,7 +16,7 @@ has made, also after the service has forgotten the Idempotency-Keys:
 
 import heapq
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
@@ -199,6 +199,9 @@ def planned(
     if order is None:
         raise MalformedFileError(f"tree {tree_id}: its merges mention each other in a circle")
     number_of = {old: new for new, old in enumerate(order)}
+    for number, need in _siblings_first(conversations, first_of, holding):
+        if number_of[need] < number_of[number]:  # a merge may need them the other way round
+            needs[number].add(need)
     return Plan(
         tree_id,
         namespace,
@@ -299,6 +302,20 @@ def _anchored(conversation: PlannedConversation, holding: Mapping[Place, int]) -
     if holding[fork.at] == holding[fork.up_to]:
         return conversation
     return replace(conversation, fork=replace(fork, at=fork.up_to))
+
+
+def _siblings_first(
+    conversations: Sequence[PlannedConversation], first_of: Sequence[int], holding: Mapping[Place, int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the first batch of each fork, with the batch of the entry that follows its anchor.
+
+    An earlier run may have put what the fork holds there. That is known after this batch.
+    """
+    for conversation, number in zip(conversations, first_of, strict=True):
+        at = conversation.fork.at if conversation.fork else None
+        follower = holding.get(Place(at.conversation, at.index + 1)) if at else None
+        if follower is not None and follower != number:
+            yield number, follower
 
 
 def _needs(

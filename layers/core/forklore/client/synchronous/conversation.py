@@ -167,6 +167,7 @@ class Conversation:
         key = fields.get("idempotency_key") or new_key()
         if self._id is None or key in self._keys_by_name:
             assert self._name is not None
+            self._require_name()
             self._keys_by_name.add(key)
             fields = {**fields, "idempotency_key": key}
             appended = self._api.append_entry_by_name(name=self._name, **fields)
@@ -176,6 +177,20 @@ class Conversation:
         appended = self._api.append_entry(self._id, **_with_birth(fields, self._born))
         self._is_made = True
         return appended
+
+    def _require_name(self) -> None:
+        """Raise InputError if the name has moved since it was asked about first.
+
+        An entry that was sent by the name then is here, or would be appended elsewhere now.
+        """
+        if self._id is None or self._name is None:
+            return
+        named = self._api.look_up_name(name=self._name)
+        if named.conversation_id != self._id:
+            raise InputError(
+                f"{self._name!r} points elsewhere since the entry was sent by it: look whether it is here",
+                details={"field": "idempotency_key"},
+            )
 
     # Forks and children
 

@@ -12,7 +12,7 @@ import anyio
 import httpx2
 
 from forklore.client.calls import Call, RawAnswer, TransportError
-from forklore.client.errors import InputError
+from forklore.client.errors import InputError, UnavailableError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CONNECT_SECONDS = 5.0
@@ -57,6 +57,9 @@ class HttpTransport:
             raise InputError(f"this address cannot be sent to: {_said(error)}") from error
         except httpx2.RequestError as error:
             raise TransportError(_said(error), may_have_arrived=not isinstance(error, NOT_SENT)) from error
+        except RuntimeError as error:
+            _refuse_if_closed(self._client, error)
+            raise
 
     def close(self) -> None:
         """Close the connections."""
@@ -92,6 +95,9 @@ class AsyncHttpTransport:
             raise InputError(f"this address cannot be sent to: {_said(error)}") from error
         except httpx2.RequestError as error:
             raise TransportError(_said(error), may_have_arrived=not isinstance(error, NOT_SENT)) from error
+        except RuntimeError as error:
+            _refuse_if_closed(self._client, error)
+            raise
         raise TransportError(f"no whole answer within {timeout_s:g} s")
 
     async def aclose(self) -> None:
@@ -106,20 +112,17 @@ def base_of(url: str) -> str:
     >>> base_of("http://127.0.0.1:8080/")
     'http://127.0.0.1:8080'
     """
+    if any(mark in str(url) for mark in "@?#"):  # what is beside it may be a secret
+        said = "an address holds no password, query or fragment: give `token`"
+        raise InputError(said, details={"field": "url"})
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, TypeError) as error:
-        is_secret = "@" in str(url)  # what is before it may be a password
-        said = "this is no address" if is_secret else f"{url!r} is no address: {error}"
-        raise InputError(said, details={"field": "url"}) from error
-    if parsed.userinfo:
-        raise InputError("an address holds no password: give `token`", details={"field": "url"})
+        raise InputError(f"{url!r} is no address: {error}", details={"field": "url"}) from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise InputError(f"{url!r} is no http:// or https:// address", details={"field": "url"})
     if (parsed.port or 0) > PORT_MAX or ("%" in parsed.host and ":" not in parsed.host):
         raise InputError(f"{url!r} is no address: its host or its port is none", details={"field": "url"})
-    if "?" in url or "#" in url:
-        raise InputError(f"{url!r} holds more than an address", details={"field": "url"})
     return url.rstrip("/")
 
 
@@ -230,6 +233,11 @@ def _called(credential: object) -> object:
 
 async def _awaited(credential: object) -> object:
     return await credential if isinstance(credential, Awaitable) else credential
+
+
+def _refuse_if_closed(client: httpx2.Client | httpx2.AsyncClient, error: RuntimeError) -> None:
+    if client.is_closed:
+        raise UnavailableError("the client is closed", code="unavailable") from error
 
 
 def _timeout(seconds: float) -> httpx2.Timeout:

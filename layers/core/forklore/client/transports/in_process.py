@@ -35,6 +35,8 @@ class InProcessTransport:
         from forklore.extras import needing
 
         _caller(identity)  # a wrong one is refused before anything is opened
+        if data == "":
+            raise InputError("data names a folder; None keeps nothing", details={"field": "data"})
         with needing("local"):
             from forklore.embedded.folder import DataError
             from forklore.embedded.service import EmbeddedService
@@ -57,7 +59,13 @@ class InProcessTransport:
         """
         if self._service.refusal is not None:
             raise UnavailableError(self._service.refusal, code="unavailable")
-        response = self._service.call(call.shape.name, _input(call), self._caller)
+        given = _input(call)
+        try:
+            response = self._service.call(call.shape.name, given, self._caller)
+        except RuntimeError as error:
+            if self._service.refusal is None:
+                raise
+            raise UnavailableError(self._service.refusal, code="unavailable") from error
         return RawAnswer(response.status, response.text)
 
     def close(self) -> None:
