@@ -60,7 +60,7 @@ class ForkloreSessionStore(SessionStore):
             return
         appends = appends_of(cast(Sequence[Mapping[str, Any]], entries))
         session = self._sessions.of(name_of(key))
-        digest = sha256(json.dumps(entries).encode()).hexdigest()[:32]
+        digest = sha256(json.dumps([name_of(key), entries]).encode()).hexdigest()[:32]
         async with session.lock:
             head = session.head
             for number, messages in enumerate(appends):
