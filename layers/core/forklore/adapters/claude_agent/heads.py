@@ -66,8 +66,10 @@ def folded(
 
 
 def data_of(session_id: str, summary: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the data of a session's name. A summary that is too long for it is left out."""
+    """Return the data of a session's name. A summary that it cannot hold is left out."""
     data = {"sessionId": session_id, "summary": summary}
-    if len(json.dumps(data)) > DATA_BYTES_MAX:
-        return {"sessionId": session_id, "summary": None}
-    return data
+    try:
+        fits = len(json.dumps(data, ensure_ascii=False).encode()) <= DATA_BYTES_MAX
+    except UnicodeEncodeError:  # half of a surrogate pair
+        fits = False
+    return data if fits else {"sessionId": session_id, "summary": None}

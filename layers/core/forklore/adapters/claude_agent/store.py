@@ -20,7 +20,7 @@ from claude_agent_sdk import (
 from forklore import AsyncForklore, ConflictError, MismatchError, NotFoundError, UnexpectedAnswerError
 from forklore.adapters.claude_agent.forks import FORK, forked, record_of
 from forklore.adapters.claude_agent.heads import Head, Sessions, data_of, folded
-from forklore.adapters.claude_agent.messages import Message, appends_of
+from forklore.adapters.claude_agent.messages import Message, appends_of, loaded
 from forklore.adapters.claude_agent.places import name_of, session_name, sessions_of, subpaths_of
 from forklore.client.results import Entries, Name
 
@@ -89,7 +89,7 @@ class ForkloreSessionStore(SessionStore):
                 message = entry.content[0] if entry.content else {}
                 if FORK in message:
                     lines = await forked(distinct(lines), message[FORK])
-                lines += message.get("lines", ())
+                lines += map(loaded, message.get("lines", ()))
                 last = entry.id
             cursor = page.after_cursor
             if cursor is None:
