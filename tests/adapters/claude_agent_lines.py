@@ -44,7 +44,7 @@ def turn(number: int, after: SessionStoreEntry | None = None) -> list[SessionSto
 
 def other(kind: str, **fields: Any) -> SessionStoreEntry:
     """Return a line that nobody says."""
-    return {"type": kind, **fields}  # type: ignore[typeddict-item,no-any-return]
+    return {"type": kind, **fields}  # type: ignore[typeddict-item]
 
 
 class KilledError(BaseException):
@@ -52,7 +52,7 @@ class KilledError(BaseException):
 
 
 class Watched:
-    """A transport that counts, and that dies at the request after `lives`, before it or behind it."""
+    """A transport that counts. It dies at the request after `lives`, before it or behind it."""
 
     def __init__(self, inner: AsyncTransport, lives: int | None = None, *, is_sent: bool = False) -> None:
         self.operations: list[str] = []
@@ -78,7 +78,7 @@ class Watched:
 async def store_of(
     service: Service, user: str, *, lives: int | None = None, is_sent: bool = False
 ) -> AsyncIterator[tuple[ForkloreSessionStore, list[str]]]:
-    """Yield a store with a client of its own, and the operations that it calls, as it calls them."""
+    """Yield a store with a client of its own, and the operations that it has called."""
     async with service.async_client(user) as client:
         watched = Watched(client._transport, lives, is_sent=is_sent)
         yield ForkloreSessionStore(AsyncForklore._over(watched, None)), watched.operations

@@ -1,4 +1,4 @@
-"""A model that answers by a script, behind the API that Claude Code calls. It runs on this machine."""
+"""A model on this machine that answers by a script, behind the API that Claude Code calls."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -23,7 +23,8 @@ def model(script: Script) -> Iterator[tuple[str, list[list[dict[str, Any]]]]]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if not self.path.startswith("/v1/messages") or "count_tokens" in self.path:
-                return self._send("application/json", json.dumps({"input_tokens": 10}))
+                self._send("application/json", json.dumps({"input_tokens": 10}))
+                return
             requests.append(body["messages"])
             blocks = script(body["messages"])
             if body.get("stream"):
@@ -34,7 +35,7 @@ def model(script: Script) -> Iterator[tuple[str, list[list[dict[str, Any]]]]]:
         def do_GET(self) -> None:
             self._send("application/json", "{}")
 
-        do_HEAD = do_GET
+        do_HEAD = do_GET  # noqa: N815 (the name of the base class)
 
         def _send(self, kind: str, text: str) -> None:
             data = text.encode()
@@ -45,7 +46,7 @@ def model(script: Script) -> Iterator[tuple[str, list[list[dict[str, Any]]]]]:
             if self.command != "HEAD":
                 self.wfile.write(data)
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             """Write nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

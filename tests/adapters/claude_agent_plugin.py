@@ -92,7 +92,7 @@ class SuiteStore(ForkloreSessionStore):
 async def patient_sleep(delay: float) -> None:
     """Sleep; where a test only yields to the store, as long as a service needs to answer.
 
-    Four tests of the SDK yield 5, 10 or 50 times and then look at what the store has done meanwhile.
+    Some tests of the SDK yield 5, 10 or 50 times and then look at what the store has done.
     A store in memory is done by then.
     """
     await asleep(delay or ANSWER_S)

@@ -1,5 +1,7 @@
 """The session store for the Claude Agent SDK, beyond the SDK's own tests."""
 
+from typing import Any
+
 import anyio
 import pytest
 from claude_agent_sdk import (
@@ -26,7 +28,9 @@ async def test_a_transcript_reads_as_a_conversation(service: Service, user: str)
     result = said("user", [{"type": "tool_result", "tool_use_id": "t1", "content": "a.txt"}], used)
     answer = said("assistant", [{"type": "text", "text": "One: a.txt."}], result)
     async with store_of(service, user) as (store, _):
-        await store.append(key, [other("mode"), question, used, result, answer, *turn(2), other("tag", tag="x")])
+        await store.append(
+            key, [other("mode"), question, used, result, answer, *turn(2), other("tag", tag="x")]
+        )
 
     with service.client(user) as fl:
         entries = fl.named(name_of(key)).entries().list()
@@ -118,8 +122,11 @@ async def test_two_first_writers_make_one_session_and_a_true_summary(service: Se
                 group.start_soon(two.append, key, turn(2))
             loaded = await one.load(key) or []
             assert len(loaded) == 4
-            mine = [s for s in await one.list_session_summaries(key["project_key"])
-                    if s["session_id"] == key["session_id"]]
+            mine = [
+                s
+                for s in await one.list_session_summaries(key["project_key"])
+                if s["session_id"] == key["session_id"]
+            ]
             assert all(s["data"] == fold_session_summary(None, key, loaded)["data"] for s in mine)
 
 
@@ -134,7 +141,7 @@ async def test_a_line_of_2_4_megabytes_is_kept(service: Service, user: str) -> N
 async def test_a_longer_line_is_refused_before_anything_is_written(service: Service, user: str) -> None:
     key = new_key()
     lines = [*turn(1), said("user", "x" * 2_450_000)]
-    assert size_of(lines[-1]) > BYTES_MAX  # type: ignore[arg-type]
+    assert size_of(lines[-1]) > BYTES_MAX
     async with store_of(service, user) as (store, operations):
         with pytest.raises(InputError, match="at most 2450000 bytes"):
             await store.append(key, lines)
@@ -169,7 +176,8 @@ async def test_a_summary_of_more_than_4_kilobytes_is_left_to_the_sdk(service: Se
         assert info.first_prompt == "question 1"
         await rename_session_via_store(store, key["session_id"], "Trip", directory)
         found = await get_session_info_from_store(store, key["session_id"], directory)
-        assert found is not None and found.custom_title == "Trip"
+        assert found is not None
+        assert found.custom_title == "Trip"
 
 
 @pytest.mark.parametrize("text", ["", "ä€😀\x00\u2028", "\ud83d", "/../%2F!"])
@@ -179,7 +187,7 @@ async def test_text_comes_back_as_it_was(service: Service, user: str, text: str)
     deep: list[object] = []
     for _ in range(100):
         deep = [deep]
-    numbers = {"int": 2**60, "float": 0.1, "small": 1e-300, "none": None, "deep": deep}
+    numbers: dict[str, Any] = {"int": 2**60, "float": 0.1, "small": 1e-300, "none": None, "deep": deep}
     lines = [*turn(1), said("user", text + "!", **numbers)]
     async with store_of(service, user) as (store, _):
         await store.append(key, lines)
@@ -187,4 +195,6 @@ async def test_text_comes_back_as_it_was(service: Service, user: str, text: str)
         assert await store.load(key) == lines
         assert await store.load(sub) == lines
         assert await store.list_subkeys(key) == [sub["subpath"]]
-        assert [one["session_id"] for one in await store.list_sessions(key["project_key"])] == [key["session_id"]]
+        assert [one["session_id"] for one in await store.list_sessions(key["project_key"])] == [
+            key["session_id"]
+        ]

@@ -1,6 +1,7 @@
 """A process dies at any request, or loses an answer; another one goes on."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 from claude_agent_sdk import SessionKey, SessionStoreEntry, fold_session_summary
@@ -107,10 +108,8 @@ async def test_an_append_goes_on_where_a_deletion_died(service: Service, user: s
             await store.append(key, turn(1))
             await store.append(sub, turn(1))
         async with store_of(service, user, lives=lives, is_sent=is_sent) as (store, _):
-            try:
+            with suppress(KilledError):
                 await store.delete(key)
-            except KilledError:
-                pass
         more = turn(2)
         async with store_of(service, user) as (store, _):
             was = await store.load(key) or []
@@ -139,7 +138,12 @@ async def test_a_batch_that_failed_is_appended_once_more_by_the_sdk(
 ) -> None:
     """The SDK calls `append` again with the batch that failed. Not each line has a `uuid`."""
     key = new_key()
-    big = [said("user", "x" * 1_500_000), other("mode", n=1), said("user", "y" * 1_500_000), other("mode", n=2)]
+    big = [
+        said("user", "x" * 1_500_000),
+        other("mode", n=1),
+        said("user", "y" * 1_500_000),
+        other("mode", n=2),
+    ]
     batches: list[list[SessionStoreEntry]] = [[*turn(1), other("tag", tag="a")], big, [other("tag", tag="a")]]
     async with store_of(service, user) as (store, operations):
         watched = store._api._transport

@@ -35,6 +35,11 @@ from tests.adapters.claude_agent_model import Block, model
 from tests.adapters.services import Service
 
 PAUSE_S = 60
+APPEND = "appendEntryByName"
+FIRST_TURN = ["listEntriesByName", APPEND]
+"""The requests of a new session's turn: is there such a session, and append."""
+NEXT_TURN = ["listEntriesByName", "listNames", APPEND]
+"""Those of a turn in a process of its own, which resumes: load, list the subpaths, append."""
 
 
 def answer(text: str) -> list[Block]:
@@ -171,7 +176,9 @@ async def test_an_agent_with_tools_a_fork_a_rewind_and_a_compaction(
             assert "talked about" not in str(await store.load(fork))
             assert await get_session_messages_from_store(store, fork["session_id"], str(folder))
 
-            titles = {one.session_id: one.custom_title for one in await list_sessions_from_store(store, str(folder))}
+            titles = {
+                one.session_id: one.custom_title for one in await list_sessions_from_store(store, str(folder))
+            }
             assert titles[fork["session_id"]] == "Other"
             assert titles.keys() == {session, fork["session_id"], again.session_id}
     with service.client(user) as fl:
@@ -179,9 +186,9 @@ async def test_an_agent_with_tools_a_fork_a_rewind_and_a_compaction(
     log = [(role_of(one), text_of(one)) for one in entries]
     assert log[0] == ("user", "What is the weather?")
     assert log[1] == ("ai", "[mcp__trip__weather]\n\nA tool says sun.")
-    # What docs/adapters/claude-agent.md says of a turn.
-    assert first_turn == ["listEntriesByName", "appendEntryByName"]
-    assert second_turn == ["listEntriesByName", "listNames", "appendEntryByName"]
+    # Claude Code sends a batch with the result, and perhaps one when its process ends.
+    assert first_turn in (FIRST_TURN, [*FIRST_TURN, APPEND])
+    assert second_turn in (NEXT_TURN, [*NEXT_TURN, APPEND])
 
 
 async def test_an_interrupted_agent_is_resumed_elsewhere(service: Service, user: str, folder: Path) -> None:
@@ -202,7 +209,9 @@ async def test_an_interrupted_agent_is_resumed_elsewhere(service: Service, user:
             assert (resumed.session_id, resumed.result) == (session, "Porto")
 
 
-async def test_a_subagent_is_kept_and_resumed_with_its_session(service: Service, user: str, folder: Path) -> None:
+async def test_a_subagent_is_kept_and_resumed_with_its_session(
+    service: Service, user: str, folder: Path
+) -> None:
     with model(script) as (url, _):
         async with store_of(service, user) as (store, _):
             options = options_of(store, folder, url)
@@ -214,5 +223,7 @@ async def test_a_subagent_is_kept_and_resumed_with_its_session(service: Service,
             assert resumed.session_id == asked.session_id
             key = SessionKey(project_key=project_key_for_directory(folder), session_id=asked.session_id)
     with service.client(user) as fl:
-        children = fl.named(name_of(key)).children().list()
-        assert [text_of(one.entries().list()[-1]) for one in map(lambda c: fl.conversation(c.id), children)]
+        [child] = fl.named(name_of(key)).children().list()
+        log = [(role_of(one), text_of(one)) for one in fl.conversation(child.id).entries()]
+    assert log[0] == ("user", "Find hotels.")
+    assert log[-1] == ("ai", "Casa do Jardim.")

@@ -1,1 +1,1 @@
-"""Session stores for agent frameworks. Each module is an adapter and imports its framework alone."""
+"""Session stores for agent frameworks. Each adapter imports its framework alone."""

@@ -20,9 +20,7 @@ def record_of(source: str, fork: str, *, up_to: str | None, title: str | None, a
     return {"role": "SYSTEM", "text": f"Forked from session {source}{where}.", FORK: made}
 
 
-async def forked(
-    lines: Sequence[SessionStoreEntry], record: Mapping[str, Any]
-) -> list[SessionStoreEntry]:
+async def forked(lines: Sequence[SessionStoreEntry], record: Mapping[str, Any]) -> list[SessionStoreEntry]:
     """Return the lines that a fork begins with, from those of its source.
 
     The SDK forks. The ids and the time that it draws are replaced by those of the record, so they
@@ -31,7 +29,7 @@ async def forked(
     """
     held = _Held(list(lines))
     await fork_session_via_store(
-        held, record["sourceId"], up_to_message_id=record["upTo"], title=record["title"]
+        cast(SessionStore, held), record["sourceId"], up_to_message_id=record["upTo"], title=record["title"]
     )
     return list(_settled(held.appended, record))
 
@@ -59,15 +57,15 @@ def _origin(line: Mapping[str, Any]) -> str:
     return str(source["messageUuid"] if source else line["type"])
 
 
-class _Held(SessionStore):
+class _Held:
     """A store that holds the source for the SDK, and what it appends for the fork."""
 
     def __init__(self, lines: list[SessionStoreEntry]) -> None:
         self._lines = lines
         self.appended: list[dict[str, Any]] = []
 
-    async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
+    async def load(self, _key: SessionKey) -> list[SessionStoreEntry] | None:
         return self._lines
 
-    async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
+    async def append(self, _key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         self.appended = cast(list[dict[str, Any]], entries)

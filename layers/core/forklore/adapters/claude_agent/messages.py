@@ -39,7 +39,13 @@ class Message:
         """Return the content of the entry. `lines` has the transcript's lines."""
         said = [text for line in self.lines for text in texts_of(line)]
         text = "\n\n".join(said) if said else ", ".join(str(line.get("type")) for line in self.lines)
-        return [{"role": self.role or SYSTEM, "text": shortened(text), "lines": [stored(line) for line in self.lines]}]
+        return [
+            {
+                "role": self.role or SYSTEM,
+                "text": shortened(text),
+                "lines": [stored(line) for line in self.lines],
+            }
+        ]
 
 
 def appends_of(lines: Sequence[Line]) -> list[list[Message]]:
@@ -78,7 +84,7 @@ def messages_of(lines: Sequence[Line]) -> Iterator[Message]:
 
 
 def stored(line: Line) -> Stored:
-    """Return a line as it is stored: as it is, or as its JSON text if the service cannot take it so.
+    """Return a line as it is stored: unchanged, or as JSON text if the service cannot take it.
 
     >>> stored({"type": "x"}), stored({"type": "\\ud83d"})
     ({'type': 'x'}, '{"type": "\\\\ud83d"}')
@@ -128,13 +134,17 @@ def texts_of(line: Line) -> Iterator[str]:
     blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
     for block in blocks:
         kind = block.get("type") if isinstance(block, Mapping) else None
-        if kind == "text" and isinstance(block.get("text"), str):
-            yield block["text"]
+        text = block.get("text") if kind == "text" else None
+        if isinstance(text, str):
+            yield text
         elif kind == "tool_use":
             yield f"[{block.get('name')}]"
 
 
 def shortened(text: str) -> str:
-    """Return a text, or the beginning of a long one. Halves of surrogate pairs become question marks."""
+    """Return a text, or the beginning of a long one.
+
+    Halves of surrogate pairs become question marks.
+    """
     text = text.encode(errors="replace").decode()
     return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 1] + "…"

@@ -86,11 +86,13 @@ class ForkloreSessionStore(SessionStore):
             except NotFoundError:
                 return None
             for entry in page.data:
-                message = entry.content[0] if entry.content else {}
+                last = entry.id
+                message = entry.content[0] if entry.content else None
+                if not isinstance(message, Mapping):
+                    continue  # of another author
                 if FORK in message:
                     lines = await forked(distinct(lines), message[FORK])
                 lines += map(loaded, message.get("lines", ()))
-                last = entry.id
             cursor = page.after_cursor
             if cursor is None:
                 break
@@ -114,8 +116,8 @@ class ForkloreSessionStore(SessionStore):
     async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
         """Return the summaries of a project's sessions.
 
-        A summary is missing if two writers met, if it is longer than 4 KB, or if nothing was appended
-        to a fork. The SDK then loads the session.
+        A summary is missing if many writers met, if it is longer than 4 KB, or if nothing was
+        appended to a fork. The SDK then loads the session.
         """
         named = await self._listed(sessions_of(project_key))
         return [
@@ -154,7 +156,9 @@ class ForkloreSessionStore(SessionStore):
 
     # What the SDK does not know
 
-    async def fork(self, key: SessionKey, *, up_to: str | None = None, title: str | None = None) -> SessionKey:
+    async def fork(
+        self, key: SessionKey, *, up_to: str | None = None, title: str | None = None
+    ) -> SessionKey:
         """Fork a session and return the key of the fork. It takes two requests; nothing is copied.
 
         up_to: the `uuid` of the last message that the fork keeps; None: all. title: of the fork.
@@ -250,15 +254,14 @@ class ForkloreSessionStore(SessionStore):
 
     async def _parent(self, name: str) -> str:
         """Return the conversation of a session; make an empty one if there is none."""
-        await self._free_if_deleted(name)
         named = await self._named(name)
-        if named is not None:
+        if named is not None and not named.deleted:
             return named.conversation_id
+        if named is not None:
+            await self._free(named)
         made = await self._api.create_conversation(title="subagents")
         try:
-            named = await self._api.set_name(
-                name=name, conversation_id=made.id, data={}, expect_revision=0
-            )
+            named = await self._api.set_name(name=name, conversation_id=made.id, data={}, expect_revision=0)
         except ConflictError:
             await self._api.delete_conversation(made.id)
             named = await self._api.look_up_name(name=name)
