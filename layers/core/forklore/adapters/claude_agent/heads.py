@@ -1,0 +1,75 @@
+"""What is known of the end of a session, so that the next append is one request."""
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import anyio
+from claude_agent_sdk import SessionKey, SessionStoreEntry, SessionSummaryEntry, fold_session_summary
+
+SESSIONS_MAX = 1_000
+DATA_BYTES_MAX = 4_096
+"""Of a name's data."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The end of a session.
+
+    last: the last entry's id; None: there is none. summary: the SDK's, of all lines up to `last`;
+    None: unknown, or too long to be kept. parent: of a subpath, the session's conversation.
+    """
+
+    last: str | None = None
+    summary: Mapping[str, Any] | None = None
+    parent: str | None = None
+
+
+@dataclass
+class Session:
+    """What one store knows of one transcript. lock: held while a batch is appended.
+
+    head: None: unknown. batches: how many were appended.
+    """
+
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    head: Head | None = None
+    batches: int = 0
+
+
+class Sessions:
+    """The transcripts that were used last, by name."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[str, Session] = OrderedDict()
+
+    def of(self, name: str) -> Session:
+        """Return what is known of a transcript."""
+        session = self._held.setdefault(name, Session())
+        self._held.move_to_end(name)
+        idle = (one for one, held in self._held.items() if not held.lock.locked() and one != name)
+        if len(self._held) > SESSIONS_MAX and (oldest := next(idle, None)) is not None:
+            del self._held[oldest]
+        return session
+
+
+def folded(
+    summary: Mapping[str, Any] | None, key: SessionKey, lines: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the SDK's summary of a session after some more lines. None: there were none before."""
+    before = None
+    if summary is not None:
+        before = SessionSummaryEntry(session_id=key["session_id"], mtime=0, data=dict(summary))
+    return fold_session_summary(before, key, cast(list[SessionStoreEntry], list(lines)))["data"]
+
+
+def data_of(session_id: str, summary: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the data of a session's name. A summary that it cannot hold is left out."""
+    data = {"sessionId": session_id, "summary": summary}
+    try:
+        fits = len(json.dumps(data, ensure_ascii=False).encode()) <= DATA_BYTES_MAX
+    except UnicodeEncodeError:  # half of a surrogate pair
+        fits = False
+    return data if fits else {"sessionId": session_id, "summary": None}
