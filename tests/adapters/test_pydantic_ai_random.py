@@ -64,7 +64,9 @@ class Both:
         self.ids: dict[str | None, str | None] = {None: None}
         self.saved = 0
 
-    async def ask(self, forklore: ConversationStore, what: str, first: dict[str, Any], second: dict[str, Any]) -> Any:
+    async def ask(
+        self, forklore: ConversationStore, what: str, first: dict[str, Any], second: dict[str, Any]
+    ) -> Any:
         """Return what both answer; None if both refuse. Check that they do so alike."""
         answers: list[Any] = []
         errors: list[type[BaseException] | None] = []
@@ -96,21 +98,24 @@ class Both:
 
 
 def message(rng: random.Random, number: int) -> ModelMessage:
-    return rng.choice(
-        [
-            ModelRequest(parts=[UserPromptPart(content=f"question {number} \u00e9\U0001f420 \"quoted\"")]),
-            ModelResponse(parts=[TextPart(content=f"answer {number}")], model_name="scripted"),
-            ModelResponse(parts=[ToolCallPart("weather", {"day": number}, tool_call_id=f"t{number}")]),
-            ModelRequest(parts=[ToolReturnPart("weather", {"sun": [1.5, None]}, tool_call_id=f"t{number}")]),
-        ]
-    )
+    kinds: list[ModelMessage] = [
+        ModelRequest(parts=[UserPromptPart(content=f'question {number} \u00e9\U0001f420 "quoted"')]),
+        ModelResponse(parts=[TextPart(content=f"answer {number}")], model_name="scripted"),
+        ModelResponse(parts=[ToolCallPart("weather", {"day": number}, tool_call_id=f"t{number}")]),
+        ModelRequest(parts=[ToolReturnPart("weather", {"sun": [1.5, None]}, tool_call_id=f"t{number}")]),
+    ]
+    return rng.choice(kinds)
 
 
-async def step(both: Both, store: ConversationStore, held: dict[str, Pair], rng: random.Random, number: int) -> None:
+async def step(
+    both: Both, store: ConversationStore, held: dict[str, Pair], rng: random.Random, number: int
+) -> None:
     name = rng.choice(NAMES)
     pair = held.get(name)
     scope = rng.choice(SCOPES)
-    chosen = rng.choice(["load"] * 3 + ["save"] * 6 + ["new", "rewrite", "branch", "branch", "fork", "fork", "delete"])
+    chosen = rng.choice(
+        ["load"] * 3 + ["save"] * 6 + ["new", "rewrite", "branch", "branch", "fork", "fork", "delete"]
+    )
     by_name = {"conversation_id": name, "scope": scope}
     if chosen == "load":
         given = {**by_name, "limit": rng.choice([None, None, 0, 1, 3])}
@@ -125,11 +130,13 @@ async def step(both: Both, store: ConversationStore, held: dict[str, Pair], rng:
     elif chosen in ("save", "rewrite") and pair is not None:
         added = [message(rng, number + each) for each in range(rng.choice([0, 1, 1, 2, 3]))]
         keep = rng.randint(0, len(pair.memory.messages))
-        waits = rng.choice([None, DeferredToolRequests(approvals=[ToolCallPart("pay", {"n": 1}, tool_call_id="p")])])
+        waits = rng.choice(
+            [None, DeferredToolRequests(approvals=[ToolCallPart("pay", {"n": 1}, tool_call_id="p")])]
+        )
         for one in pair.each():
             if chosen == "rewrite":
                 one.messages = one.messages[:keep]
-                one.new_message_index = rng.choice([None]) if number % 2 else one.new_message_index
+                one.new_message_index = None if number % 2 else one.new_message_index
             one.messages.extend(deepcopy(added))
             one.usage.requests += 1
             one.deferred_tool_requests = deepcopy(waits)
@@ -150,7 +157,13 @@ async def move(
     entries = await both.memory.load_entries(name) or []
     known = [entry.id for entry in entries] + (record.branches if record else [])
     entry = rng.choice(known) if known and rng.random() < 0.5 else None
-    at = None if entry else rng.randint(-1, len(entries) + 1) if rng.random() < 0.2 else rng.randint(0, len(entries))
+    at = (
+        None
+        if entry
+        else rng.randint(-1, len(entries) + 1)
+        if rng.random() < 0.2
+        else rng.randint(0, len(entries))
+    )
     first: dict[str, Any] = {"conversation_id": name, "at": at, "from_entry": entry}
     if what == "branch":
         first["expected_revision"] = pair.memory.revision if pair else None

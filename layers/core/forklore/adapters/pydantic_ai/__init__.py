@@ -87,15 +87,15 @@ class ForkloreConversationStore(ConversationStore):
         await self._write(record.conversation_id, change, expected_revision)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        """Delete a conversation, and the entries that no fork of it shows.
-
-        The service removes the entries in the background.
-        """
+        """Write that a conversation is deleted. `delete` also removes what is stored of it."""
         await self._write(conversation_id, log.Change(None, None), expected_revision)
-        await self._end_deletion(conversation_id)
 
     async def delete(self, conversation_id: str, *, scope: str | None = None) -> None:
-        """Delete a conversation. A deletion that did not end is ended."""
+        """Delete a conversation, and the entries that no fork of it shows.
+
+        The service removes the entries in the background. A deletion that was interrupted is ended
+        by the next one.
+        """
         await super().delete(conversation_id, scope=scope)
         await self._end_deletion(conversation_id)
 
@@ -105,9 +105,7 @@ class ForkloreConversationStore(ConversationStore):
         """Return an entry. Raises KeyError if no conversation shows it."""
         return (await self.read_history(entry_id, limit=1))[0]
 
-    async def read_history(
-        self, head_id: str | None, *, limit: int | None = None
-    ) -> list[ConversationEntry]:
+    async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
         """Return the entries up to `head_id`. Raises KeyError if no conversation shows it."""
         if head_id is None or limit == 0:
             return []
@@ -119,9 +117,7 @@ class ForkloreConversationStore(ConversationStore):
                 self._places.forget(head_id)
         return await self._history_at(await self._look_for(head_id), head_id, limit)
 
-    async def _history_at(
-        self, place: Place, head_id: str, limit: int | None
-    ) -> list[ConversationEntry]:
+    async def _history_at(self, place: Place, head_id: str, limit: int | None) -> list[ConversationEntry]:
         """Return the entries that lead to the head, from the pages before it."""
         found: dict[str, ConversationEntry] = {}
         history: list[ConversationEntry] = []
@@ -215,7 +211,9 @@ class ForkloreConversationStore(ConversationStore):
             cursor = page.before_cursor
             if cursor is None:
                 named = await self._named(self._name(conversation_id))
-                return named and log.State(conversation_id, line=named.conversation_id, last=last)
+                if named is None:
+                    return None
+                return log.State(conversation_id, line=named.conversation_id, last=last)
 
     def _noted(self, state: log.State) -> log.State:
         for tip, line in state.tips.items():
@@ -238,12 +236,12 @@ class ForkloreConversationStore(ConversationStore):
     async def _write(self, conversation_id: str, change: log.Change, expected: str | None) -> None:
         """Write a change behind the revision that the caller expects.
 
-        Whoever was faster may have left that revision as it is. So the change is decided anew.
+        Whoever was faster may have left that revision as it is. Then the change is decided anew.
         """
         state, self._known = self._known, None
+        if state is None or state.conversation_id != conversation_id or state.revision != expected:
+            state = None if expected is None else await self._read_state(conversation_id)
         for _ in range(ATTEMPTS_MAX):
-            if state is None or state.conversation_id != conversation_id or state.revision != expected:
-                state = await self._read_state(conversation_id)
             if (None if state is None else state.revision) != expected:
                 break
             try:
@@ -257,7 +255,7 @@ class ForkloreConversationStore(ConversationStore):
                     raise
             except NotFoundError:
                 pass
-            state = None
+            state = await self._read_state(conversation_id)
         raise ConversationConflict(conversation_id)
 
     async def _create(self, conversation_id: str, change: log.Change) -> None:
@@ -277,7 +275,7 @@ class ForkloreConversationStore(ConversationStore):
             if left is None:
                 raise ConversationConflict(conversation_id) from None  # what it forks is deleted
             if left.deleted:
-                await self._client.api.delete_name(name=name, expect_revision=left.revision)
+                await self._free(left)
             raise
 
     async def _go_on(self, state: log.State, change: log.Change) -> None:
@@ -294,16 +292,20 @@ class ForkloreConversationStore(ConversationStore):
             return await self._append(state, change, closed=closed)
         place = state.closed if at_end else None
         place = place or await self._place_of(change.anchor, state.line)
-        said = log.saying(state.left(), change.record)
-        groups = log.groups(change, said, begins=True)
-        if state.closed is None and (place.line != state.line or len(groups) > 1):
-            state = await self._close(state, change, place)
-        return await self._fork(state, groups, place)
+        line = str(uuid4())
+        groups = log.groups(change, log.saying(state.moved(line), change.record), begins=True)
+        if len(groups) > 1 or (state.closed is None and place.line != state.line):
+            state = await self._close(state, change, place, line)
+        return await self._fork(state, groups, place, line)
 
-    async def _close(self, state: log.State, change: log.Change, place: Place) -> log.State:
-        """Put the head where a change begins, and return the new state."""
+    async def _close(self, state: log.State, change: log.Change, place: Place, line: str) -> log.State:
+        """Put the head where a change begins, and return the new state.
+
+        line: where the change will be. A deletion finds it even if the change does not end.
+        """
         assert change.record is not None
         record = replace(change.record, head_id=change.anchor, revision=str(uuid4()))
+        state = replace(state, lines=(*state.lines, line))
         await self._append(state, log.Change(record, change.anchor), closed=place)
         after = await self._read_state(state.conversation_id)
         if after is None or after.revision != record.revision:
@@ -332,9 +334,9 @@ class ForkloreConversationStore(ConversationStore):
         data = log.card(state, change.record)
         await self._client.api.append_entry_by_name(**fields, entries=rest, if_match=after, data=data)
 
-    async def _fork(self, state: log.State, groups: list[list[log.Draft]], place: Place) -> None:
+    async def _fork(self, state: log.State, groups: list[list[log.Draft]], place: Place, line: str) -> None:
         """Write to a new line, which takes the name."""
-        name, line = self._name(state.conversation_id), str(uuid4())
+        name = self._name(state.conversation_id)
         named = await self._client.api.look_up_name(name=name)
         if named.conversation_id != state.line:
             raise ConversationConflict(state.conversation_id)
@@ -349,8 +351,13 @@ class ForkloreConversationStore(ConversationStore):
     # Deleting
 
     async def _end_deletion(self, conversation_id: str) -> None:
-        state = await self._read_state(conversation_id)
-        if state is not None and state.record is None:
+        named = await self._named(self._name(conversation_id))
+        if named is None:
+            return
+        state = None if named.deleted else await self._read_state(conversation_id)
+        if state is None:
+            await self._free(named)
+        elif state.record is None:
             await self._sweep(state)
 
     async def _sweep(self, state: log.State) -> None:
@@ -362,8 +369,12 @@ class ForkloreConversationStore(ConversationStore):
         for line in (*state.lines, state.line):
             with suppress(NotFoundError):
                 await self._client.api.delete_conversation(line, scope="branch")
-        with suppress(NotFoundError):
-            await self._client.api.delete_name(name=name, expect_revision=named.revision)
+        await self._free(named)
+
+    async def _free(self, named: Name) -> None:
+        """Delete a name, unless it has moved."""
+        with suppress(NotFoundError, ConflictError):
+            await self._client.api.delete_name(name=named.name, expect_revision=named.revision)
 
     async def _named(self, name: str) -> Name | None:
         try:

@@ -36,7 +36,8 @@ class State:
     """What the last save of a conversation says.
 
     record: None: there is none yet, or it was deleted. line: where the name points to. last: the
-    last entry of the line; None: the conversation does not exist. lines: those that it left. tips:
+    last entry of the line; None: the conversation does not exist. lines: the others that it has
+    written. moves: of the name up to now. tips:
     the line of each branch that it left. closed: where the head is, if it is not at the end of the
     line; without an entry there is no head.
     """
@@ -46,6 +47,7 @@ class State:
     line: str = ""
     last: str | None = None
     lines: tuple[str, ...] = ()
+    moves: int = 0
     tips: Mapping[str, str] = field(default_factory=dict)
     closed: Place | None = None
 
@@ -54,9 +56,10 @@ class State:
         """The last entry of the history."""
         return None if self.record is None else self.record.head_id
 
-    def left(self) -> "State":
-        """Return the state of a line that the conversation leaves."""
-        return replace(self, lines=(*self.lines, self.line))
+    def moved(self, line: str) -> "State":
+        """Return the state of a conversation that leaves its line for another one."""
+        lines = tuple(one for one in (*self.lines, self.line) if one != line)
+        return replace(self, lines=lines, moves=self.moves + 1)
 
     @property
     def revision(self) -> str | None:
@@ -96,6 +99,7 @@ def saying(state: State, record: ConversationRecord | None, closed: Place | None
     return {
         "record": None if record is None else _dumped(record),
         "lines": list(state.lines),
+        "moves": state.moves,
         "tips": {tip: state.tips.get(tip, state.line) for tip in left},
         "closed": None if closed is None else [closed.line, closed.entry_id],
     }
@@ -120,9 +124,9 @@ def groups(change: Change, said: Mapping[str, Any], *, begins: bool) -> list[lis
 def card(state: State, record: ConversationRecord | None) -> dict[str, Any]:
     """Return the data of a name, by which lists know its record without a request.
 
-    moves: of the name up to now. A name with another revision points to another line.
+    A name that has moved since then has another revision.
     """
-    made = {"record": None if record is None else _dumped(record), "moves": len(state.lines)}
+    made = {"record": None if record is None else _dumped(record), "moves": state.moves}
     return made if len(jsontext.write(made).encode()) <= CARD_BYTES_MAX else {}
 
 
@@ -151,6 +155,7 @@ def state_in(conversation_id: str, stored: results.Entry, *, last: str) -> State
         line=stored.conversation_id,
         last=last,
         lines=tuple(said["lines"]),
+        moves=said["moves"],
         tips=dict(said["tips"]),
         closed=None if closed is None else Place(*closed),
     )

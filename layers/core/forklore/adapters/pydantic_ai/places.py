@@ -1,4 +1,4 @@
-"""Where entries of Pydantic AI are in forklore, as far as this process knows. Nothing is asked here."""
+"""Where entries of Pydantic AI are in forklore, as far as this process knows."""
 
 from collections import OrderedDict
 from dataclasses import dataclass

@@ -37,7 +37,9 @@ def _line(part: object) -> str:
         case UserPromptPart(content=str(text)) | TextPart(content=text) | SystemPromptPart(content=text):
             return text
         case UserPromptPart(content=several):
-            return "\n".join(each if isinstance(each, str) else f"[{type(each).__name__}]" for each in several)
+            return "\n".join(
+                each if isinstance(each, str) else f"[{type(each).__name__}]" for each in several
+            )
         case ToolCallPart():
             return f"[calls {part.tool_name} {part.args_as_json_str()}]"
         case ToolReturnPart():
