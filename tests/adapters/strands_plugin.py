@@ -1,5 +1,6 @@
 """A plugin of pytest for Strands' own tests: our repository in the place of theirs in memory."""
 
+import importlib
 import os
 import uuid
 
@@ -24,7 +25,7 @@ class Repository(ForkloreSessionRepository):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from tests.fixtures import mock_session_repository
+    mocks = importlib.import_module("tests.fixtures.mock_session_repository")  # theirs
 
     url = os.environ.get(SERVICE)
     Repository.client = (
@@ -32,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if url
         else Forklore.local(user="ann", client="planner")
     )
-    mock_session_repository.MockedSessionRepository = Repository
+    mocks.__dict__["MockedSessionRepository"] = Repository
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -150,44 +150,47 @@ def test_a_message_of_2_4_mb_is_kept_and_a_larger_one_is_refused(service: Servic
         assert [len(text) for text in texts(repository)] == [2_400_000]
 
 
+def tell(repository: ForkloreSessionRepository, name: str) -> None:
+    """Do what is left of a story. Whoever was killed begins again."""
+    if repository.read_session(name) is None:
+        repository.create_session(session(name))
+    if repository.read_agent(name, "a") is None:
+        repository.create_agent(name, agent())
+    for number in range(len(repository.list_messages(name, "a")), 4):
+        repository.create_message(name, "a", message(number, f"{number}"))
+    repository.update_agent(name, agent(7))
+    if repository.read_session(f"{name}-fork") is None:
+        repository.fork_session(name, f"{name}-fork", agent_id="a", before_message=3)
+
+
+def end(repository: ForkloreSessionRepository, name: str) -> None:
+    for each in (name, f"{name}-fork"):
+        try:
+            repository.delete_session(each)
+        except SessionException:
+            assert repository.read_session(each) is None
+
+
 def test_a_killed_process_can_be_followed_by_another(service: Service, user: str) -> None:
-    def tell(repository: ForkloreSessionRepository, name: str) -> None:
-        if repository.read_session(name) is None:
-            repository.create_session(session(name))
-        if repository.read_agent(name, "a") is None:
-            repository.create_agent(name, agent())
-        for number in range(len(repository.list_messages(name, "a")), 4):
-            repository.create_message(name, "a", message(number, f"{number}"))
-        repository.update_agent(name, agent(7))
-        if repository.read_session(f"{name}-fork") is None:
-            repository.fork_session(name, f"{name}-fork", agent_id="a", before_message=3)
-
-    def end(repository: ForkloreSessionRepository, name: str) -> None:
-        for each in (name, f"{name}-fork"):
-            try:
-                repository.delete_session(each)
-            except SessionException:
-                assert repository.read_session(each) is None
-
     with service.client(user) as client:
-        lives, kills = 0, 0
-        while kills == lives:
-            name, wire = f"s{lives}", Wire(lives)
-            repository = ForkloreSessionRepository(wire.wrapped(client))
-            again = ForkloreSessionRepository(client)
-            try:
-                tell(repository, name)
-                end(repository, name)
-            except Killed:
-                kills += 1
-            if again.read_session(name) is not None or len(wire.sent) < 20:
-                if again.read_session(f"{name}-fork") is None or again.read_session(name) is not None:
-                    tell(again, name)
-                    assert texts(again, name) == ["0", "1", "2", "3"]
-                    assert texts(again, f"{name}-fork") == ["0", "1", "2"]
-            end(again, name)
-            lives += 1
-        assert lives > 15
+        whole = ForkloreSessionRepository(client)
+        for doing, requests_min in ((tell, 15), (end, 6)):
+            lives, kills = 0, 0
+            while kills == lives:
+                name = f"s{lives}"
+                if doing is end:
+                    tell(whole, name)
+                try:
+                    doing(ForkloreSessionRepository(Wire(lives).wrapped(client)), name)
+                except Killed:
+                    kills += 1
+                doing(ForkloreSessionRepository(client), name)
+                if doing is tell:
+                    assert texts(whole, name) == ["0", "1", "2", "3"]
+                    assert texts(whole, f"{name}-fork") == ["0", "1", "2"]
+                    end(whole, name)
+                lives += 1
+            assert lives > requests_min
         assert client.names().list() == []
         assert client.conversations(mode="all").list() == []
 

@@ -49,7 +49,7 @@ class ForkloreSessionRepository(SessionRepository):
 
     # Sessions
 
-    def create_session(self, session: Session, **kwargs: Any) -> Session:
+    def create_session(self, session: Session, **_: Any) -> Session:
         """Make a session. Its first entry has a key, so a second one of the same id is refused."""
         value = {**session.to_dict(), "session_type": session.session_type.value}
         name = self._name(session.session_id)
@@ -63,7 +63,7 @@ class ForkloreSessionRepository(SessionRepository):
             self._client.named(name).append_all(drafts)
         return session
 
-    def read_session(self, session_id: str, **kwargs: Any) -> Session | None:
+    def read_session(self, session_id: str, **_: Any) -> Session | None:
         """Return a session; None if there is none."""
         try:
             found = self._conversation(session_id, anew=True).entry_of(_key(SESSION))
@@ -110,7 +110,7 @@ class ForkloreSessionRepository(SessionRepository):
                 return session
         raise SessionException(f"Session {session_id} does not exist")
 
-    def delete_session(self, session_id: str, **kwargs: Any) -> None:
+    def delete_session(self, session_id: str, **_: Any) -> None:
         """Delete a session. Forks of it stay whole."""
         try:
             self._conversation(session_id, anew=True).delete(scope="branch")
@@ -121,16 +121,16 @@ class ForkloreSessionRepository(SessionRepository):
 
     # Agents
 
-    def create_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
+    def create_agent(self, session_id: str, session_agent: SessionAgent, **_: Any) -> None:
         """Make an agent in a session."""
         self._add(session_id, AGENT, session_agent.agent_id, session_agent.to_dict())
 
-    def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
+    def read_agent(self, session_id: str, agent_id: str, **_: Any) -> SessionAgent | None:
         """Return an agent; None if there is none."""
         value = self._newest(session_id, AGENT, agent_id)
         return None if value is None else SessionAgent.from_dict(dict(value))
 
-    def update_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
+    def update_agent(self, session_id: str, session_agent: SessionAgent, **_: Any) -> None:
         """Append the agent's state of now."""
         made = self._first(session_id, AGENT, session_agent.agent_id)
         session_agent.created_at = made["created_at"]
@@ -138,16 +138,16 @@ class ForkloreSessionRepository(SessionRepository):
 
     # Several agents
 
-    def create_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
+    def create_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **_: Any) -> None:
         """Make the state of a multi-agent."""
         self._add(session_id, MULTI_AGENT, multi_agent.id, multi_agent.serialize_state())
 
-    def read_multi_agent(self, session_id: str, multi_agent_id: str, **kwargs: Any) -> dict[str, Any] | None:
+    def read_multi_agent(self, session_id: str, multi_agent_id: str, **_: Any) -> dict[str, Any] | None:
         """Return the state of a multi-agent; None if there is none."""
         value = self._newest(session_id, MULTI_AGENT, multi_agent_id)
         return None if value is None else dict(value)
 
-    def update_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
+    def update_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **_: Any) -> None:
         """Append the multi-agent's state of now."""
         self._first(session_id, MULTI_AGENT, multi_agent.id)
         self._append(session_id, MULTI_AGENT, multi_agent.id, multi_agent.serialize_state())
@@ -155,7 +155,7 @@ class ForkloreSessionRepository(SessionRepository):
     # Messages
 
     def create_message(
-        self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any
+        self, session_id: str, agent_id: str, session_message: SessionMessage, **_: Any
     ) -> None:
         """Append a message of an agent. Of two with the same number the second is refused."""
         key = _key(MESSAGE, agent_id, session_message.message_id)
@@ -169,17 +169,17 @@ class ForkloreSessionRepository(SessionRepository):
                 key=key,
             )
         except ConflictError as error:
-            told = f"Message {session_message.message_id} of agent {agent_id} already exists in session {session_id}"
+            told = f"Message {session_message.message_id} of agent {agent_id} already exists in {session_id}"
             raise SessionException(told) from error
 
     def read_message(
-        self, session_id: str, agent_id: str, message_id: int, **kwargs: Any
+        self, session_id: str, agent_id: str, message_id: int, **_: Any
     ) -> SessionMessage | None:
         """Return a message; None if there is none."""
         return self._messages(session_id, agent_id).get(message_id)
 
     def update_message(
-        self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any
+        self, session_id: str, agent_id: str, session_message: SessionMessage, **_: Any
     ) -> None:
         """Append what a message is from now on. What it was before stays stored."""
         number = session_message.message_id
@@ -188,7 +188,7 @@ class ForkloreSessionRepository(SessionRepository):
         self._append(session_id, MESSAGE, agent_id, session_message.to_dict())
 
     def list_messages(
-        self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **kwargs: Any
+        self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **_: Any
     ) -> list[SessionMessage]:
         """Return messages of an agent, by their numbers."""
         messages = self._messages(session_id, agent_id)
