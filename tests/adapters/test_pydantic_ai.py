@@ -246,20 +246,36 @@ def test_a_fork_writes_once_however_long_its_source_is(
     run(service, user, backend, test)
 
 
-def test_a_turn_takes_four_requests(service: Service, user: str, backend: str) -> None:
+def test_requests_are_those_of_the_page(service: Service, user: str, backend: str) -> None:
     async def test(client: AsyncForklore) -> None:
         wire = Wire()
         store = ForkloreConversationStore(wire.wrapped_async(client))
+
+        def counted() -> list[str]:
+            sent = wire.sent[:]
+            wire.sent.clear()
+            return sent
+
         await store.save(talk("a", "b"))
-        wire.sent.clear()
+        assert counted() == ["listEntriesByName", "appendEntryByName"]
         held = await store.load("trip")
+        assert counted() == ["listEntriesByName", "listEntries"]
         assert held is not None
         held.messages += [asked("c"), answered("d")]
         await store.save(held)
-        assert wire.sent == ["listEntriesByName", "listEntries", "listEntriesByName", "appendEntryByName"]
-        wire.sent.clear()
+        assert counted() == ["listEntriesByName", "appendEntryByName"]
         assert [record.conversation_id for record in await store.list_conversations()] == ["trip"]
-        assert wire.sent == ["listNames"]
+        assert counted() == ["listNames"]
+        held = await store.branch("trip", at=1, expected_revision=held.revision)
+        assert counted() == ["listEntriesByName", "listEntries", "appendEntryByName"]
+        held.messages.append(answered("e"))
+        await store.save(held)
+        assert counted() == ["listEntriesByName", "lookUpName", "appendEntry"]
+        held.messages, held.new_message_index = [asked("a"), answered("f")], None
+        await store.save(held)
+        assert counted() == ["listEntriesByName", "listEntries", "lookUpName", "appendEntry"]
+        await store.delete("trip")
+        assert len(counted()) == 7 + 2
 
     run(service, user, backend, test)
 

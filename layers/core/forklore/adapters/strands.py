@@ -6,10 +6,10 @@ under `strands`: `{"kind", "id", "value"}`. What is updated is appended again; t
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from forklore import ConflictError, Conversation, Forklore, NotFoundError, TooLargeError
-from forklore.client import jsontext
+from forklore import ConflictError, Conversation, Forklore, NotFoundError
 from forklore.client.results import Entry
 from forklore.extras import needing
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ForkloreSessionRepository"]
 
 SESSION, AGENT, MULTI_AGENT, MESSAGE = "session", "agent", "multi-agent", "message"
+TAKEN = frozenset({"key_in_use", "not_the_fork"})
 HISTORY, OPAQUE = "history", "application/vnd.strands+json"
 TEXT_CHARACTERS_MAX = 8000
 """The whole message is beside its text."""
@@ -51,17 +52,7 @@ class ForkloreSessionRepository(SessionRepository):
 
     def create_session(self, session: Session, **_: Any) -> Session:
         """Make a session. Its first entry has a key, so a second one of the same id is refused."""
-        value = {**session.to_dict(), "session_type": session.session_type.value}
-        name = self._name(session.session_id)
-        drafts = [_draft(SESSION, session.session_id, value, key=_key(SESSION))]
-        try:
-            self._client.named(name).append_all(drafts)
-        except ConflictError as error:
-            raise SessionException(f"Session {session.session_id} already exists") from error
-        except NotFoundError:
-            self._free(session.session_id)
-            self._client.named(name).append_all(drafts)
-        return session
+        return self._begin(session)
 
     def read_session(self, session_id: str, **_: Any) -> Session | None:
         """Return a session; None if there is none."""
@@ -96,19 +87,25 @@ class ForkloreSessionRepository(SessionRepository):
                     f"Message {before_message} does not exist in session {session_id}"
                 ) from error
             fork |= {"forked_at_entry_id": at.id, "forked_at_position": "before"}
-        session = Session(session_id=new_session_id, session_type=SessionType.AGENT)
+        try:
+            return self._begin(Session(session_id=new_session_id, session_type=SessionType.AGENT), **fork)
+        except NotFoundError as error:
+            raise SessionException(f"Session {session_id} does not exist") from error
+
+    def _begin(self, session: Session, **fork: Any) -> Session:
+        """Make the name and the conversation of a session, with its first entry."""
+        session_id = session.session_id
         value = {**session.to_dict(), "session_type": session.session_type.value}
-        drafts = [_draft(SESSION, new_session_id, value, key=_key(SESSION))]
-        for _ in range(2):
+        drafts = [_draft(SESSION, session_id, value, key=_key(SESSION))]
+        named = self._client.named(self._name(session_id))
+        with _refused_if_taken(f"Session {session_id} already exists"):
             try:
-                self._client.named(self._name(new_session_id)).append_all(drafts, **fork)
-            except ConflictError as error:
-                raise SessionException(f"Session {new_session_id} already exists") from error
+                named.append_all(drafts, **fork)
             except NotFoundError:
-                self._free(new_session_id)
-            else:
-                return session
-        raise SessionException(f"Session {session_id} does not exist")
+                if not self._free(session_id):
+                    raise
+                self._client.named(self._name(session_id)).append_all(drafts, **fork)
+        return session
 
     def delete_session(self, session_id: str, **_: Any) -> None:
         """Delete a session. Forks of it stay whole."""
@@ -158,19 +155,10 @@ class ForkloreSessionRepository(SessionRepository):
         self, session_id: str, agent_id: str, session_message: SessionMessage, **_: Any
     ) -> None:
         """Append a message of an agent. Of two with the same number the second is refused."""
-        key = _key(MESSAGE, agent_id, session_message.message_id)
-        try:
-            self._append(
-                session_id,
-                MESSAGE,
-                agent_id,
-                session_message.to_dict(),
-                shown=session_message.message,
-                key=key,
-            )
-        except ConflictError as error:
-            told = f"Message {session_message.message_id} of agent {agent_id} already exists in {session_id}"
-            raise SessionException(told) from error
+        number, value = session_message.message_id, session_message.to_dict()
+        key = _key(MESSAGE, agent_id, number)
+        with _refused_if_taken(f"Message {number} of agent {agent_id} already exists in {session_id}"):
+            self._append(session_id, MESSAGE, agent_id, value, shown=session_message.message, key=key)
 
     def read_message(
         self, session_id: str, agent_id: str, message_id: int, **_: Any
@@ -232,10 +220,8 @@ class ForkloreSessionRepository(SessionRepository):
         return found.deleted is True
 
     def _add(self, session_id: str, kind: str, thing_id: str, value: Mapping[str, Any]) -> None:
-        try:
+        with _refused_if_taken(f"{kind} {thing_id} already exists in session {session_id}"):
             self._append(session_id, kind, thing_id, value, key=_key(kind, thing_id))
-        except ConflictError as error:
-            raise SessionException(f"{kind} {thing_id} already exists in session {session_id}") from error
 
     def _append(
         self,
@@ -296,6 +282,17 @@ class ForkloreSessionRepository(SessionRepository):
                     yield held["value"]
         except NotFoundError:
             return
+
+
+@contextmanager
+def _refused_if_taken(told: str) -> Iterator[None]:
+    """Raise SessionException where the service says that a key or a name is in use."""
+    try:
+        yield
+    except ConflictError as error:
+        if error.reason not in TAKEN:
+            raise
+        raise SessionException(told) from error
 
 
 def _key(kind: str, thing_id: str = "", number: int | None = None) -> str:
