@@ -110,6 +110,52 @@ def test_the_second_of_two_writers_is_refused(service: Service, user: str, backe
     run(service, user, backend, test)
 
 
+def test_what_was_saved_is_found_however_others_branch(service: Service, user: str, backend: str) -> None:
+    async def test(client: AsyncForklore) -> None:
+        saved: list[str] = []
+        conflicts = 0
+
+        async def change(letter: str, number: int) -> None:
+            nonlocal conflicts
+            store = ForkloreConversationStore(client)
+            held = await store.load("trip")
+            assert held is not None
+            text = f"{letter}{number}"
+            try:
+                if letter == "a":
+                    at = len(held.messages) // 2
+                    held = await store.branch("trip", at=at, expected_revision=held.revision)
+                elif letter == "b":
+                    held.messages, held.new_message_index = held.messages[:1], None
+                held.messages.append(asked(text))
+                await store.save(held)
+            except ConversationConflict:
+                conflicts += 1
+            else:
+                saved.append(text)
+
+        async def change_all(letter: str) -> None:
+            for number in range(12):
+                await change(letter, number)
+
+        store = ForkloreConversationStore(client)
+        await store.save(talk("0", "1"))
+        async with anyio.create_task_group() as tasks:
+            for letter in "abc":
+                tasks.start_soon(change_all, letter)
+        record = await store.read_record("trip")
+        assert record is not None
+        found: set[str] = set()
+        for end in (record.head_id, *record.branches):
+            line = await store.read_history(end)
+            found |= set(texts(Conversation(messages=[entry.message for entry in line])) or [])
+        assert found == {"0", "1", *saved}
+        assert conflicts > 0
+        assert len(saved) > 5
+
+    run(service, user, backend, test)
+
+
 def test_only_one_of_several_makes_a_conversation(service: Service, user: str, backend: str) -> None:
     async def test(client: AsyncForklore) -> None:
         made: list[str] = []

@@ -1,7 +1,6 @@
 """A small agent of Pydantic AI with a scripted model, and the page."""
 
 import anyio
-import pytest
 from pydantic_ai import Agent, Conversation, DeferredToolRequests, Tool
 from pydantic_ai.messages import (
     ModelMessage,
@@ -45,10 +44,7 @@ def script(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     return ModelResponse(parts=[TextPart(content=f"{len(messages)} messages")])
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_an_agent_with_tools_an_approval_a_fork_and_a_compaction(
-    service: Service, user: str, backend: str
-) -> None:
+def test_an_agent_with_tools_an_approval_a_fork_and_a_compaction(service: Service, user: str) -> None:
     agent = Agent(
         FunctionModel(script),
         tools=[weather, Tool(pay, requires_approval=True)],
@@ -104,7 +100,7 @@ def test_an_agent_with_tools_an_approval_a_fork_and_a_compaction(
                 ("ai", "done: sun in Lisbon"),
             ]
 
-    anyio.run(main, backend=backend)
+    anyio.run(main)  # agents of Pydantic AI run on asyncio alone
 
 
 def test_the_page_does_what_it_says() -> None:

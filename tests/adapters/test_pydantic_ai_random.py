@@ -28,7 +28,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.tools import DeferredToolRequests
 
 from forklore.adapters.pydantic_ai import ForkloreConversationStore
-from tests.adapters.services import DYNAMODB, Service
+from tests.adapters.services import Service
 
 STEPS = 1000
 NAMES = [f"c{number}" for number in range(6)]
@@ -204,7 +204,7 @@ def test_random_steps_of_two_writers_are_those_of_the_store_in_memory(
             writers = [ForkloreConversationStore(client) for client in (one, two)]
             held: list[dict[str, Pair]] = [{}, {}]
             both = Both(InMemoryConversationStore(), counts)
-            for number in range(STEPS // 4 if service.kind == DYNAMODB else STEPS):
+            for number in range(STEPS):
                 writer = rng.randrange(2)
                 await step(both, writers[writer], held[writer], rng, number)
                 if number % 25 == 0:
