@@ -255,6 +255,8 @@ class ForkloreConversationStore(ConversationStore):
                     raise
             except NotFoundError:
                 pass
+            except KeyError:  # what it goes on from is deleted
+                break
             state = await self._read_state(conversation_id)
         raise ConversationConflict(conversation_id)
 

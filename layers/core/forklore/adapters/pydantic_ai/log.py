@@ -96,11 +96,12 @@ class Change:
 def saying(state: State, record: ConversationRecord | None, closed: Place | None = None) -> dict[str, Any]:
     """Return what a save says behind a state."""
     left = () if record is None else record.branches
+    home = state.line if state.closed is None else state.closed.line
     return {
         "record": None if record is None else _dumped(record),
         "lines": list(state.lines),
         "moves": state.moves,
-        "tips": {tip: state.tips.get(tip, state.line) for tip in left},
+        "tips": {tip: state.tips.get(tip, home) for tip in left},
         "closed": None if closed is None else [closed.line, closed.entry_id],
     }
 
