@@ -1,0 +1,57 @@
+"""Clients whose requests are counted, and that can be killed after any of them."""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from forklore import AsyncForklore, Forklore
+from forklore.client.calls import Call, RawAnswer
+
+
+class Killed(BaseException):
+    """The process is killed before it sends another request. Nothing catches this."""
+
+
+@dataclass
+class Wire:
+    """What a client sends. lives: requests until it is killed; None: it is not."""
+
+    lives: int | None = None
+    sent: list[str] = field(default_factory=list)
+
+    def note(self, call: Call) -> None:
+        if self.lives is not None and len(self.sent) >= self.lives:
+            raise Killed
+        self.sent.append(call.shape.name)
+
+    def wrapped(self, client: Forklore) -> Forklore:
+        """Return the client with this wire."""
+        transport = client._transport
+        return type(client)._over(_Wired(self, transport.send, transport.close), client._identity)
+
+    def wrapped_async(self, client: AsyncForklore) -> AsyncForklore:
+        """Return the client with this wire."""
+        transport = client._transport
+        return type(client)._over(_AsyncWired(self, transport.send, transport.aclose), client._identity)
+
+
+@dataclass
+class _Wired:
+    wire: Wire
+    pass_on: Callable[[Call, float], RawAnswer]
+    close: Callable[[], None]
+
+    def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        self.wire.note(call)
+        return self.pass_on(call, timeout_s)
+
+
+@dataclass
+class _AsyncWired:
+    wire: Wire
+    pass_on: Callable[[Call, float], Awaitable[RawAnswer]]
+    aclose: Callable[[], Coroutine[Any, Any, None]]
+
+    async def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        self.wire.note(call)
+        return await self.pass_on(call, timeout_s)
