@@ -65,6 +65,7 @@ def in_file(path: Path) -> dict[tuple[str, str], str]:
         file.close()
 
 
+@pytest.mark.long
 def test_a_signal_at_any_moment_leaves_memory_and_the_file_the_same(
     tmp_path: Path, stop: type[BaseException]
 ) -> None:
