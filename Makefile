@@ -45,7 +45,7 @@ runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
 pytest := $(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 reliability := tests/reliability
-long := tests/usecases tests/client tests/cli tests/embedded tests/local tests/aws tests/tools tests/examples
+long := tests/usecases tests/client tests/cli tests/embedded tests/local tests/aws tests/tools tests/examples tests/domain
 random := tests/http tests/aws/test_fuzz.py tests/local/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
 	$(UPGRADE)

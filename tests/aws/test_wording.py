@@ -39,8 +39,8 @@ PYTHON = re.compile(
 MESSAGE = '"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hi"}]'
 HI = {"role": "user", "content": "hi"}
 DELETING = {"deleteConversation", "adminDeleteConversation"}
-TWINS = {"appendEntryByName"}
-"""Operations with many fields, which `appendEntry` has, too."""
+LONG = {"appendEntry", "appendEntryByName"}
+"""Operations with many fields, most of which others have, too."""
 """The operations that are asked about an unused id, because a null `scope` is valid."""
 
 
@@ -64,7 +64,7 @@ def members(operation: Operation) -> list[str]:
 
 @pytest.mark.parametrize(
     "operation",
-    [pytest.param(one, marks=pytest.mark.long) if one.name in TWINS else one for one in operations.ALL],
+    [pytest.param(one, marks=pytest.mark.long) if one.name in LONG else one for one in operations.ALL],
     ids=lambda operation: operation.name,
 )
 def test_an_error_about_junk_in_any_field_uses_the_words_of_json(

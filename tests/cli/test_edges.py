@@ -148,6 +148,7 @@ def test_serve_keeps_the_folder_wherever_it_is_named(tmp_path: Path, place: str)
     assert any((tmp_path / "d").iterdir())
 
 
+@pytest.mark.long
 def test_serve_on_a_folder_or_a_port_in_use_is_2(folder: Path, url: str) -> None:
     taken = ran(f"$F serve --port 0 --data {folder}")
     port = ran(f"$F serve --port {url.rsplit(':', 1)[1]}")

@@ -142,6 +142,7 @@ def as_agent(run: Forklore) -> Forklore:
     return Forklore((*run.options, "--client", "planner"), run.variables)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("agent", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_random_tree_is_equal_after_an_export_and_an_import(

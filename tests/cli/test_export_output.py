@@ -62,6 +62,7 @@ def test_what_is_no_file_is_written_directly(trip: Forklore, tmp_path: Path) -> 
     assert trip("export trip -o -").out.count("\n") == 5
 
 
+@pytest.mark.long
 def test_standard_output_by_its_path_is_appended_to(url: str, tmp_path: Path) -> None:
     options = f"--url {url} --token {tmp_path.name}"
     line = f"$F {options} say trip hello > /dev/null && $F {options} export trip -o /dev/stdout"

@@ -471,6 +471,7 @@ VALUES = st.recursive(
 MEMBERS = st.dictionaries(st.sampled_from([*sorted(KEPT), "title", "", '"', "\\", "é"]), VALUES, max_size=4)
 
 
+@pytest.mark.long
 @examples(1_000)
 @given(members=MEMBERS, entries=st.lists(MEMBERS, max_size=2), seed=st.integers(0, 1 << 32))
 def test_kept_members_have_the_exact_text_and_the_value_that_were_sent(

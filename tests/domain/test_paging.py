@@ -458,6 +458,7 @@ def test_entries_appended_after_the_count_was_read_may_be_missing_only_at_the_en
         assert len(walked) >= len(counted)
 
 
+@pytest.mark.long
 @examples(250)
 @given(
     forks=st.sampled_from([9, 20, 41, 70]),

@@ -90,6 +90,7 @@ class Kept:
         return {one for one in self.tree.paths.keys() - self.live if shown & set(self.tree.own[one])}
 
 
+@pytest.mark.long
 @pytest.mark.failure("removal-race")
 @examples(2_000)
 @given(growths(5, 30, 80), st.integers(0, 1 << 32))

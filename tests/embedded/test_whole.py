@@ -20,7 +20,7 @@ from forklore.embedded.journal import Journal
 from forklore.embedded.opened import _SHARED
 from forklore.embedded.service import EmbeddedService
 from forklore.embedded.store import Store
-from forklore.embedded.whole import whole
+from forklore.embedded.whole import _IDLE, whole
 from forklore.embedded.written import to_text
 from tests.embedded.conftest import Kept
 from tests.embedded.items import everything, key, put
@@ -65,6 +65,7 @@ def in_file(path: Path) -> dict[tuple[str, str], str]:
         file.close()
 
 
+@pytest.mark.long
 def test_a_signal_at_any_moment_leaves_memory_and_the_file_the_same(
     tmp_path: Path, stop: type[BaseException]
 ) -> None:
@@ -186,10 +187,30 @@ def test_a_forked_process_makes_calls_of_its_own() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
+def test_no_thread_is_idle_twice_after_signals(stop: type[BaseException]) -> None:
+    """One that is would be given a call after its end, and the call would never return."""
+    stops, ends_at = 0, time.monotonic() + 1
+    while time.monotonic() < ends_at:
+        try:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, random.uniform(0.00002, 0.0006))
+                for _ in range(50):
+                    whole(threading.get_ident)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except stop:
+            stops += 1
+    time.sleep(0.1)  # for the last call to end
+
+    assert stops > 5
+    idle = list(map(id, _IDLE[os.getpid()]))
+    assert len(idle) == len(set(idle))
+
+
 def test_a_thread_that_has_no_call_ends() -> None:
     whole(threading.get_ident)
     give_up_at = time.monotonic() + 10
-    while any(thread.name == "forklore-call" for thread in threading.enumerate()):
+    while _IDLE[os.getpid()]:
         assert time.monotonic() < give_up_at
         time.sleep(0.05)
 

@@ -216,6 +216,7 @@ def test_an_existing_folder_gets_no_gitignore(
     assert not (tmp_path / "da ta" / ".gitignore").exists()
 
 
+@pytest.mark.long
 def test_a_folder_in_use_prints_one_line_and_exits_with_2(
     keep: Callable[..., Running], engine: str, tmp_path: Path
 ) -> None:
@@ -279,6 +280,7 @@ def test_an_engine_without_a_folder_is_refused() -> None:
     assert "--engine needs --data" in refused("--engine", EMBEDDED)
 
 
+@pytest.mark.long
 def test_a_server_whose_disk_is_full_says_so_and_stops(keep: Callable[..., Running], tmp_path: Path) -> None:
     small = ("prlimit", "--fsize=400000")
     local = keep(EMBEDDED)

@@ -172,6 +172,7 @@ def test_a_handler_that_hangs_does_not_keep_the_server_running(tmp_path: Path) -
         assert errors == "Echo (POST /v1/conversations) did not answer in time\n"
 
 
+@pytest.mark.long
 def test_an_idle_connection_is_kept_longer_than_clients_keep_it(tmp_path: Path) -> None:
     """httpx closes one after 5 s. If the server did so too, it could reset a new request."""
     with server(tmp_path) as local:

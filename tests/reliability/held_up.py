@@ -68,6 +68,8 @@ from tools.harness.wire import Request, Wire
 
 GO_ON: Mapping[str, Any] = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
 LONG_S = 300
+FOREVER_S = 1_000_000
+"""A wait that has not ended, however long ago a world was built."""
 OPENS = 3
 """Writes of a caller who removes a member and continues a child, before the child is opened."""
 
@@ -414,7 +416,7 @@ def take_one_lease(endpoint: str, rewrite: Rewrite | None = None) -> None:
         mailbox, message = Mailbox(), Message(DEAD, 0)
 
         def work(process: Process) -> Outcome:
-            return message.work(process.table, mailbox.queue, lease_s=LONG_S, wait_s=LONG_S)
+            return message.work(process.table, mailbox.queue, lease_s=LONG_S, wait_s=FOREVER_S)
 
         other = Process(store, rewrite=rewrite)
         one = Process(store, first_write(lambda: hold(work(other) is Outcome.LEFT)), rewrite=rewrite)

@@ -69,6 +69,7 @@ def test_roots_and_children_can_be_listed_separately(forest: Table) -> None:
     assert sorted(roots + children) == sorted(every)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("whose", [ANN, BOB, Caller("eve")])
 @pytest.mark.parametrize("limit", [1, 3, 200])
 def test_the_list_of_a_users_trees_equals_the_users_own_list(

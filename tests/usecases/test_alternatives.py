@@ -204,6 +204,7 @@ def test_alternatives_take_no_more_rounds_than_the_entries(store: Store, table: 
             assert rounds[0] == rounds[1], (of, start)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
 def test_random_trees_in_the_table_agree_with_the_plain_definition(
     store: Store, table: Table, seed: int

@@ -205,6 +205,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.long
 def test_the_latest_epoch_is_what_the_definition_says_on_random_trees(moto: None) -> None:
     @given(STEPS, st.booleans())
     @examples(30)

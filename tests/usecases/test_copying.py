@@ -283,6 +283,7 @@ def test_a_copy_of_many_bytes_is_staged(store: Store) -> None:
     assert_settled(store)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [COPIED_MAX, COPIED_MAX + 1])
 def test_a_copy_holds_at_most_a_thousand_entries(store: Store, count: int) -> None:
     table = store.process()
@@ -470,6 +471,7 @@ def test_two_copies_under_one_id_make_one_tree(store: Store, long_tree: Table) -
     assert_settled(store)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("of", [FORK, ROOT])
 def test_a_copy_is_made_once_although_answers_are_lost(store: Store, tree: Table, of: str) -> None:
     say_many(tree, ROOT, LONG)

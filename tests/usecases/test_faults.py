@@ -325,6 +325,7 @@ def cut_off_after(wire: Wire, k: int) -> None:
 ENDS = [dies_before, dies_after, cut_off_before, cut_off_after]
 
 
+@pytest.mark.long
 @pytest.mark.failure("lost-answer")
 @each_operation
 def test_a_request_repeated_with_its_key_has_its_effect_once(world: World, name: str, is_warm: bool) -> None:

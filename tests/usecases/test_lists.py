@@ -434,6 +434,7 @@ class Cost:
         return len(self._wire.requests), self._wire.rounds, self._read
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "by", [ANN, replace(ANN, user_id="adam", bypasses_membership=True)], ids=["user", "admin"]
 )
@@ -558,6 +559,7 @@ def test_a_list_of_current_branches_reads_nothing_else_of_a_tree(store: Store, t
     assert (wire.rounds, asked) == (3, [4 * 4, 4 * 2])
 
 
+@pytest.mark.long
 def test_a_page_costs_the_same_for_a_user_of_10_000_trees(store: Store, table: Table) -> None:
     def cost(place: Place | None) -> tuple[list[str], int]:
         """Return the requests for a page after a place, and how many keys or rows they ask for."""

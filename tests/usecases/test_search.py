@@ -487,6 +487,7 @@ def test_small_trees_take_as_many_requests_as_the_bound_says(
     assert len(walk(table, "in .0")) == 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_large_trees_and_bodies_are_read_within_the_bound_and_to_the_end(store: Store, seed: int) -> None:
     """Whatever stops a request, the next one goes on there. Nothing is found twice or missed."""

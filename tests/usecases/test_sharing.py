@@ -270,6 +270,7 @@ def test_hostile_user_ids_of_255_bytes_are_different_users(store: Store, table: 
         assert_settled(store)
 
 
+@pytest.mark.long
 @pytest.mark.failure("too-many-for-one-transaction")
 def test_a_tree_has_at_most_500_members(store: Store, table: Table) -> None:
     create(table)

@@ -480,6 +480,7 @@ def test_a_delayed_worker_does_not_corrupt_a_later_transfer(store: Store, half_w
             accept(killed, offer(other))
 
 
+@pytest.mark.long
 def test_a_delayed_worker_does_not_end_a_later_rewriting(store: Store, half_way: Table) -> None:
     other = store.process()
 

@@ -74,6 +74,7 @@ def test_each_conversation_shows_the_path_to_its_leaf(service: Service) -> None:
     assert (loading.appended, loading.found, service.asked) == (11, 0, 5)
 
 
+@pytest.mark.long
 @examples(25)
 @given(st.integers(0, 12).flatmap(lambda n: st.tuples(*(st.integers(0, i) for i in range(n)))), st.data())
 def test_a_stopped_import_goes_on_and_doubles_nothing(

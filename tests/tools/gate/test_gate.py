@@ -64,6 +64,7 @@ def test_a_check_is_run_kept_and_not_run_again(tmp_path: Path) -> None:
     assert "seed 7" in kept.read_text()
 
 
+@pytest.mark.long
 def test_a_run_that_was_broken_off_is_not_kept_though_it_left_a_report(tmp_path: Path) -> None:
     tests = tmp_path / "test_some.py"
     tests.write_text(
@@ -78,6 +79,7 @@ def test_a_run_that_was_broken_off_is_not_kept_though_it_left_a_report(tmp_path:
     assert read_report(run.report.with_suffix(".unfinished")).tests == 1
 
 
+@pytest.mark.long
 def test_each_part_has_a_seed_and_a_report_of_its_own(tmp_path: Path) -> None:
     tests = tmp_path / "test_some.py"
     tests.write_text(

@@ -2,7 +2,7 @@
 
 import os
 import signal
-import subprocess
+import subprocess  # nosec B404 # the user's own pager
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress

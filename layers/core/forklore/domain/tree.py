@@ -151,11 +151,13 @@ class ClientContext:
 class Job:
     """Work in progress on a tree, or on one conversation of a tree.
 
-    created_at: when the work was requested. leased_until: when its lease ends.
+    created_at: when the work was requested. leased_until: when its lease ends. holder: a nonce of
+    the worker that took the lease; None before the first one.
     nonce: changes whenever the pruning of a branch is requested again.
     """
 
     name: JobName
     created_at: str | None
     leased_until: str | None
+    holder: str | None = None
     nonce: str | None = None

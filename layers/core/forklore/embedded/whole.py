@@ -45,7 +45,10 @@ def whole(call: Callable[[], Result]) -> Result:
         except BaseException as error:  # noqa: BLE001 (it is raised in the thread that waits)
             outcome.set_exception(error)
 
+    begun: list[bool] = []
+
     def run_in_thread() -> None:
+        begun.append(True)
         run()
         idle.append(inbox)
         done.release()
@@ -62,8 +65,8 @@ def whole(call: Callable[[], Result]) -> Result:
     else:
         try:
             inbox.put(run_in_thread)
-        except BaseException:
-            inbox.put(lambda: idle.append(inbox))  # or its thread would wait for ever
+        except BaseException:  # of a signal, before or after; without the call its thread is idle again
+            inbox.put(lambda: None if begun else idle.append(inbox))
             raise
     done.acquire()
     return outcome.result()

@@ -95,7 +95,7 @@ SHAPES = {
     ),
     Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
-    Kind.JOB: _shape("", "createdAt:S leasedUntil:S nonce:S"),
+    Kind.JOB: _shape("", "createdAt:S holder:S leasedUntil:S nonce:S"),
 }
 
 _BY_PARTITION = {"BLOB": Kind.BLOB, "PTR": Kind.PTR, "XFER": Kind.XFER, "IDEM": Kind.IDEM, "JOB": Kind.JOB}

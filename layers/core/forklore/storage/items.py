@@ -398,6 +398,7 @@ def job(item: Item) -> Job:
         keys.in_job(a["SK"]),
         created_at=a.get("createdAt"),
         leased_until=a.get("leasedUntil"),
+        holder=a.get("holder"),
         nonce=a.get("nonce"),
     )
 

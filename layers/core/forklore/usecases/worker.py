@@ -9,7 +9,6 @@ The lease only saves work. Two workers on one job do no harm. The lease of a kil
 """
 
 import json
-import secrets
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,11 +26,6 @@ from forklore.usecases.transfers import run_rewriting
 
 KINDS = (JobKind.DELETION, JobKind.TRANSFER, JobKind.PRUNE)
 """The kinds of work that a message may ask for."""
-SPREAD_MS = 1000
-"""The end of a lease is put off at random by up to so many milliseconds.
-
-So two workers that begin in one millisecond take leases that differ, but for one time in so many.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +124,10 @@ def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
     now_ms = table.now_ms()
     if held != message.lease and ids.milliseconds(held) > now_ms:
         raise _Held
-    # Two workers that begin in the same millisecond must not take the same lease for their own.
-    spread_ms = secrets.randbelow(SPREAD_MS) if lease_s else 0
-    until = ids.timestamp(now_ms + lease_s * 1000 + spread_ms)
+    until, holder = ids.timestamp(now_ms + lease_s * 1000), table.nonce()
     try:
-        table.commit([parts.job.lease(key, was=held, until=until)])
+        table.commit([parts.job.lease(key, was=held, until=until, holder=holder)])
     except ConditionFailed as refused:
-        if refused.leased_until() != until:  # if equal, an earlier attempt of this call took it
+        if refused.lease_holder() != holder:  # if equal, an earlier attempt of this call took it
             raise _Held from refused
     return until

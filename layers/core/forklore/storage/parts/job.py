@@ -44,15 +44,18 @@ def delete_prune(job: Job) -> Part:
     )
 
 
-def lease(key: Key, *, was: str, until: str) -> Part:
-    """Lease a job until `until`, if it is there and its lease still ends at `was`."""
+def lease(key: Key, *, was: str, until: str, holder: str) -> Part:
+    """Lease a job until `until`, if it is there and its lease still ends at `was`.
+
+    holder: a nonce, by which the worker recognises its own lease.
+    """
     return part.conditional(
         PartKind.JOB,
         "Update",
         of=key.sort,
         Key=key_of(key),
-        UpdateExpression="SET #leasedUntil = :until",
+        UpdateExpression="SET #leasedUntil = :until, #holder = :holder",
         ConditionExpression="#leasedUntil = :was",
-        ExpressionAttributeNames={"#leasedUntil": "leasedUntil"},
-        ExpressionAttributeValues={":until": text(until), ":was": text(was)},
+        ExpressionAttributeNames={"#leasedUntil": "leasedUntil", "#holder": "holder"},
+        ExpressionAttributeValues={":until": text(until), ":was": text(was), ":holder": text(holder)},
     )

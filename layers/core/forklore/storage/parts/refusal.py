@@ -79,10 +79,10 @@ class ConditionFailed(Exception):
         item = self._item(PartKind.POINTER)
         return items.pointer(item, now_s=now_s) if item else None
 
-    def leased_until(self) -> str | None:
-        """Return the end of the lease of the JOB that refused; None if there is none."""
+    def lease_holder(self) -> str | None:
+        """Return the nonce of the worker that holds the JOB which refused; None without one."""
         item = self._item(PartKind.JOB)
-        return items.job(item).leased_until if item else None
+        return items.job(item).holder if item else None
 
     def idempotency_record(self, *, now_s: int) -> IdempotencyRecord | None:
         """Return the record of an Idempotency-Key that refused; None if there is none any more."""
