@@ -96,7 +96,7 @@ def is_said_by_user(item: Mapping[str, Any]) -> bool:
 
 
 def size_of(content: Any) -> int:
-    """Return the bytes of a content as the service counts them: its JSON text inside another one."""
+    """Return the bytes of a content as the service counts them: as JSON text inside JSON text."""
     return len(json.dumps(write(content))) - 2
 
 
