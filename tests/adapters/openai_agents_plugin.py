@@ -4,6 +4,7 @@ The variables of the environment say which service: URL of one over HTTP, withou
 this process. USED is the file that says at the end how often each method was called.
 """
 
+import inspect
 import json
 import os
 import uuid
@@ -60,11 +61,16 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests of what SQLite alone has."""
+    """Leave out the tests of what SQLite alone has, and of the runner's those without a session."""
     named = set(os.environ[LEFT_OUT].split())
     theirs = [item for item in items if named & {item.name, item.name.partition("[")[0]}]
+    others = [item for item in items if item.path.parent.name != "memory" and not _has_session(item)]
     config.hook.pytest_deselected(items=theirs)
-    items[:] = [item for item in items if item not in theirs]
+    items[:] = [item for item in items if item not in theirs and item not in others]
+
+
+def _has_session(item: pytest.Item) -> bool:
+    return "SQLiteSession" in inspect.getsource(item.function)  # type: ignore[attr-defined]
 
 
 def pytest_sessionfinish() -> None:
