@@ -39,7 +39,7 @@ async def texts(session: ForkloreSession) -> list[str]:
 
 
 ODD: list[Any] = [
-    user_says("Hello \u00e9\U0001f600 \u2028 \x00 \"quoted\" \\"),
+    user_says('Hello \u00e9\U0001f600 \u2028 \x00 "quoted" \\'),
     user_says(""),
     user_says("half \ud83d"),
     agent_says("Hi."),
@@ -114,10 +114,13 @@ def test_a_cleared_session_begins_anew_and_its_fork_lives_on(service: Service, u
         await again.add_items([user_says("new")])
         assert await texts(session) == ["new"]
         assert await texts(fork) == ["0", "1", "2", "3"]
+        await ForkloreSession("fork2", client).add_items(said(1))
         client.named("openai/s").delete()  # for good, with the client of forklore
         assert await session.get_items() == []
         assert await session.pop_item() is None
         assert await texts(await session.fork()) == []
+        with pytest.raises(ValueError, match="'fork2' exists already"):
+            await session.fork("fork2")
         await session.add_items([user_says("newer")])
         assert await texts(again) == ["newer"]
 

@@ -206,8 +206,10 @@ class Kept:
         """
         now = self._now()
         place = None if before_turn is None else self._before_turn(now, before_turn)
+        if now is None:
+            return other._now() is None
         name = {"name": other._name, "expectRevision": 0}
-        while now is not None:
+        while True:
             try:
                 self._fork(now, place, place.kept if place else [], name)
             except ConflictError as error:
@@ -216,8 +218,7 @@ class Kept:
                 if not other.free():
                     return False
             else:
-                break
-        return True
+                return True
 
     def _before_turn(self, now: Name | None, turn: int) -> Place:
         if now is not None and turn != 0:
