@@ -20,7 +20,7 @@ CALL = {"type": "function_call", "call_id": "c1", "name": "pay", "arguments": '{
 RESULT = {"type": "function_call_output", "call_id": "c1", "output": "paid"}
 
 
-def user_says(text: str) -> Any:
+def user_says(text: object) -> Any:
     return {"role": "user", "content": text}
 
 
@@ -192,7 +192,7 @@ def test_an_item_of_2_4_mb_is_kept_and_larger_ones_are_refused(service: Service,
             with pytest.raises(TooLargeError, match="as escaped JSON"):
                 await session.add_items([user_says("small"), *items])
         with pytest.raises(TypeError):
-            await session.add_items([user_says("small"), {"role": "user", "content": object()}])  # type: ignore[typeddict-item]
+            await session.add_items([user_says("small"), user_says(object())])
         assert wire.sent == []
         assert await session.pop_item() == large[1]
         assert await session.get_items() == large[:1]
@@ -246,8 +246,8 @@ def test_a_cancelled_task_finishes_its_change(service: Service, user: str) -> No
 async def tell(session: ForkloreSession) -> None:
     """Do what is left of a story. Whoever was killed begins again."""
     if not await session.get_items():
-        await session.add_items(said(70))
-    while len(await session.get_items()) > 65:
+        await session.add_items(said(52))
+    while len(await session.get_items()) > 50:
         await session.pop_item()
     if not await ForkloreSession("fork", session._client).get_items():
         await session.fork("fork", before_turn=-1)
@@ -270,10 +270,10 @@ def test_a_killed_process_can_be_followed_by_another(service: Service, user: str
             asyncio.run(tell(session))
             assert asyncio.run(texts(session)) == ["summary", "0", "1"]
             fork = ForkloreSession("fork", client)
-            assert asyncio.run(texts(fork)) == [f"{at}" for at in range(64)]
+            assert asyncio.run(texts(fork)) == [f"{at}" for at in range(48)]
             client.named("openai/s").delete()
             lives += 1
-        assert lives > 25
+        assert lives > 15
 
 
 @pytest.mark.parametrize("number", [10, 3000])
