@@ -62,37 +62,38 @@ def metered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Metered]:
         yield Metered(process, Meter(table, process.table), Process(table))
 
 
-def begun(metered: Metered, number: int) -> ForkloreSession:
-    """Return a session of so many messages."""
-    session = ForkloreSession(f"{uuid.uuid4()}", Forklore._over(metered, None))
-    for at in range(0, number, 50):
-        messages: list[Any] = [
-            {"role": ("user", "assistant")[one % 2], "content": f"{one}"}
-            for one in range(at, min(at + 50, number))
-        ]
-        asyncio.run(session.add_items(messages))
-    return session
+def session_of(metered: Metered) -> ForkloreSession:
+    return ForkloreSession(f"{uuid.uuid4()}", Forklore._over(metered, None))
 
 
-def test_a_fork_costs_the_same_units_at_10_and_at_3000_messages(metered: Metered) -> None:
-    costs = [
-        (metered.units(session.fork()), metered.units(session.fork(before_turn=3)))
-        for session in (begun(metered, 10), begun(metered, 3000))
-    ]
-    print(costs)
+def said(number: int) -> list[Any]:
+    return [{"role": ("user", "assistant")[at % 2], "content": f"{at}"} for at in range(number)]
+
+
+def test_a_fork_costs_the_same_written_units_at_10_and_at_3000_messages(metered: Metered) -> None:
+    costs = []
+    for more in (0, 2990):
+        session = session_of(metered)
+        asyncio.run(session.add_items(said(10)))
+        for _ in range(more // 1495):
+            # Many messages are packed into 50 entries: moto is slow with many entries.
+            asyncio.run(session.add_items(said(1495)))
+        costs.append([metered.units(session.fork(before_turn=turn))[1] for turn in (None, 3)])
+    assert costs == [[20, 18]] * 2
 
 
 def test_a_turn_costs_the_units_of_the_page(metered: Metered) -> None:
-    session = begun(metered, 10)
-    question: list[Any] = [{"role": "user", "content": TEXT}]
-    answer: list[Any] = [{"role": "assistant", "content": TEXT}]
+    session = session_of(metered)
 
     async def turn() -> None:
         await session.get_items()
-        await session.add_items(question)
-        await session.add_items(answer)
+        await session.add_items([{"role": "user", "content": TEXT}])
+        await session.add_items([{"role": "assistant", "content": TEXT}])
 
-    print(metered.units(session.get_items()), metered.units(session.add_items(question)))
-    print(metered.units(turn()))
-    print(metered.units(session.pop_item()), metered.units(session.clear_session()))
-    print(metered.units(turn()))
+    assert metered.units(turn()) == (3, 34)
+    asyncio.run(session.add_items(said(8)))
+    assert metered.units(session.get_items()) == (7, 0)
+    assert metered.units(turn()) == (9, 20)
+    assert metered.units(session.fork()) == (12, 20)
+    assert metered.units(session.pop_item()) == (18, 20)
+    assert metered.units(session.clear_session()) == (1, 2)
