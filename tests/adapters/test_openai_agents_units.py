@@ -94,6 +94,6 @@ def test_a_turn_costs_the_units_of_the_page(metered: Metered) -> None:
     asyncio.run(session.add_items(said(8)))
     assert metered.units(session.get_items()) == (7, 0)
     assert metered.units(turn()) == (7, 20)
-    assert metered.units(session.fork()) == (12, 20)
+    assert metered.units(session.fork()) == (11, 20)
     assert metered.units(session.pop_item()) == (18, 20)
     assert metered.units(session.clear_session()) == (1, 2)
