@@ -5,13 +5,15 @@ import json
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from forklore import Forklore, TooLargeError, role_of, text_of
-from forklore.adapters.openai_agents import ForkloreSession
+from forklore.adapters.openai_agents import ForkloreSession, kept
 from forklore.adapters.openai_agents.items import ENTRIES_MAX, drafts_of, packs_of
+from forklore.client.calls import Call
 from tests.adapters.services import Service
 from tests.adapters.wires import Killed, Wire
 from tools.harness.local_server import ROOT
@@ -359,6 +361,43 @@ with Forklore(sys.argv[1], token=sys.argv[2], client_key="planner-key") as clien
     with service.client(user) as client:
         found = asyncio.run(texts(ForkloreSession("s", client)))
     assert sorted(found) == sorted(f"{number}" for number in range(10) for _ in range(2))
+
+
+@dataclass
+class Meanwhile(Wire):
+    """Calls `work` before the second request."""
+
+    work: Callable[[], None] = lambda: None
+
+    def note(self, call: Call) -> None:
+        super().note(call)
+        if len(self.sent) == 2:
+            self.work()
+
+
+@pytest.mark.parametrize(("pops", "seen"), [(1, 6), (2, 4), (6, 0)])
+def test_a_session_that_changes_between_two_pages_is_read_as_it_was_or_is(
+    service: Service, user: str, monkeypatch: pytest.MonkeyPatch, pops: int, seen: int
+) -> None:
+    monkeypatch.setattr(kept, "PAGE_ENTRIES_MAX", 2)
+
+    def pop() -> None:
+        for _ in range(pops):
+            asyncio.run(ForkloreSession("s", client).pop_item())
+
+    with service.client(user) as client:
+        asyncio.run(ForkloreSession("s", client).add_items(said(6)))
+        session = ForkloreSession("s", Meanwhile(work=pop).wrapped(client))
+        assert asyncio.run(texts(session)) == [f"{at}" for at in range(seen)]
+        assert asyncio.run(texts(session)) == [f"{at}" for at in range(6 - pops)]
+
+
+def test_the_error_without_the_sdk_names_the_extra() -> None:
+    code = "import sys; sys.modules['agents'] = None; import forklore.adapters.openai_agents"
+    path = {"PYTHONPATH": str(ROOT / "layers" / "core")}
+    done = subprocess.run((sys.executable, "-c", code), env=path, capture_output=True, text=True, check=False)
+    told = "MissingExtraError: agents is not installed: pip install 'forklore[openai-agents]'"
+    assert done.stderr.splitlines()[-1].endswith(told)
 
 
 def test_an_entry_of_an_item_has_the_text_once() -> None:
