@@ -273,7 +273,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
     def _list_thread(
         self, thread: str, chosen: Callable[[Place], bool], metadata: Mapping[str, Any], limit: int | None
     ) -> Steps[list[CheckpointTuple]]:
-        """Return the chosen checkpoints of a thread, with a limit from no more pages than needed."""
+        """Return the chosen checkpoints of a thread. With a limit it reads no further."""
         reading = Reading(PAGE_ENTRIES if limit else WHOLE_PAGE_ENTRIES, name=self._prefix + thread)
         while True:
             goes_on = yield from reading.page()
