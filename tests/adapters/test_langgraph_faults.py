@@ -230,7 +230,7 @@ def test_a_value_of_2_4_mb_is_kept_and_a_larger_one_is_refused(service: Service,
         at = step(saver, config_of("t"), 0)
         saver.put_writes(at, [("large", NOISE[:2_400_000])], "task")
         entries = len(client.named("langgraph/t").entries().list())
-        for characters, error in ((8_000_000, TooLargeError), (10_000_000, InputError)):
+        for characters, error in ((7_200_000, TooLargeError), (10_000_000, InputError)):
             with pytest.raises(error):
                 saver.put_writes(at, [("large", NOISE[:characters])], "other")
         assert len(client.named("langgraph/t").entries().list()) == entries
