@@ -35,7 +35,9 @@ def step(
     return saver.put(config, checkpoint, {"source": "loop", "parents": {}, **metadata}, new)  # type: ignore[typeddict-item]
 
 
-def line(saver: ForkloreSaver, thread: str, count: int, first: int = 0, **metadata: Any) -> list[RunnableConfig]:
+def line(
+    saver: ForkloreSaver, thread: str, count: int, first: int = 0, **metadata: Any
+) -> list[RunnableConfig]:
     """Put so many checkpoints, each the child of the one before, each with one write."""
     at, made = config_of(thread), []
     for number in range(first, first + count):

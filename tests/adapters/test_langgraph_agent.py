@@ -46,15 +46,22 @@ def test_an_agent_with_a_tool_an_interruption_a_fork_and_a_summary(service: Serv
         # A second answer: go on from an old checkpoint of the same thread.
         again = agent(ForkloreSaver(client))
         first = next(
-            state for state in again.get_state_history(thread("trip")) if texts(state.values)[-1:] == ["1 messages"]
+            state
+            for state in again.get_state_history(thread("trip"))
+            if texts(state.values)[-1:] == ["1 messages"]
         )
-        assert texts(again.invoke(say("other"), first.config)) == ["hello", "1 messages", "other", "3 messages"]
+        assert texts(again.invoke(say("other"), first.config)) == [
+            "hello",
+            "1 messages",
+            "other",
+            "3 messages",
+        ]
 
         # A summary replaces messages. The old ones stay stored.
         small = agent(ForkloreSaver(client))
-        for number in range(2):
-            state = small.invoke(say(f"{number}"), thread("trip"))
-        assert texts(state) == TODO
+        small.invoke(say("0"), thread("trip"))
+        state = small.invoke(say("1"), thread("trip"))
+        assert texts(state) == ["7 messages", "7 messages before"]
         assert texts(agent(ForkloreSaver(client)).get_state(thread("trip")).values) == texts(state)
         shown = [(role_of(one), text_of(one)) for one in client.named("langgraph/trip").entries()]
         assert ("user", "pay 7") in shown
@@ -85,12 +92,10 @@ async def test_the_same_with_the_async_saver(service: Service, user: str) -> Non
 def test_a_run_ends_as_with_the_saver_in_memory(service: Service, user: str, durability: Any) -> None:
     with service.client(user) as client:
         savers = (ForkloreSaver(client), InMemorySaver())
+        inputs: list[Any] = [say("a"), say("pay 3"), Command(resume="yes"), say("b"), say("c"), say("d")]
         seen = []
         for saver in savers:
-            runs = [
-                agent(saver).invoke(given, thread("t"), durability=durability)
-                for given in (say("a"), say("pay 3"), Command(resume="yes"), say("b"), say("c"), say("d"))
-            ]
+            runs = [agent(saver).invoke(given, thread("t"), durability=durability) for given in inputs]
             states = list(agent(saver).get_state_history(thread("t")))
             seen.append(([texts(run) for run in runs], [(texts(one.values), one.next) for one in states]))
         assert seen[0] == seen[1]
@@ -127,7 +132,7 @@ def test_a_delta_channel_is_rebuilt_also_after_a_prune(service: Service, user: s
             after = counter(ForkloreSaver(client))
             assert after.get_state(thread(name)).values == {"log": expected, "total": rounds}
             kept = len(client.named(f"langgraph/{name}").entries().list())
-            assert kept < before or rounds == 1  # the first one needs all
+            assert kept < before or rounds < 9  # a short thread needs all
             assert after.invoke({"log": [0]}, thread(name))["log"] == [*expected, 0, 1]
 
 

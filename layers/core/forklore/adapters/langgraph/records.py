@@ -58,10 +58,16 @@ class Record:
         return self.head["ns"], self.head["id"]
 
     def elements(self) -> list[dict[str, Any]]:
-        """Return the elements of the record, for entries. The last one has the head."""
+        """Return the elements of the record, for entries. The last one has the head.
+
+        text: what people see of an element that is no message.
+        """
         part = {"part": self.head["record"]}
         heads = [part] * (len(self.parts) - 1) + [self.head]
-        return [{MEMBER: head, "data": text} for head, text in zip(heads, self.parts, strict=True)]
+        shown = f"[{self.head['kind']}]"
+        return [
+            {MEMBER: head, "text": shown, "data": text} for head, text in zip(heads, self.parts, strict=True)
+        ]
 
 
 def entries_of(record: Record, messages: Sequence[Mapping[str, str]] = ()) -> list[dict[str, Any]]:
@@ -75,7 +81,7 @@ def entries_of(record: Record, messages: Sequence[Mapping[str, str]] = ()) -> li
     if messages:
         return [
             *entries,
-            {"channel": HISTORY, "contentType": HISTORY, "content": [{**messages[-1], **last}]},
+            {"channel": HISTORY, "contentType": HISTORY, "content": [{**last, **messages[-1]}]},
         ]
     return [*entries, {"contentType": CONTENT_TYPE, "content": [last]}]
 
