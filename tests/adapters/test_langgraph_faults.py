@@ -274,8 +274,10 @@ def test_a_thread_is_shown_with_roles_and_texts(service: Service, user: str) -> 
         hidden = ForkloreSaver(client, show=False)
         said(hidden, config_of("u"), asked)
         assert shown_in(client, "u") == []
-        assert (client.named("langgraph/t").details().title or "").startswith("Lisbon?")
-        assert {text_of(one) for one in client.named("langgraph/u").entries()} == {"[checkpoint]"}
+        line(saver, "t", 1)
+        details = client.named("langgraph/t").details()
+        assert (details.title, details.last_message_preview) == ("Lisbon?", "In June.")
+        assert {text_of(one) for one in client.named("langgraph/u").entries()} == {""}
         assert not client.named("langgraph/u").details().title
 
 

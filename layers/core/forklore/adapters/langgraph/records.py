@@ -60,13 +60,12 @@ class Record:
     def elements(self) -> list[dict[str, Any]]:
         """Return the elements of the record, for entries. The last one has the head.
 
-        text: what people see of an element that is no message.
+        Their text is empty, so that nobody is shown the data, and no title is made of it.
         """
         part = {"part": self.head["record"]}
         heads = [part] * (len(self.parts) - 1) + [self.head]
-        shown = f"[{self.head['kind']}]"
         return [
-            {MEMBER: head, "text": shown, "data": text} for head, text in zip(heads, self.parts, strict=True)
+            {MEMBER: head, "text": "", "data": data} for head, data in zip(heads, self.parts, strict=True)
         ]
 
 
