@@ -1,8 +1,9 @@
 """What LangGraph's conformance suite leaves out: kills, two writers, large states, long threads."""
 
 import random
+import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -89,6 +90,43 @@ def test_a_write_that_came_before_its_root_checkpoint_is_found_on_an_older_page(
         assert found is not None
         assert found.config == root
         assert found.pending_writes == [("early", "n", 5)]
+
+
+def test_writes_that_came_before_the_parent_of_their_checkpoint_are_found(
+    service: Service, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("forklore.adapters.langgraph.steps.PAGE_ENTRIES", 2)
+    monkeypatch.setattr("forklore.adapters.langgraph.steps.WHOLE_PAGE_ENTRIES", 2)
+    with service.client(user) as client:
+        saver = ForkloreSaver(client)
+        at = line(saver, "t", 3)[-1]
+        child = checkpoint_of({"base": "b" * 100, "n": 4}, {"base": "1", "n": "4"})
+        saver.put_writes(config_of("t", child["id"]), [("n", 7)], "early")
+        at = step(saver, at, 3)  # its put was slow
+        late = saver.put(at, child, {"source": "loop", "step": 4}, {"n": "4"})
+        found = ForkloreSaver(client).get_tuple(late)
+        assert found is not None
+        assert found.pending_writes == [("early", "n", 7)]
+
+
+def test_writes_wait_for_their_checkpoint_that_is_on_its_way(service: Service, user: str) -> None:
+    with service.client(user) as client, ThreadPoolExecutor(1) as workers:
+        checkpoint = checkpoint_of({"n": 1}, {"n": "1"})
+        place = config_of("t", checkpoint["id"])
+        writing: list[Future[None]] = []
+
+        class Slow(Wire):
+            def note(self, call: Any) -> None:
+                if not writing:
+                    writing.append(workers.submit(saver.put_writes, place, [("n", 1)], "task"))
+                    time.sleep(0.2)
+                super().note(call)
+
+        saver = ForkloreSaver(Slow().wrapped(client))
+        saver.put(config_of("t"), checkpoint, {"source": "loop", "step": 0}, {"n": "1"})
+        writing[0].result()
+        heads = [entry.content[0]["langgraph"]["kind"] for entry in client.named("langgraph/t").entries()]
+        assert heads == ["checkpoint", "writes"]
 
 
 def test_two_savers_lose_and_double_nothing_while_a_third_prunes(service: Service, user: str) -> None:

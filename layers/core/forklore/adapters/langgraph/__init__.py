@@ -1,10 +1,13 @@
 """Checkpoint savers of LangGraph that keep each thread in a conversation."""
 
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+import anyio
+
 from forklore import ApiError, AsyncForklore, Forklore
-from forklore.adapters.langgraph.steps import Steps, StepsOfSaver
+from forklore.adapters.langgraph.steps import PAUSE, PAUSE_S, Steps, StepsOfSaver
 from forklore.extras import needing
 
 with needing("langgraph"):
@@ -40,7 +43,7 @@ class ForkloreSaver(StepsOfSaver):
             operation, given = next(steps)
             while True:
                 try:
-                    answer = getattr(self._client.api, operation)(**given)
+                    answer = self._call(operation, given)
                 except ApiError as error:
                     operation, given = steps.throw(error)
                 else:
@@ -48,6 +51,13 @@ class ForkloreSaver(StepsOfSaver):
         except StopIteration as end:
             done: T = end.value
             return done
+        finally:
+            steps.close()  # also after a cancellation
+
+    def _call(self, operation: str, given: dict[str, Any]) -> Any:
+        if operation == PAUSE:
+            return time.sleep(PAUSE_S)
+        return getattr(self._client.api, operation)(**given)
 
     def put(
         self,
@@ -126,7 +136,7 @@ class AsyncForkloreSaver(StepsOfSaver):
             operation, given = next(steps)
             while True:
                 try:
-                    answer = await getattr(self._client.api, operation)(**given)
+                    answer = await self._call(operation, given)
                 except ApiError as error:
                     operation, given = steps.throw(error)
                 else:
@@ -134,6 +144,13 @@ class AsyncForkloreSaver(StepsOfSaver):
         except StopIteration as end:
             done: T = end.value
             return done
+        finally:
+            steps.close()  # also after a cancellation
+
+    async def _call(self, operation: str, given: dict[str, Any]) -> Any:
+        if operation == PAUSE:
+            return await anyio.sleep(PAUSE_S)
+        return await getattr(self._client.api, operation)(**given)
 
     async def aput(
         self,

@@ -168,11 +168,11 @@ class Thread:
     def _has_all_writes(self, place: Place) -> bool:
         """Return whether no write of a checkpoint can be older than what was read.
 
-        A checkpoint gets its id after its parent was stored. One without a parent in a subgraph
-        gets it after the parent of the outer graph's checkpoint was stored.
+        A checkpoint names the writes that its saver has sent before it. Others, who know of it
+        only later, have read its parent; or in a subgraph that of the outer checkpoint.
         """
         record = self.checkpoints.get(place)
-        if record is None:
+        if record is None or not self._by_id.keys() >= set(record.head["early"]):
             return False
         parent = record.head["parent"]
         if parent is not None:

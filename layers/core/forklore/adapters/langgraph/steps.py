@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, TypeVar
 
 from forklore import BadRequestError, ConflictError, NotFoundError
@@ -41,6 +42,9 @@ PAGE_ENTRIES = 50
 """Of the first page: a keyframe is most often on it."""
 WHOLE_PAGE_ENTRIES = 1000
 KNOWN_MAX = 1000
+PAUSE = "pause"
+"""In place of a call: wait PAUSE_S, and go on."""
+PAUSE_S = 0.005
 PRUNE_ATTEMPTS = 10
 
 
@@ -114,6 +118,9 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         self._prefix = prefix
         self._show = not isinstance(self.serde, EncryptedSerializer) if show is None else show
         self._known: dict[tuple[str, Place], Known] = {}
+        self._early: dict[tuple[str, Place], list[str]] = {}
+        self._putting: set[tuple[str, Place]] = set()
+        self._order = Lock()
 
     def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002 (LangGraph's)
         """Return a channel's next version; string order is the order of versions."""
@@ -172,9 +179,15 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         head = {"kind": "checkpoint", "ns": namespace, "id": place[1], "parent": parent}
         head |= {"keyframe": depth == 0, "outer": dict(whole.get("parents") or {})}
         messages = self._messages(values, known, parent)
-        record = Record.of(head, self.serde.dumps_typed(body))
-        yield from self._append(thread, entries_of(record, messages))
-        self._learn(thread, place, Known(dict(versions), depth, seen_of(values)))
+        with self._order:
+            self._putting.add((thread, place))
+            head["early"] = self._early.pop((thread, place), [])
+        try:
+            record = Record.of(head, self.serde.dumps_typed(body))
+            yield from self._append(thread, entries_of(record, messages))
+            self._learn(thread, place, Known(dict(versions), depth, seen_of(values)))
+        finally:
+            self._putting.discard((thread, place))
         return self._config(thread, place)
 
     def _messages(
@@ -186,22 +199,43 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         return shown(values, known.seen if known else (0, None))
 
     def _learn(self, thread: str, place: Place, known: Known) -> None:
-        self._known[thread, place] = known
-        while len(self._known) > KNOWN_MAX:
-            self._known.pop(next(iter(self._known)), None)
+        with self._order:
+            self._known[thread, place] = known
+            if len(self._known) > KNOWN_MAX:
+                del self._known[next(iter(self._known))]
 
     def _forget(self, thread: str) -> None:
-        for each in [each for each in list(self._known) if each[0] == thread]:
-            self._known.pop(each, None)
+        with self._order:
+            for each in [each for each in self._known if each[0] == thread]:
+                del self._known[each]
 
     def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> Steps[None]:
+        """Append the writes of a task.
+
+        LangGraph may store the writes of a checkpoint before the checkpoint, and even before its
+        parent. So the checkpoint names the records that were sent before it, and those that come
+        while it is on its way are sent after it.
+        """
         given = config["configurable"]
-        place = {"ns": given.get("checkpoint_ns", ""), "id": given["checkpoint_id"]}
-        head = {"kind": "writes", **place, "task": task_id, "path": task_path}
+        thread, place = str(given["thread_id"]), (given.get("checkpoint_ns", ""), given["checkpoint_id"])
+        head = {"kind": "writes", "ns": place[0], "id": place[1], "task": task_id, "path": task_path}
         record = Record.of(head, self.serde.dumps_typed([list(write) for write in writes]))
-        yield from self._append(str(given["thread_id"]), entries_of(record))
+        while not self._may_go(thread, place, record):
+            yield PAUSE, {}
+        yield from self._append(thread, entries_of(record))
+
+    def _may_go(self, thread: str, place: Place, record: Record) -> bool:
+        """Note writes whose checkpoint is not there; return False while it is on its way."""
+        with self._order:
+            if (thread, place) in self._putting:
+                return False
+            if (thread, place) not in self._known:
+                self._early.setdefault((thread, place), []).append(record.head["record"])
+                if len(self._early) > KNOWN_MAX:
+                    del self._early[next(iter(self._early))]
+        return True
 
     # Reading
 
