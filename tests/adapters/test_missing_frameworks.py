@@ -12,7 +12,11 @@ PATH = ROOT / "layers" / "core"
 
 @pytest.mark.parametrize(
     ("module", "package", "extra"),
-    [("pydantic_ai", "pydantic_ai", "pydantic-ai"), ("strands", "strands", "strands")],
+    [
+        ("langgraph", "langgraph", "langgraph"),
+        ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
+        ("strands", "strands", "strands"),
+    ],
 )
 def test_the_error_names_the_extra(module: str, package: str, extra: str) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; import forklore.adapters.{module}"
@@ -23,7 +27,10 @@ def test_the_error_names_the_extra(module: str, package: str, extra: str) -> Non
     assert last.endswith(f"MissingExtraError: {package} is not installed: pip install 'forklore[{extra}]'")
 
 
-@pytest.mark.parametrize(("module", "package"), [("pydantic_ai", "strands"), ("strands", "pydantic_ai")])
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [("langgraph", "strands"), ("pydantic_ai", "strands"), ("strands", "pydantic_ai")],
+)
 def test_an_adapter_imports_its_framework_alone(module: str, package: str) -> None:
     code = f"import sys, forklore.adapters.{module}; print({package!r} in sys.modules)"
     done = subprocess.run(

@@ -13,74 +13,127 @@ with needing("langgraph"):
     from langgraph.checkpoint.base import WRITES_IDX_MAP, writes_sort_key
 
 CONTENT_TYPE = "application/vnd.forklore.langgraph+json"
+HISTORY = "history"
+MEMBER = "langgraph"
+"""The member of an element that is the head of a record, or of a part of one."""
 PART_CHARACTERS = 2_000_000
 KEYFRAME_STEPS = 16
-"""Every so many steps a checkpoint is stored with all its channels, else with the changed ones."""
+"""A line of checkpoints has one with all its channels after so many with the changed ones."""
 
-
-def entries_of(head: Mapping[str, Any], body: tuple[str, bytes]) -> list[dict[str, Any]]:
-    """Return the entries of one record, for one append. The last one has the head."""
-    kind, data = body
-    text = base64.b85encode(zlib.compress(data)).decode()
-    parts = [text[at : at + PART_CHARACTERS] for at in range(0, len(text), PART_CHARACTERS)] or [""]
-    record = uuid.uuid4().hex
-    contents: list[list[Any]] = [[{"part": record}, part] for part in parts[:-1]]
-    contents.append([{**head, "record": record, "parts": len(parts) - 1, "type": kind}, parts[-1]])
-    return [{"contentType": CONTENT_TYPE, "content": content} for content in contents]
+Place = tuple[str, str]
+"""The namespace and the id of a checkpoint."""
 
 
 @dataclass
 class Record:
-    """A checkpoint or the writes of a task, as stored."""
+    """A checkpoint or the writes of a task, as stored.
+
+    parts: of the text, as far as they were read. In an entry they stand before the head.
+    """
 
     head: Mapping[str, Any]
-    text: str
+    parts: list[str]
+
+    @classmethod
+    def of(cls, head: Mapping[str, Any], body: tuple[str, bytes]) -> "Record":
+        """Return the record of a body, which the serializer has made."""
+        kind, data = body
+        text = base64.b85encode(zlib.compress(data)).decode()
+        parts = [text[at : at + PART_CHARACTERS] for at in range(0, len(text), PART_CHARACTERS)] or [""]
+        return cls({**head, "record": uuid.uuid4().hex, "parts": len(parts), "type": kind}, parts)
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether all parts were read."""
+        return bool(len(self.parts) == self.head["parts"])
 
     @property
     def body(self) -> tuple[str, bytes]:
         """What the serializer made, with its type."""
-        return self.head["type"], zlib.decompress(base64.b85decode(self.text))
+        return self.head["type"], zlib.decompress(base64.b85decode("".join(self.parts)))
 
     @property
-    def place(self) -> tuple[str, str]:
-        """The namespace and id of the checkpoint that this is, or belongs to."""
+    def place(self) -> Place:
+        """The checkpoint that this is, or belongs to."""
         return self.head["ns"], self.head["id"]
+
+    def elements(self) -> list[dict[str, Any]]:
+        """Return the elements of the record, for entries. The last one has the head.
+
+        Their text is empty, so that nobody is shown the data, and no title is made of it.
+        """
+        part = {"part": self.head["record"]}
+        heads = [part] * (len(self.parts) - 1) + [self.head]
+        return [
+            {MEMBER: head, "text": "", "data": data} for head, data in zip(heads, self.parts, strict=True)
+        ]
+
+
+def entries_of(record: Record, messages: Sequence[Mapping[str, str]] = ()) -> list[dict[str, Any]]:
+    """Return the entries of one record, for one append.
+
+    messages: roles and texts that people see with it. The last one shares the record's last entry.
+    """
+    *parts, last = record.elements()
+    before = [{"channel": HISTORY, "contentType": HISTORY, "content": [dict(one)]} for one in messages[:-1]]
+    entries = before + [{"contentType": CONTENT_TYPE, "content": [part]} for part in parts]
+    if messages:
+        return [
+            *entries,
+            {"channel": HISTORY, "contentType": HISTORY, "content": [{**last, **messages[-1]}]},
+        ]
+    return [*entries, {"contentType": CONTENT_TYPE, "content": [last]}]
+
+
+def packed(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return entries that hold many records, for one append. Each is filled as far as possible."""
+    entries: list[dict[str, Any]] = []
+    free = elements = 0
+    for record in records:
+        for element in record.elements():
+            size = len(element["data"]) + 2000  # the head's size is below this
+            if size > free or elements == 1000:
+                entries.append({"contentType": CONTENT_TYPE, "content": []})
+                free, elements = PART_CHARACTERS + 2000, 0
+            entries[-1]["content"].append(element)
+            free, elements = free - size, elements + 1
+    return entries
 
 
 @dataclass
 class Thread:
-    """The records that were read so far, from the newest to older ones."""
+    """The records that were read so far, from the newest to older ones.
 
-    checkpoints: dict[tuple[str, str], Record] = field(default_factory=dict)
-    writes: dict[tuple[str, str], list[Record]] = field(default_factory=dict)
-    _open: list[tuple[Record, list[str]]] = field(default_factory=list)
+    is_all: whether the whole thread was read.
+    """
+
+    checkpoints: dict[Place, Record] = field(default_factory=dict)
+    writes: dict[Place, list[Record]] = field(default_factory=dict)
+    is_all: bool = False
+    _by_id: dict[str, Record] = field(default_factory=dict)
 
     def take(self, newest_first: Iterable[Any]) -> None:
         """Take a page of entries. An older entry of the same checkpoint does not replace it."""
         for entry in newest_first:
-            if entry.content_type != CONTENT_TYPE:
-                continue
-            head, text = entry.content
-            if "part" in head:
-                for record, parts in self._open:
-                    if record.head["record"] == head["part"]:
-                        parts.insert(0, text)
-                        if len(parts) == record.head["parts"] + 1:
-                            record.text = "".join(parts)
-                continue
-            record = Record(head, text)
-            if head["parts"]:
-                self._open.append((record, [text]))
-            if head["kind"] == "writes":
-                self.writes.setdefault(record.place, []).insert(0, record)
-            else:
-                self.checkpoints.setdefault(record.place, record)
+            for element in reversed(entry.content):
+                if isinstance(element, Mapping) and MEMBER in element:
+                    self._take(element[MEMBER], element["data"])
+
+    def _take(self, head: Mapping[str, Any], text: str) -> None:
+        if "part" in head:
+            self._by_id[head["part"]].parts.insert(0, text)
+            return
+        record = self._by_id[head["record"]] = Record(head, [text])
+        if head["kind"] == "writes":
+            self.writes.setdefault(record.place, []).insert(0, record)
+        else:
+            self.checkpoints.setdefault(record.place, record)
 
     def latest(self, namespace: str) -> str | None:
         """Return the highest id of a namespace that was read."""
         return max((found for ns, found in self.checkpoints if ns == namespace), default=None)
 
-    def line(self, place: tuple[str, str]) -> Iterator[Record]:
+    def line(self, place: Place) -> Iterator[Record]:
         """Yield a checkpoint and its ancestors, the newest first, as far as they were read."""
         seen: set[str] = set()
         at: str | None = place[1]
@@ -90,16 +143,42 @@ class Thread:
             yield record
             at = record.head["parent"]
 
-    def is_whole(self, place: tuple[str, str]) -> bool:
-        """Return whether all that a checkpoint needs was read.
+    def keyed(self, place: Place) -> list[Record]:
+        """Return a checkpoint's line up to the nearest keyframe; all of it if that was not read."""
+        line: list[Record] = []
+        for record in self.line(place):
+            line.append(record)
+            if record.head["keyframe"]:
+                break
+        return line
 
-        That is its line up to a keyframe, and its parent: no write is older than the parent.
+    def is_whole(self, place: Place) -> bool:
+        """Return whether all that a checkpoint needs was read: its values, and all its writes."""
+        if self.is_all:
+            return True
+        line = self.keyed(place)
+        needed = line + self.writes.get(place, [])
+        return (
+            bool(line)
+            and bool(line[-1].head["keyframe"])
+            and all(record.is_whole for record in needed)
+            and self._has_all_writes(place)
+        )
+
+    def _has_all_writes(self, place: Place) -> bool:
+        """Return whether no write of a checkpoint can be older than what was read.
+
+        A checkpoint names the writes that its saver has sent before it. Others, who know of it
+        only later, have read its parent; or in a subgraph that of the outer checkpoint.
         """
-        line = list(self.line(place))
-        if not line:
+        record = self.checkpoints.get(place)
+        if record is None or not self._by_id.keys() >= set(record.head["early"]):
             return False
-        parent = line[0].head["parent"]
-        return (parent is None or len(line) > 1) and any(record.head["keyframe"] for record in line)
+        parent = record.head["parent"]
+        if parent is not None:
+            return (place[0], parent) in self.checkpoints
+        outer = [each for each in record.head["outer"].items() if each[0] != place[0]]
+        return any(len(list(self.line(each))) > 1 for each in outer)
 
 
 def folded(writes: Sequence[tuple[str, str, Sequence[tuple[str, Any]]]]) -> list[tuple[str, str, Any]]:

@@ -1,0 +1,484 @@
+"""What the savers do, as steps: generators that yield a call and take its answer or its error."""
+
+import uuid
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, TypeVar
+
+from forklore import BadRequestError, ConflictError, NotFoundError
+from forklore.adapters.langgraph.records import (
+    KEYFRAME_STEPS,
+    Place,
+    Record,
+    Thread,
+    entries_of,
+    folded,
+    packed,
+)
+from forklore.adapters.langgraph.shown import Seen, seen_of, shown
+from forklore.extras import needing
+
+with needing("langgraph"):
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import (
+        BaseCheckpointSaver,
+        ChannelVersions,
+        Checkpoint,
+        CheckpointMetadata,
+        CheckpointTuple,
+        DeltaChannelHistory,
+        PendingWrite,
+        get_checkpoint_id,
+        get_checkpoint_metadata,
+    )
+    from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+
+T = TypeVar("T")
+Call = tuple[str, dict[str, Any]]
+Steps = Generator[Call, Any, T]
+PAGE_ENTRIES = 50
+"""Of the first page: a keyframe is most often on it."""
+WHOLE_PAGE_ENTRIES = 1000
+KNOWN_MAX = 1000
+PAUSE = "pause"
+"""In place of a call: wait PAUSE_S, and go on."""
+PAUSE_S = 0.005
+PRUNE_ATTEMPTS = 10
+
+
+class Reading:
+    """Reads a thread page by page, from its end.
+
+    of: the conversation's name or id. found: what was read. last: the id of the last entry.
+    """
+
+    def __init__(self, page_entries: int, **of: str) -> None:
+        self._of = of
+        self._page_entries = page_entries
+        self._begin()
+
+    def _begin(self) -> None:
+        self.found = Thread()
+        self.last: str | None = None
+        self._cursor: str | None = None
+
+    def page(self) -> Steps[bool]:
+        """Read a page; return whether there is more. A name that has moved is read anew."""
+        operation = "list_entries_by_name" if "name" in self._of else "list_entries"
+        begin = {"tail": True} if self._cursor is None else {"before_cursor": self._cursor}
+        try:
+            page = yield operation, {**self._of, "channel": "history", "limit": self._page_entries, **begin}
+        except NotFoundError:
+            self._begin()
+            self.found.is_all = True
+            return False
+        except BadRequestError as error:
+            if self._cursor is None or error.code != "invalid_cursor":
+                raise
+            self._begin()
+            return True
+        self.found.take(page.data[::-1])
+        self.last = self.last or (page.data[-1].id if page.data else None)
+        self._cursor, self._page_entries = page.before_cursor, WHOLE_PAGE_ENTRIES
+        self.found.is_all = self._cursor is None
+        return not self.found.is_all
+
+
+def read_all(**of: str) -> Steps[Reading]:
+    """Read a whole thread."""
+    reading = Reading(WHOLE_PAGE_ENTRIES, **of)
+    while (yield from reading.page()):
+        pass
+    return reading
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a saver knows of a checkpoint that it has stored or read.
+
+    depth: checkpoints since the keyframe. seen: the messages of the state.
+    """
+
+    versions: Mapping[str, Any]
+    depth: int
+    seen: Seen
+
+
+class StepsOfSaver(BaseCheckpointSaver[str]):
+    """What both savers do, as steps.
+
+    prefix: of the names of the threads. show: whether the messages of the state are stored as
+    readable text as well. None: yes, unless the serializer encrypts.
+    """
+
+    def __init__(self, *, prefix: str, serde: Any, show: bool | None) -> None:
+        super().__init__(serde=serde)
+        self._prefix = prefix
+        self._show = not isinstance(self.serde, EncryptedSerializer) if show is None else show
+        self._known: dict[tuple[str, Place], Known] = {}
+        self._early: dict[tuple[str, Place], list[str]] = {}
+        self._putting: set[tuple[str, Place]] = set()
+        self._order = Lock()
+
+    def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002 (LangGraph's)
+        """Return a channel's next version; string order is the order of versions."""
+        count = 0 if current is None else int(str(current).split(".")[0])
+        return f"{count + 1:032}"
+
+    def _config(self, thread: str, place: Place) -> RunnableConfig:
+        of = {"thread_id": thread, "checkpoint_ns": place[0], "checkpoint_id": place[1]}
+        return {"configurable": of}
+
+    # Writing
+
+    def _append(self, thread: str, entries: list[dict[str, Any]]) -> Steps[None]:
+        asked = {"name": self._prefix + thread, "entries": entries}
+        try:
+            yield "append_entry_by_name", asked
+        except NotFoundError:
+            if not (yield from self._free(thread)):
+                raise
+            yield "append_entry_by_name", asked
+
+    def _free(self, thread: str) -> Steps[bool]:
+        """Delete a name whose conversation is deleted; return whether there was one."""
+        named = yield from self._look_up(thread)
+        if named is None or not named.deleted:
+            return False
+        yield from self._delete_name(named)
+        return True
+
+    def _delete_name(self, named: Any) -> Steps[None]:
+        """Delete a name, unless somebody has deleted or moved it meanwhile."""
+        with suppress(NotFoundError, ConflictError):
+            yield "delete_name", {"name": named.name, "expect_revision": named.revision}
+
+    def _put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new: ChannelVersions,
+    ) -> Steps[RunnableConfig]:
+        given = config["configurable"]
+        thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
+        parent, place = given.get("checkpoint_id"), (namespace, checkpoint["id"])
+        values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
+        known = None if parent is None else self._known.get((thread, (namespace, parent)))
+        depth = 0 if known is None else (known.depth + 1) % KEYFRAME_STEPS
+        before: Mapping[str, Any] = known.versions if known and depth else {}
+        stored = {name: each for name, each in versions.items() if before.get(name) != each} | new
+        whole = get_checkpoint_metadata(config, metadata)
+        body = {
+            "checkpoint": {name: value for name, value in checkpoint.items() if name != "channel_values"},
+            "metadata": whole,
+            "values": [[each, stored[each], each in values, values.get(each)] for each in stored],
+        }
+        head = {"kind": "checkpoint", "ns": namespace, "id": place[1], "parent": parent}
+        head |= {"keyframe": depth == 0, "outer": dict(whole.get("parents") or {})}
+        messages = self._messages(values, known, parent)
+        with self._order:
+            self._putting.add((thread, place))
+            head["early"] = self._early.pop((thread, place), [])
+        try:
+            record = Record.of(head, self.serde.dumps_typed(body))
+            yield from self._append(thread, entries_of(record, messages))
+            self._learn(thread, place, Known(dict(versions), depth, seen_of(values)))
+        finally:
+            self._putting.discard((thread, place))
+        return self._config(thread, place)
+
+    def _messages(
+        self, values: Mapping[str, Any], known: Known | None, parent: str | None
+    ) -> list[dict[str, str]]:
+        """Return the messages that are new. Without knowledge of the parent none are shown."""
+        if not self._show or (known is None and parent is not None):
+            return []
+        return shown(values, known.seen if known else (0, None))
+
+    def _learn(self, thread: str, place: Place, known: Known) -> None:
+        with self._order:
+            self._known[thread, place] = known
+            if len(self._known) > KNOWN_MAX:
+                del self._known[next(iter(self._known))]
+
+    def _forget(self, thread: str) -> None:
+        with self._order:
+            for each in [each for each in self._known if each[0] == thread]:
+                del self._known[each]
+
+    def _put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> Steps[None]:
+        """Append the writes of a task.
+
+        LangGraph may store the writes of a checkpoint before the checkpoint, and even before its
+        parent. So the checkpoint names the records that were sent before it, and those that come
+        while it is on its way are sent after it.
+        """
+        given = config["configurable"]
+        thread, place = str(given["thread_id"]), (given.get("checkpoint_ns", ""), given["checkpoint_id"])
+        head = {"kind": "writes", "ns": place[0], "id": place[1], "task": task_id, "path": task_path}
+        record = Record.of(head, self.serde.dumps_typed([list(write) for write in writes]))
+        while not self._may_go(thread, place, record):
+            yield PAUSE, {}
+        yield from self._append(thread, entries_of(record))
+
+    def _may_go(self, thread: str, place: Place, record: Record) -> bool:
+        """Note writes whose checkpoint is not there; return False while it is on its way."""
+        with self._order:
+            if (thread, place) in self._putting:
+                return False
+            if (thread, place) not in self._known:
+                self._early.setdefault((thread, place), []).append(record.head["record"])
+                if len(self._early) > KNOWN_MAX:
+                    del self._early[next(iter(self._early))]
+        return True
+
+    # Reading
+
+    def _tuple(self, thread: str, place: Place, found: Thread) -> CheckpointTuple:
+        """Return a checkpoint of what was read. Raises LookupError if its keyframe is deleted."""
+        line = found.keyed(place)
+        if not line[-1].head["keyframe"]:
+            raise LookupError(
+                f"checkpoint {place[1]} goes on from {line[-1].head['parent']}, which is deleted"
+            )
+        bodies = [self.serde.loads_typed(record.body) for record in line]
+        values: dict[tuple[str, Any], tuple[bool, Any]] = {}
+        for body in bodies:
+            for channel, version, is_there, value in body["values"]:
+                values.setdefault((channel, version), (is_there, value))
+        own = bodies[0]
+        versions = own["checkpoint"]["channel_versions"]
+        held = {each[0]: values[each][1] for each in versions.items() if each in values and values[each][0]}
+        self._learn(thread, place, Known(dict(versions), len(line) - 1, seen_of(held)))
+        pending = [
+            (one.head["task"], one.head["path"], self.serde.loads_typed(one.body))
+            for one in found.writes.get(place, [])
+        ]
+        parent = line[0].head["parent"]
+        return CheckpointTuple(
+            config=self._config(thread, place),
+            checkpoint={**own["checkpoint"], "channel_values": held},  # type: ignore[typeddict-item]
+            metadata=own["metadata"],
+            parent_config=None if parent is None else self._config(thread, (place[0], parent)),
+            pending_writes=folded(pending),
+        )
+
+    def _get_tuple(self, config: RunnableConfig) -> Steps[CheckpointTuple | None]:
+        given = config["configurable"]
+        thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
+        reading = Reading(PAGE_ENTRIES, name=self._prefix + thread)
+        while True:
+            goes_on = yield from reading.page()
+            found = reading.found
+            wanted = get_checkpoint_id(config) or found.latest(namespace)
+            place = (namespace, wanted or "")
+            if not goes_on or found.is_whole(place):
+                return self._tuple(thread, place, found) if place in found.checkpoints else None
+
+    def _list(
+        self,
+        config: RunnableConfig | None,
+        metadata: Mapping[str, Any] | None,
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> Steps[list[CheckpointTuple]]:
+        given = config["configurable"] if config else {}
+        threads = [str(given["thread_id"])] if config else (yield from self._threads())
+        namespace, wanted = given.get("checkpoint_ns"), get_checkpoint_id(config) if config else None
+        end = get_checkpoint_id(before) if before else None
+
+        def chosen(place: Place) -> bool:
+            fits = namespace in (None, place[0]) and wanted in (None, place[1])
+            return fits and (end is None or place[1] < end)
+
+        listed: list[CheckpointTuple] = []
+        for thread in threads:
+            left = None if limit is None else limit - len(listed)
+            if left is not None and left <= 0:
+                break
+            listed += yield from self._list_thread(thread, chosen, metadata or {}, left)
+        return listed
+
+    def _list_thread(
+        self, thread: str, chosen: Callable[[Place], bool], metadata: Mapping[str, Any], limit: int | None
+    ) -> Steps[list[CheckpointTuple]]:
+        """Return the chosen checkpoints of a thread. With a limit it reads no further."""
+        reading = Reading(PAGE_ENTRIES if limit else WHOLE_PAGE_ENTRIES, name=self._prefix + thread)
+        while True:
+            goes_on = yield from reading.page()
+            found = reading.found
+            if goes_on and limit is None:
+                continue
+            listed: list[CheckpointTuple] = []
+            for place in sorted(filter(chosen, found.checkpoints), key=lambda each: each[1], reverse=True):
+                if not found.is_whole(place):
+                    break
+                one = self._tuple(thread, place, found)
+                if all(one.metadata.get(key) == value for key, value in metadata.items()):
+                    listed.append(one)
+                if len(listed) == limit:
+                    return listed
+            if not goes_on:
+                return listed
+
+    def _delta_history(
+        self, config: RunnableConfig, channels: Sequence[str]
+    ) -> Steps[Mapping[str, DeltaChannelHistory]]:
+        """Return what the ancestors wrote, as the base class does, and read the thread once."""
+        given = config["configurable"]
+        thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
+        found = (yield from read_all(name=self._prefix + thread)).found
+        place = (namespace, get_checkpoint_id(config) or found.latest(namespace) or "")
+        writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
+        seeds: dict[str, Any] = {}
+        for record in list(found.line(place))[1:]:
+            if len(seeds) == len(writes):
+                break
+            one = self._tuple(thread, record.place, found)
+            for channel in writes.keys() - seeds.keys():
+                own = [write for write in one.pending_writes or () if write[1] == channel]
+                writes[channel] = own + writes[channel]
+                if channel in one.checkpoint["channel_values"]:
+                    seeds[channel] = one.checkpoint["channel_values"][channel]
+        return {
+            channel: {"writes": writes[channel], "seed": seeds[channel]}
+            if channel in seeds
+            else {"writes": writes[channel]}
+            for channel in channels
+        }
+
+    # Threads
+
+    def _look_up(self, thread: str) -> Steps[Any]:
+        try:
+            return (yield "look_up_name", {"name": self._prefix + thread})
+        except NotFoundError:
+            return None
+
+    def _threads(self) -> Steps[list[str]]:
+        names: list[str] = []
+        cursor = None
+        while True:
+            page = yield "list_names", {"prefix": self._prefix, "after_cursor": cursor, "limit": 200}
+            names += [one.name.removeprefix(self._prefix) for one in page.data]
+            cursor = page.after_cursor
+            if cursor is None:
+                return names
+
+    def _delete_branch(self, conversation_id: str) -> Steps[None]:
+        with suppress(NotFoundError):
+            yield "delete_conversation", {"conversation_id": conversation_id, "scope": "branch"}
+
+    def _finish_prune(self, conversation_id: str) -> Steps[None]:
+        """Delete what a prune has replaced, if it was killed before that.
+
+        A prune makes a blank fork of what it replaces. Nothing else makes a blank fork.
+        """
+        try:
+            made = yield "get_conversation", {"conversation_id": conversation_id}
+        except NotFoundError:
+            return
+        if made.forked_at_position == "blank" and made.forked_at_conversation_id:
+            yield from self._delete_branch(made.forked_at_conversation_id)
+
+    def _delete(self, thread: str) -> Steps[None]:
+        """Delete the branch, then the name: a run that stopped between the two is run again."""
+        self._forget(thread)
+        named = yield from self._look_up(thread)
+        if named is None:
+            return
+        yield from self._finish_prune(named.conversation_id)
+        yield from self._delete_branch(named.conversation_id)
+        yield from self._delete_name(named)
+
+    def _copy(self, source: str, target: str) -> Steps[None]:
+        """Delete the target and fork the source, so that nothing is left of what the target was."""
+        named = yield from self._look_up(source)
+        if named is None or named.deleted or source == target:
+            return
+        yield from self._delete(target)
+        name = {"name": self._prefix + target, "expectRevision": 0}
+        yield "fork_conversation", {"conversation_id": named.conversation_id, "name": name}
+
+    def _prune(self, threads: Sequence[str], strategy: str) -> Steps[None]:
+        if strategy not in ("keep_latest", "delete"):
+            raise ValueError(f"no strategy {strategy!r}")
+        for thread in threads:
+            yield from (self._delete(thread) if strategy == "delete" else self._keep_latest(thread))
+
+    def _keep_latest(self, thread: str) -> Steps[None]:
+        """Put what stays into a blank fork, which takes the name if nothing was appended."""
+        for attempt in range(PRUNE_ATTEMPTS):
+            named = yield from self._look_up(thread)
+            if named is None or named.deleted:
+                return
+            old = named.conversation_id
+            yield from self._finish_prune(old)
+            reading = yield from read_all(conversation_id=old)
+            found = reading.found
+            kept = list(self._kept(thread, found))
+            if len(kept) == len(found.checkpoints) + sum(map(len, found.writes.values())):
+                return
+            asked = {
+                "conversation_id": str(uuid.uuid4()),
+                "forked_at_conversation_id": old,
+                "name": {"name": named.name, "expectRevision": named.revision},
+                "entries": packed(kept),
+                "if_match": reading.last,
+            }
+            try:
+                yield "append_entry", asked
+            except ConflictError as error:
+                if error.reason not in ("stale", "name_moved") or attempt == PRUNE_ATTEMPTS - 1:
+                    raise
+                continue
+            self._forget(thread)
+            yield from self._delete_branch(old)
+            return
+
+    def _kept(self, thread: str, found: Thread) -> Generator[Record, None, None]:
+        """Yield what a prune keeps: the latest checkpoint of each namespace with its writes.
+
+        Delta channels need ancestors with their writes, up to the one with the channel's value. A
+        write whose checkpoint has not come yet stays, too.
+        """
+        for place, writes in found.writes.items():
+            if place not in found.checkpoints:
+                yield from writes
+        for namespace in {place[0] for place in found.checkpoints}:
+            line = list(found.line((namespace, found.latest(namespace) or "")))
+            needed = self._needed(thread, line, found)
+            for record in line[needed - 1 :: -1]:
+                is_oldest = record is line[needed - 1]
+                yield self._keyframe(thread, record, found) if is_oldest else record
+                yield from found.writes.get(record.place, [])
+
+    def _needed(self, thread: str, line: Sequence[Record], found: Thread) -> int:
+        """Return how many checkpoints of a line its first one needs."""
+        open_channels: set[str] | None = None
+        for count, record in enumerate(line, 1):
+            one = self._tuple(thread, record.place, found)
+            if open_channels is None:
+                open_channels = set(one.metadata.get("counters_since_delta_snapshot") or ())
+            open_channels -= one.checkpoint["channel_values"].keys()
+            if not open_channels:
+                return count
+        return len(line)
+
+    def _keyframe(self, thread: str, record: Record, found: Thread) -> Record:
+        """Return a checkpoint with all its channels, and without a parent."""
+        if record.head["keyframe"] and record.head["parent"] is None:
+            return record
+        one = self._tuple(thread, record.place, found)
+        versions, values = one.checkpoint["channel_versions"], one.checkpoint["channel_values"]
+        body = {
+            "checkpoint": {key: each for key, each in one.checkpoint.items() if key != "channel_values"},
+            "metadata": one.metadata,
+            "values": [[each, versions[each], True, values[each]] for each in values],
+        }
+        return Record.of({**record.head, "keyframe": True, "parent": None}, self.serde.dumps_typed(body))
