@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 import pytest
 
+import forklore
+
 PROJECT = Path(__file__).parents[1]
 LAYER = Path("layers/core")
 
@@ -69,7 +71,21 @@ ROOMS["forklore.client.transports.on_lambda"] = ROOMS["forklore.client"] | {"bot
 ROOMS["forklore.client.transports.in_process"] = ROOMS["forklore.client"] | {
     *("forklore.embedded", "forklore.domain"),
 }
-ROOMS["forklore.adapters"] = {"forklore.adapters", "forklore.client", "forklore.extras"}
+FRAMEWORKS = {
+    "claude_agent": {"claude_agent_sdk", "anyio"},
+    "langgraph": {"langgraph", "langchain_core", "anyio"},
+    "openai_agents": {"agents"},
+    "pydantic_ai": {"pydantic_ai", "pydantic"},
+    "strands": {"strands"},
+    "langchain": {"langchain_core"},
+    "agent_framework": {"agent_framework"},
+}
+"""What each adapter may import of its framework. No adapter imports another one."""
+ROOMS["forklore.adapters"] = set()
+for adapter, packages in FRAMEWORKS.items():
+    room = f"forklore.adapters.{adapter}"
+    ROOMS[room] = {room, "forklore.client", "forklore.extras", *packages}
+    ROOMS[room] |= {f"forklore.{name}" for name in forklore.__all__}
 ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.client", "forklore.fsck", "forklore.extras"),
     *("httpx2", "rich", "typer"),
@@ -232,7 +248,7 @@ def test_every_import_points_inward() -> None:
         ("forklore.aws.wiring", "import tests.conftest", "tests.conftest"),
         ("forklore.domain.keys", "from forklore.client import http", "forklore.client.http"),
         ("forklore.storage.table", "from forklore.cli import main", "forklore.cli.main"),
-        ("forklore.usecases.forks", "import forklore.adapters.memory", "forklore.adapters.memory"),
+        ("forklore.usecases.forks", "import forklore.adapters.strands", "forklore.adapters.strands"),
         ("forklore.api.requests", "from forklore.client import http", "forklore.client.http"),
         ("forklore.aws.handlers", "from forklore.local import functions", "forklore.local.functions"),
         ("forklore.aws.handlers", "from forklore.extras import from_extra", "forklore.extras.from_extra"),
@@ -258,7 +274,7 @@ def test_every_import_points_inward() -> None:
             "from forklore.errors import NotFoundError",
             "forklore.errors.NotFoundError",
         ),
-        ("forklore.client.http", "from forklore.adapters import memory", "forklore.adapters.memory"),
+        ("forklore.client.http", "from forklore.adapters import strands", "forklore.adapters.strands"),
         ("forklore.client.transports.in_process", "from forklore.aws import wiring", "forklore.aws.wiring"),
         (
             "forklore.client.transports.in_process",
@@ -274,9 +290,15 @@ def test_every_import_points_inward() -> None:
         ("forklore.embedded.store", "from forklore.aws import direct", "forklore.aws.direct"),
         ("forklore.embedded.store", "import boto3", "boto3"),
         ("forklore.aws.wiring", "from forklore.embedded import store", "forklore.embedded.store"),
-        ("forklore.adapters.memory", "from forklore.domain import ids", "forklore.domain.ids"),
-        ("forklore.adapters.memory", "from forklore.api import operations", "forklore.api.operations"),
-        ("forklore.adapters.memory", "from forklore.cli import main", "forklore.cli.main"),
+        ("forklore.adapters.strands", "from forklore.domain import ids", "forklore.domain.ids"),
+        ("forklore.adapters.strands", "from forklore.api import operations", "forklore.api.operations"),
+        ("forklore.adapters.strands", "from forklore.cli import main", "forklore.cli.main"),
+        ("forklore.adapters.strands", "import langgraph", "langgraph"),
+        (
+            "forklore.adapters.strands",
+            "from forklore.adapters import langgraph",
+            "forklore.adapters.langgraph",
+        ),
         ("forklore.cli.main", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
         ("forklore.cli.main", "from forklore.usecases import entries", "forklore.usecases.entries"),
         ("forklore.cli.main", "from forklore.local import server", "forklore.local.server"),
@@ -360,7 +382,7 @@ def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
         "forklore.client.opening": "if TYPE_CHECKING:\n    import httpx2",
         "forklore.client.transports.in_process": "from forklore.embedded.service import EmbeddedService",
         "forklore.embedded.store": "from moto.dynamodb import responses\nfrom forklore.storage import schema",
-        "forklore.adapters.memory": "from forklore.client import http",
+        "forklore.adapters.strands": "import strands\nfrom forklore import Forklore, client",
         "forklore.cli.main": "import rich\nfrom forklore.client import http\nimport forklore.fsck",
         "forklore.local.server": "from forklore.embedded import store",
         "forklore.local.functions": "from forklore.aws import handlers\nfrom forklore.storage import schema",
@@ -422,7 +444,8 @@ def import_all(project: Path, names: list[str], *, foreign: str = "", script: st
 
 
 def test_importing_a_module_only_defines_names() -> None:
-    names = sorted(name for name, _ in modules(PROJECT))
+    adapters = {"forklore.adapters"}  # tests/adapters/test_missing_frameworks.py
+    names = sorted(name for name, _ in modules(PROJECT) if not within(name, adapters))
 
     assert import_all(PROJECT, names, foreign=FOREIGN) == ""
 
