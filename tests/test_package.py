@@ -128,6 +128,7 @@ def test_without_an_extra_only_the_client_over_http_is_asked_for_and_no_version_
     required = metadata.get_all("Requires-Dist") or []
 
     extras = {"service", "authorizer", "lambda", "local", "cli"}
+    extras |= {adapter.replace("_", "-") for adapter in FRAMEWORKS}
     assert set(metadata.get_all("Provides-Extra") or []) == extras
     alone = [line for line in required if "extra ==" not in line]
     assert sorted(re.split(r"[<>=]", line)[0] for line in alone) == ["anyio", "httpx2"]
@@ -218,6 +219,7 @@ def send(url: str, headers: dict[str, str], body: Any = None) -> Any:
 
 WRONG = """
 from forklore import Forklore
+from tests.test_layering import FRAMEWORKS
 fl = Forklore("http://h", token=5)
 fl.named("trip").say("user")
 fl.api.list_forks("c", limit="1")
