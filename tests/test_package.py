@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from tests.test_layering import FRAMEWORKS
+
 PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "layers" / "core" / "forklore"
 NOT_BUILT = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "requirements")
@@ -219,7 +221,6 @@ def send(url: str, headers: dict[str, str], body: Any = None) -> Any:
 
 WRONG = """
 from forklore import Forklore
-from tests.test_layering import FRAMEWORKS
 fl = Forklore("http://h", token=5)
 fl.named("trip").say("user")
 fl.api.list_forks("c", limit="1")
