@@ -6,6 +6,7 @@ docs/performance.md explains the tables. `make bench-adapters` makes the environ
 """
 
 import argparse
+import logging
 import os
 import platform
 import random
@@ -72,8 +73,8 @@ def compared(
     endpoint: str, sessions: Sequence[Sequence[str]], *, runs: int, each: int
 ) -> dict[str, str]:
     """Return the tables by their title. sessions: the texts of each length."""
-    # langgraph-dynamodb-checkpoint takes the address from the environment only
     addresses = {"AWS_ENDPOINT_URL_DYNAMODB": endpoint}
+    logging.getLogger("langgraph_dynamodb").setLevel(logging.WARNING)
     sections: dict[str, str] = {}
     writers: list[list[str]] = []
     with mock.patch.dict(os.environ, addresses), contenders(endpoint) as frameworks:

@@ -56,7 +56,10 @@ class Contender:
 
 @contextmanager
 def contenders(endpoint: str) -> Iterator[Mapping[str, Sequence[Contender]]]:
-    """Yield the stores on a DynamoDB, by framework. Their tables are their own."""
+    """Yield the stores on a DynamoDB, by framework. Their tables are their own.
+
+    Some packages take the address from AWS_ENDPOINT_URL_DYNAMODB only.
+    """
     memory, conversations = InMemorySessionStore(), InMemoryConversationStore()
     with fresh_store(endpoint=endpoint) as store, counting() as counter, TemporaryDirectory() as folder:
         file = str(Path(folder) / "sessions.sqlite")
@@ -77,16 +80,16 @@ def contenders(endpoint: str) -> Iterator[Mapping[str, Sequence[Contender]]]:
                 theirs("langgraph-checkpoint-aws", lambda: langgraph_stores.of_aws("aws-saver", endpoint)),
                 theirs(
                     "langgraph-dynamodb-checkpoint",
-                    lambda: langgraph_stores.of_dynamodb_checkpoint("skamalj-saver", endpoint),
+                    lambda: langgraph_stores.of_dynamodb_checkpoint("saver"),
                 ),
             ],
             "Strands Agents": [
                 ours(strands_stores.of_forklore),
                 theirs(
-                    "strands-session-dynamodb", lambda: strands_stores.ManagerStore("skamalj-strands", endpoint)
+                    "strands-session-dynamodb", lambda: strands_stores.ManagerStore("strands", endpoint)
                 ),
                 theirs(
-                    "strands-dynamodb-storage", lambda: strands_stores.SnapshotStore("aws-storage", endpoint)
+                    "strands-dynamodb-storage", lambda: strands_stores.SnapshotStore("aws-storage")
                 ),
             ],
             "OpenAI Agents SDK": [

@@ -8,6 +8,8 @@ from unittest import mock
 
 from botocore.session import Session
 
+FORKLORE = "forklore"
+"""The user agent of forklore's clients. `tools.bench.meter` counts them."""
 METERED = (
     "GetItem", "BatchGetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem",
 )  # fmt: skip
@@ -26,7 +28,7 @@ class Cost:
 class Counter:
     """Counts what clients of DynamoDB send, by the figures of DynamoDB Local.
 
-    Each client that is made within `counting` is counted.
+    Each client that is made within `counting` is counted, but for forklore's own.
     """
 
     def __init__(self) -> None:
@@ -69,7 +71,7 @@ def counting() -> Iterator[Counter]:
 
     def watched(self: Session, service_name: str, *given: Any, **named: Any) -> Any:
         client = make(self, service_name, *given, **named)
-        if service_name == "dynamodb":
+        if service_name == "dynamodb" and client.meta.config.user_agent != FORKLORE:
             counter.watch(client)
         return client
 

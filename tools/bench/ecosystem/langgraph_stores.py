@@ -69,7 +69,7 @@ def of_aws(name: str, endpoint: str) -> Store:
     return SaverStore(DynamoDBSaver(name, region_name="us-east-1", endpoint_url=endpoint))
 
 
-def of_dynamodb_checkpoint(name: str, endpoint: str) -> Store:  # noqa: ARG001 (in AWS_ENDPOINT_URL)
+def of_dynamodb_checkpoint(name: str) -> Store:
     from langgraph_dynamodb_checkpoint import DynamoDBSaver
 
     return SaverStore(DynamoDBSaver(name))

@@ -80,10 +80,10 @@ class ManagerStore(RepositoryStore):
 class SnapshotStore(Store):
     """`strands-dynamodb-storage` under the SDK's `SnapshotSessionManager`: an agent is one blob."""
 
-    def __init__(self, name: str, endpoint: str) -> None:
+    def __init__(self, name: str) -> None:
         from strands_dynamodb_storage import DynamoDBStorage
 
-        self._storage = DynamoDBStorage(name, region_name="us-east-1", endpoint_url=endpoint)
+        self._storage = DynamoDBStorage(name, region_name="us-east-1")
         self._agents: dict[str, tuple[Agent, SnapshotSessionManager]] = {}
         self._loop = asyncio.Runner()
 
