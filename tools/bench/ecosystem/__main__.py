@@ -19,7 +19,7 @@ from unittest import mock
 
 from forklore.local.dynamodb_local import VERSION
 from tools.bench.ecosystem.contenders import FORKLORE, Contender, contenders
-from tools.bench.ecosystem.measuring import STEPS, Measured, Writers, measure, two_writers
+from tools.bench.ecosystem.measuring import STEPS, Measured, Writers, long_session, measure, two_writers
 from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table
 from tools.bench.shapes import Texts
@@ -29,14 +29,15 @@ PAGE = PROJECT / "docs" / "performance" / "ecosystem.md"
 READ_DOLLARS, WRITE_DOLLARS = 0.125, 0.625
 """Of a million units on demand in us-east-1."""
 COLUMNS = (
-    "messages", "store", "requests", "read units", "write units", "$ a million", "ms", "forklore: $", "forklore: ms",
+    "messages", "store", "requests", "read units", "write units",
+    "$ a million", "ms", "forklore: $", "forklore: ms",
 )  # fmt: skip
 WRITERS = ("framework", "store", "sent", "kept", "lost", "doubled", "refused", "error")
 HEAD = """\
 # Adapters beside other packages
 
-`make bench-adapters` writes this page; do not edit it. [performance.md](../performance.md#beside-other-packages)
-explains it. The last two columns are forklore's figure divided by that of the row.
+`make bench-adapters` writes this page; do not edit it.
+[performance.md](../performance.md#beside-other-packages) explains it. The last two columns are forklore's figure divided by that of the row.
 """
 
 
@@ -45,10 +46,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--lengths", type=int, nargs="+", default=[10, 100, 1000], help="messages of a session")
+    parser.add_argument(
+        "--lengths", type=int, nargs="+", default=[10, 100, 1000], help="messages of a session"
+    )
     parser.add_argument("--runs", type=int, default=9, help="timed runs of each step (default: 9)")
     parser.add_argument("--each", type=int, default=50, help="messages of each of two writers (default: 50)")
     parser.add_argument("--bytes", type=int, default=200, help="of a message (default: 200)")
+    parser.add_argument("--long", type=int, default=1000, help="messages of 1 KB in the long session")
     options = parser.parse_args()
     texts = Texts(random.Random(1))
     with local_dynamodb() as endpoint:
@@ -57,6 +61,7 @@ def main() -> int:
             [[texts.of(options.bytes) for _ in range(length)] for length in options.lengths],
             runs=options.runs,
             each=options.each,
+            long=[texts.of(1000) for _ in range(options.long)],
         )
     machine = (
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores ({platform.machine()}), {platform.system()}, "
@@ -70,13 +75,18 @@ def main() -> int:
 
 
 def compared(
-    endpoint: str, sessions: Sequence[Sequence[str]], *, runs: int, each: int
+    endpoint: str, sessions: Sequence[Sequence[str]], *, runs: int, each: int, long: Sequence[str]
 ) -> dict[str, str]:
-    """Return the tables by their title. sessions: the texts of each length."""
+    """Return the tables by their title.
+
+    sessions: the texts of each length. each: messages of each of two writers. long: the texts of a
+    session that some stores cannot keep.
+    """
     addresses = {"AWS_ENDPOINT_URL_DYNAMODB": endpoint}
     logging.getLogger("langgraph_dynamodb").setLevel(logging.WARNING)
     sections: dict[str, str] = {}
     writers: list[list[str]] = []
+    lengths: list[list[str]] = []
     with mock.patch.dict(os.environ, addresses), contenders(endpoint) as frameworks:
         for framework, stores in frameworks.items():
             stored = [one for one in stores if one.in_dynamodb]
@@ -86,9 +96,12 @@ def compared(
                 found[len(texts)] = measure(stored, texts, runs=runs)
             for step in STEPS:
                 sections[f"{framework}: {step}"] = table(COLUMNS, _rows(found, stored, step))
-            for one in stores:
-                writers.append(_writers_row(framework, one.name, two_writers(one, each=each)))
-    return sections | {"Two writers": table(WRITERS, writers)}
+            lengths += [[framework, one.name, long_session(one, long)] for one in stored]
+            writers += [_writers_row(framework, one.name, two_writers(one, each=each)) for one in stores]
+    return sections | {
+        f"A session of {len(long)} messages of 1 KB": table(("framework", "store", "result"), lengths),
+        "Two writers": table(WRITERS, writers),
+    }
 
 
 def _rows(

@@ -45,8 +45,8 @@ class Counting(Protocol):
 class Contender:
     """A store that takes part.
 
-    open: returns it as a new process has it, and what counts its requests. The argument says whether
-    they are counted. in_dynamodb: other stores take part with their two writers only.
+    open: returns it as a new process has it, and what counts its requests. The argument says
+    whether they are counted. in_dynamodb: other stores take part with their two writers only.
     """
 
     name: str
@@ -71,7 +71,7 @@ def contenders(endpoint: str) -> Iterator[Mapping[str, Sequence[Contender]]]:
             return Contender(FORKLORE, lambda counted: _opened(store, make, counted))
 
         def theirs(package: str, make: Callable[[], Store], *, in_dynamodb: bool = True) -> Contender:
-            name = f"{package} {version(package.split()[0])}"
+            name = f"{package} {version(package.split(maxsplit=1)[0])}"
             return Contender(name, lambda _: (make(), counter), in_dynamodb)
 
         yield {
@@ -85,12 +85,8 @@ def contenders(endpoint: str) -> Iterator[Mapping[str, Sequence[Contender]]]:
             ],
             "Strands Agents": [
                 ours(strands_stores.of_forklore),
-                theirs(
-                    "strands-session-dynamodb", lambda: strands_stores.ManagerStore("strands", endpoint)
-                ),
-                theirs(
-                    "strands-dynamodb-storage", lambda: strands_stores.SnapshotStore("aws-storage")
-                ),
+                theirs("strands-session-dynamodb", lambda: strands_stores.ManagerStore("strands", endpoint)),
+                theirs("strands-dynamodb-storage", lambda: strands_stores.SnapshotStore("aws-storage")),
             ],
             "OpenAI Agents SDK": [
                 ours(async_stores.openai_of_forklore),

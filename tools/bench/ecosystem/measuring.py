@@ -97,8 +97,8 @@ def _measure(to: Measured, counter: Counting, act: Callable[[], object], *, is_c
 class Writers:
     """What became of the messages of two writers.
 
-    lost: acknowledged, but not in the session at the end. doubled: more than once in it. refused: how
-    often a writer got an error and began its turn again.
+    lost: acknowledged, but not in the session at the end. doubled: more than once in it. refused:
+    how often a writer got an error and began its turn again.
     """
 
     sent: int = 0
@@ -166,3 +166,16 @@ def _say(store: Store, session: str, text: str, found: Writers, acknowledged: li
         else:
             acknowledged.append(text)
             return
+
+
+def long_session(one: Contender, texts: Sequence[str]) -> str:
+    """Return whether a store keeps a session of these texts: `kept`, or the name of the error."""
+    store, _ = one.open(False)
+    try:
+        store.prepare("long")
+        store.fill("long", texts)
+        return "kept" if store.load("long") == list(texts) else "not whole"
+    except Exception as error:  # noqa: BLE001 (it is shown in the table)
+        return type(error).__name__
+    finally:
+        store.close()

@@ -11,7 +11,7 @@ class Store(ABC):
     `load` comes before `append`, as in an agent's turn.
     """
 
-    def prepare(self, session: str) -> None:
+    def prepare(self, session: str) -> None:  # noqa: B027 (most stores do nothing)
         """Do what the framework does once for a session, which is not measured."""
 
     @abstractmethod
@@ -34,7 +34,7 @@ class Store(ABC):
         """
         raise NotImplementedError
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (as above)
         """Free what the store holds."""
 
 
