@@ -107,6 +107,13 @@ def test_a_step_that_fails_or_is_missing_is_shown() -> None:
     assert (len(found["load"].ms), found["load"].error) == (1, "")
 
 
+def test_a_store_that_cannot_keep_the_session_is_left_out() -> None:
+    found = measure([contender(Kept), contender(Short, "short")], ["a"] * 3, runs=1)
+    assert {one.error for one in found["short"].values()} == {"OverflowError"}
+    assert [len(one.ms) for one in found["short"].values()] == [0, 0, 0]
+    assert len(found["other"]["append"].ms) == 1
+
+
 def test_a_long_session() -> None:
     assert long_session(contender(Kept), ["a"] * 3) == "kept"
     assert long_session(contender(Doubling), ["a"] * 3) == "not whole"
@@ -126,24 +133,23 @@ def test_requests_and_units_are_counted() -> None:
         client: Any = boto3.client("dynamodb", region_name="us-east-1")
     client.create_table(
         TableName="other",
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}, {"AttributeName": "b", "KeyType": "RANGE"}],
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in "ab"],
         BillingMode="PAY_PER_REQUEST",
     )
+    key = {"a": {"S": "1"}, "b": {"S": "2"}}
     counter.begin()
-    client.put_item(TableName="other", Item={"id": {"S": "a"}})
+    client.put_item(TableName="other", Item=key)
     written = counter.end()
     assert (written.requests, written.read_units) == (1, 0)
     assert written.write_units > 0
     counter.begin()
-    client.get_item(TableName="other", Key={"id": {"S": "a"}}, ConsistentRead=True)
+    client.get_item(TableName="other", Key=key, ConsistentRead=True)
     read = counter.end()
     assert (read.requests, read.write_units) == (1, 0)
     assert read.read_units > 0
     with pytest.raises(AssertionError, match="TransactWriteItems"):
-        client.transact_write_items(
-            TransactItems=[{"Put": {"TableName": "other", "Item": {"id": {"S": "b"}}}}]
-        )
+        client.transact_write_items(TransactItems=[{"Put": {"TableName": "other", "Item": key}}])
 
 
 def test_a_turn_of_an_adapter_is_counted() -> None:

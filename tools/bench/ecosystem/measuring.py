@@ -4,7 +4,7 @@ import statistics
 import threading
 import time
 from collections import Counter as Multiset
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tools.bench.ecosystem.contenders import Contender, Counted, Counting
@@ -41,20 +41,34 @@ def measure(
     """
     found = {one.name: {step: Measured() for step in STEPS} for one in stores}
     warm, session = f"warm-{len(texts)}", f"session-{len(texts)}"
+    able = []
     for one in stores:
-        store, _ = one.open(False)
-        try:
-            for name, held in ((warm, texts[:1]), (session, texts)):
-                store.prepare(name)
-                store.fill(name, held)
-            assert store.load(session) == list(texts), one.name
-        finally:
-            store.close()
+        error = _fill(one, {warm: texts[:1], session: texts})
+        for measured in found[one.name].values():
+            measured.error = error
+        able += [] if error else [one]
     for run in range(runs + 1):
-        order = list(stores)[run % len(stores) :] + list(stores)[: run % len(stores)]
+        order = able[run % len(able) :] + able[: run % len(able)]
         for one in order:
             _turn(one, found[one.name], warm, session, f"fork-{len(texts)}-{run}", is_counted=run == 0)
     return found
+
+
+def _fill(one: Contender, sessions: Mapping[str, Sequence[str]]) -> str:
+    """Begin the sessions. Return the name of the error if the store cannot keep them; empty: none."""
+    store, _ = one.open(False)
+    try:
+        for session, texts in sessions.items():
+            store.prepare(session)
+            store.fill(session, texts)
+            assert store.load(session) == list(texts), one.name
+    except AssertionError:
+        raise
+    except Exception as error:  # noqa: BLE001 (it is shown in the table)
+        return type(error).__name__
+    finally:
+        store.close()
+    return ""
 
 
 def _turn(
