@@ -37,7 +37,8 @@ HEAD = """\
 # Adapters beside other packages
 
 `make bench-adapters` writes this page; do not edit it.
-[performance.md](../performance.md#beside-other-packages) explains it. The last two columns are forklore's figure divided by that of the row.
+[performance.md](../performance.md#beside-other-packages) explains it. The last two columns are
+forklore's figure divided by that of the row.
 """
 
 

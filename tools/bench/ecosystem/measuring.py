@@ -55,7 +55,7 @@ def measure(
 
 
 def _fill(one: Contender, sessions: Mapping[str, Sequence[str]]) -> str:
-    """Begin the sessions. Return the name of the error if the store cannot keep them; empty: none."""
+    """Begin the sessions. Return the name of the error of a store that cannot; empty: none."""
     store, _ = one.open(False)
     try:
         for session, texts in sessions.items():
