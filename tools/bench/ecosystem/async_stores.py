@@ -103,10 +103,6 @@ class ClaudeStore(AsyncStore):
             lines.append({"type": said["role"], "uuid": str(uuid.uuid4()), "message": said})
         self.run(self._store.append(_key(session), lines))
 
-    def fill(self, session: str, texts: Sequence[str]) -> None:
-        for at in range(0, len(texts), 2):  # the SDK appends a batch for each message or two
-            self.append(session, texts[at : at + 2])
-
     def fork(self, session: str, made: str) -> None:  # noqa: ARG002 (the store chooses the id)
         if not isinstance(self._store, ForkloreSessionStore):
             raise NotImplementedError

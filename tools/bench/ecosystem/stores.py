@@ -23,9 +23,10 @@ class Store(ABC):
         """Append texts to what was loaded."""
 
     def fill(self, session: str, texts: Sequence[str]) -> None:
-        """Begin a session with texts."""
+        """Begin a session with texts, two in each append: a question and its answer."""
         self.load(session)
-        self.append(session, texts)
+        for at in range(0, len(texts), 2):
+            self.append(session, texts[at : at + 2])
 
     def fork(self, session: str, made: str) -> None:
         """Make a session that begins with what another one shows.

@@ -105,6 +105,10 @@ class SnapshotStore(Store):
             agent.messages.append(said)
         self._loop.run(manager.save_snapshot(agent, is_latest=True))
 
+    def fill(self, session: str, texts: Sequence[str]) -> None:
+        self.load(session)
+        self.append(session, texts)  # the blob is the same whatever was saved before
+
     def close(self) -> None:
         self._loop.close()
 
