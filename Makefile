@@ -3,6 +3,7 @@
 #   .venv      forklore and its tests                   Python 3.11 or newer
 #   .run       the local server and the demo            Python 3.11 or newer
 #   .adapters  the agent frameworks and their adapters  Python 3.11 or newer
+#   .ecosystem the same, and others' packages for them  Python 3.11 or newer
 #   .sam       AWS SAM                                  Python 3.11 or newer
 #   .checks    the checks of what is deployed           Python 3.11 or newer
 #   .runtime   what AWS puts around a function          the functions' Python
@@ -14,6 +15,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN ?= .run
 ADAPTERS ?= .adapters
+ECOSYSTEM ?= .ecosystem
 SAM ?= .sam
 CHECKS ?= .checks
 RUNTIME ?= .runtime
@@ -54,7 +56,7 @@ extras := service authorizer lambda local cli
 adapters := claude-agent langgraph openai-agents pydantic-ai strands langchain agent-framework
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment client deploy-emulated sam-local deploy lock clean
+.PHONY: help run test test-adapters test-random test-reliability bench bench-adapters gate gate-long demo openapi fix build build-here size validate test-deployment client deploy-emulated sam-local deploy lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -77,6 +79,9 @@ test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on Dyna
 
 bench: $(if $(RUNTIME_PYTHON),build-here) $(VENV)/ready $(runtime) ## measure costs and times, and write docs/performance/tables.md: ten minutes, for which nothing else should run
 	$(in_runtime) $(python) -m tools.bench $(if $(RUNTIME_PYTHON),--build "$(here)") $(ARGUMENTS)
+
+bench-adapters: $(ECOSYSTEM)/ready ## compare the adapters with other packages for DynamoDB, and write docs/performance/ecosystem.md: about five minutes
+	"$(ECOSYSTEM)/bin/python" -m tools.bench.ecosystem $(ARGUMENTS)
 
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
 	$(python) -m tools.gate --size gate $(ARGUMENTS)
@@ -169,22 +174,25 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 	$(compile) pyproject.toml --extra local --group run -c $(locks)/dev.txt -o $(locks)/run.txt
 	$(compile) pyproject.toml $(addprefix --extra ,local lambda $(adapters)) --group adapters -c layers/core/requirements.txt \
 		-o $(locks)/adapters.txt
+	$(compile) pyproject.toml $(addprefix --extra ,local lambda $(adapters)) --group ecosystem -c $(locks)/adapters.txt \
+		-o $(locks)/ecosystem.txt
 	for group in sam checks runtime emulator; do \
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(ECOSYSTEM)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # These are two steps, so a change of pyproject.toml does not make the environment again.
-$(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready: %/ready: %/locked pyproject.toml
+$(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready $(ECOSYSTEM)/ready: %/ready: %/locked pyproject.toml
 	@"$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
 	@touch "$@"
 
 $(VENV)/locked: $(locks)/dev.txt
 $(RUN)/locked: $(locks)/run.txt
 $(ADAPTERS)/locked: $(locks)/adapters.txt
+$(ECOSYSTEM)/locked: $(locks)/ecosystem.txt
 $(RUN)/locked: install += --no-compile
 $(SAM)/locked: $(locks)/sam.txt
 $(CHECKS)/locked: $(locks)/checks.txt
@@ -192,7 +200,7 @@ $(RUNTIME)/locked: $(locks)/runtime.txt
 $(EMULATOR)/locked: $(locks)/emulator.txt
 $(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
 
-$(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
+$(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(ECOSYSTEM)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)." \
 			"Name a newer one: make PYTHON=python3.13 …" >&2; exit 1; }

@@ -1,0 +1,1 @@
+"""The adapters beside other packages that keep sessions in DynamoDB."""
