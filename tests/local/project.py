@@ -28,8 +28,14 @@ DEPLOYMENT = Deployment(
     ),
     table={
         "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": [{"AttributeName": "PK", "AttributeType": "S"}],
-        "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}],
+        "AttributeDefinitions": [
+            {"AttributeName": "PK", "AttributeType": "S"},
+            {"AttributeName": "SK", "AttributeType": "S"},
+        ],
+        "KeySchema": [
+            {"AttributeName": "PK", "KeyType": "HASH"},
+            {"AttributeName": "SK", "KeyType": "RANGE"},
+        ],
     },
 )
 
@@ -54,10 +60,10 @@ def count():
     client = boto3.client("dynamodb", endpoint_url=os.environ.get("FORKLORE_DYNAMODB_ENDPOINT"))
     name = os.environ["FORKLORE_TABLE"]
     client.update_item(
-        TableName=name, Key={"PK": {"S": "x"}}, UpdateExpression="ADD n :one",
+        TableName=name, Key={"PK": {"S": "x"}, "SK": {"S": "y"}}, UpdateExpression="ADD n :one",
         ExpressionAttributeValues={":one": {"N": "1"}},
     )
-    return int(client.get_item(TableName=name, Key={"PK": {"S": "x"}})["Item"]["n"]["N"])
+    return int(client.get_item(TableName=name, Key={"PK": {"S": "x"}, "SK": {"S": "y"}})["Item"]["n"]["N"])
 
 def fail():
     try:

@@ -262,7 +262,8 @@ def test_with_an_endpoint_the_data_outlives_the_server(tmp_path: Path) -> None:
             aws_access_key_id="any",
             aws_secret_access_key="any",
         )
-        assert client.get_item(TableName="forklore", Key={"PK": {"S": "x"}})["Item"]["n"] == {"N": "2"}
+        key = {"PK": {"S": "x"}, "SK": {"S": "y"}}
+        assert client.get_item(TableName="forklore", Key=key)["Item"]["n"] == {"N": "2"}
         client.close()
         assert store.stop(signal.SIGTERM) == (0, "")
 

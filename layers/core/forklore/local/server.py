@@ -14,7 +14,7 @@ from typing import Any
 
 import uvicorn
 
-from forklore.embedded.store import NAME
+from forklore.embedded.store import NAME, Store
 from forklore.local.background import Background, open_queues
 from forklore.local.cors import with_cors
 from forklore.local.deployment import Deployment
@@ -102,14 +102,17 @@ def _open_store(
     if two stores are named.
     """
     endpoint, data = os.environ.get(ENDPOINT), arguments.data
+    name = os.environ.get(TABLE) or NAME
     if data is None:
         if arguments.engine is not None:
             raise ValueError("--engine needs --data")
-        open_database(table)
-        return f"The store is the DynamoDB at {endpoint}." if endpoint else FORGETS
+        if endpoint:
+            open_database(table)
+            return f"The store is the DynamoDB at {endpoint}."
+        stack.enter_context(open_kept(Store(name=name, definition=table)))
+        return FORGETS
     if endpoint:
         raise ValueError(f"--data and {ENDPOINT} name two stores")
-    name = os.environ.get(TABLE) or NAME
     kept = stack.enter_context(kept_in(data, arguments.engine, table=name, on_end=on_end))
     if kept.store is not None:
         stack.enter_context(open_kept(kept.store))
