@@ -3,6 +3,7 @@
 import random
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from langchain_core.chat_history import InMemoryChatMessageHistory
@@ -11,8 +12,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from forklore import Forklore
 from forklore.adapters.langchain import ForkloreChatMessageHistory
 from forklore.client.errors import TooLargeError
+from tests.adapters.pages import run_page
 from tests.adapters.services import Service
-from tests.adapters.wires import Wire
+from tests.adapters.wires import Killed, Wire
 
 STEPS = 60
 
@@ -107,3 +109,34 @@ def test_a_session_is_deleted_and_used_again_and_its_fork_lives(client: Forklore
     assert [message.content for message in fork.messages] == ["Where to?"]
     with pytest.raises(ValueError, match="exists already"):
         history.fork("idea")
+
+
+@pytest.mark.parametrize("lives", range(4))
+def test_a_rewind_that_is_killed_is_made_whole_or_not_at_all(client: Forklore, lives: int) -> None:
+    history = ForkloreChatMessageHistory("trip", client)
+    history.add_messages([HumanMessage("1"), HumanMessage("2")])
+    wire = Wire(lives)
+    killed = ForkloreChatMessageHistory("trip", wire.wrapped(client))
+    if lives < 3:
+        with pytest.raises(Killed):
+            killed.rewind(1)
+        assert len(history.messages) == 2
+        history.rewind(1)
+    else:
+        killed.rewind(1)
+        assert wire.sent == ["lookUpName", "listEntriesByName", "forkConversation"]
+    assert [message.content for message in history.messages] == ["1"]
+
+
+def test_two_clients_lose_nothing(service: Service, user: str) -> None:
+    with service.client(user) as one, service.client(user) as two:
+        mine, theirs = (ForkloreChatMessageHistory("trip", client) for client in (one, two))
+        mine.add_messages([HumanMessage("1")])
+        theirs.add_messages([HumanMessage("2")])
+        mine.add_messages([HumanMessage("3")])
+        assert [message.content for message in theirs.messages] == ["1", "2", "3"]
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORKLORE_DATA", str(tmp_path))
+    assert run_page("langchain") == 1
