@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.adapters.metered import Metered, metering
 from tests.adapters.services import KINDS, Service, running
+from tools.bench.local import ENVIRONMENT
 
 
 @pytest.fixture(scope="session", params=KINDS)
@@ -19,3 +21,12 @@ def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def user() -> str:
     """A user whom no other test uses."""
     return f"ann-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def metered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Metered]:
+    """A process of the service whose capacity units are counted."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    with metering() as metered:
+        yield metered

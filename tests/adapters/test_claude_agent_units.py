@@ -1,64 +1,15 @@
 """What the Claude Agent SDK's store costs in capacity units of DynamoDB."""
 
-import json
 import uuid
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable
 
-import pytest
-from moto import mock_aws
-
-from forklore import AsyncForklore
 from forklore.adapters.claude_agent import ForkloreSessionStore
-from forklore.client.calls import Call, RawAnswer
-from forklore.domain.model import Caller
 from tests.adapters.claude_agent_lines import new_key, said, turn
-from tools.bench.local import ENVIRONMENT
-from tools.bench.meter import Cost, Meter
-from tools.harness.service import Process
-from tools.harness.tables import fresh_store
-
-
-class Metered:
-    """A transport to a process of the service, on moto's DynamoDB, with a meter.
-
-    other: a process without one, which is faster.
-    """
-
-    def __init__(self, process: Process, meter: Meter, other: Process) -> None:
-        self._metered, self._other = process, other
-        self._meter = meter
-        self._process = other
-
-    async def send(self, call: Call, _timeout_s: float) -> RawAnswer:
-        given = json.loads(json.dumps(call.given))
-        keys = {"idempotency_key": call.idempotency_key, "if_match": call.if_match}
-        answer = self._process.ask(call.shape.name, Caller("ann"), **keys, **given)
-        return RawAnswer(answer.status, json.dumps(answer.body, default=float))
-
-    async def aclose(self) -> None:
-        """Nothing is held."""
-
-    async def cost(self, work: Awaitable[object]) -> Cost:
-        """Return what some work of a store costs."""
-        self._process = self._metered
-        self._meter.begin()
-        await work
-        self._process = self._other
-        return self._meter.end()
-
-
-@pytest.fixture
-def metered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Metered]:
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-    with mock_aws(), fresh_store() as table:
-        process = Process(table)
-        process.ask("getConversation", Caller("nobody"), conversationId=str(uuid.uuid4()))
-        yield Metered(process, Meter(table, process.table), Process(table))
+from tests.adapters.metered import Metered
 
 
 def store_of(metered: Metered) -> ForkloreSessionStore:
-    return ForkloreSessionStore(AsyncForklore._over(metered, None))
+    return ForkloreSessionStore(metered.async_client())
 
 
 async def test_a_fork_costs_the_same_units_at_10_and_at_3000_messages(metered: Metered) -> None:

@@ -13,7 +13,10 @@ PATH = ROOT / "layers" / "core"
 @pytest.mark.parametrize(
     ("module", "package", "extra"),
     [
+        ("claude_agent", "claude_agent_sdk", "claude-agent"),
         ("langgraph", "langgraph", "langgraph"),
+        ("langchain", "langchain_core", "langchain"),
+        ("openai_agents", "agents", "openai-agents"),
         ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
         ("strands", "strands", "strands"),
     ],
