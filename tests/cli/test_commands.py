@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import forklore
 from tests.cli.running import Forklore
 
 
@@ -388,3 +389,23 @@ def test_explore_says_that_there_is_no_page(trip: Forklore) -> None:
     found = trip("explore")
 
     assert (found.code, len(found.err.splitlines())) == (2, 1)
+
+
+def test_log_leaves_out_records_without_text_unless_asked(trip: Forklore, folder: Path) -> None:
+    with forklore.Forklore.local(user=trip.options[-1], data=folder) as client:
+        client.named("trip").append([{"data": "x", "text": ""}], content_type="application/x")
+        client.named("trip").append([{"data": "x"}], content_type="application/x")
+        client.named("trip").append([{"data": "y", "text": " "}], content_type="application/x")
+        client.named("trip").say("user", " ")
+
+    def shown(line: str) -> list[str]:
+        return [each.split(" ", 1)[1].rstrip() for each in trip(line).lines]
+
+    newest = ["user", 'application/x {"data":"x"}', "ai Alfama.", "user Two nights in Lisbon?"]
+    assert shown("log trip --oneline") == newest
+    assert shown("log trip --oneline --reverse") == newest[::-1]
+    assert shown("log trip --oneline -n 3") == newest[:3]
+    assert shown("log trip --oneline -n 3 --reverse") == newest[:3][::-1]
+    assert shown("log trip --oneline -n 2 --all") == ["user", "application/x"]
+    assert len(shown("log trip --oneline --all")) == 6
+    assert len(objects(trip("log trip --json").out)) == 6

@@ -37,6 +37,11 @@ def show_on_one_line(out: Output, entry: Entry) -> None:
     out.line((entry.id, "yellow"), " ", role_part(entry), " ", text)
 
 
+def is_shown(entry: Entry) -> bool:
+    """Return whether an entry is a message, or has something to show."""
+    return role_of(entry) is not None or text_to_show(entry).strip() != ""
+
+
 def role_part(entry: Entry) -> tuple[str, str]:
     """Return who says it: `user`, `ai`, `system`, or else what the entry holds."""
     role = role_of(entry)

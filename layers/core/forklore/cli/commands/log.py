@@ -1,12 +1,13 @@
 """`forklore log`: the history of a branch, like git log."""
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Annotated
 
 import typer
 
 from forklore.cli.drawing import ENTRIES_MAX, show_graph
-from forklore.cli.entries import show_entry, show_on_one_line
+from forklore.cli.entries import is_shown, show_entry, show_on_one_line
 from forklore.cli.exits import CommandError
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.registering import command
@@ -28,13 +29,17 @@ def register(app: typer.Typer) -> None:
         ] = None,
         oneline: Annotated[bool, typer.Option("--oneline", help="One line for each entry.")] = False,
         reverse: Annotated[bool, typer.Option("--reverse", help="The oldest first.")] = False,
+        is_whole: Annotated[
+            bool, typer.Option("--all", help="Also entries of programs that have no text.")
+        ] = False,
         graph: Annotated[
             bool, typer.Option("--graph", help="Draw the whole fork tree, as git log does.")
         ] = False,
     ) -> None:
         """Show what a branch shows, the newest entry first.
 
-        With -n and --reverse the newest N entries are shown, the oldest of them first. --graph
+        With -n and --reverse the newest N entries are shown, the oldest of them first. Entries that
+        are nobody's message and have no text are left out, unless --all or --json is given. --graph
         draws all branches, and folds long runs of entries; with --oneline too it folds none.
         """
         if graph:
@@ -44,16 +49,16 @@ def register(app: typer.Typer) -> None:
             if not show_graph(shell.out, shell.client, tree, lines_max=number, is_whole=oneline):
                 shell.say(f"the tree has more entries; its oldest {ENTRIES_MAX:,} are drawn")
             return
+        is_whole = is_whole or shell.out.is_json
         page = min(number or PAGE_MAX, PAGE_MAX)
-        shown = shell.conversation(conversation)
-        entries: Iterable[Entry]
-        if not reverse:
-            entries = _first(shown.entries(backward=True, channel="history", page_entries=page), number)
-        elif number is None:
-            entries = shown.entries(channel="history", page_entries=page)
-        else:
-            newest = shown.entries(backward=True, channel="history", page_entries=page)
-            entries = reversed(newest.list(limit=number))
+        from_end = number is not None or not reverse
+        listed = shell.conversation(conversation).entries(
+            backward=from_end, channel="history", page_entries=page
+        )
+        entries: Iterable[Entry] = (entry for entry in listed if is_whole or is_shown(entry))
+        entries = islice(entries, number)
+        if from_end and reverse:
+            entries = list(entries)[::-1]
         if shell.out.is_json:
             shell.out.results(entries)
             return
@@ -62,9 +67,3 @@ def register(app: typer.Typer) -> None:
                 show_on_one_line(shell.out, entry)
             else:
                 show_entry(shell.out, entry, is_first=place == 0)
-
-
-def _first(entries: Iterable[Entry], number: int | None) -> Iterable[Entry]:
-    from itertools import islice
-
-    return islice(entries, number)
