@@ -12,7 +12,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from forklore import ConflictError, Forklore, InputError, TooLargeError, role_of, text_of
 from forklore.adapters.langgraph import ForkloreSaver
-from forklore.adapters.langgraph.records import KEYFRAME_STEPS
+from forklore.adapters.langgraph.records import BACK_MAX
+from forklore.adapters.langgraph.steps import Known, back_of
 from tests.adapters.langgraph_threads import checkpoint_of, config_of, id_of, line, numbers, said, step
 from tests.adapters.services import Service
 from tests.adapters.wires import Killed, Wire
@@ -21,7 +22,7 @@ NOISE = random.Random(7).randbytes(5_000_000).hex()
 """A text of 10 MB, of which each two characters are a byte after compression."""
 
 
-def test_a_step_stores_the_changed_channels_and_a_keyframe_follows_without_a_step_number(
+def test_a_step_stores_the_channels_that_changed_and_those_that_are_far_back(
     service: Service, user: str
 ) -> None:
     with service.client(user) as client:
@@ -31,12 +32,27 @@ def test_a_step_stores_the_changed_channels_and_a_keyframe_follows_without_a_ste
             for entry in client.named("langgraph/t").entries()
             if entry.content[0]["langgraph"]["kind"] == "checkpoint"
         ]
-        assert [n for n, head in enumerate(heads) if head["keyframe"]] == [
-            0,
-            KEYFRAME_STEPS,
-            2 * KEYFRAME_STEPS,
-        ]
+        assert [head["back"] for head in heads] == [number % (BACK_MAX + 1) for number in range(40)]
         assert numbers(ForkloreSaver(client), "t") == list(range(40))[::-1]
+
+
+def test_channels_are_stored_again_one_by_one() -> None:
+    """The stored distances are those that a second, slower count finds."""
+    rng = random.Random(3)
+    known, stored_at = None, dict[str, int]()
+    versions = dict.fromkeys("abc", 0)
+    for number in range(500):
+        for name in versions:
+            versions[name] += rng.random() < 0.1
+        if rng.random() < 0.02:
+            versions[f"new {number}"] = 0
+        back = back_of(known, versions)
+        stored_at |= {name: number for name in versions if back[name] == 0}
+        assert back == {name: number - stored_at[name] for name in versions}
+        assert max(back.values()) <= BACK_MAX
+        changed = {name for name, each in versions.items() if known and known.versions.get(name) != each}
+        assert all(back[name] == 0 for name in changed)
+        known = Known(dict(versions), back, (0, None))
 
 
 def test_a_saver_that_does_not_know_the_parent_stores_all_channels(service: Service, user: str) -> None:
@@ -48,13 +64,7 @@ def test_a_saver_that_does_not_know_the_parent_stores_all_channels(service: Serv
         assert found is not None
         step(read, found.config, 4)
         heads = [entry.content[0]["langgraph"] for entry in client.named("langgraph/t").entries()]
-        assert [head["keyframe"] for head in heads if head["kind"] == "checkpoint"] == [
-            True,
-            False,
-            False,
-            True,
-            False,
-        ]
+        assert [head["back"] for head in heads if head["kind"] == "checkpoint"] == [0, 1, 2, 0, 1]
         assert numbers(ForkloreSaver(client), "t") == [4, 3, 2, 1, 0]
 
 

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 import anyio
 
 from forklore import ApiError, AsyncForklore, Forklore
-from forklore.adapters.langgraph.steps import PAUSE, PAUSE_S, Steps, StepsOfSaver
+from forklore.adapters.langgraph.reading import Steps
+from forklore.adapters.langgraph.steps import PAUSE, PAUSE_S, StepsOfSaver
 from forklore.extras import needing
 
 with needing("langgraph"):

@@ -17,8 +17,8 @@ HISTORY = "history"
 MEMBER = "langgraph"
 """The member of an element that is the head of a record, or of a part of one."""
 PART_CHARACTERS = 2_000_000
-KEYFRAME_STEPS = 16
-"""A line of checkpoints has one with all its channels after so many with the changed ones."""
+BACK_MAX = 15
+"""How many checkpoints before a checkpoint are needed at the most to have all its channels."""
 
 Place = tuple[str, str]
 """The namespace and the id of a checkpoint."""
@@ -143,25 +143,23 @@ class Thread:
             yield record
             at = record.head["parent"]
 
-    def keyed(self, place: Place) -> list[Record]:
-        """Return a checkpoint's line up to the nearest keyframe; all of it if that was not read."""
+    def needed(self, place: Place) -> list[Record]:
+        """Return a checkpoint and the ancestors with its channels, as far as they were read."""
         line: list[Record] = []
         for record in self.line(place):
             line.append(record)
-            if record.head["keyframe"]:
+            if has_all_channels(line):
                 break
         return line
 
     def is_whole(self, place: Place) -> bool:
-        """Return whether all that a checkpoint needs was read: its values, and all its writes."""
+        """Return whether all that a checkpoint needs was read: its channels, and all its writes."""
         if self.is_all:
             return True
-        line = self.keyed(place)
-        needed = line + self.writes.get(place, [])
+        line = self.needed(place)
         return (
-            bool(line)
-            and bool(line[-1].head["keyframe"])
-            and all(record.is_whole for record in needed)
+            has_all_channels(line)
+            and all(record.is_whole for record in line + self.writes.get(place, []))
             and self._has_all_writes(place)
         )
 
@@ -179,6 +177,14 @@ class Thread:
             return (place[0], parent) in self.checkpoints
         outer = [each for each in record.head["outer"].items() if each[0] != place[0]]
         return any(len(list(self.line(each))) > 1 for each in outer)
+
+
+def has_all_channels(line: Sequence[Record]) -> bool:
+    """Return whether a checkpoint and some ancestors, the newest first, hold all its channels.
+
+    `back` of a checkpoint says how many ancestors have channels that it does not have itself.
+    """
+    return bool(line) and (len(line) > line[0].head["back"] or line[-1].head["back"] == 0)
 
 
 def folded(writes: Sequence[tuple[str, str, Sequence[tuple[str, Any]]]]) -> list[tuple[str, str, Any]]:

@@ -5,16 +5,25 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
-from forklore import BadRequestError, ConflictError, NotFoundError
+from forklore import ConflictError, NotFoundError
+from forklore.adapters.langgraph.reading import (
+    LONG_PAGE_ENTRIES,
+    PAGE_ENTRIES,
+    WHOLE_PAGE_ENTRIES,
+    Reading,
+    Steps,
+    read_all,
+)
 from forklore.adapters.langgraph.records import (
-    KEYFRAME_STEPS,
+    BACK_MAX,
     Place,
     Record,
     Thread,
     entries_of,
     folded,
+    has_all_channels,
     packed,
 )
 from forklore.adapters.langgraph.shown import Seen, seen_of, shown
@@ -35,12 +44,6 @@ with needing("langgraph"):
     )
     from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
-T = TypeVar("T")
-Call = tuple[str, dict[str, Any]]
-Steps = Generator[Call, Any, T]
-PAGE_ENTRIES = 50
-"""Of the first page: a keyframe is most often on it."""
-WHOLE_PAGE_ENTRIES = 1000
 KNOWN_MAX = 1000
 PAUSE = "pause"
 """In place of a call: wait PAUSE_S, and go on."""
@@ -48,62 +51,30 @@ PAUSE_S = 0.005
 PRUNE_ATTEMPTS = 10
 
 
-class Reading:
-    """Reads a thread page by page, from its end.
-
-    of: the conversation's name or id. found: what was read. last: the id of the last entry.
-    """
-
-    def __init__(self, page_entries: int, **of: str) -> None:
-        self._of = of
-        self._page_entries = page_entries
-        self._begin()
-
-    def _begin(self) -> None:
-        self.found = Thread()
-        self.last: str | None = None
-        self._cursor: str | None = None
-
-    def page(self) -> Steps[bool]:
-        """Read a page; return whether there is more. A name that has moved is read anew."""
-        operation = "list_entries_by_name" if "name" in self._of else "list_entries"
-        begin = {"tail": True} if self._cursor is None else {"before_cursor": self._cursor}
-        try:
-            page = yield operation, {**self._of, "channel": "history", "limit": self._page_entries, **begin}
-        except NotFoundError:
-            self._begin()
-            self.found.is_all = True
-            return False
-        except BadRequestError as error:
-            if self._cursor is None or error.code != "invalid_cursor":
-                raise
-            self._begin()
-            return True
-        self.found.take(page.data[::-1])
-        self.last = self.last or (page.data[-1].id if page.data else None)
-        self._cursor, self._page_entries = page.before_cursor, WHOLE_PAGE_ENTRIES
-        self.found.is_all = self._cursor is None
-        return not self.found.is_all
-
-
-def read_all(**of: str) -> Steps[Reading]:
-    """Read a whole thread."""
-    reading = Reading(WHOLE_PAGE_ENTRIES, **of)
-    while (yield from reading.page()):
-        pass
-    return reading
-
-
 @dataclass(frozen=True)
 class Known:
     """What a saver knows of a checkpoint that it has stored or read.
 
-    depth: checkpoints since the keyframe. seen: the messages of the state.
+    back: how many checkpoints before it have the channel's value, for each channel. seen: the
+    messages of the state.
     """
 
     versions: Mapping[str, Any]
-    depth: int
+    back: Mapping[str, int]
     seen: Seen
+
+
+def back_of(parent: Known | None, versions: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many checkpoints back each channel is stored; 0: it must be stored now.
+
+    parent: what is known of the checkpoint before; None: nothing. A channel that has changed is
+    stored, and so is one whose value would be more than BACK_MAX checkpoints back.
+    """
+    back = dict.fromkeys(versions, 0)
+    for name, version in versions.items():
+        if parent is not None and name in parent.back and parent.versions.get(name) == version:
+            back[name] = (parent.back[name] + 1) % (BACK_MAX + 1)
+    return back
 
 
 class StepsOfSaver(BaseCheckpointSaver[str]):
@@ -167,9 +138,9 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         parent, place = given.get("checkpoint_id"), (namespace, checkpoint["id"])
         values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
         known = None if parent is None else self._known.get((thread, (namespace, parent)))
-        depth = 0 if known is None else (known.depth + 1) % KEYFRAME_STEPS
-        before: Mapping[str, Any] = known.versions if known and depth else {}
-        stored = {name: each for name, each in versions.items() if before.get(name) != each} | new
+        back = back_of(known, versions)
+        stored = {name: each for name, each in versions.items() if back[name] == 0} | new
+        back |= dict.fromkeys(stored, 0)
         whole = get_checkpoint_metadata(config, metadata)
         body = {
             "checkpoint": {name: value for name, value in checkpoint.items() if name != "channel_values"},
@@ -177,7 +148,8 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             "values": [[each, stored[each], each in values, values.get(each)] for each in stored],
         }
         head = {"kind": "checkpoint", "ns": namespace, "id": place[1], "parent": parent}
-        head |= {"keyframe": depth == 0, "outer": dict(whole.get("parents") or {})}
+        head |= {"back": max(back.values(), default=0)}
+        head |= {"outer": dict(whole.get("parents") or {})}
         messages = self._messages(values, known, parent)
         with self._order:
             self._putting.add((thread, place))
@@ -185,7 +157,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         try:
             record = Record.of(head, self.serde.dumps_typed(body))
             yield from self._append(thread, entries_of(record, messages))
-            self._learn(thread, place, Known(dict(versions), depth, seen_of(values)))
+            self._learn(thread, place, Known(dict(versions), back, seen_of(values)))
         finally:
             self._putting.discard((thread, place))
         return self._config(thread, place)
@@ -240,21 +212,23 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
     # Reading
 
     def _tuple(self, thread: str, place: Place, found: Thread) -> CheckpointTuple:
-        """Return a checkpoint of what was read. Raises LookupError if its keyframe is deleted."""
-        line = found.keyed(place)
-        if not line[-1].head["keyframe"]:
+        """Return a checkpoint of what was read. Raises LookupError if an ancestor is deleted."""
+        line = found.needed(place)
+        if not has_all_channels(line):
             raise LookupError(
                 f"checkpoint {place[1]} goes on from {line[-1].head['parent']}, which is deleted"
             )
         bodies = [self.serde.loads_typed(record.body) for record in line]
-        values: dict[tuple[str, Any], tuple[bool, Any]] = {}
-        for body in bodies:
+        values: dict[tuple[str, Any], tuple[int, bool, Any]] = {}
+        for count, body in enumerate(bodies):
             for channel, version, is_there, value in body["values"]:
-                values.setdefault((channel, version), (is_there, value))
+                values.setdefault((channel, version), (count, is_there, value))
         own = bodies[0]
         versions = own["checkpoint"]["channel_versions"]
-        held = {each[0]: values[each][1] for each in versions.items() if each in values and values[each][0]}
-        self._learn(thread, place, Known(dict(versions), len(line) - 1, seen_of(held)))
+        there = {name: values[name, each] for name, each in versions.items() if (name, each) in values}
+        held = {name: value for name, (_, is_there, value) in there.items() if is_there}
+        back = {name: count for name, (count, _, _) in there.items()}
+        self._learn(thread, place, Known(dict(versions), back, seen_of(held)))
         pending = [
             (one.head["task"], one.head["path"], self.serde.loads_typed(one.body))
             for one in found.writes.get(place, [])
@@ -271,11 +245,12 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
     def _get_tuple(self, config: RunnableConfig) -> Steps[CheckpointTuple | None]:
         given = config["configurable"]
         thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
-        reading = Reading(PAGE_ENTRIES, name=self._prefix + thread)
+        chosen = get_checkpoint_id(config)
+        reading = Reading(LONG_PAGE_ENTRIES if chosen else PAGE_ENTRIES, name=self._prefix + thread)
         while True:
             goes_on = yield from reading.page()
             found = reading.found
-            wanted = get_checkpoint_id(config) or found.latest(namespace)
+            wanted = chosen or found.latest(namespace)
             place = (namespace, wanted or "")
             if not goes_on or found.is_whole(place):
                 return self._tuple(thread, place, found) if place in found.checkpoints else None
@@ -308,7 +283,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         self, thread: str, chosen: Callable[[Place], bool], metadata: Mapping[str, Any], limit: int | None
     ) -> Steps[list[CheckpointTuple]]:
         """Return the chosen checkpoints of a thread. With a limit it reads no further."""
-        reading = Reading(PAGE_ENTRIES if limit else WHOLE_PAGE_ENTRIES, name=self._prefix + thread)
+        reading = Reading(LONG_PAGE_ENTRIES if limit else WHOLE_PAGE_ENTRIES, name=self._prefix + thread)
         while True:
             goes_on = yield from reading.page()
             found = reading.found
@@ -455,7 +430,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             needed = self._needed(thread, line, found)
             for record in line[needed - 1 :: -1]:
                 is_oldest = record is line[needed - 1]
-                yield self._keyframe(thread, record, found) if is_oldest else record
+                yield self._filled(thread, record, found) if is_oldest else record
                 yield from found.writes.get(record.place, [])
 
     def _needed(self, thread: str, line: Sequence[Record], found: Thread) -> int:
@@ -470,9 +445,9 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                 return count
         return len(line)
 
-    def _keyframe(self, thread: str, record: Record, found: Thread) -> Record:
+    def _filled(self, thread: str, record: Record, found: Thread) -> Record:
         """Return a checkpoint with all its channels, and without a parent."""
-        if record.head["keyframe"] and record.head["parent"] is None:
+        if record.head["back"] == 0 and record.head["parent"] is None:
             return record
         one = self._tuple(thread, record.place, found)
         versions, values = one.checkpoint["channel_versions"], one.checkpoint["channel_values"]
@@ -481,4 +456,4 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             "metadata": one.metadata,
             "values": [[each, versions[each], True, values[each]] for each in values],
         }
-        return Record.of({**record.head, "keyframe": True, "parent": None}, self.serde.dumps_typed(body))
+        return Record.of({**record.head, "back": 0, "parent": None}, self.serde.dumps_typed(body))
