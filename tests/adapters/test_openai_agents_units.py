@@ -96,4 +96,4 @@ def test_a_turn_costs_the_units_of_the_page(metered: Metered) -> None:
     assert metered.units(turn()) == (7, 20)
     assert metered.units(session.fork()) == (11, 20)
     assert metered.units(session.pop_item()) == (18, 20)
-    assert metered.units(session.clear_session()) == (1, 2)
+    assert metered.units(session.clear_session()) == (13, 26)
