@@ -121,7 +121,7 @@ class Kept:
         return None if found is None or found.deleted else found
 
     def _named(self) -> Name | None:
-        """Return where the name points, even to a deleted conversation; None if there is no name."""
+        """Return the name, even if its conversation is deleted; None if there is none."""
         try:
             return self._client.api.look_up_name(name=self._name)
         except NotFoundError:
