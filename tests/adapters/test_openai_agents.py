@@ -103,6 +103,17 @@ def test_what_another_program_says_is_a_message(service: Service, user: str) -> 
         assert asyncio.run(session.get_items()) == []
 
 
+def test_many_entries_of_another_program_do_not_take_many_requests(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        named = client.named("openai/s")
+        named.say("user", "From elsewhere.")
+        named.append_all([{"contentType": "application/json", "content": [{}]}] * 20)
+        wire = Wire()
+        found = asyncio.run(ForkloreSession("s", wire.wrapped(client)).get_items(1))
+        assert found == [user_says("From elsewhere.")]
+        assert wire.sent == ["listEntriesByName"] * 2
+
+
 def test_a_cleared_session_begins_anew_and_its_fork_lives_on(service: Service, user: str) -> None:
     async def check() -> None:
         session, again = ForkloreSession("s", client), ForkloreSession("s", client)

@@ -81,11 +81,12 @@ class Kept:
         found: list[Item] = []
         cursor: str | None = None
         while True:
-            missing = PAGE_ENTRIES_MAX if wanted is None else wanted - len(found)
+            # Behind the first page may be many entries of another program, which are no items.
+            entries_max = PAGE_ENTRIES_MAX if wanted is None or cursor else min(wanted, PAGE_ENTRIES_MAX)
             page = self._client.api.list_entries_by_name(
                 name=self._name,
                 channel=HISTORY,
-                limit=min(PAGE_ENTRIES_MAX, missing),
+                limit=entries_max,
                 tail=True if cursor is None else None,
                 before_cursor=cursor,
             )
