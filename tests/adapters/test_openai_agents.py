@@ -103,6 +103,17 @@ def test_what_another_program_says_is_a_message(service: Service, user: str) -> 
         assert asyncio.run(session.get_items()) == []
 
 
+def test_many_entries_of_another_program_do_not_take_many_requests(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        named = client.named("openai/s")
+        named.say("user", "From elsewhere.")
+        named.append_all([{"contentType": "application/json", "content": [{}]}] * 20)
+        wire = Wire()
+        found = asyncio.run(ForkloreSession("s", wire.wrapped(client)).get_items(1))
+        assert found == [user_says("From elsewhere.")]
+        assert wire.sent == ["listEntriesByName"] * 2
+
+
 def test_a_cleared_session_begins_anew_and_its_fork_lives_on(service: Service, user: str) -> None:
     async def check() -> None:
         session, again = ForkloreSession("s", client), ForkloreSession("s", client)
@@ -340,6 +351,43 @@ def test_a_snapshot_is_not_replaced_after_another_change(service: Service, user:
 
     with service.client(user) as client:
         asyncio.run(check())
+
+
+def test_a_cleared_session_is_not_brought_back_by_a_change_that_was_begun_before(
+    service: Service, user: str
+) -> None:
+    """A compaction waits for a model while another process clears the session and goes on."""
+
+    async def clear_and_go_on() -> None:
+        session = ForkloreSession("s", client)
+        await session.clear_session()
+        await session.add_items([user_says("new")])
+
+    async def check() -> None:
+        session = ForkloreSession("s", client)
+        await session.add_items(said(2))
+        old = await session._get_compaction_snapshot(2)
+        assert old is not None
+        await clear_and_go_on()
+        assert not await old.replace_suffix(0, [user_says("summary")])
+        assert await texts(session) == ["new"]
+
+    with service.client(user) as client:
+        asyncio.run(check())
+        wire = Meanwhile(work=lambda: asyncio.run(clear_and_go_on()))
+        popped = asyncio.run(ForkloreSession("s", wire.wrapped(client)).pop_item())
+        assert popped == user_says("new")
+        assert asyncio.run(ForkloreSession("s", client).get_items()) == []
+
+
+def test_of_two_that_find_the_conversation_deleted_both_add(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        session = ForkloreSession("s", client)
+        asyncio.run(session.add_items(said(2)))
+        client.named("openai/s").delete()
+        wire = Meanwhile(work=lambda: asyncio.run(session.add_items([user_says("first")])))
+        asyncio.run(ForkloreSession("s", wire.wrapped(client)).add_items([user_says("second")]))
+        assert asyncio.run(texts(session)) == ["first", "second"]
 
 
 def test_another_process_goes_on(service: Service, user: str) -> None:

@@ -142,7 +142,7 @@ def test_requests_of_a_turn(service: Service, user: str) -> None:
         assert wire.sent == ["listEntriesByName", "appendEntryByName", "appendEntryByName"]
         for change, requests in (
             (session.pop_item, ["lookUpName", "listEntries", "forkConversation"]),
-            (session.clear_session, ["deleteName"]),
+            (session.clear_session, ["lookUpName", "createConversation", "setName"]),
         ):
             wire.sent.clear()
             await change()

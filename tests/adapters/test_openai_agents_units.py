@@ -52,4 +52,4 @@ def test_a_turn_costs_the_units_of_the_page(metered: Metered) -> None:
     assert units(metered, turn()) == (7, 20)
     assert units(metered, session.fork()) == (11, 20)
     assert units(metered, session.pop_item()) == (18, 20)
-    assert units(metered, session.clear_session()) == (1, 2)
+    assert units(metered, session.clear_session()) == (13, 26)

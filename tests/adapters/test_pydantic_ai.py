@@ -1,6 +1,8 @@
 """The store of Pydantic AI under what its own tests leave out: kills, sizes, deletions, forks."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
 
 import anyio
 import pytest
@@ -10,6 +12,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Text
 
 from forklore import AsyncForklore, TooLargeError, role_of, text_of
 from forklore.adapters.pydantic_ai import ForkloreConversationStore
+from forklore.client.calls import Call, RawAnswer
 from tests.adapters.services import Service
 from tests.adapters.wires import Killed, Wire
 
@@ -172,6 +175,100 @@ def test_only_one_of_several_makes_a_conversation(service: Service, user: str, b
                 tasks.start_soon(make, f"{number}")
         assert len(made) == 1
         assert texts(await ForkloreConversationStore(client).load("trip")) == made
+
+    run(service, user, backend, test)
+
+
+@dataclass
+class Meanwhile(Wire):
+    """Calls `work` before the first request of an operation that `when` says yes to."""
+
+    when: Callable[[list[str]], bool] = lambda sent: False
+    work: Callable[[], Awaitable[None]] | None = None
+
+    def wrapped_async(self, client: AsyncForklore) -> AsyncForklore:
+        transport = client._transport
+
+        class Transport:
+            aclose = transport.aclose
+
+            async def send(_, call: Call, timeout_s: float) -> RawAnswer:  # noqa: N805
+                self.note(call)
+                work = self.work
+                if work is not None and self.when(self.sent):
+                    self.work = None
+                    await work()
+                return await transport.send(call, timeout_s)
+
+        return type(client)._over(Transport(), client._identity)
+
+
+@pytest.mark.parametrize("second", ["save", "delete"])
+@pytest.mark.parametrize("waiting", ["appendEntryByName", "deleteConversation"])
+def test_a_conversation_that_is_made_by_two_is_the_one_that_was_saved(
+    service: Service, user: str, backend: str, second: str, waiting: str
+) -> None:
+    """The first needs two appends. Between them the second one sees what is half made."""
+
+    async def test(client: AsyncForklore) -> None:
+        half, read, done = anyio.Event(), anyio.Event(), anyio.Event()
+        saved: list[str] = []
+
+        async def half_made() -> None:
+            half.set()
+            with anyio.move_on_after(5):
+                await read.wait()
+
+        async def wait_for_the_first() -> None:
+            read.set()
+            with anyio.move_on_after(5):
+                await done.wait()
+
+        async def make_first() -> None:
+            wire = Meanwhile(when=lambda sent: sent.count("appendEntryByName") == 2, work=half_made)
+            with suppress(ConversationConflict):
+                await ForkloreConversationStore(wire.wrapped_async(client)).save(talk(*LONG))
+                saved.append(LONG[0])
+            done.set()
+
+        async def come_second() -> None:
+            await half.wait()
+            wire = Meanwhile(
+                when=lambda sent: sent[-1] == waiting and sent.count("listEntriesByName") > 3,
+                work=wait_for_the_first,
+            )
+            store = ForkloreConversationStore(wire.wrapped_async(client))
+            if second == "delete":
+                await store.delete("trip")
+            else:
+                with suppress(ConversationConflict):
+                    await store.save(talk("b"))
+                    saved.append("b")
+            read.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(make_first)
+            tasks.start_soon(come_second)
+        found = texts(await ForkloreConversationStore(client).load("trip"))
+        assert len(saved) == 1
+        assert found is not None
+        assert found[0] == saved[0]
+
+    run(service, user, backend, test)
+
+
+def test_many_saves_without_messages_do_not_take_many_requests(
+    service: Service, user: str, backend: str
+) -> None:
+    async def test(client: AsyncForklore) -> None:
+        held = talk("a", "b")
+        store = ForkloreConversationStore(client)
+        for _ in range(12):
+            await store.save(held)
+        wire = Wire()
+        found = await ForkloreConversationStore(wire.wrapped_async(client)).load("trip", limit=1)
+        assert texts(found) == ["b"]
+        assert wire.sent == ["listEntriesByName", "listEntries", "listEntries"]
 
     run(service, user, backend, test)
 

@@ -1,10 +1,14 @@
 """Strands' own tests with our repository, and what they leave out."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Barrier, Thread
+from typing import Any
 
 import pytest
 from strands.session.repository_session_manager import RepositorySessionManager
@@ -13,6 +17,7 @@ from strands.types.session import Session, SessionAgent, SessionMessage, Session
 
 from forklore import TooLargeError, role_of, text_of
 from forklore.adapters.strands import ForkloreSessionRepository
+from forklore.client.calls import Call
 from tests.adapters.published import source_of
 from tests.adapters.services import Service
 from tests.adapters.strands_plugin import SERVICE
@@ -193,6 +198,71 @@ def test_a_killed_process_can_be_followed_by_another(service: Service, user: str
             assert lives > requests_min
         assert client.names().list() == []
         assert client.conversations(mode="all").list() == []
+
+
+def test_what_python_holds_as_json_comes_back(service: Service, user: str) -> None:
+    odd: dict[str, Any] = {
+        "half": "half \ud83d",
+        "half \ud83d": 1,
+        "numbers": [float("inf"), 1e300, 2**70, -0.0],
+        "deep": json.loads("[" * 70 + "]" * 70),
+        "text": "\u00e9\U0001f600\x00",
+    }
+    used = {"toolUse": {"name": "pay", "input": odd, "toolUseId": "t"}}
+    said = SessionMessage.from_message({"role": "user", "content": [{"text": "a \ud83d"}, used]}, 0)  # type: ignore[list-item]
+    with service.client(user) as client:
+        repository = ForkloreSessionRepository(client)
+        repository.create_session(session())
+        repository.create_agent("s", SessionAgent("a", state=odd, conversation_manager_state={}))
+        repository.create_message("s", "a", said)
+        [found] = repository.list_messages("s", "a")
+        assert json.dumps(found.message) == json.dumps(said.message)
+        kept = repository.read_agent("s", "a")
+        assert kept is not None
+        assert json.dumps(kept.state) == json.dumps(odd)
+        repository.update_message("s", "a", found)
+        [shown] = [text_of(entry) for entry in client.named("strands/s").entries() if role_of(entry)]
+        assert (shown or "").startswith("a ?\n[calls pay ")
+
+
+def test_a_session_whose_deletion_was_interrupted_does_not_exist(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        repository = ForkloreSessionRepository(client)
+        begun(repository, "a")
+        client.named("strands/s").delete(scope="branch")  # the name stays
+        for change in (
+            lambda: repository.create_message("s", "a", message(1, "b")),
+            lambda: repository.create_agent("s", agent(name="b")),
+            lambda: repository.update_agent("s", agent(1)),
+            lambda: repository.fork_session("s", "t"),
+        ):
+            with pytest.raises(SessionException, match="does not exist"):
+                change()
+        begun(repository, "c")
+        assert texts(repository) == ["c"]
+
+
+@dataclass
+class Meanwhile(Wire):
+    """Calls `work` before the second request."""
+
+    work: Callable[[], object] = lambda: None
+
+    def note(self, call: Call) -> None:
+        super().note(call)
+        if len(self.sent) == 2:
+            self.work()
+
+
+def test_of_two_that_make_a_session_anew_one_is_refused(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        repository = ForkloreSessionRepository(client)
+        repository.create_session(session())
+        client.named("strands/s").delete(scope="branch")
+        wire = Meanwhile(work=lambda: begun(repository, "a"))
+        with pytest.raises(SessionException, match="Session s already exists"):
+            ForkloreSessionRepository(wire.wrapped(client)).create_session(session())
+        assert texts(repository) == ["a"]
 
 
 @pytest.mark.parametrize("messages", [10, 3000])

@@ -2,9 +2,12 @@
 
 A session is a name, which points to a conversation. Everything is an entry of it, in `content[0]`
 under `strands`: `{"kind", "id", "value"}`. What is updated is appended again; the newest counts.
+A value that the service does not take is JSON text.
 """
 
 import hashlib
+import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -30,6 +33,9 @@ HISTORY, OPAQUE = "history", "application/vnd.strands+json"
 TEXT_CHARACTERS_MAX = 8000
 """The whole message is beside its text."""
 PAGE_ENTRIES_MAX = 1000
+LEVELS_MAX = 40
+"""Of a value; the service takes 64 of a whole request."""
+HALVES = re.compile("[\ud800-\udfff]")
 NEWEST_ENTRIES = 50
 
 
@@ -60,7 +66,7 @@ class ForkloreSessionRepository(SessionRepository):
             found = self._conversation(session_id, anew=True).entry_of(_key(SESSION))
         except NotFoundError:
             return None
-        value = dict(_held(found)["value"])
+        value = dict(_value(_held(found)))
         return Session.from_dict({**value, "session_type": SessionType(value["session_type"])})
 
     def fork_session(
@@ -102,8 +108,7 @@ class ForkloreSessionRepository(SessionRepository):
             try:
                 named.append_all(drafts, **fork)
             except NotFoundError:
-                if not self._free(session_id):
-                    raise
+                self._free(session_id)
                 self._client.named(self._name(session_id)).append_all(drafts, **fork)
         return session
 
@@ -197,9 +202,10 @@ class ForkloreSessionRepository(SessionRepository):
 
     def _conversation(self, session_id: str, *, anew: bool = False) -> Conversation:
         """Return a session's conversation. Raises NotFoundError if it has no name."""
-        if anew or session_id not in self._ids:
-            self._ids[session_id] = self._client.named(self._name(session_id)).resolve()
-        return self._client.conversation(self._ids[session_id])
+        known = None if anew else self._ids.get(session_id)
+        if known is None:
+            known = self._ids[session_id] = self._client.named(self._name(session_id)).resolve()
+        return self._client.conversation(known)
 
     def _known(self, session_id: str) -> Conversation:
         try:
@@ -238,7 +244,10 @@ class ForkloreSessionRepository(SessionRepository):
             self._conversation(session_id).append_all(drafts)
         except NotFoundError:
             # The session may be a new one of the same name.
-            self._known(session_id).append_all(drafts)
+            try:
+                self._known(session_id).append_all(drafts)
+            except NotFoundError as error:  # somebody was killed while it was deleted
+                raise SessionException(f"Session {session_id} does not exist") from error
 
     def _first(
         self, session_id: str, kind: str, thing_id: str, number: int | None = None
@@ -252,8 +261,7 @@ class ForkloreSessionRepository(SessionRepository):
             except NotFoundError as error:
                 what = f"{kind} {thing_id}" if number is None else f"{kind} {number} of agent {thing_id}"
                 raise SessionException(f"{what} does not exist in session {session_id}") from error
-        value: Mapping[str, Any] = _held(found)["value"]
-        return value
+        return _value(_held(found))
 
     def _newest(self, session_id: str, kind: str, thing_id: str) -> Mapping[str, Any] | None:
         """Return the newest value of a thing; None if there is none. It reads from the end."""
@@ -264,8 +272,7 @@ class ForkloreSessionRepository(SessionRepository):
             for entry in pages:
                 held = _held(entry)
                 if held.get("kind") == kind and held["id"] == thing_id:
-                    value: Mapping[str, Any] = held["value"]
-                    return value
+                    return _value(held)
         except NotFoundError:
             pass
         return None
@@ -279,7 +286,7 @@ class ForkloreSessionRepository(SessionRepository):
             for entry in pages:
                 held = _held(entry)
                 if held.get("kind") == kind and held["id"] == thing_id:
-                    yield held["value"]
+                    yield _value(held)
         except NotFoundError:
             return
 
@@ -308,7 +315,7 @@ def _draft(
     shown: Message | None = None,
     key: str | None = None,
 ) -> dict[str, Any]:
-    held = {"kind": kind, "id": thing_id, "value": value}
+    held = {"kind": kind, "id": thing_id, "value": _storable(value)}
     draft: dict[str, Any] = {"contentType": OPAQUE, "content": [{"strands": held}]}
     if shown is not None:
         role = "AI" if shown["role"] == "assistant" else "USER"
@@ -320,6 +327,7 @@ def _draft(
 def _text(message: Message) -> str:
     """Return the text that people see of a message."""
     text = "\n".join(line for block in message["content"] if (line := _line(block)))
+    text = text.encode(errors="replace").decode()
     return text if len(text) <= TEXT_CHARACTERS_MAX else text[: TEXT_CHARACTERS_MAX - 1] + "…"
 
 
@@ -339,3 +347,25 @@ def _held(entry: Entry) -> Mapping[str, Any]:
     first = entry.content[0] if entry.content else None
     held = first.get("strands") if isinstance(first, Mapping) else None
     return held if isinstance(held, Mapping) else {}
+
+
+def _storable(value: Mapping[str, Any]) -> Mapping[str, Any] | str:
+    """Return a value as it is, or as JSON text if the service cannot take it."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except TypeError:  # the client says what is wrong
+        return value
+    except ValueError:  # not a number, or infinite
+        return json.dumps(value)
+    return json.dumps(value) if HALVES.search(text) or _levels(value) > LEVELS_MAX else value
+
+
+def _levels(value: Any) -> int:
+    held = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return 1 + max(map(_levels, held), default=0) if isinstance(value, Mapping | list) else 0
+
+
+def _value(held: Mapping[str, Any]) -> Mapping[str, Any]:
+    value = held["value"]
+    read: Mapping[str, Any] = json.loads(value) if isinstance(value, str) else value
+    return read

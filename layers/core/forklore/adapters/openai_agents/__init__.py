@@ -81,7 +81,8 @@ class ForkloreSession(SessionABC):
 
         session_id: of the new session; None: a random one. before_turn: leave out this turn and
         what follows. A turn begins with a message of the user; 1 is the first, -1 the last one.
-        Raises ValueError if there is no such turn, or if the new session exists already.
+        Raises ValueError if there is no such turn, or if the new session exists already, even
+        cleared.
         """
         made = ForkloreSession(
             session_id or str(uuid.uuid4()),

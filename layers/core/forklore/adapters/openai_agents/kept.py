@@ -2,6 +2,9 @@
 
 What takes items away makes a fork and moves the name to it, in one request. So a process that is
 killed leaves nothing half done.
+
+A name is moved and never deleted. A name that is made again begins at revision 1 again, and then a
+process that has read the old one would move the new one.
 """
 
 import uuid
@@ -16,6 +19,8 @@ from forklore.client.results import Entry, Name
 
 HISTORY: Literal["history"] = "history"
 PAGE_ENTRIES_MAX = 1000
+ATTEMPTS_MAX = 8
+"""How often items are added when others delete the conversation each time."""
 INVALID_CURSOR = "invalid_cursor"
 OVERTAKEN = frozenset({"stale", "name_moved"})
 """Why a change is refused that another one came before. Read again, then decide."""
@@ -76,11 +81,12 @@ class Kept:
         found: list[Item] = []
         cursor: str | None = None
         while True:
-            missing = PAGE_ENTRIES_MAX if wanted is None else wanted - len(found)
+            # Behind the first page may be many entries of another program, which are no items.
+            entries_max = PAGE_ENTRIES_MAX if wanted is None or cursor else min(wanted, PAGE_ENTRIES_MAX)
             page = self._client.api.list_entries_by_name(
                 name=self._name,
                 channel=HISTORY,
-                limit=min(PAGE_ENTRIES_MAX, missing),
+                limit=entries_max,
                 tail=True if cursor is None else None,
                 before_cursor=cursor,
             )
@@ -112,11 +118,15 @@ class Kept:
 
     def _now(self) -> Name | None:
         """Return where the name points; None if there is no name, or no conversation any more."""
+        found = self._named()
+        return None if found is None or found.deleted else found
+
+    def _named(self) -> Name | None:
+        """Return the name, even if its conversation is deleted; None if there is none."""
         try:
-            found = self._client.api.look_up_name(name=self._name)
+            return self._client.api.look_up_name(name=self._name)
         except NotFoundError:
             return None
-        return None if found.deleted else found
 
     def _entries(self, now: Name, *, backward: bool, page_entries: int) -> Iterator[Entry]:
         conversation = self._client.conversation(now.conversation_id)
@@ -128,12 +138,13 @@ class Kept:
     def add(self, items: Sequence[Any]) -> None:
         """Append items, all or none, in one request."""
         drafts = drafts_of(items)
-        while True:
+        for attempt in range(ATTEMPTS_MAX):
             try:
                 self._client.api.append_entry_by_name(name=self._name, entries=drafts)
             except NotFoundError:
-                if not self.free():
+                if attempt == ATTEMPTS_MAX - 1:
                     raise
+                self._renew()
             else:
                 return
 
@@ -183,21 +194,28 @@ class Kept:
                 return
 
     def clear(self) -> None:
-        """Delete the name. Its conversation stays."""
-        try:
-            self._client.api.delete_name(name=self._name)
-        except NotFoundError:
-            return
+        """Move the name to a new conversation. The one that it leaves stays."""
+        while (now := self._now()) is not None:
+            if self._begin_anew(now):
+                return
 
-    def free(self) -> bool:
-        """Delete the name if its conversation is deleted; return whether it is free now."""
+    def _renew(self) -> None:
+        """Move the name to a new conversation if the one that it points to is deleted."""
+        found = self._named()
+        if found is not None and found.deleted:
+            self._begin_anew(found)
+
+    def _begin_anew(self, now: Name) -> bool:
+        """Move the name to a new conversation; return False if it was moved meanwhile."""
+        made = self._client.api.create_conversation()
         try:
-            found = self._client.api.look_up_name(name=self._name)
-            if found.deleted:
-                self._client.api.delete_name(name=self._name, expect_revision=found.revision)
-        except (NotFoundError, ConflictError):
-            return True
-        return found.deleted is True
+            self._client.api.set_name(name=self._name, conversation_id=made.id, expect_revision=now.revision)
+        except ConflictError as error:
+            self._client.api.delete_conversation(made.id)
+            if error.reason != "name_moved":
+                raise
+            return False
+        return True
 
     def fork(self, other: "Kept", before_turn: int | None) -> bool:
         """Point another name to a fork; return False if that name is in use.
@@ -208,15 +226,18 @@ class Kept:
         place = None if before_turn is None else self._before_turn(now, before_turn)
         if now is None:
             return other._now() is None
-        name = {"name": other._name, "expectRevision": 0}
+        revision = 0
         while True:
+            name = {"name": other._name, "expectRevision": revision}
             try:
                 self._fork(now, place, place.kept if place else [], name)
             except ConflictError as error:
                 if error.reason != "name_moved":
                     raise
-                if not other.free():
+                named = other._named()
+                if named is not None and not named.deleted:
                     return False
+                revision = 0 if named is None else named.revision
             else:
                 return True
 

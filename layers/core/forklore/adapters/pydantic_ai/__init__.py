@@ -123,12 +123,13 @@ class ForkloreConversationStore(ConversationStore):
         history: list[ConversationEntry] = []
         wanted: str | None = head_id
         cursor: str | None = None
+        entries_max = PAGE_ENTRIES_MAX if limit is None else min(limit, PAGE_ENTRIES_MAX)
         while True:
             try:
                 page = await self._client.api.list_entries(
                     place.line,
                     channel="history",
-                    limit=PAGE_ENTRIES_MAX if limit is None else min(limit, PAGE_ENTRIES_MAX),
+                    limit=entries_max,
                     up_to_entry_id=place.entry_id,
                     tail=True if cursor is None else None,
                     before_cursor=cursor,
@@ -150,6 +151,7 @@ class ForkloreConversationStore(ConversationStore):
             cursor = page.before_cursor
             if cursor is None:
                 raise KeyError(wanted)
+            entries_max = PAGE_ENTRIES_MAX  # behind the head may be saves without messages
 
     async def _look_for(self, entry_id: str) -> Place:
         """Return where an entry is that no record of this process names.
@@ -213,7 +215,7 @@ class ForkloreConversationStore(ConversationStore):
                 named = await self._named(self._name(conversation_id))
                 if named is None:
                     return None
-                return log.State(conversation_id, line=named.conversation_id, last=last)
+                return log.State(conversation_id, line=named.conversation_id, last=last, begun=True)
 
     def _noted(self, state: log.State) -> log.State:
         for tip, line in state.tips.items():
@@ -360,18 +362,30 @@ class ForkloreConversationStore(ConversationStore):
         if state is None:
             await self._free(named)
         elif state.record is None:
-            await self._sweep(state)
+            try:
+                await self._sweep(state)
+            except NotFoundError:
+                return
+            except ConflictError as error:
+                if error.reason not in FASTER:
+                    raise
+                return  # it is being made, which began when there was no such conversation
 
     async def _sweep(self, state: log.State) -> None:
-        """Delete what a deletion, or the making of a conversation, has left."""
-        name = self._name(state.conversation_id)
-        named = await self._named(name)
-        if named is None or named.conversation_id != state.line:
-            return
+        """Delete what a deletion, or the making of a conversation, has left.
+
+        Whoever makes a conversation may still be at it. So that is ended first: either this or what
+        they write next is refused.
+        """
+        if state.begun:
+            await self._append(state, log.Change(None, None))
         for line in (*state.lines, state.line):
             with suppress(NotFoundError):
                 await self._client.api.delete_conversation(line, scope="branch")
-        await self._free(named)
+        # Looked up last: meanwhile another process may have done all this, and made it anew.
+        named = await self._named(self._name(state.conversation_id))
+        if named is not None and named.conversation_id == state.line:
+            await self._free(named)
 
     async def _free(self, named: Name) -> None:
         """Delete a name, unless it has moved."""

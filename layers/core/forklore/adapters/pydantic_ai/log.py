@@ -39,7 +39,8 @@ class State:
     last entry of the line; None: the conversation does not exist. lines: the others that it has
     written. moves: of the name up to now. tips:
     the line of each branch that it left. closed: where the head is, if it is not at the end of the
-    line; without an entry there is no head.
+    line; without an entry there is no head. begun: no save stands in the line; somebody makes the
+    conversation, or was killed.
     """
 
     conversation_id: str
@@ -50,6 +51,7 @@ class State:
     moves: int = 0
     tips: Mapping[str, str] = field(default_factory=dict)
     closed: Place | None = None
+    begun: bool = False
 
     @property
     def head(self) -> str | None:
