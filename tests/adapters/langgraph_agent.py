@@ -99,3 +99,25 @@ def counter(saver: BaseCheckpointSaver[str]) -> Agent:
     graph.add_edge(START, "next")
     graph.add_edge("next", END)
     return graph.compile(checkpointer=saver)
+
+
+class Number(TypedDict):
+    """A number."""
+
+    n: int
+
+
+def with_subgraph(saver: BaseCheckpointSaver[str], *, waits: bool = False) -> Agent:
+    """Return a graph whose only node is a graph, which adds 1 and then 1, or what it is told."""
+    inner = StateGraph(Number)
+    inner.add_node("first", lambda state: {"n": state["n"] + 1})
+    inner.add_node(
+        "second",
+        lambda state: {"n": state["n"] + (interrupt(f"go on from {state['n']}?") if waits else 1)},
+    )
+    inner.add_edge(START, "first")
+    inner.add_edge("first", "second")
+    outer = StateGraph(Number)
+    outer.add_node("inner", inner.compile())
+    outer.add_edge(START, "inner")
+    return outer.compile(checkpointer=saver)

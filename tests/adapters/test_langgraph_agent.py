@@ -10,7 +10,8 @@ from langgraph.types import Command
 
 from forklore import role_of, text_of
 from forklore.adapters.langgraph import AsyncForkloreSaver, ForkloreSaver
-from tests.adapters.langgraph_agent import agent, counter, paid, texts, thread
+from tests.adapters.langgraph_agent import agent, counter, paid, texts, thread, with_subgraph
+from tests.adapters.langgraph_threads import config_of, line
 from tests.adapters.pages import run_page
 from tests.adapters.services import Service
 from tests.adapters.wires import Killed, Wire
@@ -147,6 +148,29 @@ def test_a_turn_of_an_agent_in_requests(service: Service, user: str) -> None:
         wire.sent.clear()
         talking.invoke(say("again"), thread("t"), durability="exit")
         assert sorted(wire.sent) == ["appendEntryByName", "listEntriesByName"]
+
+
+def test_a_subgraph_in_a_long_thread_reads_little(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        line(ForkloreSaver(client), "t", 300)
+        wire = Wire()
+        graph = with_subgraph(ForkloreSaver(wire.wrapped(client)))
+        done = graph.invoke({"n": 7}, thread("t"))
+        reads = [name for name in wire.sent if name.startswith("list")]
+        assert done["n"] == 9
+        assert reads == ["listEntriesByName"] * 2  # of the graph, and of the subgraph
+        assert len(list(ForkloreSaver(client).list(config_of("t", namespace="")))) > 300
+
+
+def test_a_subgraph_waits_and_goes_on_elsewhere(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        line(ForkloreSaver(client), "t", 30)
+        for durability in ("sync", "async", "exit"):
+            stops: Any = with_subgraph(ForkloreSaver(client), waits=True)
+            waiting = stops.invoke({"n": 7}, thread("t"), durability=durability)
+            assert [one.value for one in waiting["__interrupt__"]] == ["go on from 8?"]
+            goes_on: Any = with_subgraph(ForkloreSaver(client), waits=True)
+            assert goes_on.invoke(Command(resume=40), thread("t"), durability=durability)["n"] == 48
 
 
 def test_the_async_saver_works_with_trio(service: Service, user: str) -> None:

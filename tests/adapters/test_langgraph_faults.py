@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from forklore import ConflictError, Forklore, InputError, TooLargeError, role_of, text_of
 from forklore.adapters.langgraph import ForkloreSaver
@@ -327,6 +327,60 @@ def test_a_thread_is_shown_with_roles_and_texts(service: Service, user: str) -> 
         assert (details.title, details.last_message_preview) == ("Lisbon?", "In June.")
         assert {text_of(one) for one in client.named("langgraph/u").entries()} == {""}
         assert not client.named("langgraph/u").details().title
+
+
+def test_a_pruned_thread_still_shows_its_messages(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        saver, at, talk = ForkloreSaver(client), config_of("t"), list[BaseMessage]()
+        for number in range(25):
+            talk += [HumanMessage(f"{number}?", id=f"{2 * number}")]
+            talk += [AIMessage(f"{number}!", id=f"{2 * number + 1}")]
+            at = said(saver, at, *talk)
+        saver.prune(["t"])
+        expected = [
+            each for number in range(5, 25) for each in (("user", f"{number}?"), ("ai", f"{number}!"))
+        ]
+        assert shown_in(client, "t") == expected
+        found = ForkloreSaver(client).get_tuple(config_of("t"))
+        assert found is not None
+        assert found.checkpoint["channel_values"]["messages"] == talk
+        said(saver, found.config, *talk, HumanMessage("more", id="50"))
+        saver.get_tuple(config_of("t"))
+        ForkloreSaver(client, show=False).prune(["t"])
+        assert shown_in(client, "t") == []
+
+
+def test_a_checkpoint_without_its_ancestors_does_not_hide_the_others(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        saver = ForkloreSaver(client)
+        at = line(saver, "t", 3)[-1]
+        ForkloreSaver(client).delete_thread("t")
+        broken = step(saver, at, 3)  # it does not know of the deletion
+        line(ForkloreSaver(client), "t", 2, first=4)
+        assert numbers(ForkloreSaver(client), "t") == [5, 4]
+        with pytest.raises(LookupError, match="is deleted"):
+            ForkloreSaver(client).get_tuple(broken)
+
+
+def test_writes_that_came_before_a_put_that_failed_are_named_by_the_next(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        wire = Wire()
+        saver = ForkloreSaver(wire.wrapped(client))
+        at = line(saver, "t", 2)[-1]
+        early = checkpoint_of({"n": 5}, {"n": "00005"})
+        saver.put_writes(config_of("t", early["id"]), [("n", 6)], "task")
+        wire.lives = len(wire.sent)
+        with pytest.raises(Killed):
+            saver.put(at, early, {"source": "loop", "step": 5, "parents": {}}, {"n": "00005"})
+        wire.lives = None
+        saver.put(at, early, {"source": "loop", "step": 5, "parents": {}}, {"n": "00005"})
+        [head] = [
+            entry.content[0]["langgraph"]
+            for entry in client.named("langgraph/t").entries()
+            if entry.content[0]["langgraph"]["id"] == early["id"]
+            and entry.content[0]["langgraph"]["kind"] == "checkpoint"
+        ]
+        assert len(head["early"]) == 1
 
 
 def shown_in(client: Forklore, thread: str) -> list[tuple[str | None, str | None]]:

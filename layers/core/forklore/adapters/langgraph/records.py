@@ -69,19 +69,21 @@ class Record:
         ]
 
 
+def message_entry(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry that shows a role and a text."""
+    return {"channel": HISTORY, "contentType": HISTORY, "content": [dict(message)]}
+
+
 def entries_of(record: Record, messages: Sequence[Mapping[str, str]] = ()) -> list[dict[str, Any]]:
     """Return the entries of one record, for one append.
 
     messages: roles and texts that people see with it. The last one shares the record's last entry.
     """
     *parts, last = record.elements()
-    before = [{"channel": HISTORY, "contentType": HISTORY, "content": [dict(one)]} for one in messages[:-1]]
+    before = [message_entry(one) for one in messages[:-1]]
     entries = before + [{"contentType": CONTENT_TYPE, "content": [part]} for part in parts]
     if messages:
-        return [
-            *entries,
-            {"channel": HISTORY, "contentType": HISTORY, "content": [{**last, **messages[-1]}]},
-        ]
+        return [*entries, message_entry({**last, **messages[-1]})]
     return [*entries, {"contentType": CONTENT_TYPE, "content": [last]}]
 
 
@@ -175,8 +177,19 @@ class Thread:
         parent = record.head["parent"]
         if parent is not None:
             return (place[0], parent) in self.checkpoints
-        outer = [each for each in record.head["outer"].items() if each[0] != place[0]]
-        return any(len(list(self.line(each))) > 1 for each in outer)
+        return self._has_parent_of_any(place[0], record.head["outer"])
+
+    def began_after(self, namespace: str, outer: Mapping[str, str]) -> bool:
+        """Return whether a subgraph can have nothing that is older than what was read.
+
+        outer: the checkpoints that the subgraph runs in, by namespace. The namespace of a subgraph
+        names the task of such a checkpoint, unless the subgraph goes on from run to run.
+        """
+        is_of_a_task = all(":" in part for part in namespace.split("|"))
+        return is_of_a_task and self._has_parent_of_any(namespace, outer)
+
+    def _has_parent_of_any(self, namespace: str, outer: Mapping[str, str]) -> bool:
+        return any(len(list(self.line(each))) > 1 for each in outer.items() if each[0] != namespace)
 
 
 def has_all_channels(line: Sequence[Record]) -> bool:

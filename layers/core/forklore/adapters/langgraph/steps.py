@@ -24,6 +24,7 @@ from forklore.adapters.langgraph.records import (
     entries_of,
     folded,
     has_all_channels,
+    message_entry,
     packed,
 )
 from forklore.adapters.langgraph.shown import Seen, seen_of, shown
@@ -158,6 +159,11 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             record = Record.of(head, self.serde.dumps_typed(body))
             yield from self._append(thread, entries_of(record, messages))
             self._learn(thread, place, Known(dict(versions), back, seen_of(values)))
+        except BaseException:
+            with self._order:
+                if head["early"]:  # it is put again
+                    self._early[thread, place] = head["early"]
+            raise
         finally:
             self._putting.discard((thread, place))
         return self._config(thread, place)
@@ -252,7 +258,8 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             found = reading.found
             wanted = chosen or found.latest(namespace)
             place = (namespace, wanted or "")
-            if not goes_on or found.is_whole(place):
+            is_new = wanted is None and found.began_after(namespace, given.get("checkpoint_map") or {})
+            if not goes_on or is_new or found.is_whole(place):
                 return self._tuple(thread, place, found) if place in found.checkpoints else None
 
     def _list(
@@ -293,6 +300,8 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             for place in sorted(filter(chosen, found.checkpoints), key=lambda each: each[1], reverse=True):
                 if not found.is_whole(place):
                     break
+                if not has_all_channels(found.needed(place)):
+                    continue  # an ancestor is deleted
                 one = self._tuple(thread, place, found)
                 if all(one.metadata.get(key) == value for key, value in metadata.items()):
                     listed.append(one)
@@ -403,7 +412,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                 "conversation_id": str(uuid.uuid4()),
                 "forked_at_conversation_id": old,
                 "name": {"name": named.name, "expectRevision": named.revision},
-                "entries": packed(kept),
+                "entries": [*self._shown_again(thread, found), *packed(kept)],
                 "if_match": reading.last,
             }
             try:
@@ -415,6 +424,14 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             self._forget(thread)
             yield from self._delete_branch(old)
             return
+
+    def _shown_again(self, thread: str, found: Thread) -> list[dict[str, Any]]:
+        """Return entries with the messages of the latest checkpoint, for people."""
+        place = ("", found.latest("") or "")
+        if not self._show or place not in found.checkpoints:
+            return []
+        values = self._tuple(thread, place, found).checkpoint["channel_values"]
+        return [message_entry(one) for one in shown(values, (0, None))]
 
     def _kept(self, thread: str, found: Thread) -> Generator[Record, None, None]:
         """Yield what a prune keeps: the latest checkpoint of each namespace with its writes.
