@@ -55,6 +55,44 @@ async def test_a_subagent_is_a_child_of_its_session(service: Service, user: str)
         assert child.id == fl.named(name_of(sub)).resolve()
 
 
+async def test_subagents_that_begin_together_before_their_session_have_one_parent(
+    service: Service, user: str
+) -> None:
+    for _ in range(5):
+        key = new_key()
+        subs = [SessionKey(**key, subpath=f"subagents/agent-{number}") for number in range(3)]
+        lines = [turn(number) for number in range(4)]
+        async with (
+            store_of(service, user) as (one, _),
+            store_of(service, user) as (two, _),
+            store_of(service, user) as (three, _),
+            store_of(service, user) as (four, _),
+        ):
+            async with anyio.create_task_group() as group:
+                for store, place, said_there in zip(
+                    (one, two, three, four), (*subs, key), lines, strict=True
+                ):
+                    group.start_soon(store.append, place, said_there)
+            assert [await one.load(place) for place in (*subs, key)] == lines
+            await two.append(key, turn(5))
+            loaded = await one.load(key) or []
+            assert loaded[:2] == lines[3]
+            assert len(loaded) == 4
+            summaries = await one.list_session_summaries(key["project_key"])
+            [mine] = [one["data"] for one in summaries if one["session_id"] == key["session_id"]]
+            assert mine == fold_session_summary(None, key, loaded)["data"]
+        with service.client(user) as fl:
+            parent = fl.named(name_of(key))
+            assert len(parent.children().list()) == 3
+            texts = [text_of(entry) for entry in parent.entries()]
+            assert [text for text in texts if text] == [
+                "question 3",
+                "answer 3",
+                "question 5",
+                "answer 5",
+            ]
+
+
 async def test_a_deleted_session_can_be_used_again(service: Service, user: str) -> None:
     key = new_key()
     sub = SessionKey(**key, subpath="subagents/agent-1")

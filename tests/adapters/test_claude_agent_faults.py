@@ -58,6 +58,29 @@ async def test_a_batch_is_there_or_not_and_is_appended_again(
         assert await store.list_subkeys(key) == ["subagents/agent-1"]
 
 
+async def test_a_subagent_that_dies_before_its_session_leaves_one_conversation(
+    service: Service, user: str, is_sent: bool
+) -> None:
+    sub, lines = new_key("subagents/agent-1"), turn(1)
+    key = SessionKey(project_key=sub["project_key"], session_id=sub["session_id"])
+
+    async def check(store: ForkloreSessionStore) -> None:
+        assert await store.load(key) is None
+        assert await store.list_sessions(key["project_key"]) == []
+        with service.client(user) as fl:
+            held = fl.api.list_conversations(mode="all", ancestry="roots").data
+            assert [one.id for one in held] == [one.conversation_id for one in fl.names("claude/").list()]
+
+    assert await until_done(service, user, lambda s: s.append(sub, lines), check, is_sent=is_sent) >= 2
+    async with store_of(service, user) as (store, _):
+        await check(store)
+        assert await store.load(sub) == lines
+        await store.append(key, lines)
+        assert await store.load(key) == lines
+        [summary] = await store.list_session_summaries(key["project_key"])
+        assert summary["data"] == fold_session_summary(None, key, lines)["data"]
+
+
 async def test_a_large_batch_is_a_beginning_of_it_and_is_appended_again(
     service: Service, user: str, is_sent: bool
 ) -> None:

@@ -96,7 +96,7 @@ class ForkloreSessionStore(SessionStore):
             cursor = page.after_cursor
             if cursor is None:
                 break
-        if last is None:
+        if not lines:
             return None
         lines = distinct(lines)
         session = self._sessions.of(name)
@@ -249,23 +249,24 @@ class ForkloreSessionStore(SessionStore):
         if page.data:
             # The name is read last. So its summary is never older than the entry.
             named = await self._named(name)
-            return Head(page.data[-1].id, named.data.get("summary") if named else None)
+            return Head(page.data[-1].id, named.data.get("summary", {}) if named else None)
         return Head(summary={} if page.before_cursor is None else None)
 
     async def _parent(self, name: str) -> str:
-        """Return the conversation of a session; make an empty one if there is none."""
+        """Return the conversation of a session; make one without lines if there is none."""
         named = await self._named(name)
         if named is not None and not named.deleted:
             return named.conversation_id
         if named is not None:
             await self._free(named)
-        made = await self._api.create_conversation(title="subagents")
-        try:
-            named = await self._api.set_name(name=name, conversation_id=made.id, data={}, expect_revision=0)
-        except ConflictError:
-            await self._api.delete_conversation(made.id)
-            named = await self._api.look_up_name(name=name)
-        return named.conversation_id
+        # One request makes the conversation and its name. If another writer has just made them,
+        # this is a message without lines in that session, and changes nothing.
+        appended = await self._api.append_entry_by_name(
+            name=name, title="subagents", content_type=HISTORY, content=Message().content()
+        )
+        if isinstance(appended, Entries):
+            raise UnexpectedAnswerError("the answer to one entry holds several")
+        return appended.conversation_id
 
     async def _named(self, name: str) -> Name | None:
         try:
