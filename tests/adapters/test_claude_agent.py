@@ -15,6 +15,7 @@ from claude_agent_sdk import (
 )
 
 from forklore import InputError, role_of, text_of
+from forklore.adapters.claude_agent import heads
 from forklore.adapters.claude_agent.messages import BYTES_MAX, size_of
 from forklore.adapters.claude_agent.places import name_of
 from tests.adapters.claude_agent_lines import new_key, other, said, store_of, turn
@@ -40,6 +41,19 @@ async def test_a_transcript_reads_as_a_conversation(service: Service, user: str)
         ("user", "question 2"),
         ("ai", "answer 2"),
     ]
+
+
+async def test_the_same_lines_are_appended_again_after_many_other_sessions(
+    service: Service, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heads, "SESSIONS_MAX", 2)
+    key, lines = new_key(), [other("mode")]
+    async with store_of(service, user) as (store, _):
+        await store.append(key, lines)
+        for _ in range(3):
+            await store.append(new_key(), lines)
+        await store.append(key, lines)
+        assert await store.load(key) == lines * 2
 
 
 async def test_a_subagent_is_a_child_of_its_session(service: Service, user: str) -> None:

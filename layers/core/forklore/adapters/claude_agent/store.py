@@ -19,7 +19,7 @@ from claude_agent_sdk import (
 
 from forklore import AsyncForklore, ConflictError, MismatchError, NotFoundError, UnexpectedAnswerError
 from forklore.adapters.claude_agent.forks import FORK, forked, record_of
-from forklore.adapters.claude_agent.heads import Head, Sessions, data_of, folded
+from forklore.adapters.claude_agent.heads import Head, Sessions, data_of, folded, new_batch
 from forklore.adapters.claude_agent.messages import Message, appends_of, loaded
 from forklore.adapters.claude_agent.places import name_of, session_name, sessions_of, subpaths_of
 from forklore.client.results import Entries, Name
@@ -46,7 +46,6 @@ class ForkloreSessionStore(SessionStore):
         self._forklore = forklore
         self._api = forklore.api
         self._sessions = Sessions()
-        self._id = uuid.uuid4().hex
 
     # What the SDK calls
 
@@ -64,10 +63,10 @@ class ForkloreSessionStore(SessionStore):
         async with session.lock:
             head = session.head
             for number, messages in enumerate(appends):
-                once = f"{self._id}-{session.batches}-{number}-{digest}"
+                once = f"{session.batch}-{number}-{digest}"
                 head = await self._append(key, head, messages, idempotency_key=once)
             session.head = head
-            session.batches += 1
+            session.batch = new_batch()
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Return the lines of a transcript; None if there is no such transcript.
@@ -230,6 +229,8 @@ class ForkloreSessionStore(SessionStore):
                 if is_last:
                     raise
                 await self._free_if_deleted(name_of(key))
+                # An earlier attempt is deleted with its conversation, and its key is used up.
+                idempotency_key += "+"
             else:
                 if not isinstance(appended, Entries):
                     raise UnexpectedAnswerError("the answer to several entries holds one")
