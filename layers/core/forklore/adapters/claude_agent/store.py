@@ -21,7 +21,7 @@ from forklore import AsyncForklore, ConflictError, MismatchError, NotFoundError,
 from forklore.adapters.claude_agent.forks import FORK, forked, record_of
 from forklore.adapters.claude_agent.heads import Head, Sessions, data_of, folded, new_batch
 from forklore.adapters.claude_agent.messages import Message, appends_of, loaded
-from forklore.adapters.claude_agent.places import name_of, session_name, sessions_of, subpaths_of
+from forklore.adapters.claude_agent.places import name_of, session_name, sessions_of, subpath_of, subpaths_of
 from forklore.client.results import Entries, Name
 
 HISTORY = "history"
@@ -99,7 +99,7 @@ class ForkloreSessionStore(SessionStore):
             return None
         lines = distinct(lines)
         session = self._sessions.of(name)
-        if "subpath" not in key and not session.lock.locked():
+        if subpath_of(key) is None and not session.lock.locked():
             session.head = Head(last, folded(None, key, lines))
         return lines
 
@@ -145,7 +145,7 @@ class ForkloreSessionStore(SessionStore):
             return
         with suppress(NotFoundError):
             await self._api.delete_conversation(named.conversation_id, scope="branch")
-        if "subpath" not in key:
+        if subpath_of(key) is None:
             # The children are deleted with their parent. Only their names are left.
             prefix = subpaths_of(key["project_key"], key["session_id"])
             for one in await self._forklore.names(prefix).list():
@@ -166,7 +166,7 @@ class ForkloreSessionStore(SessionStore):
         `up_to` that the session does not have is found when the fork is loaded.
         """
         source, project = key["session_id"], key["project_key"]
-        if "subpath" in key:
+        if subpath_of(key) is not None:
             raise ValueError("a subpath cannot be forked: fork its session")
         for given in (source, *([] if up_to is None else [up_to])):
             uuid.UUID(given)
@@ -206,8 +206,8 @@ class ForkloreSessionStore(SessionStore):
             head = head or await self._look(key)
             fields: dict[str, Any] = {"entries": entries}
             summary = None
-            if "subpath" in key:
-                fields["data"] = {"subpath": key["subpath"]}
+            if (subpath := subpath_of(key)) is not None:
+                fields["data"] = {"subpath": subpath}
                 fields["started_by_conversation_id"] = head.parent
             else:
                 if head.summary is not None and not is_last:
@@ -240,7 +240,7 @@ class ForkloreSessionStore(SessionStore):
 
     async def _look(self, key: SessionKey) -> Head:
         """Return where a transcript ends."""
-        if "subpath" in key:
+        if subpath_of(key) is not None:
             return Head(parent=await self._parent(session_name(key["project_key"], key["session_id"])))
         name = name_of(key)
         try:
