@@ -1,5 +1,6 @@
 """The session store for the Claude Agent SDK, beyond the SDK's own tests."""
 
+import random
 from typing import Any
 
 import anyio
@@ -15,7 +16,8 @@ from claude_agent_sdk import (
 )
 
 from forklore import InputError, role_of, text_of
-from forklore.adapters.claude_agent.messages import BYTES_MAX, size_of
+from forklore.adapters.claude_agent import heads
+from forklore.adapters.claude_agent.messages import BYTES_MAX, ENTRIES_MAX, TEXT_MAX, size_of
 from forklore.adapters.claude_agent.places import name_of
 from tests.adapters.claude_agent_lines import new_key, other, said, store_of, turn
 from tests.adapters.services import Service
@@ -42,6 +44,39 @@ async def test_a_transcript_reads_as_a_conversation(service: Service, user: str)
     ]
 
 
+async def test_the_same_lines_are_appended_again_after_many_other_sessions(
+    service: Service, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heads, "SESSIONS_MAX", 2)
+    key, lines = new_key(), [other("mode")]
+    async with store_of(service, user) as (store, _):
+        await store.append(key, lines)
+        for _ in range(3):
+            await store.append(new_key(), lines)
+        await store.append(key, lines)
+        assert await store.load(key) == lines * 2
+
+
+@pytest.mark.parametrize("empty", ["", None])
+async def test_an_empty_subpath_is_none(service: Service, user: str, empty: Any) -> None:
+    key = new_key()
+    same: Any = {**key, "subpath": empty}
+    async with store_of(service, user) as (store, _), store_of(service, user) as (second, _):
+        first, more = turn(1), turn(2)
+        await store.append(key, first)
+        await store.append(same, more)
+        await second.append(same, more[:0])
+        assert await second.load(same) == await second.load(key) == first + more
+        assert await second.list_subkeys(key) == []
+        [summary] = await second.list_session_summaries(key["project_key"])
+        assert summary["data"] == fold_session_summary(None, key, first + more)["data"]
+        await second.append(SessionKey(**key, subpath="subagents/agent-1"), first)
+        assert await second.load(await second.fork(same)) is not None
+        await second.delete(same)
+        assert await second.load(key) is None
+        assert await second.list_subkeys(key) == []
+
+
 async def test_a_subagent_is_a_child_of_its_session(service: Service, user: str) -> None:
     key = new_key()
     sub = SessionKey(**key, subpath="subagents/agent-1")
@@ -53,6 +88,44 @@ async def test_a_subagent_is_a_child_of_its_session(service: Service, user: str)
     with service.client(user) as fl:
         [child] = fl.named(name_of(key)).children().list()
         assert child.id == fl.named(name_of(sub)).resolve()
+
+
+async def test_subagents_that_begin_together_before_their_session_have_one_parent(
+    service: Service, user: str
+) -> None:
+    for _ in range(5):
+        key = new_key()
+        subs = [SessionKey(**key, subpath=f"subagents/agent-{number}") for number in range(3)]
+        lines = [turn(number) for number in range(4)]
+        async with (
+            store_of(service, user) as (one, _),
+            store_of(service, user) as (two, _),
+            store_of(service, user) as (three, _),
+            store_of(service, user) as (four, _),
+        ):
+            async with anyio.create_task_group() as group:
+                for store, place, said_there in zip(
+                    (one, two, three, four), (*subs, key), lines, strict=True
+                ):
+                    group.start_soon(store.append, place, said_there)
+            assert [await one.load(place) for place in (*subs, key)] == lines
+            await two.append(key, turn(5))
+            loaded = await one.load(key) or []
+            assert loaded[:2] == lines[3]
+            assert len(loaded) == 4
+            summaries = await one.list_session_summaries(key["project_key"])
+            [mine] = [one["data"] for one in summaries if one["session_id"] == key["session_id"]]
+            assert mine == fold_session_summary(None, key, loaded)["data"]
+        with service.client(user) as fl:
+            parent = fl.named(name_of(key))
+            assert len(parent.children().list()) == 3
+            texts = [text_of(entry) for entry in parent.entries()]
+            assert [text for text in texts if text] == [
+                "question 3",
+                "answer 3",
+                "question 5",
+                "answer 5",
+            ]
 
 
 async def test_a_deleted_session_can_be_used_again(service: Service, user: str) -> None:
@@ -136,6 +209,26 @@ async def test_a_line_of_2_4_megabytes_is_kept(service: Service, user: str) -> N
     async with store_of(service, user) as (store, _):
         await store.append(key, lines)
         assert await store.load(key) == lines
+
+
+async def test_lines_with_the_longest_texts_fill_one_append(service: Service, user: str) -> None:
+    drawn = random.Random(1)  # it can hardly be compressed
+
+    def rare() -> str:
+        """Return a text whose characters count most: 12 bytes each."""
+        return "".join(chr(drawn.randrange(0x20000, 0x2A000)) for _ in range(TEXT_MAX))
+
+    async with store_of(service, user) as (store, operations):
+        for messages in (1, ENTRIES_MAX):
+            key, last = new_key(), rare()
+            lines = [*(said("user", rare()) for _ in range(messages - 1)), said("user", last)]
+            left = BYTES_MAX - sum(map(size_of, lines)) - len('\\"pad\\": \\"\\", ')
+            lines[-1] = said("user", last, pad=drawn.randbytes(left).hex()[:left])
+            assert BYTES_MAX - 10 <= sum(map(size_of, lines)) <= BYTES_MAX
+            before = len(operations)
+            await store.append(key, lines)
+            assert operations[before:] == ["listEntriesByName", "appendEntryByName"]
+            assert await store.load(key) == lines
 
 
 async def test_a_longer_line_is_refused_before_anything_is_written(service: Service, user: str) -> None:

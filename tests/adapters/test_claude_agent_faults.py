@@ -58,6 +58,53 @@ async def test_a_batch_is_there_or_not_and_is_appended_again(
         assert await store.list_subkeys(key) == ["subagents/agent-1"]
 
 
+async def test_a_subagent_that_dies_before_its_session_leaves_one_conversation(
+    service: Service, user: str, is_sent: bool
+) -> None:
+    sub, lines = new_key("subagents/agent-1"), turn(1)
+    key = SessionKey(project_key=sub["project_key"], session_id=sub["session_id"])
+
+    async def check(store: ForkloreSessionStore) -> None:
+        assert await store.load(key) is None
+        assert await store.list_sessions(key["project_key"]) == []
+        with service.client(user) as fl:
+            held = fl.api.list_conversations(mode="all", ancestry="roots").data
+            assert [one.id for one in held] == [one.conversation_id for one in fl.names("claude/").list()]
+
+    assert await until_done(service, user, lambda s: s.append(sub, lines), check, is_sent=is_sent) >= 2
+    async with store_of(service, user) as (store, _):
+        await check(store)
+        assert await store.load(sub) == lines
+        await store.append(key, lines)
+        assert await store.load(key) == lines
+        [summary] = await store.list_session_summaries(key["project_key"])
+        assert summary["data"] == fold_session_summary(None, key, lines)["data"]
+
+
+@pytest.mark.parametrize("subpath", [None, "subagents/agent-1"])
+async def test_a_batch_whose_answer_was_lost_is_appended_after_a_deletion(
+    service: Service, user: str, is_sent: bool, subpath: str | None
+) -> None:
+    session = new_key()
+    key = session if subpath is None else SessionKey(**session, subpath=subpath)
+    lines = [*turn(1), other("tag", tag="a")]
+    async with store_of(service, user) as (store, operations), store_of(service, user) as (second, _):
+        await store.append(session, turn(2))
+        watched = store._api._transport
+        for deleting in (store, second):
+            # The append is the last request: an unknown subpath is looked up first.
+            lives = len(operations) + (subpath is not None)
+            watched._lives, watched._is_sent = lives, is_sent  # type: ignore[attr-defined]
+            with pytest.raises(KilledError):
+                await store.append(key, lines)
+            watched._lives = None  # type: ignore[attr-defined]
+            await deleting.delete(session)
+            await store.append(key, lines)
+            assert await second.load(key) == lines
+            await second.delete(session)
+            await second.append(session, turn(3))
+
+
 async def test_a_large_batch_is_a_beginning_of_it_and_is_appended_again(
     service: Service, user: str, is_sent: bool
 ) -> None:

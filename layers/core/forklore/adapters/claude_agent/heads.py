@@ -1,6 +1,7 @@
 """What is known of the end of a session, so that the next append is one request."""
 
 import json
+import uuid
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,16 +28,22 @@ class Head:
     parent: str | None = None
 
 
+def new_batch() -> str:
+    """Return a text that no other batch has."""
+    return uuid.uuid4().hex
+
+
 @dataclass
 class Session:
     """What one store knows of one transcript. lock: held while a batch is appended.
 
-    head: None: unknown. batches: how many were appended.
+    head: None: unknown. batch: the next batch's own part of its idempotency keys. It changes when
+    the batch is appended, so the same lines are then another batch.
     """
 
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     head: Head | None = None
-    batches: int = 0
+    batch: str = field(default_factory=new_batch)
 
 
 class Sessions:

@@ -12,7 +12,11 @@ Line = Mapping[str, Any]
 Stored = Line | str
 
 BYTES_MAX = 2_450_000
-"""Of the lines in one append, as the service counts them. It takes 2,500,000 for an entry."""
+"""Of the lines in one append, as the service counts them.
+
+It takes 2,500,000 for an entry and 5,000,000 for an append. A text adds at most 48,000 to an entry:
+12 for each of TEXT_MAX characters. So all texts of ENTRIES_MAX entries fit, too.
+"""
 ENTRIES_MAX = 50
 """Of one append."""
 HALVES = re.compile("[\ud800-\udfff]")

@@ -29,10 +29,19 @@ def subpaths_of(project_key: str, session_id: str) -> str:
 
 def name_of(key: SessionKey) -> str:
     """Return the name of a transcript: of a session, or of one of its subpaths."""
-    project, session, subpath = key["project_key"], key["session_id"], key.get("subpath")
+    project, session, subpath = key["project_key"], key["session_id"], subpath_of(key)
     if subpath is None:
         return session_name(project, session)
     return subpaths_of(project, session) + part(subpath, 80)
+
+
+def subpath_of(key: SessionKey) -> str | None:
+    """Return the subpath of a transcript; None: it is that of a session. An empty one is none.
+
+    >>> subpath_of({"project_key": "p", "session_id": "s", "subpath": ""}) is None
+    True
+    """
+    return key.get("subpath") or None
 
 
 def part(text: str, bytes_max: int) -> str:

@@ -19,9 +19,9 @@ from claude_agent_sdk import (
 
 from forklore import AsyncForklore, ConflictError, MismatchError, NotFoundError, UnexpectedAnswerError
 from forklore.adapters.claude_agent.forks import FORK, forked, record_of
-from forklore.adapters.claude_agent.heads import Head, Sessions, data_of, folded
+from forklore.adapters.claude_agent.heads import Head, Sessions, data_of, folded, new_batch
 from forklore.adapters.claude_agent.messages import Message, appends_of, loaded
-from forklore.adapters.claude_agent.places import name_of, session_name, sessions_of, subpaths_of
+from forklore.adapters.claude_agent.places import name_of, session_name, sessions_of, subpath_of, subpaths_of
 from forklore.client.results import Entries, Name
 
 HISTORY = "history"
@@ -46,7 +46,6 @@ class ForkloreSessionStore(SessionStore):
         self._forklore = forklore
         self._api = forklore.api
         self._sessions = Sessions()
-        self._id = uuid.uuid4().hex
 
     # What the SDK calls
 
@@ -64,10 +63,10 @@ class ForkloreSessionStore(SessionStore):
         async with session.lock:
             head = session.head
             for number, messages in enumerate(appends):
-                once = f"{self._id}-{session.batches}-{number}-{digest}"
+                once = f"{session.batch}-{number}-{digest}"
                 head = await self._append(key, head, messages, idempotency_key=once)
             session.head = head
-            session.batches += 1
+            session.batch = new_batch()
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Return the lines of a transcript; None if there is no such transcript.
@@ -96,11 +95,11 @@ class ForkloreSessionStore(SessionStore):
             cursor = page.after_cursor
             if cursor is None:
                 break
-        if last is None:
+        if not lines:
             return None
         lines = distinct(lines)
         session = self._sessions.of(name)
-        if "subpath" not in key and not session.lock.locked():
+        if subpath_of(key) is None and not session.lock.locked():
             session.head = Head(last, folded(None, key, lines))
         return lines
 
@@ -146,7 +145,7 @@ class ForkloreSessionStore(SessionStore):
             return
         with suppress(NotFoundError):
             await self._api.delete_conversation(named.conversation_id, scope="branch")
-        if "subpath" not in key:
+        if subpath_of(key) is None:
             # The children are deleted with their parent. Only their names are left.
             prefix = subpaths_of(key["project_key"], key["session_id"])
             for one in await self._forklore.names(prefix).list():
@@ -167,7 +166,7 @@ class ForkloreSessionStore(SessionStore):
         `up_to` that the session does not have is found when the fork is loaded.
         """
         source, project = key["session_id"], key["project_key"]
-        if "subpath" in key:
+        if subpath_of(key) is not None:
             raise ValueError("a subpath cannot be forked: fork its session")
         for given in (source, *([] if up_to is None else [up_to])):
             uuid.UUID(given)
@@ -207,8 +206,8 @@ class ForkloreSessionStore(SessionStore):
             head = head or await self._look(key)
             fields: dict[str, Any] = {"entries": entries}
             summary = None
-            if "subpath" in key:
-                fields["data"] = {"subpath": key["subpath"]}
+            if (subpath := subpath_of(key)) is not None:
+                fields["data"] = {"subpath": subpath}
                 fields["started_by_conversation_id"] = head.parent
             else:
                 if head.summary is not None and not is_last:
@@ -230,6 +229,8 @@ class ForkloreSessionStore(SessionStore):
                 if is_last:
                     raise
                 await self._free_if_deleted(name_of(key))
+                # An earlier attempt is deleted with its conversation, and its key is used up.
+                idempotency_key += "+"
             else:
                 if not isinstance(appended, Entries):
                     raise UnexpectedAnswerError("the answer to several entries holds one")
@@ -239,7 +240,7 @@ class ForkloreSessionStore(SessionStore):
 
     async def _look(self, key: SessionKey) -> Head:
         """Return where a transcript ends."""
-        if "subpath" in key:
+        if subpath_of(key) is not None:
             return Head(parent=await self._parent(session_name(key["project_key"], key["session_id"])))
         name = name_of(key)
         try:
@@ -249,23 +250,24 @@ class ForkloreSessionStore(SessionStore):
         if page.data:
             # The name is read last. So its summary is never older than the entry.
             named = await self._named(name)
-            return Head(page.data[-1].id, named.data.get("summary") if named else None)
+            return Head(page.data[-1].id, named.data.get("summary", {}) if named else None)
         return Head(summary={} if page.before_cursor is None else None)
 
     async def _parent(self, name: str) -> str:
-        """Return the conversation of a session; make an empty one if there is none."""
+        """Return the conversation of a session; make one without lines if there is none."""
         named = await self._named(name)
         if named is not None and not named.deleted:
             return named.conversation_id
         if named is not None:
             await self._free(named)
-        made = await self._api.create_conversation(title="subagents")
-        try:
-            named = await self._api.set_name(name=name, conversation_id=made.id, data={}, expect_revision=0)
-        except ConflictError:
-            await self._api.delete_conversation(made.id)
-            named = await self._api.look_up_name(name=name)
-        return named.conversation_id
+        # One request makes the conversation and its name. If another writer has just made them,
+        # this is a message without lines in that session, and changes nothing.
+        appended = await self._api.append_entry_by_name(
+            name=name, title="subagents", content_type=HISTORY, content=Message().content()
+        )
+        if isinstance(appended, Entries):
+            raise UnexpectedAnswerError("the answer to one entry holds several")
+        return appended.conversation_id
 
     async def _named(self, name: str) -> Name | None:
         try:
