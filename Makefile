@@ -53,7 +53,7 @@ compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-has
 	$(UPGRADE)
 locks := requirements
 extras := service authorizer lambda local cli
-adapters := claude-agent langgraph openai-agents pydantic-ai strands langchain agent-framework
+adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-adapters test-random test-reliability bench bench-adapters gate gate-long demo openapi fix build build-here size validate test-deployment client deploy-emulated sam-local deploy lock clean

@@ -77,8 +77,6 @@ FRAMEWORKS = {
     "openai_agents": {"agents"},
     "pydantic_ai": {"pydantic_ai", "pydantic"},
     "strands": {"strands"},
-    "langchain": {"langchain_core"},
-    "agent_framework": {"agent_framework"},
 }
 """What each adapter may import of its framework. No adapter imports another one."""
 ROOMS["forklore.adapters"] = set()

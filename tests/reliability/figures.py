@@ -3,12 +3,15 @@
 import os
 import secrets
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import TypeVar
 
 FIGURES, SEED, PART = "FORKLORE_FIGURES", "FORKLORE_TEST_SEED", "FORKLORE_PART"
 COUNT = "count "
 SIZES = ("ci", "gate")
+Item = TypeVar("Item")
 
 
 @dataclass
@@ -47,6 +50,13 @@ class Measure:
     def goal(self, *, ci: int, gate: int) -> int:
         """Return the minimum that this run must do."""
         return {"ci": ci, "gate": gate}[self.size]
+
+    def some(self, all_of_them: Sequence[Item], *, ci: int) -> Sequence[Item]:
+        """Return what this run must try: all at the gate, a random choice of so many for CI."""
+        if self.size == "gate" or len(all_of_them) <= ci:
+            return all_of_them
+        chosen = set(self.random.sample(range(len(all_of_them)), ci))
+        return [one for place, one in enumerate(all_of_them) if place in chosen]
 
     def count(self, **what: int) -> None:
         """Add to the counts."""
