@@ -15,7 +15,6 @@ PATH = ROOT / "layers" / "core"
     [
         ("claude_agent", "claude_agent_sdk", "claude-agent"),
         ("langgraph", "langgraph", "langgraph"),
-        ("langchain", "langchain_core", "langchain"),
         ("openai_agents", "agents", "openai-agents"),
         ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
         ("strands", "strands", "strands"),
