@@ -30,8 +30,11 @@ PRIVATE = "_mtimes["
 """What stands in a test that sets a private field of the SDK's store."""
 ANSWER_S = 0.03
 """In this time a service answers some requests."""
+SHORT_MS, LOAD_MS = 50, 2000
+"""How long tests of timeouts wait for a store, and how long they wait here."""
 used: Counter[str] = Counter()
 asleep = anyio.sleep
+make_options = claude_agent_sdk.ClaudeAgentOptions.__init__
 
 
 def client_of(user: str) -> AsyncForklore:
@@ -98,9 +101,17 @@ async def patient_sleep(delay: float) -> None:
     await asleep(delay or ANSWER_S)
 
 
+def make_patient_options(self: claude_agent_sdk.ClaudeAgentOptions, **options: Any) -> None:
+    """Make options that give a service the time to answer before another call times out."""
+    if options.get("load_timeout_ms") == SHORT_MS:
+        options["load_timeout_ms"] = LOAD_MS
+    make_options(self, **options)
+
+
 def pytest_configure() -> None:
     """Put the store in the place of the SDK's before a test imports it."""
     anyio.sleep = patient_sleep
+    claude_agent_sdk.ClaudeAgentOptions.__init__ = make_patient_options  # type: ignore[assignment,method-assign]
     from claude_agent_sdk._internal import session_store
 
     claude_agent_sdk.InMemorySessionStore = SuiteStore  # type: ignore[assignment,misc]
