@@ -153,13 +153,16 @@ def test_a_new_subgraph_reads_as_little_in_a_long_thread(service: Service, user:
     with service.client(user) as client:
         graph = with_subgraph(ForkloreSaver(client))
         reads = []
-        for number in range(25):
+        for number in range(36):
+            graph.invoke({"n": number}, thread("t"))
+        assert len(list(client.named("langgraph/t").entries())) > 16 + 64 + 256  # four pages
+        for number in range(10):
             wire = Wire()
-            again = graph if number % 8 else with_subgraph(ForkloreSaver(wire.wrapped(client)))
+            again = with_subgraph(ForkloreSaver(wire.wrapped(client)))
             assert again.invoke({"n": number}, thread("t"))["n"] == number + 2
             reads.append(sum(name.startswith("list") for name in wire.sent))
-        assert reads[8] == reads[16] == reads[24] <= 4
-        assert len(list(client.named("langgraph/t").entries())) > 200
+        # Two for each of the graph and its subgraph. All, if the put of a checkpoint comes late.
+        assert sorted(reads)[-3] <= 4
 
 
 def test_a_subgraph_waits_and_goes_on_elsewhere(service: Service, user: str) -> None:

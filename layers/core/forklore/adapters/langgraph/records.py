@@ -179,14 +179,15 @@ class Thread:
             return (place[0], parent) in self.checkpoints
         return self._has_parent_of_any(place[0], record.head["outer"])
 
-    def began_after(self, namespace: str, outer: Mapping[str, str]) -> bool:
+    def began_after(self, namespace: str, outer: Mapping[str, str], *, is_on_its_way: bool) -> bool:
         """Return whether a subgraph can have nothing that is older than what was read.
 
-        outer: the checkpoints that the subgraph runs in, by namespace. The namespace of a subgraph
+        outer: the checkpoints that the subgraph runs in, by namespace. is_on_its_way: one of them
+        is stored at this moment, so nobody else has known it. The namespace of a subgraph
         names the task of such a checkpoint, unless the subgraph goes on from run to run.
         """
         is_of_a_task = all(":" in part for part in namespace.split("|"))
-        return is_of_a_task and self._has_parent_of_any(namespace, outer)
+        return is_of_a_task and (is_on_its_way or self._has_parent_of_any(namespace, outer))
 
     def _has_parent_of_any(self, namespace: str, outer: Mapping[str, str]) -> bool:
         return any(len(list(self.line(each))) > 1 for each in outer.items() if each[0] != namespace)

@@ -251,16 +251,26 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
     def _get_tuple(self, config: RunnableConfig) -> Steps[CheckpointTuple | None]:
         given = config["configurable"]
         thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
-        chosen = get_checkpoint_id(config)
+        chosen, outer = get_checkpoint_id(config), given.get("checkpoint_map") or {}
+        is_on_its_way = self._is_on_its_way(thread, outer)
         reading = Reading(LONG_PAGE_ENTRIES if chosen else PAGE_ENTRIES, name=self._prefix + thread)
         while True:
             goes_on = yield from reading.page()
             found = reading.found
             wanted = chosen or found.latest(namespace)
+            is_on_its_way = is_on_its_way or self._is_on_its_way(thread, outer)
             place = (namespace, wanted or "")
-            is_new = wanted is None and found.began_after(namespace, given.get("checkpoint_map") or {})
+            is_new = wanted is None and found.began_after(namespace, outer, is_on_its_way=is_on_its_way)
             if not goes_on or is_new or found.is_whole(place):
                 return self._tuple(thread, place, found) if place in found.checkpoints else None
+
+    def _is_on_its_way(self, thread: str, outer: Mapping[str, str]) -> bool:
+        """Return whether one of these checkpoints is stored now, or waits for one before it.
+
+        LangGraph stores the checkpoints of a run one after the other. Their ids are in this order.
+        """
+        with self._order:
+            return any(of == thread and place[1] <= outer.get(place[0], "") for of, place in self._putting)
 
     def _list(
         self,
