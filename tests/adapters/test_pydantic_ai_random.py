@@ -204,7 +204,7 @@ def test_random_steps_of_two_writers_are_those_of_the_store_in_memory(
             writers = [ForkloreConversationStore(client) for client in (one, two)]
             held: list[dict[str, Pair]] = [{}, {}]
             both = Both(InMemoryConversationStore(), counts)
-            for number in range(STEPS):
+            for number in range(STEPS if seed == 1 or service.url is None else STEPS // 4):
                 writer = rng.randrange(2)
                 await step(both, writers[writer], held[writer], rng, number)
                 if number % 25 == 0:

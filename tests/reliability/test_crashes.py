@@ -13,7 +13,7 @@ from tests.reliability.crashes import Crashes
 from tests.reliability.figures import Measure
 from tests.reliability.world import OPERATIONS, built
 
-POINTS_CI_MAX = 60
+POINTS_CI_MAX = 30
 CHANGES = [name for name, operation in OPERATIONS.items() if not operation.is_read]
 
 
