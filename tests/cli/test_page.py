@@ -23,8 +23,8 @@ STORY = (
     "fork trip --before -1 --name trip-by-train",
     "say trip-by-train 'By train'",
 )
-ELSEWHERE = {"serve", "fsck", "explore"}
-"""What the examples of the page and the help do not run: see test_process.py."""
+ELSEWHERE = {"serve", "fsck", "explore", "erase-user", "retention"}
+"""What the examples of the page and the help do not run: see test_process.py, test_explore.py."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,9 @@
 """Only web pages on this machine may call the local server."""
 
 import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -8,6 +11,11 @@ import pytest
 from forklore.local import cors
 from forklore.local.asgi import Receive, Response, Scope, Send, send_response
 from tests.deployment.document import of_type, read_document
+from tools.harness.local_server import local_server
+
+SERVICE = Path(__file__).parents[2] / "web" / "service"
+ELSEWHERE = "http://localhost:3000"
+"""The origin of a page that another server of this machine serves."""
 
 PREFLIGHT = {"Access-Control-Request-Method": "PATCH", "Access-Control-Request-Headers": "if-match,x-api-key"}
 
@@ -89,3 +97,55 @@ def test_the_methods_and_headers_are_those_of_the_deployment() -> None:
     assert list(cors.METHODS) == deployed["AllowMethods"]
     assert list(cors.HEADERS) == deployed["AllowHeaders"]
     assert list(cors.EXPOSED) == deployed["ExposeHeaders"]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with local_server() as address:
+        yield address
+
+
+@pytest.mark.parametrize("method", cors.METHODS)
+@pytest.mark.parametrize("origin", [ELSEWHERE, "http://127.0.0.1:5173"])
+def test_the_service_lets_a_page_of_this_machine_send_each_method_with_every_header(
+    url: str, origin: str, method: str
+) -> None:
+    asked = {"Access-Control-Request-Method": method}
+    asked["Access-Control-Request-Headers"] = ",".join(sorted(map(str.lower, cors.HEADERS)))
+    found = httpx.options(f"{url}/v1/conversations", headers={"Origin": origin, **asked})
+
+    assert found.status_code in (200, 204)
+    assert found.headers["access-control-allow-origin"] == origin
+    assert method in found.headers["access-control-allow-methods"].split(", ")
+    allowed = found.headers["access-control-allow-headers"].lower().split(", ")
+    assert set(allowed) >= set(map(str.lower, cors.HEADERS))
+    assert "access-control-allow-credentials" not in found.headers
+
+
+def test_a_page_of_this_machine_can_read_answers_and_errors_and_their_headers(url: str) -> None:
+    ann = {"Origin": ELSEWHERE, "Authorization": "Bearer ann"}
+    path = f"{url}/v1/conversations"
+    answers = [httpx.post(path, headers=ann, json={}), httpx.get(path, headers=ann)]
+    answers += [httpx.get(path, headers={"Origin": ELSEWHERE}), httpx.get(f"{path}/none", headers=ann)]
+
+    assert [found.status_code for found in answers] == [201, 200, 401, 404]
+    for found in answers:
+        assert found.headers["access-control-allow-origin"] == ELSEWHERE
+        assert found.headers["access-control-expose-headers"] == "Retry-After, X-Request-Id"
+
+
+def test_a_page_of_elsewhere_is_let_do_nothing_by_the_service(url: str) -> None:
+    headers = {"Origin": "https://evil.example", **PREFLIGHT}
+
+    assert told(httpx.options(f"{url}/v1/conversations", headers=headers).headers) == set()
+
+
+def test_what_the_explorer_sends_and_reads_a_page_of_another_port_may_send_and_read() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in SERVICE.glob("*.js"))
+    sent = {*re.findall(r'headers\.set\("([\w-]+)"', text), *re.findall(r"Headers\(\{ ([\w-]+):", text)}
+    read = set(re.findall(r'headers\.get\("([\w-]+)"', text)) - {"Forklore-Server"}
+    methods = set(re.findall(r'"(GET|PUT|POST|PATCH|DELETE)"', text))
+
+    assert {"Authorization", "Idempotency-Key"} <= sent <= set(cors.HEADERS)
+    assert {"X-Request-Id"} <= read <= set(cors.EXPOSED)
+    assert {"POST", "DELETE"} <= methods <= set(cors.METHODS)

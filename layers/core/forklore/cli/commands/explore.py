@@ -1,52 +1,81 @@
-"""`forklore explore`: open the page of the service in the browser."""
+"""`forklore explore`: the page that shows conversations, in the browser."""
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forklore.cli.exits import NO_ANSWER, CommandError
+from forklore.cli.exits import CommandError
 from forklore.cli.registering import command
 from forklore.cli.settings import OverHttp
 from forklore.cli.shell import Shell
 
-PATH = "/explore"
-ANSWER_SECONDS = 5.0
+if TYPE_CHECKING:
+    from forklore.cli.exploring.stage import Stage
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
     @command(app, "explore", example="forklore explore --url http://127.0.0.1:8080")
-    def explore(shell: Shell) -> None:
-        """Open the page that shows conversations, if the service has it."""
+    def explore(
+        shell: Shell,
+        port: Annotated[
+            int | None,
+            typer.Option("--port", metavar="N", help="Where the page of a stage is; a free port."),
+        ] = None,
+        browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
+    ) -> None:
+        """Show conversations in the browser.
+
+        A local server has the page itself. For a stage a small server on this machine serves the
+        page until Ctrl+C, and sends what it asks to the stage.
+        """
         target = shell.target
         if not isinstance(target, OverHttp):
             raise CommandError("the page needs a service at an address: see forklore serve")
-        from forklore.client.transports.http import base_of
+        from forklore.cli.exploring.stage import Stage
 
-        base = base_of(target.url)
-        page = f"{base}{PATH}"
-        if not _is_there(page):
-            raise CommandError(f"the service at {base} has no page to explore")
-        if shell.out.is_json:
-            shell.out.result({"url": page})
+        stage = Stage(target.url)
+        try:
+            if port is None and stage.is_here and stage.has_page():
+                _tell(shell, f"{stage.base}/")
+                if browser:
+                    _open(shell, f"{stage.base}/")
+                return
+            stage.check()
+            _serve(shell, stage, port or 0, opens=browser)
+        finally:
+            stage.close()
+
+
+def _serve(shell: Shell, stage: "Stage", port: int, *, opens: bool) -> None:
+    """Serve the page of a stage until Ctrl+C."""
+    from forklore.cli.exploring.forwarder import Forwarder
+
+    with Forwarder(stage, port) as server:
+        _tell(shell, server.url)
+        shell.say(f"this page shows {stage.base} until Ctrl+C")
+        if opens:  # a browser of the terminal runs until it is closed
+            threading.Thread(target=_open, args=[shell, server.url], daemon=True).start()
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:  # the usual end, as of `forklore serve`
             return
-        import webbrowser
 
+
+def _tell(shell: Shell, page: str) -> None:
+    """Write the address at once."""
+    if shell.out.is_json:
+        shell.out.result({"url": page})
+    else:
         shell.out.line(page)
-        if not webbrowser.open(page):
-            shell.say("there is no browser here: open the address yourself")
+    sys.stdout.flush()
 
 
-def _is_there(page: str) -> bool:
-    """Tell whether the address answers with a page. Raises CommandError without any answer."""
-    import httpx2
+def _open(shell: Shell, page: str) -> None:
+    import webbrowser
 
-    from forklore.client.transports.http import LOOPBACK
-
-    try:
-        with httpx2.Client(trust_env=httpx2.URL(page).host not in LOOPBACK) as client:
-            answer = client.get(page, timeout=ANSWER_SECONDS)
-    except httpx2.InvalidURL as error:
-        raise CommandError(f"{page!r} is no address: {error}") from error
-    except httpx2.HTTPError as error:
-        raise CommandError(f"no answer from {page}: {type(error).__name__}", NO_ANSWER) from error
-    return answer.status_code == 200 and answer.headers.get("content-type", "").startswith("text/html")
+    if not webbrowser.open(page):
+        shell.say("there is no browser here: open the address yourself")

@@ -1,0 +1,103 @@
+"""Which requests of a browser are answered, and what of them goes to the stage. Pure.
+
+A web page of any site can send requests to an address of this machine. So a request must name this
+server as its host, which no site's own name can (DNS rebinding), and one for the stage must come
+from the page that is served here.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+METHODS = ("GET", "POST", "PATCH", "DELETE")
+SENT = (
+    *("Authorization", "X-API-Key", "Content-Type", "Idempotency-Key", "If-Match", "X-Request-Id"),
+    "Accept",
+)
+"""The headers that go to the stage. No other one does, such as a cookie."""
+RETURNED = ("Content-Type", "X-Request-Id", "Retry-After", "WWW-Authenticate", "Allow", "Cache-Control")
+"""The headers of an answer that come back."""
+API = "/v1/"
+HTTP_PORT = 80
+
+Headers = Mapping[str, Sequence[str]]
+"""The values of a request's headers, by their names in lower case."""
+
+
+class Refusal(NamedTuple):
+    """Why a request is not answered, as a sentence."""
+
+    status: int
+    message: str
+
+
+def refusal_of_host(headers: Headers, port: int) -> Refusal | None:
+    """Return why a request is not for this server, or None. port: where this server listens."""
+    hosts = headers.get("host", ())
+    if len(hosts) == 1 and hosts[0].lower() in _names(port):
+        return None
+    return Refusal(421, f"This server is at http://127.0.0.1:{port}/ only.")
+
+
+def refusal_of_call(method: str, target: str, headers: Headers) -> Refusal | None:
+    """Return why a request does not go to the stage, or None. Its host is this server.
+
+    target: path and query, as the request line has them.
+    """
+    own = f"http://{headers['host'][0].lower()}"
+    origins, sites = headers.get("origin", (own,)), headers.get("sec-fetch-site", ("same-origin",))
+    if tuple(origins) != (own,) or tuple(sites) != ("same-origin",):
+        return Refusal(403, "Only the page of this server may call it.")
+    if method not in METHODS:
+        return Refusal(405, f"The method {method} is not one of {', '.join(METHODS)}.")
+    if not re.fullmatch(r"[!-~]+", target) or "#" in target or "\\" in target:
+        return Refusal(400, "The address holds a character that must be encoded.")
+    path = target.partition("?")[0]
+    if any(unquote(part) in (".", "..") for part in path.split("/")):
+        return Refusal(400, "The path holds a dot as a name.")
+    for name in SENT:
+        values = headers.get(name.lower(), ())
+        if len(values) > 1 or any(re.search(r"[\x00-\x08\x0a-\x1f\x7f]", value) for value in values):
+            return Refusal(400, f"The header {name} is there twice, or holds a control character.")
+    return None
+
+
+def headers_to_send(headers: Headers) -> dict[str, bytes]:
+    """Return the headers of a request that go to the stage, byte for byte as they came."""
+    found = {name: headers.get(name.lower(), ()) for name in SENT}
+    return {name: values[0].encode("latin-1") for name, values in found.items() if values}
+
+
+def headers_to_return(headers: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the headers of the stage's answer that go to the page.
+
+    headers: of the answer; it finds names in any case. API Gateway's own request id takes the place
+    of one that is missing.
+    """
+    found = {name: headers.get(name) for name in RETURNED}
+    found["X-Request-Id"] = found["X-Request-Id"] or headers.get("Apigw-Requestid")
+    return [
+        (name, value)
+        for name, value in found.items()
+        if value is not None and value.isascii() and value.isprintable()
+    ]
+
+
+def body_length(headers: Headers, *, bytes_max: int) -> int | Refusal:
+    """Return how many bytes of body follow, or why they are not read."""
+    if "transfer-encoding" in headers:
+        return Refusal(411, "A body needs a Content-Length.")
+    lengths = headers.get("content-length", ("0",))
+    if len(lengths) != 1 or not re.fullmatch(r"[0-9]{1,15}", lengths[0]):
+        return Refusal(400, "The Content-Length is no number.")
+    length = int(lengths[0])
+    if length > bytes_max:
+        return Refusal(413, f"A body has at most {bytes_max:,} bytes.")
+    return length
+
+
+def _names(port: int) -> set[str]:
+    """Return how a browser names this server. It leaves the usual port out."""
+    names = {f"127.0.0.1:{port}", f"localhost:{port}"}
+    return names | {"127.0.0.1", "localhost"} if port == HTTP_PORT else names

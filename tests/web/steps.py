@@ -1,0 +1,256 @@
+"""What a person does in the explorer, and where the parts of the page are."""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+
+from playwright.sync_api import Locator, Page, Request, Route, expect
+
+from forklore import Conversation, Forklore, role_of, text_of
+
+WAIT_S = 10
+expect.set_options(timeout=WAIT_S * 1000)
+
+# Coming and going
+
+
+def sign_in(page: Page, user: str, *, key: str = "", at: str = "#/") -> Page:
+    """Open the page, say who one is, and return it.
+
+    key: of an agent. at: what to open, such as `at_conversation(id)`.
+    """
+    page.goto(f"/{at}")
+    fill_sign_in(page, user, key)
+    expect(conversations(page)).to_be_visible()
+    return page
+
+
+def fill_sign_in(page: Page, user: str, key: str = "") -> None:
+    """Fill the form that asks who one is, and send it."""
+    page.get_by_label("User id").fill(user)
+    page.get_by_label("Agent key").fill(key)
+    page.get_by_role("button", name="Open", exact=True).click()
+
+
+def sign_out(page: Page) -> None:
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("User id")).to_be_visible()
+
+
+def at_conversation(conversation_id: str, entry_id: str = "") -> str:
+    """Return the end of the address of a conversation, or of an entry in it."""
+    return f"#/c/{conversation_id}" + (f"/e/{entry_id}" if entry_id else "")
+
+
+def go_to(page: Page, at: str) -> None:
+    """Open another address in a page that knows who one is."""
+    page.goto(f"/{at}")
+
+
+def place_of(page: Page) -> tuple[str, str]:
+    """Return the ids of the open conversation and of the chosen entry, or "" for each."""
+    found = re.search(r"#/c/([0-9a-f-]{36})(?:/e/([0-9a-f-]{36}))?$", page.url)
+    return (found.group(1), found.group(2) or "") if found else ("", "")
+
+
+# The parts of the page
+
+
+def conversations(page: Page) -> Locator:
+    """The list of conversations."""
+    return page.get_by_role("navigation", name="Conversations")
+
+
+def rows(page: Page) -> Locator:
+    """The links in the list of conversations, from the top."""
+    return conversations(page).get_by_role("link")
+
+
+def row(page: Page, title: str) -> Locator:
+    """The link to the conversation with this title."""
+    return rows(page).filter(has=page.get_by_text(title, exact=True))
+
+
+def title(page: Page) -> Locator:
+    """The title of the open conversation."""
+    return page.get_by_role("main").get_by_role("heading", level=2).first
+
+
+def head(page: Page) -> Locator:
+    """What stands above the messages: the title, what one may do, chips."""
+    return page.locator("header.head")
+
+
+def deed(page: Page, label: str) -> Locator:
+    """The button above the messages that begins with this label, such as "Rename"."""
+    return head(page).get_by_role("button", name=f"{label}…")
+
+
+def feed(page: Page) -> Locator:
+    """The messages of the open conversation."""
+    return page.get_by_role("feed", name="Messages")
+
+
+def entries(page: Page) -> Locator:
+    """The cards of the entries that are loaded, the oldest first."""
+    return feed(page).get_by_role("article")
+
+
+def entry(page: Page, text: str) -> Locator:
+    """The card of the entry with this text in it."""
+    return entries(page).filter(has_text=text)
+
+
+def turn(page: Page, text: str) -> Locator:
+    """An entry's card together with its buttons and its switcher."""
+    return feed(page).get_by_role("article").filter(has_text=text)
+
+
+def switcher(place: Locator | Page) -> Locator:
+    """The switcher ‹ 2 / 3 › of a turn; of a page: all of them."""
+    return place.get_by_role("group", name="Alternative")
+
+
+def expect_switcher(place: Locator | Page, at: int, of: int) -> None:
+    """Wait until the one switcher there has this count."""
+    expect(switcher(place)).to_have_text(re.compile(rf"{at} / {of}"))
+    expect(switcher(place)).to_have_accessible_name(f"Alternative {at} of {of}")
+
+
+def messages(page: Page) -> list[str]:
+    """Return the texts of the entries that are loaded, the oldest first."""
+    return entries(page).locator(".text").all_inner_texts()
+
+
+def expect_messages(page: Page, texts: Sequence[str]) -> None:
+    """Wait until the entries that are loaded have these texts, and there are no others."""
+    expect(entries(page).locator(".text")).to_have_text(list(texts))
+
+
+def tree(page: Page) -> Locator:
+    """The picture of the fork tree."""
+    return page.get_by_role("listbox", name="Fork tree")
+
+
+def dots(page: Page) -> Locator:
+    """The rows of the fork tree that are drawn, in no order."""
+    return tree(page).get_by_role("option")
+
+
+def dot(page: Page, name: str | re.Pattern[str]) -> Locator:
+    """The row of the fork tree with this in its accessible name."""
+    return tree(page).get_by_role("option", name=name)
+
+
+def dialog(page: Page) -> Locator:
+    """The newest of the open dialogs."""
+    return page.get_by_role("dialog").last
+
+
+def said(page: Page, sentence: str | re.Pattern[str]) -> Locator:
+    """The status line with this sentence."""
+    return page.get_by_role("status").filter(has_text=sentence)
+
+
+def problem(page: Page, sentence: str | re.Pattern[str]) -> Locator:
+    """What went wrong, in this sentence."""
+    return page.get_by_role("alert").filter(has_text=sentence)
+
+
+# News
+
+
+def is_news(request: Request) -> bool:
+    """Whether a request asks for new entries of the open conversation."""
+    return "/entries?" in request.url and "afterCursor=" in request.url and "allForks" not in request.url
+
+
+def wait_for_news(page: Page, times: int = 1) -> None:
+    """Wait until the page has begun to ask for news so many times."""
+    for _ in range(times):
+        with page.expect_request(is_news):
+            pass
+
+
+def hold(page: Page, address: str | re.Pattern[str], method: str = "GET") -> list[Route]:
+    """Hold the requests to this address back, in the list that is returned."""
+    held: list[Route] = []
+
+    def answer(route: Route) -> None:
+        if route.request.method == method:
+            held.append(route)
+        else:
+            route.fallback()
+
+    page.route(address, answer)
+    return held
+
+
+def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
+    """Wait until it is so. What happens in the page meanwhile is seen."""
+    give_up_at = time.monotonic() + WAIT_S
+    while not is_so():
+        assert time.monotonic() < give_up_at, f"it is not so after {WAIT_S} s"
+        page.wait_for_timeout(20)
+
+
+# Writing
+
+
+def box(page: Page) -> Locator:
+    """The text box under the open conversation."""
+    return page.get_by_role("textbox", name="Write a message")
+
+
+def write(page: Page, text: str, *, role: str = "") -> None:
+    """Write a message and send it, and do not wait for the answer. role: such as "AI"."""
+    if role:
+        page.get_by_role("combobox", name="Role").select_option(role)
+    box(page).fill(text)
+    page.get_by_role("button", name="Send", exact=True).click()
+
+
+def send(page: Page, text: str, *, role: str = "") -> None:
+    """Write a message, send it, and wait until it stands in the conversation."""
+    write(page, text, role=role)
+    expect(entry(page, text)).to_be_visible()
+    expect(box(page)).to_have_value("")
+
+
+def edit(page: Page, old: str, new: str) -> None:
+    """Put a message in other words and send it in a new branch; do not wait for the answer."""
+    here = turn(page, old)
+    here.get_by_role("button", name="Edit").click()
+    here.get_by_role("textbox", name="The message in other words").fill(new)
+    here.get_by_role("button", name="Send in a new branch").click()
+
+
+def press(page: Page, text: str, label: str) -> None:
+    """Press a button of the entry with this text."""
+    turn(page, text).get_by_role("button", name=label).click()
+
+
+# What is stored
+
+
+def talk(api: Forklore, *texts: str, title: str | None = None) -> Conversation:
+    """Return a conversation in which the user and the AI said these texts in turn."""
+    made = api.create(title=title)
+    say_all(made, texts)
+    return made
+
+
+def say_all(conversation: Conversation, texts: Sequence[str], *, first: int = 0) -> None:
+    """Append messages of the user and the AI in turn. first: 1 if the AI begins."""
+    told = [
+        {"contentType": "history", "content": [{"role": ("USER", "AI")[(first + at) % 2], "text": text}]}
+        for at, text in enumerate(texts)
+    ]
+    for at in range(0, len(told), 50):
+        conversation.append_all(told[at : at + 50])
+
+
+def stored(conversation: Conversation) -> list[str]:
+    """Return what a conversation shows in the store: `USER: text` and so on."""
+    shown = conversation.entries(channel="history").list()
+    return [f"{(role_of(one) or '').upper()}: {text_of(one)}" for one in shown]

@@ -1,0 +1,147 @@
+"""An agent's context beside the history."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from forklore import Conversation, Forklore
+from tests.web.browser import Watch
+from tests.web.conftest import AGENTS
+from tests.web.steps import at_conversation, expect_messages, sign_in
+
+PLANNER = AGENTS["planner"]
+LEARNED = [{"fact": "likes trains"}, {"fact": "from Lisbon"}]
+
+
+@pytest.fixture
+def agent(url: str, user: str) -> Iterator[Forklore]:
+    """The client of the agent `planner` for the user."""
+    with Forklore(url, token=user, client_key=PLANNER) as client:
+        yield client
+
+
+@pytest.fixture
+def trip(agent: Forklore) -> Conversation:
+    """A conversation whose agent learned two facts, and then forgot the first for another."""
+    chat = agent.create(title="Trip")
+    chat.say("user", "To Porto, please.")
+    chat.turn("ai", "By train?", context=LEARNED[:1])
+    chat.turn("ai", "At 9:30 from Lisbon.", context=LEARNED)
+    chat.turn("ai", "Or by bus.", context=[LEARNED[1], {"fact": "likes buses"}])
+    return chat
+
+
+def context(page: Page) -> Locator:
+    return page.get_by_role("region", name="Context")
+
+
+def changes(page: Page) -> Locator:
+    """What each entry of the context changed, the newest first."""
+    return context(page).get_by_role("listitem")
+
+
+def test_an_agent_sees_its_epochs_and_what_each_turn_changed(
+    blank: Page, user: str, trip: Conversation
+) -> None:
+    sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id))
+
+    expect(context(blank).get_by_role("heading", level=3)).to_have_text(["Epoch 2 latest", "Epoch 1"])
+    expect(context(blank).locator("section > details > summary")).to_have_text(["2 elements", "2 elements"])
+    expect(changes(blank)).to_have_count(3)
+    for at, (change, turn) in enumerate(
+        [
+            ("+ 1 element, − 1 element, 1 kept", "after: Or by bus."),
+            ("+ 1 element", "after: At 9:30 from Lisbon."),
+            ("+ 1 element", "after: By train?"),
+        ]
+    ):
+        expect(changes(blank).nth(at)).to_contain_text(change)
+        expect(changes(blank).nth(at).get_by_role("link")).to_have_text(turn)
+
+
+def test_numbers_are_compared_by_their_exact_value(blank: Page, user: str, agent: Forklore) -> None:
+    chat = agent.create()
+    chat.context.sync([1.0, 12345678901234567890])
+    chat.context.sync([1, 12345678901234567891])
+
+    sign_in(blank, user, key=PLANNER, at=at_conversation(chat.id))
+
+    expect(changes(blank).first).to_contain_text("+ 1 element, − 1 element, 1 kept")
+    changes(blank).first.get_by_text("added").click()
+    expect(changes(blank).first.locator(".json").first).to_have_text("[ 12345678901234567891 ]")
+
+
+def test_what_was_added_and_dropped_can_be_unfolded(blank: Page, user: str, trip: Conversation) -> None:
+    sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id))
+    newest = changes(blank).first
+
+    newest.get_by_text("added").click()
+    expect(newest).to_contain_text("likes buses")
+    expect(newest).not_to_contain_text("likes trains")
+    newest.get_by_text("dropped").click()
+    expect(newest).to_contain_text("likes trains")
+    context(blank).get_by_text("2 elements").first.click()
+    expect(context(blank).locator("section").first).to_contain_text("from Lisbon")
+
+
+def test_a_change_leads_to_its_turn(blank: Page, user: str, trip: Conversation) -> None:
+    sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id))
+
+    changes(blank).nth(1).get_by_role("link").click()
+
+    chosen = trip.entries(channel="history").list()[2]
+    expect(blank).to_have_url(f"{blank.url.partition('#')[0]}{at_conversation(trip.id, chosen.id)}")
+
+
+def test_what_the_agent_learns_meanwhile_is_added(blank: Page, user: str, trip: Conversation) -> None:
+    sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id))
+    expect(changes(blank)).to_have_count(3)
+
+    trip.turn("ai", "Or on foot.", context=[LEARNED[1], {"fact": "likes buses"}, {"fact": "walks"}])
+
+    expect(changes(blank)).to_have_count(4)
+    expect(changes(blank).first).to_contain_text("after: Or on foot.")
+    expect(context(blank).locator("section > details > summary").first).to_have_text("3 elements")
+    expect_messages(
+        blank, ["To Porto, please.", "By train?", "At 9:30 from Lisbon.", "Or by bus.", "Or on foot."]
+    )
+
+
+def test_an_agent_without_a_memory_is_told_so(blank: Page, user: str, agent: Forklore) -> None:
+    chat = agent.create(title="New")
+    chat.say("user", "Hello")
+    sign_in(blank, user, key=PLANNER, at=at_conversation(chat.id))
+
+    expect(context(blank)).to_contain_text("This agent remembers nothing here.")
+
+
+def test_the_context_of_another_client_is_refused_in_words(
+    blank: Page, user: str, trip: Conversation, watch: Watch
+) -> None:
+    watch.expect_status("403")
+    sign_in(blank, user, key=AGENTS["hotels"], at=at_conversation(trip.id))
+
+    expect(context(blank)).to_contain_text("The context of this conversation belongs to another client.")
+    expect(changes(blank)).to_have_count(0)
+    expect_messages(blank, ["To Porto, please.", "By train?", "At 9:30 from Lisbon.", "Or by bus."])
+
+
+def test_a_person_sees_no_context(blank: Page, user: str, trip: Conversation) -> None:
+    sign_in(blank, user, at=at_conversation(trip.id))
+
+    expect_messages(blank, ["To Porto, please.", "By train?", "At 9:30 from Lisbon.", "Or by bus."])
+    expect(context(blank)).to_have_count(0)
+    expect(blank.get_by_role("button", name="Context")).to_have_count(0)
+
+
+def test_a_fork_shows_the_memory_as_it_was_at_its_fork_point(
+    blank: Page, user: str, trip: Conversation
+) -> None:
+    turns = trip.entries(channel="history").list()
+    fork = trip.fork(before=turns[3], title="Earlier")
+    sign_in(blank, user, key=PLANNER, at=at_conversation(fork.id))
+
+    expect(context(blank).get_by_role("heading", level=3)).to_have_text(["Epoch 1 latest"])
+    expect(changes(blank)).to_have_count(2)
+    expect(changes(blank).first).to_contain_text("after: At 9:30 from Lisbon.")

@@ -1,0 +1,175 @@
+"""Who one is: it is asked first, kept for the tab only, and forgotten with all that was shown."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Request, expect
+
+from forklore import Forklore
+from tests.web import steps
+from tests.web.browser import Watch
+from tests.web.conftest import AGENTS
+
+
+def test_a_user_comes_in_by_their_id(blank: Page, api: Forklore, user: str) -> None:
+    steps.talk(api, "Hello", title="Lisbon")
+
+    page = steps.sign_in(blank, user)
+
+    expect(page.get_by_role("banner").get_by_text(user, exact=True)).to_be_visible()
+    expect(steps.rows(page)).to_have_count(1)
+    expect(page.get_by_role("region", name="Context")).to_be_hidden()
+
+
+def test_an_agent_comes_in_with_its_key_and_sees_its_context(
+    blank: Page, api: Forklore, user: str, url: str
+) -> None:
+    made = steps.talk(api, "Hello")
+    with Forklore(url, token=user, client_key=AGENTS["planner"]) as planner:
+        planner.conversation(made.id).context.sync([{"remembered": "Lisbon"}])
+
+    page = steps.sign_in(blank, user, key=AGENTS["planner"], at=steps.at_conversation(made.id))
+
+    expect(page.get_by_text(f"{user} · agent")).to_be_visible()
+    expect(page.get_by_role("region", name="Context")).to_contain_text("Epoch 1")
+
+
+def test_another_agent_does_not_see_that_context(blank: Page, api: Forklore, user: str, url: str) -> None:
+    made = steps.talk(api, "Hello")
+    with Forklore(url, token=user, client_key=AGENTS["planner"]) as planner:
+        planner.conversation(made.id).context.sync([{"remembered": "Lisbon"}])
+
+    page = steps.sign_in(blank, user, key=AGENTS["hotels"], at=steps.at_conversation(made.id))
+
+    expect(page.get_by_role("region", name="Context")).to_contain_text("remembers nothing here")
+
+
+def test_a_wrong_key_is_told_and_asked_for_again(blank: Page, user: str, watch: Watch) -> None:
+    watch.expect_status("401")
+    blank.goto("/")
+    steps.fill_sign_in(blank, user, "wrong-key")
+
+    expect(blank.get_by_role("alert")).to_contain_text("key")
+    expect(blank.get_by_label("User id")).to_be_visible()
+    expect(steps.conversations(blank)).to_be_hidden()
+
+    steps.fill_sign_in(blank, user, AGENTS["planner"])
+
+    expect(blank.get_by_text(f"{user} · agent")).to_be_visible()
+
+
+def test_who_one_is_is_kept_when_the_tab_loads_again(blank: Page, api: Forklore, user: str) -> None:
+    made = steps.talk(api, "Hello", title="Lisbon")
+    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+
+    page.reload()
+
+    expect(page.get_by_role("banner").get_by_text(user, exact=True)).to_be_visible()
+    steps.expect_messages(page, ["Hello"])
+
+
+def test_another_tab_asks_again(blank: Page, context: BrowserContext, user: str) -> None:
+    steps.sign_in(blank, user)
+
+    other = context.new_page()
+    other.goto("/")
+
+    expect(other.get_by_label("User id")).to_be_visible()
+    assert other.evaluate("[localStorage.length, document.cookie]") == [0, ""]
+
+
+def test_who_signs_out_leaves_nothing_behind(blank: Page, api: Forklore, user: str) -> None:
+    made = steps.talk(api, "The secret of the first one", title="Secret plan")
+    page = steps.sign_in(blank, user, key=AGENTS["planner"], at=steps.at_conversation(made.id))
+    expect(steps.entry(page, "The secret")).to_be_visible()
+    steps.box(page).fill("A secret draft")
+
+    steps.sign_out(page)
+
+    body = page.locator("body")
+    for word in ("ecret", user):
+        expect(body).not_to_contain_text(word)
+    values = page.locator("input, textarea").evaluate_all("all => all.map(one => one.value)")
+    assert values == ["", ""]
+    assert "ecret" not in page.title()
+    assert page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})") == "{}"
+
+
+def test_who_signs_out_leaves_no_message_that_may_not_have_arrived(
+    blank: Page, api: Forklore, user: str, watch: Watch
+) -> None:
+    watch.expect("ERR_FAILED")
+    made = steps.talk(api, "Hello")
+    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+    expect(steps.entry(page, "Hello")).to_be_visible()
+    page.route("**/entries", lambda route: route.abort())
+    steps.write(page, "A secret that never arrives")
+    expect(steps.said(page, "The server does not answer")).to_be_visible()
+
+    steps.sign_out(page)
+
+    assert page.evaluate("JSON.stringify({...sessionStorage})") == "{}"
+
+
+def test_after_signing_out_no_request_has_the_old_credentials(
+    blank: Page, api: Forklore, user: str, url: str
+) -> None:
+    made = steps.talk(api, "The secret of the first one", title="Secret plan")
+    with Forklore(url, token=f"bob-{user}") as bobs:
+        other = steps.talk(bobs, "Hello, it is Bob", title="Of Bob")
+    page = steps.sign_in(blank, user, key=AGENTS["planner"], at=steps.at_conversation(made.id))
+    expect(steps.entry(page, "The secret")).to_be_visible()
+    steps.wait_for_news(page)
+    steps.sign_out(page)
+    sent: list[tuple[str, str | None]] = []
+    page.on("request", lambda one: sent.append((one.headers.get("authorization", ""), agent_of(one))))
+
+    steps.go_to(page, steps.at_conversation(other.id))
+    steps.fill_sign_in(page, f"bob-{user}")
+    expect(steps.entry(page, "it is Bob")).to_be_visible()
+    steps.wait_for_news(page, 3)
+
+    assert {one for one in sent if one[0]} == {(f"Bearer bob-{user}", None)}
+    expect(page.locator("body")).not_to_contain_text("ecret")
+    expect(page.get_by_role("region", name="Context")).to_be_hidden()
+
+
+def agent_of(request: Request) -> str | None:
+    return request.headers.get("x-api-key")
+
+
+@pytest.mark.parametrize("given", ["Łukasz", "安", "ann\N{RIGHT-TO-LEFT OVERRIDE}", "🦊"])
+def test_a_user_id_that_no_header_can_hold_is_refused_in_the_form(blank: Page, given: str) -> None:
+    sent: list[str] = []
+    blank.on("request", lambda request: sent.append(request.url))
+    blank.goto("/")
+
+    steps.fill_sign_in(blank, given)
+
+    expect(blank.get_by_role("alert")).to_contain_text("no such characters")
+    expect(blank.get_by_label("User id")).to_have_value(given)
+    assert [address for address in sent if "/v1/" in address] == []
+
+
+@pytest.mark.parametrize("given", ["zoë", "a<b>&'\"", "../x?y=z#w", "ann smith"])
+def test_a_user_id_with_unusual_characters_comes_in(
+    new_context: Callable[..., BrowserContext], given: str, user: str
+) -> None:
+    unusual = f"{given} {user}"
+
+    page = steps.sign_in(new_context().new_page(), unusual)
+    page.get_by_role("button", name="New").click()
+    steps.dialog(page).get_by_label("Title").fill("Made by somebody unusual")
+    steps.dialog(page).get_by_role("button", name="Create").click()
+    steps.send(page, "Hello")
+
+    expect(page.get_by_text(unusual, exact=True).first).to_be_visible()
+    expect(steps.entry(page, "Hello")).to_have_accessible_name(f"User, {unusual}")
+
+
+def test_no_user_id_is_asked_for_again(blank: Page) -> None:
+    blank.goto("/")
+
+    steps.fill_sign_in(blank, "  ")
+
+    expect(blank.get_by_role("alert")).to_contain_text("Choose a user id")

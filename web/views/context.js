@@ -1,0 +1,95 @@
+// An agent's context beside the history: its epochs, newest first, and what each entry changed.
+
+import { epochsOf } from "../domain/memory.js";
+import { counted, lineOf } from "../domain/message.js";
+import { toConversation } from "../domain/route.js";
+import { fill, h } from "../dom.js";
+import { ENTRIES_MAX } from "../service/api.js";
+import { Problem } from "../service/http.js";
+import { byId } from "../service/opened.js";
+import { folded, timeOf } from "./entry.js";
+import { aside, retry } from "./problem.js";
+
+/** Load and show the context of a conversation, until one goes elsewhere. @param {HTMLElement} panel @param {Place} place */
+export function showContext(panel, { conversationId, opened, api, signal }) {
+	/** @type {Entry[] | null} null until they are loaded */
+	let entries = null;
+	let isCut = false;
+	let drawn = "none";
+
+	opened.addEventListener(
+		"context",
+		(/** @type {any} */ { detail }) => entries && take([...entries, ...detail]),
+		{ signal },
+	);
+	opened.addEventListener("change", draw, { signal });
+	signal.addEventListener("abort", () => fill(panel));
+	void load();
+
+	async function load() {
+		show(aside("Loading…"));
+		try {
+			const query = { channel: "context", epoch: "all", tail: true, limit: ENTRIES_MAX };
+			const page = await api.listEntries(conversationId, query);
+			isCut = page.beforeCursor !== null;
+			take(page.data);
+		} catch (error) {
+			if (signal.aborted) return;
+			const isBound = error instanceof Problem && error.status === 403;
+			if (isBound) show(h("p", {}, "The context of this conversation belongs to another client."));
+			else show(...retry(error, load));
+		}
+	}
+
+	/** @param {Entry[]} all */
+	function take(all) {
+		entries = [...new Map(all.map((entry) => [entry.id, entry])).values()].sort(byId);
+		drawn = "none";
+		draw();
+	}
+
+	function draw() {
+		const turns = opened.entries.map(({ id }) => id).join();
+		if (!entries || drawn === turns) return;
+		drawn = turns;
+		const epochs = epochsOf(entries).reverse();
+		show(
+			!epochs.length && aside("This agent remembers nothing here."),
+			...epochs.map((epoch, index) => epochView(epoch, index === 0)),
+			isCut && aside(`Older entries than the last ${ENTRIES_MAX} are not shown.`),
+		);
+	}
+
+	/** @param {...Child} children */
+	function show(...children) {
+		fill(panel, h("h2", {}, "Context"), children);
+	}
+
+	/** @param {Epoch} epoch @param {boolean} isLatest */
+	function epochView({ epoch, elements, changes }, isLatest) {
+		return h(
+			"section",
+			{},
+			h("h3", {}, `Epoch ${epoch} `, isLatest && h("span.chip", {}, "latest")),
+			folded(counted(elements.length, "element"), elements),
+			h("ul", {}, changes.map(changeView).reverse()),
+		);
+	}
+
+	/** @param {Change} change */
+	function changeView({ entry, added, dropped, kept }) {
+		const told = [`+ ${counted(added.length, "element")}`];
+		if (dropped.length) told.push(`− ${counted(dropped.length, "element")}`, `${kept} kept`);
+		const turn = opened.entries.findLast(({ id }) => id < entry.id);
+		const href = toConversation(conversationId, turn?.id);
+		return h(
+			"li",
+			{},
+			timeOf(entry.createdAt),
+			` ${told.join(", ")}`,
+			turn && h("a", { href, dir: "auto" }, `after: ${lineOf(turn, 60)}`),
+			added.length > 0 && folded("added", added),
+			dropped.length > 0 && folded("dropped", dropped),
+		);
+	}
+}
