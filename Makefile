@@ -4,11 +4,13 @@
 #   .run       the local server and the demo            Python 3.11 or newer
 #   .adapters  the agent frameworks and their adapters  Python 3.11 or newer
 #   .ecosystem the same, and others' packages for them  Python 3.11 or newer
+#   .web       the tests of the explorer in a browser   Python 3.11 or newer
 #   .sam       AWS SAM                                  Python 3.11 or newer
 #   .checks    the checks of what is deployed           Python 3.11 or newer
 #   .runtime   what AWS puts around a function          the functions' Python
 #   .emulator  an emulator of CloudFormation            the functions' Python
 # .sam, .checks and .emulator need other versions of the packages that .venv has, so they cannot be one.
+# node_modules has what checks the explorer's JavaScript. npm makes it from package-lock.json.
 # Paths are relative, so a checkout may be in a folder whose name has spaces.
 
 PYTHON ?= python3
@@ -16,6 +18,7 @@ VENV ?= .venv
 RUN ?= .run
 ADAPTERS ?= .adapters
 ECOSYSTEM ?= .ecosystem
+WEB ?= .web
 SAM ?= .sam
 CHECKS ?= .checks
 RUNTIME ?= .runtime
@@ -27,6 +30,7 @@ RUNTIME_PYTHON ?= $(firstword $(foreach one,python3.13 $(wildcard $(HOME)/.pyenv
 FILE ?= examples/trees.jsonl
 # Which deployment. Each stage is a stack of its own and has its own parameters in samconfig.toml.
 STAGE ?= default
+SAMCONFIG ?= samconfig.toml
 # The processor to build for: the one of the stage's last deployment, or arm64.
 ARCHITECTURE ?= $(or $(call kept,Architecture),arm64)
 
@@ -39,7 +43,7 @@ install := $(pip) install --no-deps --require-hashes
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
 sam = PATH="$(abspath $(SAM))/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 offline = AWS_DEFAULT_REGION="$(region)" $(sam)
-kept = $(shell "$(SAM)/bin/python" -m tools.deployment.samconfig "$(STAGE)" $(1) 2>/dev/null)
+kept = $(shell SAMCONFIG="$(SAMCONFIG)" "$(SAM)/bin/python" -m tools.deployment.samconfig "$(STAGE)" $(1) 2>/dev/null)
 # What the tests run is built for this machine, in another folder than what is deployed.
 machine := $(subst aarch64,arm64,$(shell uname -m))
 here := .aws-sam/here/build
@@ -48,6 +52,11 @@ in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(R
 pytest := $(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 reliability := tests/reliability
 long := tests/usecases tests/client tests/cli tests/embedded tests/local tests/aws tests/tools tests/examples tests/domain
+# What needs Node is left out without a Node that is new enough, and said. With FORKLORE_REQUIRE_CHROMIUM
+# it is an error.
+npm := $(shell { echo v20.19; node --version || echo v0; } 2>/dev/null | sort -CV && command -v npm)
+node_bin := node_modules/.bin
+formatted := web tests/web/unit package.json tsconfig.json eslint.config.js
 random := tests/http tests/aws/test_fuzz.py tests/local/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
 	$(UPGRADE)
@@ -56,19 +65,20 @@ extras := service authorizer lambda local cli
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-random test-reliability bench bench-adapters gate gate-long demo openapi fix build build-here size validate test-deployment client deploy-emulated sam-local deploy lock clean
+.PHONY: help run test test-adapters test-web pictures chromium fix-web test-random test-reliability bench bench-adapters gate gate-long demo openapi fix build build-here size validate test-deployment client deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
 
-run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, DATA=./data keeps what is stored
-	@$(run) -m forklore.local $(if $(DATA),--data "$(DATA)")
+run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, DATA=./data keeps what is stored, ON_EVENT=… gets events
+	@$(run) -m forklore.local $(if $(DATA),--data "$(DATA)")$(if $(ON_EVENT), --on-event "$(ON_EVENT)")
 
-test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the next two lines
+test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the other test commands
 	$(python) -m ruff format --check
 	$(python) -m ruff check
-	$(python) -m mypy
-	$(pytest) -m "not long" $(addprefix --ignore=,$(random) $(reliability) tests/adapters layers/core/forklore/adapters)
+	$(python) -m mypy & types=$$!; \
+	$(pytest) -m "not long" $(addprefix --ignore=,$(random) $(reliability) tests/adapters tests/web layers/core/forklore/adapters); \
+	tests=$$?; wait $$types && exit $$tests
 
 test-random: $(VENV)/ready ## run the tests that make up thousands of requests: histories, hostile requests, the OpenAPI document
 	$(pytest) $(random)
@@ -96,6 +106,28 @@ test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and mor
 	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/adapters/mypy.ini
 	"$(ADAPTERS)/bin/python" -m pytest -c tests/adapters/pytest.ini --rootdir=. --numprocesses=auto --dist=loadgroup tests/adapters
 
+test-web: $(WEB)/ready $(if $(npm),node_modules/ready) chromium ## check the explorer in web/, and walk through it in a real Chromium; needs Node, too
+ifdef npm
+	$(node_bin)/tsc --project tsconfig.json
+	$(node_bin)/tsc --project tests/web/unit/tsconfig.json
+	$(node_bin)/eslint --max-warnings 0 web tests/web/unit
+	$(node_bin)/prettier --check --log-level warn $(formatted)
+	node --test --test-reporter=dot tests/web/unit/*.test.js
+else
+	@test -z "$$FORKLORE_REQUIRE_CHROMIUM" || { echo "There is no npm of Node 20.19 or newer: install it." >&2; exit 1; }
+endif
+	"$(WEB)/bin/python" -m mypy --config-file tests/web/mypy.ini
+	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=2 --dist=worksteal tests/web
+	@$(if $(npm),,echo "NOT TESTED: the types, the lint, the format and the functions of web/, as there is no npm of Node 20.19 or newer: install it.")
+
+pictures: $(WEB)/ready chromium ## take the pictures of the explorer in docs/images anew
+	"$(WEB)/bin/python" -m tests.web.pictures
+
+chromium: ## install Debian's Chromium, if there is none
+	@command -v chromium >/dev/null || { sudo=; test "$$(id -u)" = 0 || sudo="sudo -n"; \
+		$$sudo apt-get update -qq && $$sudo apt-get install --yes -qq --no-install-recommends chromium; } || \
+		echo "Chromium is missing and could not be installed." >&2
+
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
 	$(python) -m forklore.local.openapi > docs/openapi.json
 
@@ -105,6 +137,10 @@ client: $(VENV)/ready ## write the generated modules of the client anew from the
 fix: $(VENV)/ready ## format, and mend what the linter can
 	$(python) -m ruff check --fix-only
 	$(python) -m ruff format
+
+fix-web: node_modules/ready ## the same for web/ and its tests
+	$(node_bin)/eslint --fix web tests/web/unit
+	$(node_bin)/prettier --write --log-level warn $(formatted)
 
 # $(call byte-code,FOLDER,PLACE): compile the code in FOLDER, which Lambda has at PLACE. Lambda uses this
 # byte-code and cannot keep any that it compiles itself (docs/decisions/0012). SAM's cache serves every
@@ -117,6 +153,7 @@ define build-for
 	@log=$$(mktemp) && { FORKLORE_ARCHITECTURE="$(1)" $(offline) build --build-dir "$(2)/build" --cache-dir "$(2)/cache" \
 		--parameter-overrides Architecture="$(1)" >"$$log" 2>&1 || { cat "$$log" >&2; rm -f "$$log"; exit 1; }; } && rm -f "$$log"
 	@"$(SAM)/bin/python" -m tools.deployment.built_for "$(2)/build/template.yaml" "$(1)"
+	@"$(SAM)/bin/python" -m tools.deployment.release "$(2)/build"
 	@$(if $(RUNTIME_PYTHON),for part in "$(2)"/build/*Function; do $(call byte-code,$$part,/var/task) || exit 1; done && \
 		$(call byte-code,$(2)/build/CoreLayer,/opt),echo "Built without byte-code, as there is no Python 3.13:" \
 		"each cold start takes about twice as long. RUNTIME_PYTHON=… names one.")
@@ -134,11 +171,13 @@ size: build-here $(VENV)/ready $(runtime) ## print how large each part of the de
 
 validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormation and SAM
 	$(offline) validate --lint
+	$(offline) validate --lint --template examples/agent_on_events/template.yaml
 
 # checkov is started as a module, because its script fails in a folder whose name has a space.
 test-deployment: validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
 	"$(CHECKS)/bin/python" -m checkov.main --config-file .checkov.yaml
-	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions tools/deployment
+	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions tools/deployment \
+		examples/agent_on_events
 	$(python) -m tests.deployment.audit "$(CHECKS)/bin/pip-audit" \
 		layers/core/requirements.txt functions/authorizer/requirements.txt
 	FORKLORE_BUILD="$(here)" $(in_runtime) $(python) -m pytest tests/deployment
@@ -147,7 +186,7 @@ test-deployment: validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) #
 deploy-emulated: build-here $(VENV)/ready $(if $(RUNTIME_PYTHON),$(EMULATOR)/locked) ## deploy to an emulator of AWS on this machine, and send it requests
 	@test -n "$(RUNTIME_PYTHON)" || { echo "The functions need Python 3.13 to run here." >&2; exit 1; }
 	FORKLORE_BUILD="$(here)" FORKLORE_EMULATOR="$(EMULATOR)" FORKLORE_SAM="$(SAM)" \
-		$(python) -m pytest tests/deployment/test_emulated.py
+		$(python) -m pytest tests/deployment/test_emulated.py tests/deployment/test_emulated_make.py tests/deployment/test_emulated_restore.py
 
 sam-local: build-here $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
 	$(python) -m tools.deployment.sam_local env.local.json
@@ -155,15 +194,15 @@ sam-local: build-here $(VENV)/ready ## serve the built functions with `sam local
 		--add-host "host.docker.internal:$${HOST_GATEWAY:-host-gateway}" --warm-containers LAZY \
 		--parameter-overrides Architecture="$(machine)" $(ARGUMENTS)
 
-deploy: build ## deploy to AWS; asks for everything the first time, or with ASK=yes; STAGE=try is another deployment
-	@if [ "$(ARCHITECTURE)" != "$(or $(call kept,Architecture),$(ARCHITECTURE))" ]; then \
-		echo "samconfig.toml has Architecture=$(call kept,Architecture), this is built for $(ARCHITECTURE): change it there." >&2; \
-		exit 1; fi
-	@if [ -n "$$AWS_REGION" ]; then export AWS_DEFAULT_REGION="$$AWS_REGION"; fi; \
-	$(sam) deploy --config-env "$(STAGE)" --no-fail-on-empty-changeset \
-		$(if $(call kept,Issuer),$(if $(ASK),--guided),--guided --confirm-changeset \
-		--stack-name "$(if $(filter-out default,$(STAGE)),forklore-$(STAGE),forklore)" \
-		--parameter-overrides Architecture="$(ARCHITECTURE)")
+# The first line checks the account, asks for what is missing and keeps the answers. Only then it is built,
+# for the architecture that is kept. `sam deploy` reads the rest from samconfig.toml.
+deploy: $(SAM)/locked ## deploy to AWS; asks for the issuer and the audience the first time, for all with ASK=yes; CONFIRM=no asks nothing; STAGE=try is another deployment
+	@SAMCONFIG="$(SAMCONFIG)" "$(SAM)/bin/python" -m tools.deployment.deploy "$(STAGE)"
+	@$(MAKE) --no-print-directory build
+	@$(sam) deploy --config-file "$(abspath $(SAMCONFIG))" --config-env "$(STAGE)" $(if $(filter no,$(CONFIRM)),--no-confirm-changeset)
+
+restore: $(SAM)/locked $(RUN)/ready ## restore the table to TIME=2026-11-23T17:15:00Z and let the stack use it; started again, it goes on where it stopped
+	@SAMCONFIG="$(SAMCONFIG)" FSCK_PYTHON="$(abspath $(RUN))/bin/python" "$(SAM)/bin/python" -m tools.deployment.restore "$(STAGE)" "$(TIME)"
 
 lock: ## write all locks from pyproject.toml and the two requirements.in; needs uv; UPGRADE=--upgrade takes newer versions
 	@command -v uv >/dev/null || { echo "make lock needs uv on the PATH" >&2; exit 1; }
@@ -176,16 +215,17 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 		-o $(locks)/adapters.txt
 	$(compile) pyproject.toml $(addprefix --extra ,local lambda $(adapters)) --group ecosystem -c $(locks)/adapters.txt \
 		-o $(locks)/ecosystem.txt
+	$(compile) pyproject.toml --extra local --extra cli --group web -c $(locks)/dev.txt -o $(locks)/web.txt
 	for group in sam checks runtime emulator; do \
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(ECOSYSTEM)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
-		.ruff_cache build dist *.egg-info
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(ECOSYSTEM)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
+		.ruff_cache build dist node_modules *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # These are two steps, so a change of pyproject.toml does not make the environment again.
-$(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready $(ECOSYSTEM)/ready: %/ready: %/locked pyproject.toml
+$(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready $(ECOSYSTEM)/ready $(WEB)/ready: %/ready: %/locked pyproject.toml
 	@"$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
 	@touch "$@"
 
@@ -194,17 +234,22 @@ $(RUN)/locked: $(locks)/run.txt
 $(ADAPTERS)/locked: $(locks)/adapters.txt
 $(ECOSYSTEM)/locked: $(locks)/ecosystem.txt
 $(RUN)/locked: install += --no-compile
+$(WEB)/locked: $(locks)/web.txt
 $(SAM)/locked: $(locks)/sam.txt
 $(CHECKS)/locked: $(locks)/checks.txt
 $(RUNTIME)/locked: $(locks)/runtime.txt
 $(EMULATOR)/locked: $(locks)/emulator.txt
 $(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
 
-$(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(ECOSYSTEM)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
+$(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(ECOSYSTEM)/locked $(WEB)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)." \
 			"Name a newer one: make PYTHON=python3.13 …" >&2; exit 1; }
 	@echo "Installing $< into $(@D); this takes about half a minute, once."
 	@$(PYTHON) -m venv --clear "$(@D)"
 	@"$(@D)/bin/python" $(install) --requirement "$<"
+	@touch "$@"
+
+node_modules/ready: package-lock.json package.json .npmrc
+	@npm ci --loglevel=error
 	@touch "$@"

@@ -33,6 +33,9 @@ ROOMS = {
     "forklore.storage": {"forklore.storage", "forklore.domain", "forklore.errors", "botocore"},
     "forklore.usecases": {"forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"},
 }
+ROOMS["forklore.events"] = {
+    *("forklore.events", "forklore.storage", "forklore.domain", "forklore.errors"),
+}
 ROOMS["forklore.api"] = {
     *("forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"),
     "pydantic",
@@ -40,6 +43,7 @@ ROOMS["forklore.api"] = {
 ROOMS["forklore.aws"] = {"forklore.aws", "forklore.api", "forklore.usecases", "forklore.domain"}
 ROOMS["forklore.aws"] |= {"forklore.errors"}
 ROOMS["forklore.aws.wiring"] = ROOMS["forklore.aws"] | {"forklore.storage"}
+ROOMS["forklore.aws.publisher"] = ROOMS["forklore.aws"] | {"forklore.storage", "forklore.events"}
 ROOMS["forklore.aws.handlers"] = ROOMS["forklore.aws"] | {"aws_lambda_powertools.utilities.batch"}
 ROOMS["forklore.aws.handlers"] |= {"aws_lambda_powertools.utilities.data_classes"}
 ROOMS["functions"] = {"forklore.aws"}
@@ -56,13 +60,18 @@ ROOMS["forklore.fsck"] = {
     *("forklore.fsck", "forklore.storage", "forklore.domain", "forklore.errors", "forklore.extras"),
     *("botocore", "rich"),
 }
+ROOMS["forklore.porting"] = {
+    *("forklore.porting", "forklore.storage", "forklore.domain", "forklore.errors"),
+}
+ROOMS["forklore.porting.opening"] = ROOMS["forklore.porting"] | {"forklore.embedded", "botocore"}
 ROOMS["forklore.embedded"] = {
     *("forklore.embedded", "forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain"),
-    *("forklore.errors", "botocore", "moto"),
+    *("forklore.events", "forklore.errors", "botocore", "moto"),
 }
 ROOMS["forklore.local"] = {
     *("forklore.local", "forklore.embedded", "forklore.aws", "forklore.api", "forklore.credentials"),
-    *("forklore.storage.schema", "forklore.domain", "forklore.errors", "forklore.extras"),
+    *("forklore.storage.schema", "forklore.events.event", "forklore.domain", "forklore.errors"),
+    "forklore.extras",
     *("boto3", "botocore", "cryptography", "jwt", "moto", "pydantic", "uvicorn", "werkzeug"),
 }
 ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "anyio"}
@@ -85,22 +94,24 @@ for adapter, packages in FRAMEWORKS.items():
     ROOMS[room] = {room, "forklore.client", "forklore.extras", *packages}
     ROOMS[room] |= {f"forklore.{name}" for name in forklore.__all__}
 ROOMS["forklore.cli"] = {
-    *("forklore.cli", "forklore.client", "forklore.fsck", "forklore.extras"),
+    *("forklore.cli", "forklore.client", "forklore.fsck", "forklore.porting", "forklore.extras"),
     *("httpx2", "rich", "typer"),
 }
 ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {"forklore.local.server"}
+# The page's files, which need only the standard library.
+ROOMS["forklore.cli.exploring"] = ROOMS["forklore.cli"] | {"forklore.local.page", "forklore.local.asgi"}
 
 # What a room may import besides for types alone: under `if TYPE_CHECKING`.
 FOR_TYPES = {"forklore": {"forklore.client"}, "forklore.client": {"httpx2"}}
 
 CORE = {
     *("forklore.errors", "forklore.domain", "forklore.storage", "forklore.usecases"),
-    *("forklore.api", "forklore.aws", "forklore.credentials"),
+    *("forklore.api", "forklore.aws", "forklore.credentials", "forklore.events"),
 }
 """What Lambda runs."""
 AROUND_THE_CORE = {
     *("forklore.client", "forklore.adapters", "forklore.cli", "forklore.local", "forklore.fsck"),
-    "forklore.embedded",
+    *("forklore.embedded", "forklore.porting"),
 }
 
 # The parts of the standard library that only one module of the credentials uses.
@@ -196,6 +207,23 @@ def write(project: Path, module: str, source: str) -> None:
     path = base / Path(*module.split(".")).with_suffix(".py")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(source)
+
+
+def frozen_dataclasses(path: Path) -> Iterator[str]:
+    """Yield the classes of a file that are frozen dataclasses."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ClassDef):
+            made_by = [ast.unparse(one) for one in node.decorator_list]
+            if any("dataclass(" in one and "frozen=True" in one for one in made_by):
+                yield node.name
+
+
+def test_the_values_of_the_core_are_named_tuples() -> None:
+    """A frozen dataclass takes six times as long to define: docs/decisions/0028."""
+    found = {module: list(frozen_dataclasses(path)) for module, path in modules(PROJECT)}
+
+    assert {module: names for module, names in found.items() if names and within(module, CORE)} == {}
+    assert "Response" in found["forklore.local.asgi"]
 
 
 def test_every_import_points_inward() -> None:

@@ -18,13 +18,16 @@ from typing import Any
 
 import pytest
 
+from forklore.local import page as page_files
 from tests.test_layering import FRAMEWORKS
 
 PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "layers" / "core" / "forklore"
-NOT_BUILT = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "requirements")
+NOT_BUILT = shutil.ignore_patterns(
+    ".*", "__pycache__", "*.egg-info", "build", "dist", "requirements", "node_modules"
+)
 STARTS_WITHIN_SECONDS = 60
-LAYER_ROOMS = {"domain", "storage", "usecases", "api", "aws", "credentials"}
+LAYER_ROOMS = {"domain", "storage", "events", "usecases", "api", "aws", "credentials"}
 
 
 @pytest.fixture(scope="module")
@@ -78,12 +81,18 @@ def failed(*command: str, cwd: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_the_wheel_holds_all_rooms_and_the_sample_events_and_nothing_else(files: set[str]) -> None:
+def test_the_wheel_holds_all_rooms_the_sample_events_and_the_page_and_nothing_else(files: set[str]) -> None:
     modules = {path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.rglob("*.py")}
     events = {f"forklore/local/events/{path.name}" for path in (PROJECT / "events").iterdir()}
+    page = {
+        f"forklore/local/web/{path.relative_to(PROJECT / 'web').as_posix()}"
+        for path in (PROJECT / "web").rglob("*")
+        if path.suffix in page_files.TYPES
+    }
     held = {name for name in files if ".dist-info/" not in name}
 
-    assert held == modules | events | {"forklore/py.typed"}
+    assert "forklore/local/web/index.html" in page
+    assert held == modules | events | page | {"forklore/py.typed"}
     assert {name.partition("/")[0] for name in files if ".dist-info/" not in name} == {"forklore"}
 
 
@@ -187,8 +196,9 @@ def test_the_local_server_runs_from_the_wheel_without_the_checkout(installed: Pa
         assert made["title"] == "Hello"
         document = send(f"{url}/openapi.json", {})
         assert document == json.loads((PROJECT / "docs" / "openapi.json").read_text())
-        with urllib.request.urlopen(f"{url}/docs/swagger-ui.css") as answer:
-            assert answer.status == 200
+        for path in ("/docs/swagger-ui.css", *page_files.find_files()):
+            with urllib.request.urlopen(f"{url}{path}") as answer:
+                assert answer.status == 200, path
     assert list(tmp_path.iterdir()) == []
 
 
@@ -206,8 +216,10 @@ def local_server(installed: Path, folder: Path) -> Iterator[str]:
     try:
         assert process.stdout
         line = process.stdout.readline()
-        assert line.startswith("forklore listens on "), process.communicate(timeout=STARTS_WITHIN_SECONDS)
-        yield line.split()[-1]
+        assert line.startswith("see the conversations at "), process.communicate(
+            timeout=STARTS_WITHIN_SECONDS
+        )
+        yield line.split()[-1].rstrip("/")
     finally:
         process.terminate()
         process.communicate(timeout=STARTS_WITHIN_SECONDS)

@@ -1,18 +1,19 @@
 """The services, and a user of each test's own."""
 
+import os
 import uuid
 from collections.abc import Iterator
 
 import pytest
 
 from tests.adapters.metered import Metered, metering
-from tests.adapters.services import KINDS, Service, running
+from tests.adapters.services import Service, chosen, running
 from tools.bench.local import ENVIRONMENT
 
 
-@pytest.fixture(scope="session", params=KINDS)
+@pytest.fixture(scope="session", params=chosen(os.environ))
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Each of the services, one after the other."""
+    """Each of the services that are tested, one after the other."""
     with running(request.param, tmp_path_factory.mktemp("data")) as service:
         yield service
 

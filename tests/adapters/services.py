@@ -1,7 +1,7 @@
 """The services that every adapter is tested on, and clients of them."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,18 @@ from tools.harness.local_server import local_server
 
 PROCESS, EMBEDDED, DYNAMODB = "in process", "HTTP embedded", "HTTP DynamoDB Local"
 KINDS = (PROCESS, EMBEDDED, DYNAMODB)
+CHOSEN = "FORKLORE_TEST_SERVICES"
+"""If this variable is set, it names the services to test on, with commas between them."""
 AGENTS = {"planner": "planner-key", "hotels": "hotels-key"}
 """The clients and their API keys."""
+
+
+def chosen(environment: Mapping[str, str]) -> list[str]:
+    """Return the services that the tests run on: all of KINDS, or those that CHOSEN names."""
+    named = [kind.strip() for kind in environment.get(CHOSEN, "").split(",") if kind.strip()]
+    if unknown := sorted(set(named) - set(KINDS)):
+        raise ValueError(f"{CHOSEN} names {unknown}; there are {', '.join(KINDS)}")
+    return [kind for kind in KINDS if not named or kind in named]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from forklore.api import answers, results
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
-from forklore.domain.jsontext import JsonText
+from forklore.domain.jsontext import JsonText, to_json
 from forklore.domain.model import (
     Channel,
     Conversation,
@@ -43,7 +43,7 @@ AT = "2026-03-01T09:15:00.000Z"
 @given(value=ORDINARY)
 @examples(300)
 def test_ordinary_values_are_written_as_json_dumps_writes_them(value: Any) -> None:
-    text = answers.to_json(value)
+    text = to_json(value)
 
     assert json.loads(text) == value
     assert json.dumps(json.loads(text)) == json.dumps(value)
@@ -54,15 +54,15 @@ def test_ordinary_values_are_written_as_json_dumps_writes_them(value: Any) -> No
     [{}, [], [[]], {"a": {}}, "", None, True, 0, -1, 1.5, 'é \u2028 "\\\n', {"a b": [1, None, "x"]}, (1, 2)],
 )
 def test_json_is_written_without_spaces_and_without_escaped_letters(value: Any) -> None:
-    assert answers.to_json(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    assert to_json(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @pytest.mark.parametrize("text", ["1.0", "-0", "1e400", ' { "a" :\n[ ] } ', '"\\u00e9"', "no JSON"])
 def test_text_that_was_sent_is_copied_as_it_is(text: str) -> None:
     kept = JsonText(text, "the text is not parsed")
 
-    assert answers.to_json(kept) == text
-    assert answers.to_json({"a": [kept, {"b": kept}]}) == f'{{"a":[{text},{{"b":{text}}}]}}'
+    assert to_json(kept) == text
+    assert to_json({"a": [kept, {"b": kept}]}) == f'{{"a":[{text},{{"b":{text}}}]}}'
 
 
 def shown(conversation: Conversation | None = None, **head: Any) -> ConversationDetails:
@@ -76,7 +76,7 @@ def shown(conversation: Conversation | None = None, **head: Any) -> Conversation
 @examples(300)
 def test_a_cost_is_written_exactly_in_plain_digits(nano: int) -> None:
     metrics = Metrics(usage=TokenUsage(cost_nano_usd=nano))
-    text = answers.to_json(answers.conversation(shown(metrics=metrics)))
+    text = to_json(answers.conversation(shown(metrics=metrics)))
     [cost] = re.findall(r'"costUsd":([^}]*)}', text)
 
     assert JSON_NUMBER.fullmatch(cost)
@@ -98,11 +98,11 @@ def test_a_cost_is_written_exactly_in_plain_digits(nano: int) -> None:
 def test_a_cost_shows_as_many_digits_as_it_needs(nano: int, cost: str) -> None:
     answer = answers.conversation(shown(metrics=Metrics(usage=TokenUsage(cost_nano_usd=nano))))
 
-    assert answers.to_json(answer["metrics"]["costUsd"]) == cost
+    assert to_json(answer["metrics"]["costUsd"]) == cost
 
 
 def test_a_conversation_omits_absent_values_its_tree_and_its_client() -> None:
-    assert answers.to_json(answers.conversation(shown())) == (
+    assert to_json(answers.conversation(shown())) == (
         f'{{"id":"{ROOT}","title":null,"ownerUserId":"ann","accessLevel":"writer","isCurrent":true,'
         f'"tags":{{}},"metadata":{{}},"createdAt":"{AT}","updatedAt":"{AT}","metrics":{{"entries":0,"inputTokens":0,"outputTokens":0,'
         '"cachedInputTokens":0,"costUsd":0}}'
@@ -123,7 +123,7 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
         started_by=StartedBy(ROOT, ENTRY),
     )
     metrics = Metrics(3, TokenUsage(1, 2, 3, 1_500_000_000))
-    text = answers.to_json(answers.conversation(shown(conversation, preview="hello", metrics=metrics)))
+    text = to_json(answers.conversation(shown(conversation, preview="hello", metrics=metrics)))
 
     results.Conversation.model_validate_json(text, strict=True)
     assert "the-tree" not in text
@@ -187,14 +187,14 @@ def entry(**more: Any) -> Entry:
 
 
 def test_an_entry_omits_absent_values() -> None:
-    assert answers.to_json(answers.entry(entry())) == (
+    assert to_json(answers.entry(entry())) == (
         f'{{"id":"{ENTRY}","conversationId":"{ROOT}","userId":"ann","channel":"history",'
         f'"contentType":"text/plain","content":[ "a" ],"createdAt":"{AT}"}}'
     )
 
 
 def test_an_entry_shows_every_value_that_it_can_have() -> None:
-    text = answers.to_json(
+    text = to_json(
         answers.entry(
             entry(
                 client_id="planner",
@@ -204,6 +204,7 @@ def test_an_entry_shows_every_value_that_it_can_have() -> None:
                 usage_json='{"costUsd":1.50}',
                 merged_from=EntryRef(FORK, ENTRY),
                 copied_from=EntryRef(FORK, ENTRY),
+                is_erased=True,
             )
         )
     )
@@ -224,6 +225,7 @@ def test_an_entry_shows_every_value_that_it_can_have() -> None:
         "key": "message 17",
         "contentType": "text/plain",
         "content": ["a"],
+        "erased": True,
         "usage": {"costUsd": 1.5},
         "mergedFromConversationId": FORK,
         "mergedUpToEntryId": ENTRY,

@@ -6,9 +6,10 @@ import pytest
 
 from tests.aws.world import World
 from tests.reliability.conftest import measure
+from tests.support.tables import moto
 from tools.harness.gateway import Gateway, stored, table_on_moto
 
-__all__ = ["measure"]
+__all__ = ["measure", "moto"]
 
 
 @pytest.fixture(scope="module")

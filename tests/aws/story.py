@@ -228,6 +228,15 @@ STORY = [
     Step("adminDeleteConversation", at(CHILD), user="aude"),
     Step("adminDeleteConversation", at(CHILD), user="adam"),
     Step("adminDeleteConversation", at(CHILD), user="adam"),
+    Step("adminEraseUser", {"userId": "zed", "justification": "ticket 812"}, user="adam", keep="erasure"),
+    Step("adminEraseUser", {"userId": "zed", "idempotencyKey": "z"}, user="adam"),
+    Step("adminEraseUser", {"userId": "zed", "idempotencyKey": "z"}, user="adam"),
+    Step("adminEraseUser", {"userId": ""}, user="adam"),
+    Step("adminEraseUser", {}, user="adam"),
+    Step("adminEraseUser", {"userId": "zed"}, user="aude"),
+    Step("adminGetErasure", {"erasureId": "<erasure>"}, user="adam"),
+    Step("adminGetErasure", {"erasureId": FRESH}, user="adam"),
+    Step("adminGetErasure", {"erasureId": "<erasure>"}, user="aude"),
     Step("removeMembership", at(ROOT, userId="bob")),
     Step("removeMembership", at(ROOT, userId="ann")),
     Step("removeMembership", at(ROOT, userId="ann")),
@@ -248,6 +257,7 @@ Ask = Callable[[Step], tuple[int, Any]]
 """Sends a step. Returns the status and the body; None if there is no body."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PSEUDONYM = re.compile(r"erased-[0-9a-f]{32}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
@@ -281,6 +291,6 @@ def _still(body: Any, numbers: dict[str, str]) -> Any:
             return [_still(held, numbers) for held in body]
         case str():
             numbered = _UUID.sub(lambda match: numbers.setdefault(match[0], f"id {len(numbers)}"), body)
-            return _TIME.sub("a time", numbered)
+            return _PSEUDONYM.sub("a pseudonym", _TIME.sub("a time", numbered))
         case _:
             return body

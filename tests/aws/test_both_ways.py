@@ -12,6 +12,8 @@ from tests.aws.story import STORY, Ask, Step, tell
 from tools.harness.gateway import Gateway, table_on_moto
 
 BY_NAME = {operation.name: operation for operation in operations.ALL}
+Told = list[tuple[Step, int, Any]]
+"""Each step, with the status and the body that it was answered with."""
 HEADERS = {"idempotencyKey": "Idempotency-Key", "ifMatch": "If-Match"}
 
 
@@ -81,12 +83,17 @@ def test_the_story_uses_every_operation() -> None:
     assert {step.operation for step in STORY} == set(BY_NAME)
 
 
+@pytest.fixture(scope="module")
+def http() -> Told:
+    """The story, told by HTTP."""
+    with table_on_moto() as template:
+        return tell(by_http(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")))
+
+
 @pytest.mark.parametrize("way", ["direct", "text", "strings"])
 def test_every_operation_answers_the_same_by_http_and_by_direct_invocation(
-    monkeypatch: pytest.MonkeyPatch, way: str
+    monkeypatch: pytest.MonkeyPatch, http: Told, way: str
 ) -> None:
-    with table_on_moto() as template:
-        http = tell(by_http(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")))
     with table_on_moto() as template:
         monkeypatch.setenv("FORKLORE_DIRECT_ROLES", "allowed")
         direct = directly(Direct(template), as_text=way == "text")

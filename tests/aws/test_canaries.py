@@ -40,6 +40,7 @@ def leaks(lines: Lines) -> list[str]:
             for name in AUDITED:
                 line.pop(name, None)
         line.pop("xRequestId", None)
+        line.pop("requestId", None)
         rest = json.dumps(line, ensure_ascii=False)
         secrets = [CANARY, *AGENTS.values()]
         if any(secret in rest for secret in secrets) or UUID.search(rest) or not text.isprintable():

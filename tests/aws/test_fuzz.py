@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from forklore.api import naming, operations, requests, results
+from forklore.api import conversation_requests, entry_requests, naming, operations, results
 from forklore.api.operation import Operation
 from forklore.api.results import Error
 from forklore.domain.epochs import is_same
@@ -173,7 +173,7 @@ def fields_of(model: type[BaseModel], *left_out: str, **instead: st.SearchStrate
 
 SAYS = {"contentType": as_text("history", "history/x"), "content": as_text(SAID["content"])}
 MERGED = ("mergedFromConversationId", "mergedUpToEntryId")
-PART = fields_of(requests.EntryFields, "channel", "epoch", "userId", *MERGED)
+PART = fields_of(entry_requests.EntryFields, "channel", "epoch", "userId", *MERGED)
 ENTRIES: list[Fields] = [
     {**PART, "userId": DRAWN["userId"]},
     {**PART, **SAYS, "channel": as_text("history", "History", None)},
@@ -183,7 +183,7 @@ ENTRIES: list[Fields] = [
 BY_NAME: Fields = {"name": NAMED, "data": OBJECTS}
 ALONE = ("id", "promote", "name")
 """The fields of a fork that `count` excludes."""
-FORKED = requests.ForkConversation
+FORKED = conversation_requests.ForkConversation
 FORKS: Fields = {
     **PART,
     "forkedAtConversationId": as_text(ROOT, ROOT, FRESH),
@@ -207,7 +207,7 @@ BODIES: dict[str, list[Fields]] = {
         fields_of(FORKED, "atEntryId", *ALONE),
     ],
     "setName": [fields_of(naming.SetName, conversationId=as_text(*[ROOT, FORK] * 4, FRESH, FOREIGN))],
-    "syncContext": [fields_of(requests.SyncContext, channel=as_text("context", "Context", None))],
+    "syncContext": [fields_of(entry_requests.SyncContext, channel=as_text("context", "Context", None))],
     "shareConversation": [{"userId": as_text(*["<guest>"] * 30, *PEOPLE), "accessLevel": GIVEN}],
     "requestTransfer": [
         {
@@ -359,6 +359,8 @@ CALLERS: list[tuple[str | None, str | None]] = [
 
 
 ENTRIES_NAMED = ["<first>", "<second>", "<noted>", "<of fork>", FRESH, "x", "a/b"]
+ERASED_BY = "/v1/admin/erasures"
+ERASURES = ["<erasure>"] * 9 + [ROOT, "x", "a/b"]
 TRANSFERS = ["<transfer>"] * 9 + [ROOT, FRESH, "x", "<first>", "a/b"]
 
 
@@ -374,11 +376,13 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
     member = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(MEMBERS))
     transfer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(TRANSFERS))
     entry = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ENTRIES_NAMED))
+    erasure = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ERASURES))
     path = (
         operation.path.replace("{conversationId}", quote(made, safe=""))
         .replace("{userId}", quote(member, safe=""))
         .replace("{transferId}", quote(transfer, safe="<>"))
         .replace("{entryId}", quote(entry, safe="<>"))
+        .replace("{erasureId}", quote(erasure, safe="<>"))
     )
     return path.replace("%25", "x")  # the gateway itself refuses an encoded per cent sign
 
@@ -444,6 +448,9 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
         assert exact(world.send(show_transfer(made["id"], user=ask.user)).text) == made
         assert_kept(sent, made, "conversationId")
         assert made["toUserId"] == sent["newOwnerUserId"]
+        return
+    if ask.path == ERASED_BY:
+        assert exact(world.send(Ask("GET", f"{ERASED_BY}/{made['id']}", user=ask.user)).text) == made
         return
     if ask.path.endswith("/names"):
         asked = Ask("GET", f"{ask.path}/lookup", query=f"name={quote(made['name'], safe='')}")
@@ -531,6 +538,12 @@ def let_the_name_be(world: World) -> None:
         assert world.send(Ask("POST", "/v1/names", named, agent=agent)).status in {200, 409}
 
 
+def let_an_erasure_run(world: World) -> None:
+    if "erasure" not in world.made:
+        begun = world.send(Ask("POST", ERASED_BY, {"userId": "gone"}, user="adam"))
+        world.made["erasure"] = begun.json["id"]
+
+
 PREPARED: Mapping[str, Callable[[World], None]] = {
     "shareConversation": let_somebody_new_come,
     "removeMembership": let_members_be,
@@ -541,6 +554,7 @@ PREPARED: Mapping[str, Callable[[World], None]] = {
     "acceptTransfer": let_one_be_pending,
     "deleteName": let_the_name_be,
     "adminDeleteName": let_the_name_be,
+    "adminGetErasure": let_an_erasure_run,
 }
 """Sets up the state that an operation needs; the previous request may have ended it."""
 
@@ -586,7 +600,7 @@ def test_random_requests_are_refused_properly_or_done_exactly(
     statuses: Counter[int] = Counter()
 
     @given(ask=request_of(operation))
-    @examples(CASES)
+    @examples(CASES, always=True)
     def run(ask: Ask) -> None:
         statuses[check(fresh_world, operation, ask)] += 1
 

@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from forklore.api import requests, results
+from forklore.api import results
+from forklore.api.conversation_requests import CreateConversation
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.aws.http import HttpApi
 from forklore.aws.wiring import open_table
@@ -185,7 +186,12 @@ def test_a_bug_is_500_and_one_json_line_that_says_where_in_the_code_it_is(
     gateway: Gateway, logged: Logged, lines: Lines, bug: Exception
 ) -> None:
     failing = Operation(
-        "fail", "POST", CONVERSATIONS, failing_with(bug), results.Health, body=requests.CreateConversation
+        "fail",
+        "POST",
+        CONVERSATIONS,
+        failing_with(bug),
+        "Health",
+        body=CreateConversation,
     )
     function, event = gateway.event(
         "POST",

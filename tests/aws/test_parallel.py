@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forklore.api import operations, results
+from forklore.api import operations
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.aws import http
 from forklore.local.invocation import LambdaContext
@@ -65,7 +65,7 @@ def ask_all(gateway: Gateway, pool: ThreadPoolExecutor) -> list[tuple[str, Any]]
             "path": dict(request.path),
         }
 
-    api = http.HttpApi([Operation("tell", "GET", CONVERSATIONS, tell, results.Health)])
+    api = http.HttpApi([Operation("tell", "GET", CONVERSATIONS, tell, "Health")])
 
     def ask(number: int) -> tuple[str, Any]:
         headers = [("Authorization", f"Bearer user-{number}"), ("X-Request-Id", f"user-{number}")]

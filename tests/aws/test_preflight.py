@@ -7,7 +7,7 @@ from tests.aws.world import ROOT
 from tools.harness.gateway import Gateway, stored
 
 PATHS = sorted({operation.path for operation in operations.ROUTES})
-IDS = {"conversationId": ROOT, "transferId": ROOT, "userId": "bob", "entryId": "x"}
+IDS = {"conversationId": ROOT, "transferId": ROOT, "userId": "bob", "entryId": "x", "erasureId": ROOT}
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -5,7 +5,12 @@ from forklore.aws.wiring import ServiceSettings
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for name in ("FORKLORE_DYNAMODB_ENDPOINT", "FORKLORE_QUEUE", "FORKLORE_DELETE_WAIT_SECONDS"):
+    for name in (
+        "FORKLORE_DYNAMODB_ENDPOINT",
+        "FORKLORE_QUEUE",
+        "FORKLORE_DELETE_WAIT_SECONDS",
+        "FORKLORE_RETENTION_DAYS",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FORKLORE_TABLE", "t")
     return monkeypatch
@@ -22,8 +27,19 @@ def test_only_the_table_must_be_set(environment: pytest.MonkeyPatch) -> None:
 def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FORKLORE_QUEUE", "https://sqs/jobs")
     environment.setenv("FORKLORE_DELETE_WAIT_SECONDS", "2")
+    environment.setenv("FORKLORE_RETENTION_DAYS", "365")
 
-    assert ServiceSettings.from_environment() == ServiceSettings("t", None, "https://sqs/jobs", 2)
+    expected = ServiceSettings("t", None, "https://sqs/jobs", 2, retention_days=365)
+    assert ServiceSettings.from_environment() == expected
+
+
+@pytest.mark.failure("unsafe-settings")
+@pytest.mark.parametrize("days", ["-1", "1.5", "36501", "a year", "²"])
+def test_an_invalid_retention_is_refused(environment: pytest.MonkeyPatch, days: str) -> None:
+    environment.setenv("FORKLORE_RETENTION_DAYS", days)
+
+    with pytest.raises(RuntimeError, match="FORKLORE_RETENTION_DAYS"):
+        ServiceSettings.from_environment()
 
 
 @pytest.mark.failure("unsafe-settings")

@@ -28,6 +28,7 @@ from tests.aws.world import (
     path_of,
     tags,
 )
+from tests.reliability.figures import Measure
 from tools.harness.gateway import Gateway, Pairs
 
 PYTHON = re.compile(
@@ -38,9 +39,9 @@ PYTHON = re.compile(
 """Words of Python. Callers of a JSON API should not see them."""
 MESSAGE = '"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hi"}]'
 HI = {"role": "user", "content": "hi"}
+ASKED = 60
+"""Requests to each operation in `make test`. `make test-reliability` sends all."""
 DELETING = {"deleteConversation", "adminDeleteConversation"}
-LONG = {"appendEntry", "appendEntryByName"}
-"""Operations with many fields, most of which others have, too."""
 """The operations that are asked about an unused id, because a null `scope` is valid."""
 
 
@@ -63,30 +64,30 @@ def members(operation: Operation) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "operation",
-    [pytest.param(one, marks=pytest.mark.long) if one.name in LONG else one for one in operations.ALL],
-    ids=lambda operation: operation.name,
+    "asked", [ASKED, pytest.param(None, marks=pytest.mark.long)], ids=["some junk", "all junk"]
 )
+@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
 def test_an_error_about_junk_in_any_field_uses_the_words_of_json(
-    direct: Direct, operation: Operation
+    direct: Direct, operation: Operation, asked: int | None, measure: Measure
 ) -> None:
     path = dict.fromkeys(operation.path_names, ROOT)
     good = {"contentType": "x", "content": [], "accessLevel": "reader", "userId": "x", "atEntryId": "x"}
     junk: list[Any] = [*JUNK, "x" * 1001, -1, 10**30, {"a" * 70: "b"}, {"a": "b" * 300}, [[]] * 1001]
+    names = [*members(operation), "surplus"]
+    known = {key: held for key, held in good.items() if key in names}
+    asks = [{**known, name: value} for name in names for value in junk]
+    asks += [text for name in names for text in ({"usage": {name: "x"}}, {"entries": [{name: 5}]})]
+    asks += [{"usage": {"inputTokens": value}} for value in junk]
+    asks = asks if asked is None else measure.random.sample(asks, min(asked, len(asks)))
     found = []
-    for name in [*members(operation), "surplus"]:
-        for value in junk:
-            known = {key: held for key, held in good.items() if key in members(operation)}
-            given = {**path, **known, name: value}
-            if operation.name in DELETING and given["conversationId"] == ROOT:
-                given["conversationId"] = FRESH
-            answer = direct.ask(operation.name, given, agent="planner")
-            if answer["status"] == 400:
-                found.append(answer["body"]["details"]["message"])
-        for text in ({"usage": {name: "x"}}, {"entries": [{name: 5}]}, {"usage": {"inputTokens": value}}):
-            answer = direct.ask(operation.name, {**path, **text}, agent="planner")
-            if answer["status"] == 400:
-                found.append(answer["body"]["details"]["message"])
+    for ask in asks:
+        given = {**path, **ask}
+        if operation.name in DELETING and given.get("conversationId") == ROOT:
+            given["conversationId"] = FRESH
+        answer = direct.ask(operation.name, given, agent="planner")
+        if answer["status"] == 400:
+            found.append(answer["body"]["details"]["message"])
+    measure.count(requests=len(asks))
 
     assert found
     shown = {re.sub(r"""'[^']*'|"(?:[^"\\]|\\.)*["…]""", "", message) for message in found}

@@ -385,12 +385,6 @@ def test_options_of_all_commands_may_stand_before_and_after(trip: Forklore) -> N
     assert trip("--json show trip").out == trip("show trip --json").out != ""
 
 
-def test_explore_says_that_there_is_no_page(trip: Forklore) -> None:
-    found = trip("explore")
-
-    assert (found.code, len(found.err.splitlines())) == (2, 1)
-
-
 def test_log_leaves_out_records_without_text_unless_asked(trip: Forklore, folder: Path) -> None:
     with forklore.Forklore.local(user=trip.options[-1], data=folder) as client:
         client.named("trip").append([{"data": "x", "text": ""}], content_type="application/x")

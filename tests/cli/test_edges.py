@@ -157,6 +157,15 @@ def test_serve_on_a_folder_or_a_port_in_use_is_2(folder: Path, url: str) -> None
     assert (len(taken.stderr.splitlines()), len(port.stderr.splitlines())) == (1, 1)
 
 
+@pytest.mark.long
+def test_what_serve_does_not_take_is_refused_with_the_usage_of_the_command_that_was_called() -> None:
+    refused = ran("$F serve --event-content everything")
+
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("usage: forklore serve ")
+    assert "choose from 'none', 'history'" in refused.stderr or "choose from none, history" in refused.stderr
+
+
 def test_a_fork_does_not_take_a_name_in_use(run: Forklore) -> None:
     run("say trip hello")
     run("say other hello")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forklore.api import operation, requests
+from forklore.api import entry_requests, operation, requests
 from forklore.client import calls
 from forklore.client.calls import Call
 from forklore.client.errors import InputError
@@ -24,7 +24,7 @@ def refused(name: str, given: dict[str, Any], **more: Any) -> InputError:
 def test_the_figures_are_those_of_the_service() -> None:
     assert calls.BODY_CHARACTERS_MAX == requests.BODY_CHARACTERS_MAX
     assert calls.IDEMPOTENCY_KEY_CHARACTERS_MAX == operation.IDEMPOTENCY_KEY_CHARACTERS_MAX
-    assert APPEND.lengths_max["entries"] == requests.BATCH_ENTRIES_MAX == 50
+    assert APPEND.lengths_max["entries"] == entry_requests.BATCH_ENTRIES_MAX == 50
 
 
 def test_every_post_that_writes_gets_a_key_of_its_own_and_nothing_else_gets_one() -> None:

@@ -11,6 +11,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, ReadTimeoutError
 
 from forklore import (
+    ApiError,
     AsyncForklore,
     Forklore,
     InputError,
@@ -98,6 +99,30 @@ def test_a_refusal_of_lambda_itself_is_no_answer_of_the_service(status: int, cod
 
     assert (caught.value.code, caught.value.status, caught.value.request_id) == (code, None, "of lambda")
     assert len(boto.payloads) == 1
+
+
+def limited(retry_after_s: Any) -> bytes:
+    details = {"message": "more than 60 requests", "retryAfterSeconds": retry_after_s}
+    return answered(429, {"code": "too_many_requests", "details": details})
+
+
+@pytest.mark.parametrize(("left_s", "sent"), [(0, 2), (60, 1)])
+def test_a_user_at_the_limit_waits_as_long_as_the_service_says(left_s: int, sent: int) -> None:
+    made, boto = client(limited(left_s))
+    with pytest.raises(ApiError) as caught:
+        made.named("n").details()
+
+    assert (caught.value.status, caught.value.code) == (429, "too_many_requests")
+    assert caught.value.details["retryAfterSeconds"] == left_s
+    assert len(boto.payloads) == sent
+
+
+@pytest.mark.parametrize("body", [None, [], {"details": None}, {"details": {"retryAfterSeconds": "soon"}}])
+def test_a_429_of_another_form_is_sent_again(body: Any) -> None:
+    made, boto = client(answered(429, body))
+    with pytest.raises(ApiError):
+        made.named("n").details()
+    assert len(boto.payloads) == 2
 
 
 def test_missing_credentials_are_told_at_once() -> None:

@@ -116,10 +116,14 @@ def plain(result: Any) -> Any:
 
 
 def tidy(body: Any) -> Any:
-    """Return a body without nulls and without what differs each time, its members in one order."""
+    """Return a body without nulls and without what differs each time, its members in one order.
+
+    How far an erasure is differs, too: a service may go on with it in the background.
+    """
     match body:
         case Mapping():
-            left_out = ("requestId", "error") if "code" in body else ()
+            left_out: tuple[str, ...] = ("requestId", "error") if "code" in body else ()
+            left_out += ("state", "passes", "finishedAt") if "pseudonym" in body else ()
             held = {name: held for name, held in body.items() if held is not None and name not in left_out}
             return {name: tidy(held[name]) for name in sorted(held)}
         case list():

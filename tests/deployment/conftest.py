@@ -1,9 +1,12 @@
-"""Fixture: the built template, for tests of what is uploaded."""
+"""Fixtures: the built template, for tests of what is uploaded, and an emulator to deploy it to."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support.emulator import EMULATOR, SAM, Emulator, emulator
 
 BUILD = "FORKLORE_BUILD"
 
@@ -20,3 +23,13 @@ def build() -> Path:
     folder = Path(named).resolve()
     assert (folder / "template.yaml").is_file(), f"{BUILD} names no build: {folder}"
     return folder
+
+
+@pytest.fixture(scope="module")
+def emulated(build: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """An empty account."""
+    if EMULATOR not in os.environ:
+        pytest.skip("NOT TESTED on an emulator of CloudFormation: `make deploy-emulated` does")
+    folder = tmp_path_factory.mktemp("emulator")
+    with emulator(Path(os.environ[EMULATOR]), Path(os.environ[SAM]), folder) as started:
+        yield started

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.deployment.template import load
+from tools.deployment.loading import load
 
 PROJECT = Path(__file__).parents[2]
 FUNCTION = "AWS::Serverless::Function"
@@ -43,10 +43,20 @@ def statements_by_function(document: Document) -> dict[str, list[Statement]]:
         name: [
             Statement(_list(one["Action"]), _list(one["Resource"]))
             for policy in roles[resource_of(function["Role"])]["Policies"]
-            for one in policy["PolicyDocument"]["Statement"]
+            for one in map(with_options, policy["PolicyDocument"]["Statement"])
         ]
         for name, function in of_type(document, FUNCTION).items()
     }
+
+
+def with_options(value: Any) -> Any:
+    """Return what `!If` gives if its condition holds, as with all options of a deployment."""
+    return value["Fn::If"][1] if isinstance(value, Mapping) and "Fn::If" in value else value
+
+
+def without_options(value: Any) -> Any:
+    """Return what `!If` gives if its condition does not hold, as without any option."""
+    return value["Fn::If"][2] if isinstance(value, Mapping) and "Fn::If" in value else value
 
 
 def resource_of(value: Mapping[str, str]) -> str:

@@ -51,7 +51,7 @@ def test_the_layer_holds_what_its_lock_pins_and_no_boto3(build: Path) -> None:
 
 def test_the_layer_holds_the_rooms_that_lambda_runs_unchanged(build: Path) -> None:
     source, built = PROJECT / "layers/core/forklore", build / "CoreLayer/python/forklore"
-    rooms = {"domain", "storage", "usecases", "api", "aws", "credentials"}
+    rooms = {"domain", "storage", "events", "usecases", "api", "aws", "credentials"}
 
     assert {path.name for path in built.iterdir()} - {"__pycache__"} == {"__init__.py", "errors.py", *rooms}
     for room in rooms:

@@ -4,8 +4,8 @@ import hashlib
 import json
 import os
 import platform
+import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,10 @@ from botocore.exceptions import ClientError
 
 from forklore.local.token import AUDIENCE, ISSUER, development_key, key_set, make_token
 from tests.deployment.document import of_type, read_document
-from tests.support.emulator import EMULATOR, SAM, STACK, Emulator, Response, emulator
+from tests.deployment.test_emulated_restore import AT, EmulatedAws
+from tests.support.emulator import STACK, Emulator, Response
+from tools.deployment.account import find_account
+from tools.deployment.restore import intact, restore
 from tools.harness.runtime import PROCESSORS
 
 API_KEY = "the planner's key"
@@ -23,20 +26,15 @@ PARAMETERS = {
     "Audience": AUDIENCE,
     "ApiKeyHashes": f"planner={hashlib.sha256(API_KEY.encode()).hexdigest()}",
     "Admins": "adam",
+    "Events": "on",
     "Architecture": PROCESSORS.get(platform.machine(), "x86_64"),
 }
 OTHER = {"arm64": "x86_64", "x86_64": "arm64"}[PARAMETERS["Architecture"]]
 SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}
 
 
-@pytest.fixture(scope="module")
-def emulated(build: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    """An empty account."""
-    if EMULATOR not in os.environ:
-        pytest.skip("NOT TESTED on an emulator of CloudFormation: `make deploy-emulated` does")
-    folder = tmp_path_factory.mktemp("emulator")
-    with emulator(Path(os.environ[EMULATOR]), Path(os.environ[SAM]), folder) as started:
-        yield started
+ON = "PublishesEvents"
+"""The condition of the one option that is on here."""
 
 
 class Deployed:
@@ -45,12 +43,15 @@ class Deployed:
     def __init__(self, emulated: Emulator, build: Path, key_file: Path) -> None:
         self._key = development_key(key_file)
         self.emulated = emulated
-        keys = json.dumps(key_set(self._key), separators=(",", ":"))
-        done = emulated.deploy(build, IssuerKeys=keys, **PARAMETERS)
+        done = self.deploy(build)
         assert done.returncode == 0, done.stdout + done.stderr
         [self.stack] = emulated.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
         self.outputs = {one["OutputKey"]: one["OutputValue"] for one in self.stack["Outputs"]}
         self._api_id = self.outputs["ApiAddress"].partition("//")[2].partition(".")[0]
+
+    def deploy(self, build: Path) -> subprocess.CompletedProcess[str]:
+        keys = json.dumps(key_set(self._key), separators=(",", ":"))
+        return self.emulated.deploy(build, IssuerKeys=keys, **PARAMETERS)
 
     def send(self, method: str, path: str, *, user: str | None = "alice", body: object = None) -> Response:
         headers = {}
@@ -111,13 +112,20 @@ def test_every_resource_of_the_template_is_made(deployed: Deployed) -> None:
     layers = of_type(
         read_document(), "AWS::Serverless::LayerVersion"
     )  # SAM adds a hash to the names of layers
-    assert read_document()["Resources"].keys() - layers.keys() <= made.keys()
+    resources = read_document()["Resources"]
+    optional = {name for name, one in resources.items() if one.get("Condition", ON) != ON}
+    assert resources.keys() - layers.keys() - optional <= made.keys()
+    assert optional.isdisjoint(made)
     assert set(made.values()) == {"CREATE_COMPLETE"}
     assert deployed.stack["StackStatus"] == "CREATE_COMPLETE"
 
 
 def test_the_outputs_name_what_people_need(deployed: Deployed) -> None:
-    assert deployed.outputs.keys() == read_document()["Outputs"].keys()
+    outputs = read_document()["Outputs"]
+
+    assert deployed.outputs.keys() == {
+        name for name, one in outputs.items() if one.get("Condition", ON) == ON
+    }
 
 
 def test_requests_go_through_the_authorizer_to_the_functions(deployed: Deployed) -> None:
@@ -167,3 +175,43 @@ def test_agents_invoke_their_function_directly(deployed: Deployed) -> None:
     )
 
     assert json.load(answer["Payload"])["status"] == 200
+
+
+def test_a_restore_switches_the_service_to_the_restored_table_and_a_deployment_keeps_it(
+    deployed: Deployed, build: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With fsck. The emulator's CloudFormation does not turn on recovery, so that is done here."""
+    made = deployed.send("POST", "/v1/conversations", body={"title": "Kept"})
+    conversation = f"/v1/conversations/{made.json['id']}"
+    said = deployed.send("POST", f"{conversation}/entries", body=SAID)
+    old, dynamodb = deployed.outputs["TableName"], deployed.emulated.client("dynamodb")
+    dynamodb.update_continuous_backups(
+        TableName=old, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+    )
+    for name, value in deployed.emulated.environment.items():
+        monkeypatch.setenv(name, value)
+    aws = EmulatedAws(deployed.emulated)
+    account = find_account("us-east-1", os.environ)
+
+    new = restore(
+        aws, STACK, AT, confirm=lambda _: True, check=lambda table: intact(table, account, os.environ)
+    )
+
+    [entry] = deployed.send("GET", f"{conversation}/entries").json["data"]
+    assert entry == said.json
+    added = deployed.send("POST", f"{conversation}/entries", body=SAID)
+    assert added.status == 201
+    holding = [
+        dynamodb.scan(
+            TableName=table,
+            FilterExpression="contains(SK, :id)",
+            ExpressionAttributeValues={":id": {"S": added.json["id"]}},
+            Select="COUNT",
+        )["Count"]
+        for table in (new, old)
+    ]
+    assert holding == [1, 0]
+    again = deployed.deploy(build)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert aws.table(STACK) == new
+    assert len(deployed.send("GET", f"{conversation}/entries").json["data"]) == 2

@@ -10,8 +10,9 @@ import pytest
 from tests.deployment.document import PROJECT
 from tools.harness.runtime import PROCESSORS
 
-OUR_CALLERS = {"MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "ARCHITECTURE", "STAGE", "ASK"}
+OUR_CALLERS = {"MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "ARCHITECTURE", "STAGE", "ASK", "CONFIRM", "SAMCONFIG"}
 """Variables that make may get from the environment of the tests."""
+ENVIRONMENTS = ("VENV", "RUN", "WEB", "SAM", "CHECKS", "RUNTIME", "EMULATOR")
 HERE, DEPLOYED = ".aws-sam/here/build", ".aws-sam/build"
 MACHINE = PROCESSORS.get(platform.machine(), platform.machine())
 OTHER = {"arm64": "x86_64"}.get(MACHINE, "arm64")
@@ -20,7 +21,7 @@ OTHER = {"arm64": "x86_64"}.get(MACHINE, "arm64")
 def dry_run(*words: str, runtime_python: str = "") -> str:
     """Return the commands that make would run if nothing is installed or deployed yet."""
     environment = {name: value for name, value in os.environ.items() if name not in OUR_CALLERS}
-    folders = [f"{name}=nowhere/{name}" for name in ("VENV", "RUN", "SAM", "CHECKS", "RUNTIME", "EMULATOR")]
+    folders = [f"{name}=nowhere/{name}" for name in ENVIRONMENTS]
     done = subprocess.run(
         ["make", "--dry-run", "--no-print-directory", *folders, f"RUNTIME_PYTHON={runtime_python}", *words],
         cwd=PROJECT,
@@ -50,23 +51,24 @@ def test_a_deployment_is_built_for_the_requested_architecture() -> None:
     text = dry_run("test-deployment", "deploy", f"ARCHITECTURE={OTHER}")
 
     assert builds(text) == [(MACHINE, HERE), (OTHER, DEPLOYED)]
-    assert f'--parameter-overrides Architecture="{OTHER}"' in text.splitlines()[-1]
     assert builds(dry_run("deploy")) == [("arm64", DEPLOYED)]
 
 
-@pytest.mark.parametrize(
-    ("words", "stage", "stack"), [((), "default", "forklore"), (("STAGE=try",), "try", "forklore-try")]
-)
-def test_each_stage_is_its_own_stack_and_asks_for_parameters_the_first_time(
-    words: tuple[str, ...], stage: str, stack: str
-) -> None:
-    command = " ".join(dry_run("deploy", *words).replace("\\\n", "").split())
-
-    assert f'deploy --config-env "{stage}" ' in command
-    assert (
-        f'--guided --confirm-changeset --stack-name "{stack}" --parameter-overrides Architecture="arm64"'
-        in command
+@pytest.mark.parametrize(("words", "stage"), [((), "default"), (("STAGE=try",), "try")])
+def test_a_deployment_of_a_stage_is_prepared_before_it_is_built(words: tuple[str, ...], stage: str) -> None:
+    text = dry_run("deploy", *words)
+    prepared, built, deployed = (
+        text.index(one)
+        for one in (
+            f'-m tools.deployment.deploy "{stage}"',
+            f'build --build-dir "{DEPLOYED}"',
+            f'deploy --config-file "{PROJECT}/samconfig.toml" --config-env "{stage}"',
+        )
     )
+
+    assert prepared < built < deployed
+    assert "--no-confirm-changeset" not in text
+    assert "--no-confirm-changeset" in dry_run("deploy", "CONFIRM=no").splitlines()[-1]
 
 
 def test_a_build_is_compiled_by_the_functions_python_or_make_says_that_it_is_not() -> None:
@@ -116,5 +118,5 @@ def pins(lock: str) -> dict[str, tuple[str, frozenset[str]]]:
 def test_clean_removes_every_environment() -> None:
     text = dry_run("clean")
 
-    for name in ("VENV", "RUN", "SAM", "CHECKS", "RUNTIME", "EMULATOR"):
+    for name in ENVIRONMENTS:
         assert f'"nowhere/{name}"' in text

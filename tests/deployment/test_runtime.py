@@ -96,6 +96,13 @@ def test_the_built_sweep_answers_its_schedule(service: Deployed) -> None:
     assert service.functions.invoke("SweepFunction", read_event("sweep")) is None
 
 
+def test_the_built_publisher_publishes_a_batch_of_the_stream(service: Deployed) -> None:
+    assert service.functions.invoke("PublishFunction", read_event("publish")) == {"batchItemFailures": []}
+    logged = service.functions["PublishFunction"].log()
+    [line] = [json.loads(line) for line in logged if not line.startswith(OF_THE_EMULATOR)]
+    assert (line["message"], line["EventsPublished"], line["finished"]) == ("published", 1, True)
+
+
 def test_a_built_function_refuses_an_event_of_another_api(service: Deployed, told: object) -> None:
     event = read_event("getConversation")
     event["requestContext"]["apiId"] = "another"
@@ -143,7 +150,7 @@ def test_each_request_writes_one_json_line_to_the_log_without_its_content(
     assert [(line["message"], line["operation"], line["status"]) for line in lines[: len(of_story)]] == [
         ("request", *one) for one in of_story
     ]
-    assert all(line["xRequestId"] and line["_aws"]["CloudWatchMetrics"] for line in lines)
+    assert all(line["requestId"] and line["_aws"]["CloudWatchMetrics"] for line in lines)
     assert CONTENT in told["listEntries"].text
     assert CONTENT not in "\n".join(logged)
 

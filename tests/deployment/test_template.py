@@ -20,6 +20,8 @@ from tests.deployment.document import (
     read_document,
     resource_of,
     statements_by_function,
+    with_options,
+    without_options,
 )
 from tests.support.lines import metrics_of as of_line
 from tests.support.lines import reading_lines
@@ -58,6 +60,16 @@ BESIDE_THE_TABLE = {
         }
     },
     "SweepFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
+    "PublishFunction": {
+        "!GetAtt EventBus.Arn": {"events:PutEvents"},
+        "!GetAtt ParkedEvents.Arn": {"sqs:SendMessage"},
+        "!Sub ${Table.Arn}/stream/*": {
+            "dynamodb:DescribeStream",
+            "dynamodb:GetRecords",
+            "dynamodb:GetShardIterator",
+            "dynamodb:ListStreams",
+        },
+    },
     "AuthorizerFunction": {},
 }
 """What each role allows apart from its log and the table, by resource.
@@ -93,7 +105,8 @@ def route_target(route: Properties) -> str:
     """Return the function that a route leads to."""
     integration = re.fullmatch(r"integrations/\$\{(\w+)\}", route["Target"]["Fn::Sub"])
     assert integration is not None, route
-    uri = of_type(DOCUMENT, "AWS::ApiGatewayV2::Integration")[integration[1]]["IntegrationUri"]["Fn::Sub"]
+    found = of_type(DOCUMENT, "AWS::ApiGatewayV2::Integration")[integration[1]]["IntegrationUri"]
+    uri = without_options(found)["Fn::Sub"]
     function = re.search(r"functions/\$\{(\w+)\.Arn\}/invocations$", uri)
     assert function is not None, uri
     return function[1]
@@ -111,7 +124,11 @@ def test_a_role_allows_its_log_its_queues_and_verbs_of_the_table_and_nothing_els
     of_table = {resource: allowed.pop(resource, set()) for resource in TABLE_AND_INDEXES}
 
     log = f"!GetAtt {name.replace('Function', 'Logs')}.Arn"
-    assert allowed == {log: {"logs:CreateLogStream", "logs:PutLogEvents"}, **BESIDE_THE_TABLE[name]}
+    assert allowed == {
+        log: {"logs:CreateLogStream", "logs:PutLogEvents"},
+        "!Ref KmsKeyArn": {"kms:Decrypt", "kms:GenerateDataKey"},
+        **BESIDE_THE_TABLE[name],
+    }
     for resource, actions in of_table.items():
         assert all(re.fullmatch(r"dynamodb:[A-Z][A-Za-z]+", action) for action in actions)
         assert "index" not in resource or actions <= {"dynamodb:Query"}, (
@@ -122,7 +139,7 @@ def test_a_role_allows_its_log_its_queues_and_verbs_of_the_table_and_nothing_els
 def test_a_role_has_only_allow_statements_without_conditions() -> None:
     for name, role in ROLES.items():
         for policy in role["Policies"]:
-            for one in policy["PolicyDocument"]["Statement"]:
+            for one in map(with_options, policy["PolicyDocument"]["Statement"]):
                 assert (one.keys(), one["Effect"]) == ({"Effect", "Action", "Resource"}, "Allow"), name
 
 
@@ -139,13 +156,16 @@ def test_each_function_has_its_own_role_without_managed_policies() -> None:
 
 
 def test_no_statement_of_a_role_holds_a_star() -> None:
-    assert [text for role in ROLES.values() for text in texts(role) if "*" in text] == []
+    stars = [text for role in ROLES.values() for text in texts(role) if "*" in text]
+
+    assert stars == ["${Table.Arn}/stream/*"]  # any stream of this table
 
 
 def test_the_authorizer_may_write_its_log_and_nothing_else() -> None:
-    [statement] = statements_by_function(DOCUMENT)["AuthorizerFunction"]
+    statements = statements_by_function(DOCUMENT)["AuthorizerFunction"]
 
-    assert [short(one) for one in statement.resources] == ["!GetAtt AuthorizerLogs.Arn"]
+    named = [short(one) for statement in statements for one in statement.resources]
+    assert named == ["!GetAtt AuthorizerLogs.Arn", "!Ref KmsKeyArn"]
     environment = FUNCTIONS["AuthorizerFunction"]["Environment"]["Variables"]
     assert (environment["FORKLORE_TABLE"], environment["FORKLORE_QUEUE"]) == ("", "")
 
@@ -153,9 +173,9 @@ def test_the_authorizer_may_write_its_log_and_nothing_else() -> None:
 @pytest.mark.failure("forged-event")
 def test_only_this_api_may_invoke_the_functions_and_the_authorizer() -> None:
     granted = {
-        resource_of(permission["FunctionName"]): permission["SourceArn"]["Fn::Sub"].partition(
-            "${AWS::AccountId}:"
-        )[2]
+        resource_of(without_options(permission["FunctionName"])): permission["SourceArn"][
+            "Fn::Sub"
+        ].partition("${AWS::AccountId}:")[2]
         for permission in of_type(DOCUMENT, "AWS::Lambda::Permission").values()
         if (permission["Action"], permission["Principal"])
         == ("lambda:InvokeFunction", "apigateway.amazonaws.com")
@@ -190,6 +210,15 @@ def test_every_operation_has_a_route_that_leads_to_the_function_that_serves_it()
         for operation in operations
     } | {"$default": "ConversationsFunction"}
     assert len(routes) == len(ROUTES)
+
+
+def test_the_page_for_operators_counts_all_operations() -> None:
+    """Each is a metric for each of its statuses, and each metric costs money."""
+    count = sum(map(len, SERVED.values()))
+    text = " ".join((PROJECT / "docs" / "operate.md").read_text(encoding="utf-8").split())
+
+    assert f"each of the {count} operations" in text
+    assert f"about {4 * count + 10} metrics, {round((4 * count + 10) * 0.3)} $" in text
 
 
 def test_a_route_has_the_name_of_its_operation() -> None:
@@ -230,7 +259,8 @@ def test_no_function_has_another_public_entrance_than_the_api() -> None:
     assert kinds.isdisjoint({"AWS::Lambda::Url", "AWS::Serverless::Api", "AWS::Serverless::HttpApi"})
     for name, function in FUNCTIONS.items():
         assert "FunctionUrlConfig" not in function, name
-        assert {event["Type"] for event in function.get("Events", {}).values()} <= {"SQS", "Schedule"}, name
+        calls = {event["Type"] for event in function.get("Events", {}).values()}
+        assert calls <= {"SQS", "Schedule", "DynamoDB"}, name
 
 
 def test_the_api_is_the_first_resource() -> None:
@@ -256,7 +286,7 @@ def test_browsers_may_call_only_from_configured_origins() -> None:
 def test_the_table_is_encrypted_recovered_and_kept() -> None:
     resource = DOCUMENT["Resources"]["Table"]
 
-    assert TABLE["SSESpecification"] == {"SSEEnabled": True}
+    assert TABLE["SSESpecification"]["SSEEnabled"] is True
     assert TABLE["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
     assert TABLE["DeletionProtectionEnabled"] == {"Ref": "DeletionProtection"}
     assert PARAMETERS["DeletionProtection"]["Default"] == "true"
@@ -267,7 +297,7 @@ def test_the_table_is_encrypted_recovered_and_kept() -> None:
 
 @pytest.mark.failure("poison-message")
 def test_queues_are_encrypted_and_have_dead_letter_queues() -> None:
-    assert all(queue["SqsManagedSseEnabled"] is True for queue in QUEUES.values())
+    assert all(without_options(queue["SqsManagedSseEnabled"]) is True for queue in QUEUES.values())
     redrive = QUEUES["JobsQueue"]["RedrivePolicy"]
     assert (resource_of(redrive["deadLetterTargetArn"]), redrive["maxReceiveCount"]) == ("DeadJobsQueue", 5)
     [event] = FUNCTIONS["DeleteGroupFunction"]["Events"].values()
@@ -280,8 +310,8 @@ def test_queues_are_encrypted_and_have_dead_letter_queues() -> None:
     }
     invoked = FUNCTIONS["AgentFunction"]["EventInvokeConfig"]["DestinationConfig"]["OnFailure"]
     assert resource_of(invoked["Destination"]) == "AgentFailures"
-    kept = [QUEUES[name]["MessageRetentionPeriod"] for name in ("DeadJobsQueue", "AgentFailures")]
-    assert kept == [14 * 86_400, 14 * 86_400]
+    kept = [QUEUES[name]["MessageRetentionPeriod"] for name in QUEUES.keys() - {"JobsQueue"}]
+    assert kept == [14 * 86_400] * 3
 
 
 def test_a_message_stays_hidden_for_six_times_as_long_as_its_function_may_run() -> None:
@@ -317,6 +347,9 @@ def test_every_explicit_name_includes_the_name_of_the_stack() -> None:
     [layer] = of_type(DOCUMENT, "AWS::Serverless::LayerVersion").values()
     group = of_type(DOCUMENT, "AWS::Logs::LogGroup")["AccessLogs"]
 
+    [bus] = of_type(DOCUMENT, "AWS::Events::EventBus").values()
+
+    assert bus["Name"] == {"Ref": "AWS::StackName"}
     assert layer["LayerName"] == {"Fn::Sub": "${AWS::StackName}-core"}
     assert group["LogGroupName"] == {"Fn::Sub": "/aws/vendedlogs/${AWS::StackName}-access"}
     for resources, name in (
@@ -351,6 +384,55 @@ def test_the_stage_is_throttled() -> None:
     }
 
 
+# Events
+
+OF_EVENTS = {
+    name for name, resource in DOCUMENT["Resources"].items() if resource.get("Condition") == "PublishesEvents"
+}
+
+
+def test_all_that_publishes_events_exists_only_if_events_are_on() -> None:
+    assert DOCUMENT["Conditions"]["PublishesEvents"] == {"Fn::Equals": [{"Ref": "Events"}, "on"]}
+    assert {"EventBus", "ParkedEvents", "PublishFunction", "PublishRole", "PublishLogs"} <= OF_EVENTS
+    assert TABLE["StreamSpecification"] == {
+        "Fn::If": ["PublishesEvents", {"StreamViewType": "NEW_AND_OLD_IMAGES"}, {"Ref": "AWS::NoValue"}]
+    }
+    others = {name: one for name, one in DOCUMENT["Resources"].items() if name not in OF_EVENTS}
+    for name, resource in others.items():
+        unconditional = json.dumps(_without_ifs(resource))
+        assert not [one for one in OF_EVENTS if re.search(rf"\b{one}\b", unconditional)], name
+    assert {one["Condition"] for name, one in DOCUMENT["Outputs"].items() if "Event" in name} == {
+        "PublishesEvents"
+    }
+
+
+def _without_ifs(value: Any) -> Any:
+    """Return a value without its parts that depend on PublishesEvents."""
+    match value:
+        case {"Fn::If": ["PublishesEvents", *_]}:
+            return None
+        case dict():
+            return {name: _without_ifs(one) for name, one in value.items()}
+        case list():
+            return [_without_ifs(one) for one in value]
+    return value
+
+
+@pytest.mark.failure("lost-event", "poison-record")
+def test_a_failed_batch_is_cut_and_repeated_and_never_holds_up_the_stream_for_good() -> None:
+    [event] = FUNCTIONS["PublishFunction"]["Events"].values()
+    how = event["Properties"]
+
+    assert (event["Type"], how["Stream"]) == ("DynamoDB", {"Fn::GetAtt": "Table.StreamArn"})
+    assert how["StartingPosition"] == "TRIM_HORIZON"
+    assert how["BisectBatchOnFunctionError"] is True
+    assert how["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert (how["MaximumRetryAttempts"], how["MaximumRecordAgeInSeconds"]) == (100, 6 * 3600)
+    failed = how["DestinationConfig"]["OnFailure"]
+    assert (failed["Type"], resource_of(failed["Destination"])) == ("SQS", "ParkedEvents")
+    assert "ParallelizationFactor" not in how, "the order within a tree"
+
+
 # Alarms
 
 
@@ -366,7 +448,7 @@ class Watch(NamedTuple):
     of: str
     statistics: Sequence[str]
     comparison: str
-    threshold: int
+    threshold: int | str
     periods: int = 1
     missing: str = "notBreaching"
     expression: str | None = None
@@ -374,6 +456,7 @@ class Watch(NamedTuple):
 
 MORE, AS_MANY, FEWER = "GreaterThanThreshold", "GreaterThanOrEqualToThreshold", "LessThanThreshold"
 EACH_FUNCTION, STACK = "each function", "AWS::StackName"
+REFUSED_NAMESPACE = "forklore/${AWS::StackName}"
 WAITING, SUM = "ApproximateNumberOfMessagesVisible", "SUM(METRICS())"
 WATCHED = {
     "DeadJobsAlarm": Watch("AWS/SQS", WAITING, "DeadJobsQueue", ["Maximum"], MORE, 0),
@@ -388,6 +471,8 @@ WATCHED = {
         "AWS/Lambda", "Throttles", EACH_FUNCTION, ["Sum"] * len(FUNCTIONS), MORE, 0, expression=SUM
     ),
     "ServerErrorsAlarm": Watch("AWS/ApiGateway", "5xx", "Api", ["Sum"], AS_MANY, 5),
+    "LatencyAlarm": Watch("AWS/ApiGateway", "Latency", "Api", ["p99"], MORE, "LatencyAlarmMs", 3),
+    "RefusedAlarm": Watch(REFUSED_NAMESPACE, "Refused", "", ["Sum"], AS_MANY, "RefusedAlarmCount"),
     "TableThrottlesAlarm": Watch("forklore", "DynamoDBThrottles", STACK, ["Sum"], AS_MANY, 10, 3),
     "OldestJobAlarm": Watch("forklore", "OldestJob", STACK, ["Maximum"], MORE, 3600),
     "LargestTreeAlarm": Watch("forklore", "LargestTree", STACK, ["Maximum"], MORE, 8_000_000_000),
@@ -401,6 +486,8 @@ WATCHED = {
         expression="MAX([ahead, -behind])",
     ),
     "HeadsAheadAlarm": Watch("forklore", "HeadsAhead", STACK, ["Sum"], MORE, 0),
+    "ParkedEventsAlarm": Watch("AWS/SQS", WAITING, "ParkedEvents", ["Maximum"], MORE, 0),
+    "LateEventsAlarm": Watch("AWS/Lambda", "IteratorAge", "PublishFunction", ["Maximum"], MORE, 300_000),
     "SweepSilentAlarm": Watch("forklore", "JobsOpen", STACK, ["SampleCount"], FEWER, 1, 3, "breaching"),
 }
 DIMENSIONS = {
@@ -408,23 +495,34 @@ DIMENSIONS = {
     "AWS/Lambda": ["FunctionName"],
     "AWS/ApiGateway": ["ApiId", "Stage"],
     "forklore": ["stack"],
+    REFUSED_NAMESPACE: [],
 }
 """The dimensions of each namespace. Sources: the metrics pages of the developer guides."""
+
+
+def queries_of(alarm: Properties) -> list[Properties]:
+    """Return the queries of an alarm, as they are if all of the template exists."""
+    return [one["Fn::If"][1] if "Fn::If" in one else one for one in alarm["Metrics"]]
 
 
 def metrics_of(alarm: Properties) -> list[Properties]:
     """Return the metrics that an alarm reads, directly or in its expression."""
     if "Metrics" not in alarm:
         return [alarm]
-    return [one["MetricStat"]["Metric"] for one in alarm["Metrics"] if "MetricStat" in one]
+    return [one["MetricStat"]["Metric"] for one in queries_of(alarm) if "MetricStat" in one]
 
 
 def statistics_of(alarm: Properties) -> list[tuple[str, int]]:
     """Return the statistic and the period of each metric that an alarm reads."""
     if "Metrics" not in alarm:
-        return [(alarm["Statistic"], alarm["Period"])]
-    read = [one["MetricStat"] for one in alarm["Metrics"] if "MetricStat" in one]
+        return [(alarm.get("Statistic") or alarm["ExtendedStatistic"], alarm["Period"])]
+    read = [one["MetricStat"] for one in queries_of(alarm) if "MetricStat" in one]
     return [(one["Stat"], one["Period"]) for one in read]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without `!Ref` or `!Sub`."""
+    return next(iter(value.values())) if isinstance(value, dict) else value
 
 
 @pytest.mark.failure("poison-message")
@@ -438,15 +536,17 @@ def test_an_alarm_reads_existing_metrics_and_has_the_expected_threshold(name: st
     alarm, watch = ALARMS[name], WATCHED[name]
 
     for read in metrics_of(alarm):
-        assert (read["Namespace"], read["MetricName"]) == (watch.namespace, watch.metric)
-        assert [dimension["Name"] for dimension in read["Dimensions"]] == DIMENSIONS[watch.namespace]
-        named = resource_of(read["Dimensions"][0]["Value"])
-        assert named in (FUNCTIONS if watch.of == EACH_FUNCTION else {watch.of})
+        assert (_plain(read["Namespace"]), read["MetricName"]) == (watch.namespace, watch.metric)
+        dimensions = read.get("Dimensions", [])
+        assert [dimension["Name"] for dimension in dimensions] == DIMENSIONS[watch.namespace]
+        named = {resource_of(dimension["Value"]) for dimension in dimensions[:1]}
+        assert named <= (FUNCTIONS.keys() if watch.of == EACH_FUNCTION else {watch.of})
     assert statistics_of(alarm) == [(statistic, 300) for statistic in watch.statistics]
-    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == (watch.comparison, watch.threshold)
+    assert (alarm["ComparisonOperator"], _plain(alarm["Threshold"])) == (watch.comparison, watch.threshold)
     assert (alarm["EvaluationPeriods"], alarm["TreatMissingData"]) == (watch.periods, watch.missing)
     assert "DatapointsToAlarm" not in alarm
-    returned = [one["Expression"] for one in alarm.get("Metrics", []) if one.get("ReturnData", True)]
+    queries = queries_of(alarm) if "Metrics" in alarm else []
+    returned = [one["Expression"] for one in queries if one.get("ReturnData", True)]
     assert returned == ([watch.expression] if watch.expression else [])
 
 
@@ -464,7 +564,9 @@ def test_the_alarm_for_a_large_tree_goes_off_before_its_appends_are_refused() ->
     [before, last] = told
     assert before is not None
     assert last is not None
-    assert before <= WATCHED["LargestTreeAlarm"].threshold < last
+    threshold = WATCHED["LargestTreeAlarm"].threshold
+    assert isinstance(threshold, int)
+    assert before <= threshold < last
 
 
 def emitted(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[tuple[str, ...]]]:
@@ -473,14 +575,22 @@ def emitted(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[tuple[str, ...]]]:
     usage = Consumption()
     usage.calls = usage.retries = usage.conflicts = usage.throttles = usage.heads_ahead = 1
     usage.read_units = usage.write_units = 1.0
-    usage.clock_offset_ms = usage.largest_tree_bytes = 1
+    usage.clock_offset_ms, usage.largest_tree_bytes = 60_000, 1 << 30
     watch = telemetry.Stopwatch()
     with reading_lines() as lines:
         telemetry.log_request(
-            None, via="http", status=200, error=None, request_id="one", watch=watch, usage=usage
+            None,
+            via="http",
+            status=200,
+            error=None,
+            request_id="one",
+            lambda_id="one",
+            watch=watch,
+            usage=usage,
         )
         telemetry.log_job(status="done", kind="delete", watch=watch, usage=usage)
         telemetry.log_sweep(jobs=1, failed=1, oldest_s=1, watch=watch, usage=usage)
+        telemetry.log_published(records=1, events=1, parked=1, is_finished=True, watch=watch, usage=usage)
     found: dict[str, set[tuple[str, ...]]] = {}
     for line in lines.all:
         for name, (_, dimensions) in of_line(line).items():
@@ -488,11 +598,21 @@ def emitted(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[tuple[str, ...]]]:
     return found
 
 
+def dashboard_body() -> str:
+    """Return the dashboard's body as it is if all of the template exists."""
+    [dashboard] = of_type(DOCUMENT, "AWS::CloudWatch::Dashboard").values()
+    body, values = dashboard["DashboardBody"]["Fn::Sub"]
+    for name, value in values.items():
+        condition, exists, absent = value["Fn::If"]
+        assert (condition, absent) == ("PublishesEvents", "")
+        body = body.replace(f"${{{name}}}", exists["Fn::Sub"])
+    return str(body)
+
+
 def test_alarms_and_dashboard_read_metrics_that_forklore_emits(monkeypatch: pytest.MonkeyPatch) -> None:
     found = emitted(monkeypatch)
     read = {watch.metric for watch in WATCHED.values() if watch.namespace == telemetry.NAMESPACE}
-    [dashboard] = of_type(DOCUMENT, "AWS::CloudWatch::Dashboard").values()
-    panels = [one["properties"] for one in json.loads(dashboard["DashboardBody"]["Fn::Sub"])["widgets"]]
+    panels = [one["properties"] for one in json.loads(dashboard_body())["widgets"]]
     shown = [metric for panel in panels for metric in panel.get("metrics", [])]
     ours = {metric[1]: tuple(metric[2:4]) for metric in shown if metric[0] == telemetry.NAMESPACE}
     [search] = [metric[0]["expression"] for metric in shown if isinstance(metric[0], dict)]
@@ -522,8 +642,7 @@ def test_an_alarm_has_a_description_a_page_and_the_topic(name: str) -> None:
 
 
 def test_the_dashboard_is_json_and_shows_every_alarm() -> None:
-    [dashboard] = of_type(DOCUMENT, "AWS::CloudWatch::Dashboard").values()
-    body = dashboard["DashboardBody"]["Fn::Sub"]
+    body = dashboard_body()
     widgets = json.loads(body)["widgets"]
 
     assert set(re.findall(r"\$\{(\w+)\.Arn\}", body)) == set(ALARMS)
@@ -622,6 +741,31 @@ REFUSED = {
         "null",
         "http://localhost.example.com",
     ],
+    "DomainName": [
+        "*",
+        "https://chat.example.com",
+        "chat.example.com/",
+        "Chat.example.com",
+        "*.example.com",
+        "localhost",
+        "chat..example.com",
+        "-chat.example.com",
+        "chat.example.com:443",
+    ],
+    "CertificateArn": [
+        "*",
+        "arn:aws:iam::123456789012:server-certificate/chat",
+        "arn:aws:acm:us-east-1:*:certificate/12345678-1234-1234-1234-123456789012",
+    ],
+    "KmsKeyArn": [
+        "*",
+        "12345678-1234-1234-1234-123456789012",
+        "alias/forklore",
+        "arn:aws:kms:eu-central-1:123456789012:alias/forklore",
+        "arn:aws:kms:eu-central-1:123456789012:key/*",
+    ],
+    "UserRequestsPerMinute": ["", "10.5", "-1", "1e3", "1000000000"],
+    "RetentionDays": ["", "1.5", "-1", "36501", "40000", "100000"],
     "AlarmsTopic": [
         "*",
         "alarms",
@@ -667,6 +811,18 @@ TAKEN = {
         "https://app.example.com:8443,http://localhost:3000",
         "http://localhost",
     ],
+    "DomainName": ["", "chat.example.com", "a-b.c.example.co.uk"],
+    "CertificateArn": [
+        "",
+        "arn:aws:acm:eu-central-1:123456789012:certificate/12345678-1234-1234-1234-123456789012",
+    ],
+    "KmsKeyArn": [
+        "",
+        "arn:aws:kms:eu-central-1:123456789012:key/12345678-1234-1234-1234-123456789012",
+        "arn:aws-cn:kms:cn-north-1:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab",
+    ],
+    "UserRequestsPerMinute": ["0", "10", "999999999"],
+    "RetentionDays": ["0", "1", "9999", "10000", "29999", "35999", "36499", "36500"],
     "AlarmsTopic": [
         "",
         "arn:aws:sns:eu-central-1:123456789012:alarms",
@@ -717,6 +873,7 @@ def test_only_issuer_and_audience_have_no_default_and_the_defaults_are_safe() ->
     assert {name for name, default in defaults.items() if default is None} == {"Issuer", "Audience"}
     assert [defaults[name] for name in ("Admins", "Auditors", "CorsOrigins", "ApiKeyHashes")] == [""] * 4
     assert (defaults["DirectRoles"], defaults["DeletionProtection"]) == ("refused", "true")
+    assert (defaults["DomainName"], defaults["KmsKeyArn"], defaults["SnapStart"]) == ("", "", "off")
     assert all(fits(name, str(defaults[name])) for name in TAKEN if defaults[name] is not None)
 
 

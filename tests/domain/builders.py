@@ -1,5 +1,6 @@
 """Builders for the tests of the domain: ids, fork trees, and a shelf to read entries from."""
 
+import os
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from forklore.domain.ancestry import Path, View
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel, Entry, ForkPosition, StoredEntry
 from forklore.domain.paging import RangeAnswer, RangeRead
+from tests.reliability.figures import FIGURES
 
 T = TypeVar("T")
 
@@ -26,9 +28,16 @@ SIXTY_FIVE_YEARS_MS = 65 * 365 * 24 * 3600 * 1000
 SKEWS_MS = (0, -5_000, 5_000, -SIXTY_FIVE_YEARS_MS, SIXTY_FIVE_YEARS_MS)
 """How far a writer's clock is off: by 5 seconds or by 65 years."""
 
+EXAMPLES_MIN = 100
 
-def examples(number: int) -> settings:
-    """Return settings for this number of random examples. Every run has the same examples."""
+
+def examples(number: int, *, always: bool = False) -> settings:
+    """Return settings for so many random examples. Every run has the same ones.
+
+    Of more than EXAMPLES_MIN, only the gate tries all, and other runs a third. always: all.
+    """
+    if not always and os.environ.get(FIGURES) != "gate":
+        number = min(number, max(EXAMPLES_MIN, number // 3))
     return settings(derandomize=True, max_examples=number, deadline=None)
 
 

@@ -314,6 +314,29 @@ def test_the_conversation_of_a_head_comes_back_from_its_key() -> None:
     assert keys.in_head(keys.head(ROOT, FORK).sort) == FORK
 
 
+def test_one_range_holds_every_conv_and_head_of_a_tree_and_no_entry_row_or_child() -> None:
+    both = keys.conversations_and_heads_range(ROOT)
+    place = ListKey(ids.timestamp(1), FORK)
+
+    for wanted in (NIL, ROOT, MAX):
+        assert both.holds(keys.conversation(ROOT, wanted))
+        assert both.holds(keys.head(ROOT, wanted))
+        assert keys.conversations_range(ROOT).holds(keys.conversation(ROOT, wanted))
+        assert not keys.conversations_range(ROOT).holds(keys.head(ROOT, wanted))
+        assert not keys.heads_range(ROOT).holds(keys.conversation(ROOT, wanted))
+    others = [
+        keys.entry(ROOT, at(1)),
+        keys.child(ROOT, ROOT, place),
+        keys.tree(ROOT, *place),
+        keys.path(ROOT, FORK),
+        keys.member(ROOT, "ann"),
+        keys.entry_key(ROOT, ROOT, "key"),
+        keys.transfer_of_group(ROOT),
+        keys.conversation(FORK, FORK),
+    ]
+    assert not any(both.holds(key) for key in others)
+
+
 # Lists by time
 
 

@@ -4,10 +4,9 @@ from tests.domain.builders import FORK, NOW_MS, ROOT, at
 
 
 def test_usage_adds_up_figure_by_figure() -> None:
-    assert TokenUsage(1, 2, 3, 4) + TokenUsage(10, 20, 30, 40) == TokenUsage(11, 22, 33, 44)
-    assert sum([TokenUsage(input_tokens=1), TokenUsage(cost_nano_usd=5)], TokenUsage()) == TokenUsage(
-        1, 0, 0, 5
-    )
+    usages = [TokenUsage(1, 2, 3, 4), TokenUsage(10, 20, 30, 40), TokenUsage(cost_nano_usd=5)]
+    assert TokenUsage.total(usages) == TokenUsage(11, 22, 33, 49)
+    assert TokenUsage.total([]) == TokenUsage()
 
 
 def test_a_head_counts_the_own_entries_of_both_channels() -> None:

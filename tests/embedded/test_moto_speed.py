@@ -214,7 +214,7 @@ def test_overwritten_deleted_and_received_data_does_not_stay_in_memory(client: A
     url = queues.create_queue(QueueName="queue")["QueueUrl"]
 
     def work() -> None:
-        for number in range(20):
+        for number in range(5):
             put(client, "a", "1", n={"N": str(number)})
             update = {
                 "TableName": TABLE,

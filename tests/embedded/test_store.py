@@ -2,11 +2,14 @@
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from forklore.embedded.journal import Change
+from forklore.embedded.outbox import Message
 from forklore.embedded.store import Store
 from tests.embedded.conftest import Kept
 from tests.embedded.items import TABLE, everything, key, put
@@ -142,7 +145,12 @@ def test_a_call_that_failed_changed_nothing(kept: Kept, reopened: bool) -> None:
 
 def test_a_call_that_fails_or_changes_nothing_writes_nothing(kept: Kept) -> None:
     written: list[object] = []
-    kept.journal.write = written.append  # type: ignore[method-assign,assignment]
+
+    def write(changes: Sequence[Change], _: Sequence[Message] = ()) -> list[int]:
+        written.append(changes)
+        return []
+
+    kept.journal.write = write  # type: ignore[method-assign,assignment]
     put(kept.client, "a", "1")
     with pytest.raises(ClientError):
         kept.client.transact_write_items(TransactItems=[{"Update": set_text("a", "1", "x")}, never("a", "2")])

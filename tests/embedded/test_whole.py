@@ -123,13 +123,11 @@ def test_a_signal_during_the_journals_write_ends_neither_the_call_nor_the_store(
 ) -> None:
     write = Journal.write
 
-    def slowly(self: Journal, changes: Any) -> None:
-        if moment == "after":
-            write(self, changes)
+    def slowly(self: Journal, *written: Any) -> list[int]:
+        numbers = write(self, *written) if moment == "after" else []
         signal.raise_signal(signal.SIGALRM)
         time.sleep(0.3)
-        if moment == "before":
-            write(self, changes)
+        return write(self, *written) if moment == "before" else numbers
 
     monkeypatch.setattr(Journal, "write", slowly)
     with pytest.raises(stop):

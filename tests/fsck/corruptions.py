@@ -11,10 +11,11 @@ from forklore.domain.model import Channel, LastEntries
 from forklore.domain.names import NameOwner, NameRef
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import ForkRecord
-from forklore.fsck.shapes import Kind
+from forklore.fsck.shapes import Kind, kind_of
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.items import binary, number, text
+from forklore.storage.table import COUNT_SECONDS
 from tests.fsck.made import Made, record_item
 from tests.fsck.world import (
     APPENDED_FORK,
@@ -132,6 +133,16 @@ def _child_of_nobody(m: Made) -> None:
     m.change(keys.group(CHILD), childKey=text(child_key.sort))
 
 
+def _erased(m: Made) -> Key:
+    """Return the key of the first entry that was erased."""
+    return next(key for key, item in sorted(m.contents.items()) if "erased" in item)
+
+
+def _erasure(m: Made, *, is_done: bool) -> Key:
+    records = (key for key in m.contents if kind_of(key) is Kind.ERASURE)
+    return next(key for key in records if ("finishedAt" in m.contents[key]) == is_done)
+
+
 CORRUPTIONS = [
     # GROUP
     a("a tree without its GROUP", "missing_group orphan_user_tree", lambda m: m.take(keys.group(PLAIN))),
@@ -205,10 +216,14 @@ CORRUPTIONS = [
     ),
     a(
         "a tree without an owner",
-        "wrong_owner",
+        "wrong_owner wrong_user_tree",
         lambda m: m.change(keys.member(PLAIN, "bob"), level=text("writer")),
     ),
-    a("two owners", "wrong_owner", lambda m: m.change(keys.member(ROOT, "eve/#"), level=text("owner"))),
+    a(
+        "two owners",
+        "wrong_owner wrong_user_tree",
+        lambda m: m.change(keys.member(ROOT, "eve/#"), level=text("owner")),
+    ),
     a(
         "an unknown access level",
         "malformed_mem orphan_user_tree wrong_members",
@@ -220,6 +235,16 @@ CORRUPTIONS = [
         lambda m: m.change(keys.member(ROOT, "eve/#"), userId=text("eve")),
     ),
     a("a list row is missing", "missing_user_tree", lambda m: m.take(m.mine("bob"))),
+    a(
+        "a list row with another level",
+        "wrong_user_tree",
+        lambda m: m.change(m.mine("bob"), level=text("reader")),
+    ),
+    a(
+        "a list row with an unknown level",
+        "malformed_user_tree",
+        lambda m: m.change(m.mine("bob"), level=text("god")),
+    ),
     a(
         "a list row of a user who is not a member",
         "orphan_user_tree",
@@ -922,6 +947,29 @@ CORRUPTIONS = [
         "malformed_idem",
         lambda m: m.change(m.record(ROOT), body=binary(b"x12")),
     ),
+    a(
+        "a count of requests of half a minute",
+        "malformed_rate",
+        lambda m: m.move(m.key(Kind.RATE), keys.requests("ann", m.now_s // 60 * 60 + 30)),
+    ),
+    a(
+        "a count of requests that outlives its minute",
+        "malformed_rate",
+        lambda m: m.add(m.key(Kind.RATE), "ttl", 3600),
+    ),
+    a(
+        "a count of no requests",
+        "malformed_rate",
+        lambda m: m.change(m.key(Kind.RATE), requests=number(0)),
+    ),
+    a(
+        "a count of requests of a minute in a week",
+        "wrong_ttl",
+        lambda m: m.put(
+            items.key_of(keys.requests("ann", m.now_s // 60 * 60 + 7 * DAY_S))
+            | {"requests": number(1), "ttl": number(m.now_s // 60 * 60 + 7 * DAY_S + COUNT_SECONDS)}
+        ),
+    ),
     # The middle of a deletion
     a(
         "an entry removed while there are HEADs",
@@ -997,5 +1045,52 @@ CORRUPTIONS = [
         "a malformed id of a conversation",
         "malformed_conv",
         lambda m: m.copy_to(conv(BLANK), conv("Nobody")),
+    ),
+    # Erasures
+    a(
+        "an erased entry that still has its content",
+        "wrong_erased",
+        lambda m: m.change(_erased(m), body=binary(b'["x"]')),
+    ),
+    a(
+        "an erased entry that still has a key",
+        "missing_key wrong_erased",
+        lambda m: m.change(_erased(m), key=text("k")),
+    ),
+    a(
+        "an erased entry that still names its author",
+        "wrong_erased",
+        lambda m: m.change(_erased(m), userId=text("zoe")),
+    ),
+    a(
+        "an erased entry that a search still finds",
+        "wrong_erased",
+        lambda m: m.change(_erased(m), indexed=binary(b'"x"')),
+    ),
+    a(
+        "a finished erasure that still names the user",
+        "malformed_erasure",
+        lambda m: m.change(_erasure(m, is_done=True), userId=text("zoe")),
+    ),
+    a(
+        "a running erasure without its user",
+        "malformed_erasure orphan_erased_tree orphan_job",
+        lambda m: m.change(_erasure(m, is_done=False), userId=None),
+    ),
+    a("an erasure without its job", "missing_job", lambda m: m.take(m.key(Kind.JOB, "erase#"))),
+    a(
+        "the job of an erasure that does not exist",
+        "orphan_job",
+        lambda m: m.copy_to(m.key(Kind.JOB, "erase#"), keys.job("erase", STRANGER)),
+    ),
+    a(
+        "a changed tree of an erasure that does not exist",
+        "orphan_erased_tree",
+        lambda m: m.put(items.key_of(keys.erased_tree(STRANGER, ROOT))),
+    ),
+    a(
+        "a record of the retention without a time",
+        "malformed_retention",
+        lambda m: m.change(keys.retention(), begunAt=text("today")),
     ),
 ]

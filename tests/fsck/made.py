@@ -1,6 +1,6 @@
 """The contents of a table, with methods to find items and to change, move and remove them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from forklore.domain import ancestry, keys
@@ -118,7 +118,7 @@ class Made:
         for at in range(3):
             turn = items.turn(self.contents[self.turned(at)])
             assert turn is not None
-            self.change(self.turned(at), turn=binary(items._packed_turn(replace(turn, **parts))))
+            self.change(self.turned(at), turn=binary(items._packed_turn(turn._replace(**parts))))
 
     def give(self, entry: Key, conversation_id: str, channel: Channel = Channel.HISTORY) -> None:
         """Move an entry to another conversation."""

@@ -61,8 +61,8 @@ def test_the_report_of_an_intact_table_has_no_findings(store: Store, tmp_path: P
     ran = fsck(*at(store), "--report", str(report), "--segments", "3")
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.startswith(f"{store.name}: {len(store.contents()):,} items, 12 trees, ")
-    assert "work in progress: 7, the oldest for " in ran.stdout
+    assert ran.stdout.startswith(f"{store.name}: {len(store.contents()):,} items, 13 trees, ")
+    assert "work in progress: 8, the oldest for " in ran.stdout
     assert ran.stdout.endswith("\nintact\n")
     told = json.loads(report.read_text())
     assert (told["verdict"], told["findings"], told["unsettled"]) == ("intact", [], [])

@@ -10,10 +10,11 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Conversation, StartedBy
+from forklore.domain.rate import window_of
 from forklore.domain.tree import Member
 from forklore.storage import parts
 from forklore.storage.table import Table
-from forklore.usecases import cascade, deletion, removal, sweeper
+from forklore.usecases import cascade, deletion, erasing, erasures, removal, retention, sweeper
 from tests.reliability.faults import Call, Fault, Killed, at
 from tests.reliability.service import Process
 from tests.support.mailbox import Mailbox
@@ -42,6 +43,8 @@ LATER, which waits for the worker, with its child."""
 VANISHED, LEFT = map(conversation, range(45, 47))
 """A tree whose root left nothing but its id, and its other branch."""
 CHAT, CHAT_FORK = conversation(31), conversation(32)
+NOTES = conversation(33)
+"""A tree with entries of two erased users. The erasure of the second one still runs."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,13 @@ def build(store: Store) -> World:
     process = Process(store, in_order=True)
     world = _main_tree(process)
     _handed_over(store, process)
+    process.table.count_requests("ann", window_of(process.table.now_s()), by=3)
     _creating(process.table)
     _never_live(process.table)
     _gone(process)
     _removed(process)
+    _erased(process)
+    retention.delete_unused(process.table, Mailbox().queue, days=36_500)
     dying(process)
     with pytest.raises(Killed):
         delete(Process(store, at(KILLED_AT, Fault.KILL), in_order=True))
@@ -278,6 +284,19 @@ def _removed(process: Process) -> None:
 def _fork(process: Process, source: str, fork: str, **given: Any) -> None:
     forked = process.ask("forkConversation", ANN, conversationId=source, id=fork, **given)
     assert forked.status == 201, forked
+
+
+def _erased(process: Process) -> None:
+    """Erase a user, and begin to erase another one."""
+    say(process, NOTES, "by ann")
+    for user, passes in (("zoe", 2), ("yan", 1)):
+        shared = {"conversationId": NOTES, "userId": user, "accessLevel": "writer"}
+        assert process.ask("shareConversation", ANN, **shared).status == 201
+        say(process, NOTES, _large(40_000), by=Caller(user), key=user)
+        queue = Mailbox().queue
+        erasure = erasures.erase_user(process.table, queue, caller=ANN, user_id=user)
+        for _ in range(passes):
+            erasing.run_erasure(process.table, queue, erasure.erasure_id, wait_s=0)
 
 
 def dying(process: Process) -> None:

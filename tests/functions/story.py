@@ -52,6 +52,8 @@ STORY = {
     "adminLookUpName": 200,
     "deleteName": 204,
     "adminDeleteName": 204,
+    "adminEraseUser": 202,
+    "adminGetErasure": 200,
     "adminDeleteConversation": 204,
     "requestTransfer": 201,
     "listTransfers": 200,
@@ -65,8 +67,8 @@ STORY = {
 """The sample events in the order in which they can be sent, each with its expected status."""
 
 
-JOBS = ("deleteGroup", "sweep")
-"""The sample events that are not requests: a batch of the queue, and the schedule."""
+JOBS = ("deleteGroup", "sweep", "publish")
+"""The sample events that are no requests: batches of the queue and the stream, and the schedule."""
 DIRECT = ("agentAppendEntry", "agentEventBridge")
 """The sample events of direct invocation. The second one is inside EventBridge's envelope."""
 AUTHORIZER = "authorizer"
@@ -79,6 +81,8 @@ SAMPLE_FORK = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
 """The fork that forkConversation makes in the sample events."""
 SAMPLE_TRANSFER = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 """The id of the transfer in the sample events. The story replaces it with the real one."""
+SAMPLE_ERASURE = "019a5c23-1a20-7c4e-9b37-0f1e2d3c4b5a"
+"""The id of the erasure in the sample events. The story replaces it with the real one."""
 SAMPLE_ENTRY = "019a5c1e-aa20-7b16-8c31-5d1e2f3a4b6c"
 """The id of the entry in the sample events. The story replaces it with the real one."""
 
@@ -95,7 +99,7 @@ def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], An
     deliver: sends an event to the function of its route. invoke: invokes the function `agent`.
     """
     answers: dict[str, Answer] = {}
-    transfer, entry = SAMPLE_TRANSFER, SAMPLE_ENTRY
+    transfer, entry, erasure = SAMPLE_TRANSFER, SAMPLE_ENTRY, SAMPLE_ERASURE
     for name in STORY:
         if name in ("requestTransfer", "acceptTransfer"):  # deleteTransfer has cancelled the first transfer
             answers["requestTransfer"] = deliver(read_event("requestTransfer"))
@@ -120,7 +124,10 @@ def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], An
             assert invoke(share)["status"] == 201
         if name != "requestTransfer":
             told = json.dumps(read_event(name)).replace(SAMPLE_TRANSFER, transfer)
+            told = told.replace(SAMPLE_ERASURE, erasure)
             answers[name] = deliver(json.loads(told.replace(SAMPLE_ENTRY, entry)))
         if name == "appendEntry":
             entry = answers[name].json["id"]
+        if name == "adminEraseUser":
+            erasure = answers[name].json["id"]
     return answers

@@ -6,7 +6,8 @@ import pytest
 
 from tests.aws.direct import AGENT, Direct
 from tests.functions.story import DIRECT, read_event
-from tools.deployment.template import load, read_template
+from tools.deployment.loading import load
+from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Gateway
 
 

@@ -337,13 +337,15 @@ def test_a_database_that_ends_at_once_prints_one_line_and_exits_with_2(tmp_path:
     assert errors == "forklore: dynoxide did not start: error: it is broken\n"
 
 
-def test_make_run_passes_the_folder_to_the_server() -> None:
+def test_make_run_passes_the_folder_and_the_receiver_to_the_server() -> None:
+    given = ["RUN=nowhere", "DATA=./my data", "ON_EVENT=agent:at_home"]
     done = subprocess.run(
-        ["make", "--no-print-directory", "--dry-run", "run", "RUN=nowhere", "DATA=./my data"],
+        ["make", "--no-print-directory", "--dry-run", "run", *given],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
 
-    assert done.stdout.splitlines()[-1] == '"nowhere/bin/python" -m forklore.local --data "./my data"'
+    [*_, command] = done.stdout.splitlines()
+    assert command == ('"nowhere/bin/python" -m forklore.local --data "./my data" --on-event "agent:at_home"')

@@ -30,7 +30,7 @@ SETTINGS = """
 expected-statuses = ["2xx", "3xx", "4xx", 501]
 """
 """A semantic search is 501."""
-ENDS = ("deleteConversation", "adminDeleteConversation")
+ENDS = ("deleteConversation", "adminDeleteConversation", "adminEraseUser")
 """Operations that delete what the others need come last."""
 
 

@@ -64,7 +64,7 @@ def running(*arguments: str, last_line: str, **options: str) -> Iterator[Running
             line = process.stdout.readline()
             assert line, process.communicate(timeout=STARTS_WITHIN_SECONDS)
             banner += line
-        url = next(word for word in banner.split() if word.startswith("http://127.0.0.1:"))
+        url = next(word for word in banner.split() if word.startswith("http://127.0.0.1:")).rstrip("/")
         yield Running(process, url, banner)
     finally:
         process.kill()
@@ -92,9 +92,11 @@ def test_the_command_that_the_server_prints_works(tmp_path: Path) -> None:
         assert event["routeKey"] == "POST /v1/conversations"
         assert json.loads(event["body"]) == {"title": "Hello"}
         assert event["requestContext"]["authorizer"]["lambda"]["userId"] == "alice"
+        assert local.banner.splitlines()[0] == f"see the conversations at {local.url}/"
         assert f"{local.url}/docs" in local.banner
         assert "To keep it: --data ./data" in local.banner
         assert httpx.get(f"{local.url}/docs").status_code == 200
+        assert httpx.get(f"{local.url}/").headers["forklore-page"] == "explorer"
         assert local.stop() == (0, "")
 
 

@@ -46,7 +46,7 @@ class Comparison:
     def __init__(self, services: Sequence[Service], random: Random, *, is_alone: bool) -> None:
         self.oracle = Oracle()
         self.asked: Counter[tuple[str, int]] = Counter()
-        self._services = services
+        self.services = services
         self._random = random
         self.is_alone = is_alone
         self._transcript: list[str] = []
@@ -142,11 +142,11 @@ class Comparison:
         return (row.get("conversationId") or row["id"]) in self._known
 
     def _send(self, request: Request) -> Answer:
-        at = self._random.randrange(len(self._services))
+        at = self._random.randrange(len(self.services))
         self._transcript.append(f"{request} at {at}")
         self._known |= self.oracle.conversations.keys()
         try:
-            answer = self._services[at].answer(request)
+            answer = self.services[at].answer(request)
         except AssertionError as error:
             self.hold(False, str(error))
             raise

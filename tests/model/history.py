@@ -37,6 +37,7 @@ MOVES = {
     "replay": 8,
     "admin_delete": 1,
     "go_on_deleting": 2,
+    "erase_nobody": 1,
     "get_conversation": 2,
     "list_entries": 8,
     "list_rows": 4,
@@ -187,6 +188,23 @@ class History:
             self._delete(
                 "adminDeleteConversation", self._choose.one_of(*self._admins), conversation_id, found
             )
+
+    def erase_nobody(self) -> None:
+        """Erase a user who has written nothing, mostly as an admin, and look at it."""
+        if self._admins:
+            caller = self._choose.caller() if self._choose.chance(0.2) else self._choose.one_of(*self._admins)
+            why = self._choose.justification()
+            self._post("adminEraseUser", caller, {"userId": f"nobody {self._name}"} | why)
+            known = sorted(self._oracle.erasures)
+            erasure_id = self._choose.one_of(*known, self._choose.new_id())
+            self.both.ask(Request("adminGetErasure", caller, {"erasureId": erasure_id} | why))
+
+    def erase(self) -> None:
+        """Erase one of the users. The jobs of all earlier requests must be done."""
+        admins = [caller for caller in self._admins if "admin" in caller.roles]
+        if admins:
+            user = self._choose.one_of(*self._choose.users)
+            self.both.ask(Request("adminEraseUser", admins[0], {"userId": user}))
 
     def go_on_deleting(self) -> None:
         """Let the worker do a step."""

@@ -5,25 +5,29 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from forklore.domain import keys
 from forklore.storage import bodies, items
 from forklore.storage.connection import Item
 from tools.harness.service import Answer
 
 _MADE = re.compile(r"0[0-9a-f]{7}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_PSEUDONYM = re.compile(r"erased-[0-9a-f]{32}")
 _SHARD = re.compile(r"TREES#\d")
-ANY = {"ttl", "nonce", "version"}
-"""Attributes that may differ: they say when, by which attempt, or that something changed."""
+ANY = {"ttl", "nonce", "version", "promotions", "memberChange", "passes"}
+"""Attributes that may differ: they say when, by which attempt, or how often something changed."""
 
 
 def seen(answers: Iterable[Answer], contents: Iterable[Item]) -> tuple[list[str], list[str]]:
     """Return answers and the items of a table as text that can be compared between runs.
 
     A generated id is replaced by its rank among all generated ids. Times, nonces and the messages
-    of errors are left out, because one code can have several messages. The items are sorted.
+    of errors are left out, because one code can have several messages. So is how far a retention
+    has looked, which it repeats if it was killed. The items are sorted.
     """
     told = [f"{answer.status} {json.dumps(_said(answer), default=str)}" for answer in answers]
-    both = _ranked([*told, *map(_spelled, contents)])
+    compared = (item for item in contents if items.key(item) != keys.retention())
+    both = _ranked([*told, *map(_spelled, compared)])
     return both[: len(told)], sorted(both[len(told) :])
 
 
@@ -38,7 +42,10 @@ def _ranked(texts: Sequence[str]) -> list[str]:
     made = sorted({found for text in texts for found in _MADE.findall(text)})
     ranks = {one: f"<{rank}>" for rank, one in enumerate(made)}
     return [
-        _SHARD.sub("<shard>", _TIME.sub("<time>", _MADE.sub(lambda found: ranks[found[0]], text)))
+        _PSEUDONYM.sub(
+            "<pseudonym>",
+            _SHARD.sub("<shard>", _TIME.sub("<time>", _MADE.sub(lambda found: ranks[found[0]], text))),
+        )
         for text in texts
     ]
 

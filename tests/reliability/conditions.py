@@ -21,14 +21,18 @@ TRUE = "(attribute_exists(PK) OR attribute_not_exists(PK))"
 SAME = {
     "attribute_not_exists(nonce)": "nonce = :made",
     "attribute_not_exists(current)": "current = :current",
+    "attribute_not_exists(usedAt)": "usedAt = :used",
 }
 """Another form of a clause, which the same code writes for a tree that no request has marked, or of
-which no branch was promoted."""
+which no branch was promoted or removed."""
+BESIDE = {"promotions", "usedAt"}
+"""What a write counts or notes beside what it is about."""
 CHOSEN = "owner = :owner"
 PURPOSES: Mapping[str, set[str]] = {
     "child": {"Put CHILD"},
     "branch": {"Put GONE"},
     "pruning": {"Delete GONE"},
+    "retention": {"Put JOB", "ConditionCheck HEAD"},
     "fork": {"Put PTR", "Update GROUP"},
     "copy": {"Put MEM", "ConditionCheck HEAD"},
     "promotion": {"Update GROUP", "ConditionCheck HEAD"},
@@ -140,7 +144,8 @@ def _named(verb: str, part: Mapping[str, Any], clause: str, parts: Sequence[Part
 
     kind = _kind(part.get("Key") or part["Item"])
     told_by = {"Update": part.get("UpdateExpression", ""), "ConditionCheck": part["ConditionExpression"]}
-    first = re.findall(r"#\w+", re.split(r"(?<!^)\b(?:SET|ADD|REMOVE)\b", told_by.get(verb, ""))[0])
+    told = re.findall(r"#\w+", re.split(r"(?<!^)\b(?:SET|ADD|REMOVE)\b", told_by.get(verb, ""))[0])
+    first = [name for name in told if plain(name) not in BESIDE]
     clause = SAME.get(plain(clause), clause)
     which = f" ({plain(', '.join(dict.fromkeys(first[:2])))})" if first else ""
     chooser = f"{_purpose(parts)}: " if verb == "ConditionCheck" or plain(clause) == CHOSEN else ""

@@ -1,6 +1,6 @@
 """Runs an operation with one fault at one of its calls: for the check `call-faults`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -123,10 +123,10 @@ class Crashes:
             assert_intact(store, settled=True)
         return True
 
-    def abandoned(self) -> int:
+    def abandoned(self, calls: Sequence[Call]) -> int:
         """Assert that after a kill and a sweep, the operation is done completely or not at all.
 
-        The process is killed after each of its calls in turn, and the request is not repeated.
+        The process is killed after each of these calls in turn, and the request is not repeated.
         Returns how many calls were tried.
         """
         with self.world.copy(self.endpoint) as store:
@@ -135,7 +135,7 @@ class Crashes:
             self.attempt(store, nothing)
             done = self._swept(store)
         is_done = []
-        for call in self.faultless.calls:
+        for call in calls:
             with self.world.copy(self.endpoint) as store:
                 _, answer = self.attempt(store, at(call.number, Fault.KILL_AFTER))
                 assert answer is None

@@ -19,7 +19,7 @@ from tools.harness.wire import cancelled, failure
 
 ENDPOINT = "https://dynamodb"
 WRITE = "TransactWriteItems"
-READS = {"BatchGetItem", "Query"}
+READS = {"BatchGetItem", "Query", "Scan"}
 _BATCHES = {"BatchGetItem": "UnprocessedKeys", "BatchWriteItem": "UnprocessedItems"}
 
 

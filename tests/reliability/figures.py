@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
+import pytest
+
 FIGURES, SEED, PART = "FORKLORE_FIGURES", "FORKLORE_TEST_SEED", "FORKLORE_PART"
 COUNT = "count "
 SIZES = ("ci", "gate")
+TRIED_IN_CI = 1 / 2
 Item = TypeVar("Item")
 
 
@@ -58,6 +61,14 @@ class Measure:
         chosen = set(self.random.sample(range(len(all_of_them)), ci))
         return [one for place, one in enumerate(all_of_them) if place in chosen]
 
+    def is_tried(self, *, ci: float) -> bool:
+        """Tell whether this run does this test: always at the gate, with this chance for CI.
+
+        The seed and the test's name decide. So CI, which draws a seed for all tests of a run, does
+        others each time, and its seed repeats them.
+        """
+        return self.size == "gate" or Random(f"{self.seed} {self.name}").random() < ci
+
     def count(self, **what: int) -> None:
         """Add to the counts."""
         self.counts.update(what)
@@ -71,3 +82,9 @@ class Measure:
         done = ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in self.counts.items())
         part = f" {PART}={self.part}" if self.part else ""
         return f"{self.name}: {SEED}={self.whole_seed} {FIGURES}={self.size}{part}: {done}"
+
+
+def skip_unless_tried(measure: Measure) -> None:
+    """Skip a test that another run of CI does. The gate does all."""
+    if not measure.is_tried(ci=TRIED_IN_CI):
+        pytest.skip(f"left to another run; {FIGURES}=gate does all")

@@ -37,33 +37,46 @@ from tests.reliability.world import (
     LONG,
     MIA,
     NEW,
+    OTHER,
     PASSED,
     PASSED_FORK,
     PLANNER,
     RITA,
     ROOT,
+    ROOT_CALLER,
+    UNTITLED,
+    UNUSED_SECONDS,
+    WORDS,
     World,
     begin,
     built,
     crowded,
     dead,
     dead_family,
+    delete_unused,
     family,
     give_up_and_clear,
     handed_over,
     killed_at_write,
     later,
+    leaving,
+    left,
     lengthy,
+    nearly_erased,
     removed_both,
     removed_first,
     run_deletion,
+    run_erasures,
     run_prune,
     said,
     settle,
+    silent,
     thought,
     twig_removed,
+    untitled,
 )
 from tests.support.mailbox import Mailbox, Message
+from tests.support.tables import Store
 from tools.harness.wire import Request, Wire
 
 GO_ON: Mapping[str, Any] = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
@@ -425,6 +438,101 @@ def take_one_lease(endpoint: str, rewrite: Rewrite | None = None) -> None:
         hold(outcome is Outcome.DROPPED and len(mailbox.messages) == 1, outcome, mailbox.messages)
 
 
+def erase_beside(
+    act: Callable[[Process], object],
+    is_so: Callable[[Process, Store], bool],
+    endpoint: str,
+    rewrite: Rewrite | None = None,
+    *,
+    of: Callable[[str], World] = left,
+) -> None:
+    """Assert that an erasure is whole, whatever is done just before the first write of a worker.
+
+    act: what is done. is_so: what must be so at the end.
+    """
+    with built(of, endpoint).copy(endpoint) as store:
+        run_erasures(Process(store, first_write(lambda: act(Process(store))), rewrite=rewrite))
+        assert_intact(store)
+        settle(store)
+        assert_intact(store, settled=True)
+        hold(is_so(Process(store), store))
+
+
+def _title(process: Process) -> None:
+    answer = process.ask("updateConversation", ANN, conversationId=ROOT, title="chosen")
+    assert answer.status == 200
+
+
+def _append(process: Process) -> None:
+    assert process.ask("appendEntry", ANN, conversationId=ROOT, **said("later")).status == 201
+
+
+def _fork(process: Process) -> None:
+    assert process.ask("forkConversation", ANN, conversationId=ROOT, id=NEW).status == 201
+
+
+def _fork_and_remove_a_branch(process: Process) -> None:
+    _fork(process)
+    removed = process.ask("deleteConversation", ANN, conversationId=OTHER, scope="branch")
+    assert removed.status == 204
+
+
+def _share(process: Process) -> None:
+    given = {"conversationId": ROOT, "userId": "mia", "accessLevel": "reader"}
+    assert process.ask("shareConversation", ANN, **given).status == 201
+
+
+def _mia_came_last(_process: Process, store: Store) -> bool:
+    change = items.group(store.item(keys.group(ROOT))).member_change
+    return change is not None and change.user_id == "mia"
+
+
+def _end_and_come_back(process: Process) -> None:
+    """End the erasure, and let the user become a member again."""
+    for _ in range(2):
+        run_erasures(process)
+    assert _shown(process)["state"] == "done"
+    back = {"conversationId": ROOT, "userId": "bob", "accessLevel": "writer"}
+    assert process.ask("shareConversation", ANN, **back).status == 201
+
+
+def _shown(process: Process) -> Any:
+    [key] = (key for key in process.table.scan(segment=0, segments=1, start=None)[0] if "pseudonym" in key)
+    erasure_id = items.key(key).partition.partition("#")[2]
+    return process.ask("adminGetErasure", ROOT_CALLER, erasureId=erasure_id).body
+
+
+def _of_root(name: str, process: Process) -> Any:
+    return process.ask("getConversation", ANN, conversationId=ROOT).body.get(name)
+
+
+def _has_no_words(_process: Process, store: Store) -> bool:
+    return not any(WORDS in str(item) for item in store.contents().values())
+
+
+def retain_what_is_used(
+    act: Callable[[Process], object], endpoint: str, rewrite: Rewrite | None = None
+) -> None:
+    """Assert that a tree stays if somebody uses it just before its tombstone.
+
+    act: how it is used.
+    """
+    with built(untitled, endpoint).copy(endpoint) as store:
+        at = later(UNUSED_SECONDS)
+        use = first_write(lambda: act(Process(store, clock=later(UNUSED_SECONDS))))
+        delete_unused(Process(store, use, clock=at, rewrite=rewrite))
+        assert_intact(store)
+        group = items.group(store.item(keys.group(UNTITLED)))
+        hold(group.is_live, group)
+
+
+def _use(name: str, **given: Any) -> Callable[[Process], object]:
+    def do(process: Process) -> None:
+        assert process.ask(name, ANN, **{"conversationId": UNTITLED, **given}).status < 300
+
+    return do
+
+
 def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
     """Assert that one of two simultaneous forks is refused if there is room for only one.
 
@@ -542,6 +650,38 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "give a copy up while another request continues it": give_a_copy_up,
     "remove the current branch while a removed one still shows": remove_the_current_branch_late,
     "two take one lease": take_one_lease,
+    "erase beside a new title": partial(
+        erase_beside, _title, lambda process, _store: _of_root("title", process) == "chosen"
+    ),
+    "erase beside an append": partial(
+        erase_beside, _append, lambda process, _store: _of_root("lastMessagePreview", process) == "later"
+    ),
+    "erase beside a fork": partial(erase_beside, _fork, _has_no_words),
+    "erase beside a fork and a removal": partial(erase_beside, _fork_and_remove_a_branch, _has_no_words),
+    "erase beside a new member": partial(erase_beside, _share, _mia_came_last, of=silent),
+    "two workers erase": partial(
+        erase_beside, run_erasures, lambda process, _store: _shown(process)["entries"] == 1
+    ),
+    "erase who has come back": partial(
+        erase_beside,
+        _end_and_come_back,
+        lambda process, _store: process.ask("getConversation", BOB, conversationId=ROOT).status == 200,
+        of=leaving,
+    ),
+    "retain what is appended to": partial(retain_what_is_used, _use("appendEntry", **said("new"))),
+    "retain what is changed": partial(retain_what_is_used, _use("updateConversation", title="new")),
+    "retain what is forked": partial(retain_what_is_used, _use("forkConversation", id=NEW)),
+    "retain what is promoted": partial(retain_what_is_used, _use("promoteConversation")),
+    "retain what has a child": partial(
+        retain_what_is_used,
+        _use("appendEntry", **said("task"), conversationId=NEW, startedByConversationId=UNTITLED),
+    ),
+    "two workers end an erasure": partial(
+        erase_beside,
+        run_erasures,
+        lambda process, _store: _shown(process)["state"] == "done",
+        of=nearly_erased,
+    ),
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
     "remove a branch as a former manager who is now a reader": partial(
         act_late, "deleteConversation", {"conversationId": FORK, "scope": "branch"}, by=MIA

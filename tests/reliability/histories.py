@@ -28,7 +28,7 @@ class World:
 
 
 @contextmanager
-def new_world(endpoint: str, random: Random, *, bits: int) -> Iterator[World]:
+def new_world(endpoint: str | None, random: Random, *, bits: int) -> Iterator[World]:
     """Yield an empty world. random: chooses the history. bits: the seed of the service's ids."""
     with new_store(endpoint) as store:
         seeded = SeededStore.of(store, Random(bits))

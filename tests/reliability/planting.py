@@ -75,8 +75,11 @@ class Planted:
         root = Conversation(self.group_id, self.group_id, created_at)
         group = items.group_item(root, owner=self.owner)
         yield group | {"conversations": items.number(1 + self.forks)}
-        yield items.member_item(self.group_id, Member(self.owner, AccessLevel.OWNER, created_at))
-        yield items.user_tree_item(self.group_id, self.owner, created_at=created_at, is_child=False)
+        owner = Member(self.owner, AccessLevel.OWNER, created_at)
+        yield items.member_item(self.group_id, owner)
+        yield items.user_tree_item(
+            self.group_id, self.owner, owner.level, created_at=created_at, is_child=False
+        )
         yield from self._conversation(root, (), None, self.root_entries)
         anchor = self.anchor
         path = ancestry.path_after(

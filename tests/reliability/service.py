@@ -53,7 +53,7 @@ class Process(service.Process):
 
 
 @contextmanager
-def new_store(endpoint: str) -> Iterator[Store]:
-    """Yield a new, empty table at an endpoint."""
+def new_store(endpoint: str | None) -> Iterator[Store]:
+    """Yield a new, empty table at an endpoint. None: on the moto of this process."""
     with fresh_store(f"forklore-{uuid4()}", endpoint=endpoint) as store:
         yield store

@@ -18,7 +18,7 @@ MODES = ["sync", "asyncio", "trio"]
 def test_nothing_is_lost_and_nothing_is_doubled(
     store: Store, endpoint: str, mode: str, measure: Measure
 ) -> None:
-    calls = measure.goal(ci=2000 // len(MODES), gate=2000)
+    calls = measure.goal(ci=300, gate=2000)
     with local_servers([MachineClock()], endpoint=endpoint, table=store.name) as [address]:
         run_and_compare(address, mode, calls, measure)
 

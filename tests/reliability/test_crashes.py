@@ -7,13 +7,16 @@ the request to the same process; without an answer, to a new process. The answer
 be the same as without the fault.
 """
 
+from itertools import islice
+
 import pytest
 
 from tests.reliability.crashes import Crashes
 from tests.reliability.figures import Measure
 from tests.reliability.world import OPERATIONS, built
 
-POINTS_CI_MAX = 30
+POINTS_CI_MAX = 10
+KILLS_CI_MAX = 4
 CHANGES = [name for name, operation in OPERATIONS.items() if not operation.is_read]
 
 
@@ -30,6 +33,8 @@ def crashes_of(name: str, endpoint: str) -> Crashes:
     "misleading-query-page",
     "busy-database",
     "cancelled-transaction",
+    "killed-erasure",
+    "killed-retention",
 )
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_operation_recovers_from_every_fault_at_every_call(
@@ -47,17 +52,19 @@ def test_an_operation_recovers_from_every_fault_at_every_call(
         measure.count(points=crashes.recovers(*point))
 
 
-@pytest.mark.failure("killed-between-calls")
+@pytest.mark.failure("killed-between-calls", "killed-erasure", "killed-retention")
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_a_killed_process_leaves_is_all_or_nothing_once_it_is_swept(
     endpoint: str, name: str, measure: Measure
 ) -> None:
-    """The request is not repeated."""
-    measure.count(places_to_be_killed=crashes_of(name, endpoint).abandoned())
+    """The request is not repeated. The gate tries all places to be killed, CI some of many."""
+    crashes = crashes_of(name, endpoint)
+    calls = measure.some(crashes.faultless.calls, ci=KILLS_CI_MAX)
+    measure.count(places_to_be_killed=crashes.abandoned(calls))
 
 
 def test_there_are_as_many_points_as_are_promised(endpoint: str) -> None:
     """There are at least 500 points. A point is one fault at one call of one operation."""
-    points = sum(len(list(crashes_of(name, endpoint).points())) for name in OPERATIONS)
+    points = (point for name in OPERATIONS for point in crashes_of(name, endpoint).points())
 
-    assert points >= 500
+    assert len(list(islice(points, 500))) == 500

@@ -11,7 +11,7 @@ import pytest
 
 from forklore.domain import ancestry
 from forklore.domain.model import Caller
-from tests.reliability.figures import Measure
+from tests.reliability.figures import Measure, skip_unless_tried
 from tests.reliability.intact import assert_intact
 from tests.reliability.planting import Planted, id_of, plant
 from tests.reliability.service import Process
@@ -99,6 +99,7 @@ def newest_page(store: Store, level: Level) -> int:
 @pytest.mark.failure("deep-or-wide-tree")
 def test_a_chain_of_a_thousand_forks(store: Store, measure: Measure) -> None:
     """Every view is exact at every depth. One more fork is refused. Nothing recurses."""
+    skip_unless_tried(measure)
     process = Process(store)
     first = process.ask("appendEntry", ANN, conversationId=ROOT, entries=[say("a"), say("b")])
     levels = [Level(ROOT, [one["id"] for one in first.body["data"]])]

@@ -140,6 +140,8 @@ REQUESTS = [
     Valid("adminListNames", {"userId": "<user>"}, {"userId": 403}, by="aude"),
     Valid("adminLookUpName", {"userId": "<user>", "name": "a name"}, {"userId": 403}, by="aude"),
     Valid("adminDeleteName", {"userId": "<user>", "name": "a name"}, {"userId": 403}, by="adam"),
+    Valid("adminEraseUser", {"userId": "<user>"}, {"userId": 403}, by="adam"),
+    Valid("adminGetErasure", {"erasureId": "<erasure>"}, {"erasureId": 403}, by="adam"),
     Valid("deleteName", {"name": "another"}, {}),
     Valid("adminListConversations", {"userId": "<user>"}, {"userId": 403}, by="aude"),
     Valid("adminSearchConversations", {"query": "x", "userId": "<user>"}, {"userId": 403}, by="aude"),
@@ -216,6 +218,7 @@ class Tenant:
             )
             if name == "outgoing":
                 self._make("acceptTransfer", {"transferId": "<outgoing>"}, user=self.made["heir"])
+        self._keep("erasure", "adminEraseUser", {"userId": "nobody"}, user="adam")
         for name, root in (("a name", "<root>"), ("another", "<root 2>")):
             self._make("setName", {"name": name, "conversationId": root})
         for name, operation, given in (

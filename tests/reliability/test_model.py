@@ -56,7 +56,10 @@ class Model(RuleBasedStateMachine):
         self._go(f"{name} {seed}", lambda: self._history.move(name))
 
     def teardown(self) -> None:
-        """Read everything back. Check the stored data before and after the last jobs are done."""
+        """Read everything back. Check the stored data before and after the last jobs are done.
+
+        Then erase a user, and do it again.
+        """
         with self._with:
             if not self._is_sound:
                 return
@@ -65,6 +68,10 @@ class Model(RuleBasedStateMachine):
             assert_intact(self._world.store)
             settle(self._world.store, in_seconds=AHEAD_SECONDS)
             assert_intact(self._world.store, settled=True)
+            self._history.erase()
+            settle(self._world.store, in_seconds=AHEAD_SECONDS)
+            assert_intact(self._world.store, settled=True)
+            self._history.reading.read_back()
             self.measure.count(examples=1, requests=self._history.both.requests)
 
     def _go(self, seed: str, act: Callable[[], None]) -> None:

@@ -11,12 +11,14 @@ from typing import Any
 
 from forklore.domain import ids
 from forklore.domain.model import Caller, JobKind
+from forklore.domain.tree import Job
 from forklore.errors import UnavailableError
 from forklore.storage import parts
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.parts.group import MEMBERS_MAX
-from forklore.usecases import cascade, pruning, sweeper, transfers
+from forklore.usecases import cascade, pruning, retention, sweeper, transfers
+from forklore.usecases import erasing as erasing_users
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.service import Process, new_store
 from tests.support.mailbox import Mailbox, Message
@@ -35,11 +37,14 @@ LONG_ENTRIES = 90
 """So many entries that one transaction cannot copy the conversation."""
 LAST_OF_CROWD = "user 9"
 """The member that is copied to a child in the last step."""
+WORDS = "the words of a user who is to be erased"
 DRAINS_MAX = 50
 AHEAD_MS = 24 * 3_600_000
 STEP_BITS = 32
 NUMBER_BITS = 16
 """The first bits of an id's random part, in which a process of a test numbers its ids."""
+UNUSED_SECONDS = 2 * 24 * 3600
+"""After this time a tree is unused for a retention of one day."""
 ABANDONED_SECONDS = 600
 """The age at which the sweep gives up an unfinished creation."""
 
@@ -55,6 +60,8 @@ LONG, HALF_COPY = conversation(31), conversation(32)
 PASSED, PASSED_FORK, DEAD, DEAD_FORK, CROWD, HALF = (conversation(number) for number in range(11, 17))
 """A tree that has just become Bob's; one with a tombstone; one with many members, and its child,
 whose creation is unfinished."""
+OWN = conversation(51)
+"""A tree of Bob's."""
 CUT, CUT_FORK, CUT_TWIG = (conversation(number) for number in range(41, 44))
 """A tree whose fork CUT_FORK was removed, and is shown by CUT_TWIG."""
 NEW, OTHER = conversation(21), conversation(22)
@@ -225,6 +232,41 @@ def removed_root(endpoint: str) -> World:
     return _build(endpoint, _family, _removed_root)
 
 
+def to_erase(endpoint: str) -> World:
+    """Return the world of a user who has a tree, names, and entries in a tree of another user."""
+    return _build(endpoint, _family, _to_erase)
+
+
+def unused(endpoint: str) -> World:
+    """Return the world of a tree with a fork that nobody uses any more."""
+    return _build(endpoint, _unused)
+
+
+def erasing(endpoint: str) -> World:
+    """Return the world of this user, whose erasure waits for the worker."""
+    return _build(endpoint, _family, _to_erase, _erase)
+
+
+def nearly_erased(endpoint: str) -> World:
+    """Return the world of this user, whose erasure needs one more pass."""
+    return _build(endpoint, _family, _to_erase, _erase, _nearly_erased)
+
+
+def leaving(endpoint: str) -> World:
+    """Return the world of a member who wrote the only entry of a tree, and is to be erased."""
+    return _build(endpoint, _written, _erase)
+
+
+def left(endpoint: str) -> World:
+    """Return the world of such a user, who is no member any more; the tree has two forks."""
+    return _build(endpoint, _written, _left, _erase)
+
+
+def silent(endpoint: str) -> World:
+    """Return the world of such a user who has written nothing: the tree still says who left it."""
+    return _build(endpoint, _silent, _leave, _erase)
+
+
 def crowded(endpoint: str) -> World:
     """Return the world of a tree with many members and an unfinished child.
 
@@ -320,6 +362,48 @@ def _dead_offered(_store: Store, process: Process, _made: dict[str, str]) -> Non
 
 def _dead_passed(store: Store, _process: Process, _made: dict[str, str]) -> None:
     killed_at_write(store, 1, "deleteConversation", BOB, conversationId=PASSED)
+
+
+def _unused(store: Store, _process: Process, made: dict[str, str]) -> None:
+    _offered(store, Process(store, clock=later(-UNUSED_SECONDS)), made)
+
+
+def _to_erase(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    process.ask("appendEntry", BOB, conversationId=OWN, **said("own"))
+    _share(process, CHILD, (EVE, "reader"))
+    body = {"conversationId": ROOT, **large(), "key": "large", "indexedContent": "large"}
+    assert process.ask("appendEntry", BOB, **body).status == 201
+
+
+def _erase(_store: Store, process: Process, made: dict[str, str]) -> None:
+    made["erasure"] = process.ask("adminEraseUser", ROOT_CALLER, userId="bob").body["id"]
+
+
+def _nearly_erased(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    run_erasures(process)
+    run_deletion(OWN)(process)
+
+
+def _silent(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert process.ask("createConversation", ANN, id=ROOT).status == 201
+    _share(process, ROOT, (BOB, "writer"))
+
+
+def _written(store: Store, process: Process, made: dict[str, str]) -> None:
+    _silent(store, process, made)
+    assert process.ask("appendEntry", BOB, conversationId=ROOT, **said(WORDS)).status == 201
+
+
+def _leave(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert process.ask("removeMembership", BOB, conversationId=ROOT, userId="bob").status == 204
+
+
+def _left(store: Store, process: Process, made: dict[str, str]) -> None:
+    _leave(store, process, made)
+    assert process.ask("forkConversation", ANN, conversationId=ROOT, id=FORK).status == 201
+    first = process.ask("listEntries", ANN, conversationId=ROOT).body["data"][0]["id"]
+    empty = {"conversationId": ROOT, "id": OTHER, "atEntryId": first, "title": "empty"}
+    assert process.ask("forkConversation", ANN, **empty).status == 201
 
 
 def _removed(store: Store, process: Process, made: dict[str, str]) -> None:
@@ -601,6 +685,18 @@ def run_deletion(group_id: str) -> Callable[[Process], object]:
     return lambda process: cascade.run_deletion(process.table, Mailbox().queue, group_id, wait_s=0)
 
 
+def run_erasures(process: Process) -> None:
+    """Let a worker make one pass of each erasure."""
+    for job in list(process.table.read.jobs(JobKind.ERASURE, limit=2)):
+        assert isinstance(job, Job)
+        erasing_users.run_erasure(process.table, Mailbox().queue, job.name.group_id, wait_s=0)
+
+
+def delete_unused(process: Process) -> None:
+    """Delete the trees that nobody has used for a day, as a sweep does."""
+    retention.delete_unused(process.table, Mailbox().queue, days=1)
+
+
 def _sweep(process: Process) -> None:
     """Sweep, and do the rewrites that the sweep announces, as a worker without a lease."""
     mailbox = Mailbox()
@@ -800,6 +896,10 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "the worker, on an offered tree": work(run_deletion(GIVEN), of=dead_offered),
     "the worker, on a transferred tree": work(run_deletion(PASSED), of=dead_passed),
+    "erase a user": post("adminEraseUser", ROOT_CALLER, of=to_erase, userId="bob"),
+    "the worker, on an erasure": work(run_erasures, of=erasing),
+    "the worker, at the end of an erasure": work(run_erasures, of=nearly_erased),
+    "the sweep, with a retention": work(delete_unused, of=unused),
     "the sweep": work(_sweep, of=passed),
     "the sweep gives up": work(_sweep, of=crowded, in_seconds=ABANDONED_SECONDS),
     "the sweep and the worker give up": work(
@@ -848,5 +948,6 @@ OPERATIONS: dict[str, Operation] = {
     "list ancestors as an admin": read("adminListAncestors", ROOT_CALLER, conversationId=FORK),
     "list members as an admin": read("adminListMemberships", ROOT_CALLER, conversationId=ROOT),
     "list forks as an admin": read("adminListForks", ROOT_CALLER, conversationId=ROOT),
+    "show an erasure": read("adminGetErasure", ROOT_CALLER, of=erasing, erasureId="<erasure>"),
     "list children as an admin": read("adminListChildren", ROOT_CALLER, conversationId=ROOT),
 }

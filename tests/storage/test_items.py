@@ -17,6 +17,7 @@ from forklore.domain.model import (
     Channel,
     Conversation,
     Entry,
+    EntryRef,
     ForkPoint,
     ForkPosition,
     Head,
@@ -24,9 +25,10 @@ from forklore.domain.model import (
     Metrics,
     StartedBy,
     TokenUsage,
+    Turn,
 )
 from forklore.domain.remnants import Remnant
-from forklore.domain.tree import ForkRecord, Group, IdempotencyRecord, Member, Pointer, State
+from forklore.domain.tree import ForkRecord, Group, IdempotencyRecord, Member, Pointer, State, TreeRow
 from forklore.storage import bodies, items
 from forklore.storage.connection import Item
 from tests.support.tables import Store, mine_of
@@ -92,13 +94,15 @@ conversations = st.builds(
     | st.builds(ForkPoint, conversation_ids, st.none() | entry_ids, st.sampled_from(ForkPosition)),
     started_by=st.none() | st.builds(StartedBy, conversation_ids, st.none() | entry_ids),
 )
-last_ids = st.none() | entry_ids.filter(lambda entry_id: entry_id != ids.FIRST)
-lasts = st.builds(LastEntries, last_ids, last_ids)
+named_ids = entry_ids.filter(lambda entry_id: entry_id != ids.FIRST)
+lasts = st.builds(LastEntries, st.none() | named_ids, st.none() | named_ids)
+refs = st.builds(EntryRef, conversation_ids, st.none() | entry_ids)
 heads = st.builds(
     Head,
     owner=hostile(),
     changed_at=times,
     floor=entry_ids,
+    first=st.none() | entry_ids,
     last=entry_ids,
     lasts=lasts,
     history=counts,
@@ -120,6 +124,10 @@ entries = st.builds(
     epoch=st.none() | counts,
     usage_json=st.none() | st.just('{"inputTokens":  1.0}'),
     after=lasts,
+    turn=st.none() | st.builds(Turn, named_ids, named_ids, lasts, lasts),
+    key=optional,
+    merged_from=st.none() | refs,
+    copied_from=st.none() | refs,
     indexed=st.none() | hostile() | st.sampled_from(["", "x", "xray", "[", '"']),
 )
 # Bodies of requests and answers are objects.
@@ -174,7 +182,7 @@ def test_an_entry_comes_back_as_it_was(entry: Entry, escaped_bytes: int, nonce: 
     assert blobs == []
     assert bodies.decode(found.body) == entry.content
     assert (found.entry_id, found.escaped_bytes, found.nonce) == (entry.entry_id, escaped_bytes, nonce)
-    whole = {name: getattr(found.entry, name) for name in Entry.__dataclass_fields__ if name != "content"}
+    whole = {name: getattr(found.entry, name) for name in Entry._fields if name != "content"}
     assert whole == {name: getattr(entry, name) for name in whole}
 
 
@@ -263,6 +271,7 @@ def test_the_rows_of_lists_have_the_keys_of_their_place_and_kind(
     )
 
     place = keys.ListKey(conversation.created_at, conversation.group_id)
+    assert items.tree_row(stored(mine)) == TreeRow(place, AccessLevel.OWNER)
     assert keys.in_user_tree(mine["SK"]["S"]) == (place, conversation.started_by is not None)
     assert keys.list_key(tree["SK"]["S"]) == place._replace(conversation_id=conversation.conversation_id)
 

@@ -1,7 +1,8 @@
 """A deployment to an emulator of AWS: ministack, in a process of its own, and `sam deploy`.
 
 ministack does not emulate throttling and CORS of an HTTP API, point-in-time recovery, and the
-permissions of roles. It has no metric math in alarms, so these alarms get a single metric here.
+permissions of roles, nor keys of functions. It has no metric math in alarms, so these alarms get a
+single metric here. It evaluates no rules of a template.
 """
 
 import http.client
@@ -24,6 +25,8 @@ from tools.harness.listening import end_session, wait_until_it_listens
 EMULATOR, SAM = "FORKLORE_EMULATOR", "FORKLORE_SAM"
 """The variables that name the environments of ministack and of AWS SAM."""
 STACK = "forklore"
+CALLERS = {"AWS_PROFILE", "AWS_REGION", "AWS_SESSION_TOKEN", "MAKEFLAGS", "MFLAGS", "SAMCONFIG"}
+"""Variables of who runs the tests. They are not passed on."""
 READY_SECONDS_MAX = 30.0
 REQUEST_SECONDS_MAX = 60.0
 CREDENTIALS = {
@@ -64,13 +67,16 @@ class Emulator:
             aws_secret_access_key="test",
         )
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables by which AWS's tools reach the emulator."""
+        address = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}", "SAM_CLI_TELEMETRY": "0"}
+        kept = {name: value for name, value in os.environ.items() if name not in CALLERS}
+        return kept | CREDENTIALS | address
+
     def deploy(self, build: Path, **parameters: str) -> subprocess.CompletedProcess[str]:
         """Run `sam deploy` on a build. Return its result and its output, also if it fails."""
-        template = build / "emulated.yaml"  # The template names folders relative to itself.
-        template.write_text(
-            yaml.safe_dump(without_metric_math(yaml.safe_load(_read(build))), sort_keys=False)
-        )
-        try:
+        with emulated_template(build) as template:
             return subprocess.run(
                 [
                     *(str(self.sam), "deploy", "--template-file", str(template), "--stack-name", STACK),
@@ -78,15 +84,11 @@ class Emulator:
                     *("--parameter-overrides", *(f"{name}='{value}'" for name, value in parameters.items())),
                 ],
                 cwd=self.folder,
-                env=os.environ
-                | CREDENTIALS
-                | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}", "SAM_CLI_TELEMETRY": "0"},
+                env=self.environment,
                 capture_output=True,
                 text=True,
                 check=False,
             )
-        finally:
-            template.unlink()
 
     def request(
         self,
@@ -108,6 +110,17 @@ class Emulator:
             return Response(answer.status, named, answer.read())
         finally:
             connection.close()
+
+
+@contextmanager
+def emulated_template(build: Path) -> Iterator[Path]:
+    """Write the template of a build as the emulator takes it, beside what it names."""
+    template = build / "emulated.yaml"
+    template.write_text(yaml.safe_dump(without_metric_math(yaml.safe_load(_read(build))), sort_keys=False))
+    try:
+        yield template
+    finally:
+        template.unlink()
 
 
 def _read(build: Path) -> str:

@@ -48,9 +48,12 @@ def reading_lines() -> Iterator[Lines]:
 
 
 def metrics_of(line: Mapping[str, Any]) -> dict[str, tuple[Any, set[tuple[str, ...]]]]:
-    """Return a line's metrics by name: the value, and the sets of dimensions of the metric."""
+    """Return a line's metrics by name: the value, and the sets of dimensions of the metric.
+
+    A line may have none.
+    """
     found: dict[str, tuple[Any, set[tuple[str, ...]]]] = {}
-    for group in line["_aws"]["CloudWatchMetrics"]:
+    for group in line.get("_aws", {}).get("CloudWatchMetrics", []):
         for metric in group["Metrics"]:
             found[metric["Name"]] = line[metric["Name"]], {tuple(one) for one in group["Dimensions"]}
     return found
@@ -78,7 +81,7 @@ def faults(line: Mapping[str, Any], *, now_ms: int) -> list[str]:
         for metric in group["Metrics"]:
             if type(line.get(metric["Name"])) not in (int, float):
                 found.append(f"{metric['Name']} is not a number")
-            if metric["Unit"] not in UNITS:
+            if metric.get("Unit", "Count") not in UNITS:
                 found.append(f"{metric['Unit']} is not a unit")
     return found
 

@@ -33,7 +33,7 @@ def tree_items(number: int, said_texts: Sequence[str], *, is_child: bool = False
         items.conversation_item(root),
         items.head_item(root, Head("ann", created_at)),
         items.member_item(root_id, member),
-        items.user_tree_item(root_id, "ann", created_at=created_at, is_child=is_child),
+        items.user_tree_item(root_id, "ann", AccessLevel.OWNER, created_at=created_at, is_child=is_child),
     ]
     for at, text in enumerate(said_texts):
         body = json.dumps([{"role": "USER", "text": text}])

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from forklore.domain import keys
@@ -134,7 +133,7 @@ def fork(
     request = ForkRequest(source_id, fork_id, anchor, position, **what)
     if idempotency_key is not None:
         render_one = idempotency_key.render
-        idempotency_key = replace(idempotency_key, render=lambda made: render_one(made[0]))
+        idempotency_key = idempotency_key._replace(render=lambda made: render_one(made[0]))
     made = forks.fork_conversation(table, caller=by, request=request, idempotency_key=idempotency_key)
     return made[0]
 

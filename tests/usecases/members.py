@@ -165,10 +165,15 @@ def assert_whole(store: Store) -> None:
         assert [user for user, level in levels.items() if level is OWNER] == [group.owner]
         assert len(levels) == group.members
         mine = {
-            keys.user_tree(user, group.created_at, group.group_id, is_child=group.is_child) for user in levels
+            keys.user_tree(user, group.created_at, group.group_id, is_child=group.is_child): level
+            for user, level in levels.items()
         }
-        shown = {k for k in contents if k[0][:5] == "USER#" and k[1].endswith(f"#{group.group_id}")}
-        assert mine == shown, (mine - shown, shown - mine)
+        shown = {
+            k: items.tree_row(i).level
+            for k, i in contents.items()
+            if k[0][:5] == "USER#" and k[1].endswith(f"#{group.group_id}")
+        }
+        assert mine == shown
         heads = {
             items.head(i).owner for k, i in contents.items() if k[0] == key.partition and k[1][:5] == "HEAD#"
         }

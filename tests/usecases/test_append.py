@@ -900,6 +900,22 @@ OVER = [[thought("mine", 1)], [thought("mine", 2)], [thought("mine", 5)]]
 OVER += [[thought("mine"), thought("mine", 4)], [thought("mine", 4), thought("mine", 2)]]
 
 
+@pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
+def test_an_if_match_that_does_not_hold_is_told_before_an_epoch_that_is_over(
+    store: Store, table: Table, knows: bool
+) -> None:
+    """Also by a process that has not seen the append which made the If-Match stale."""
+    append(table, ROOT, thought("a", 4), by=PLANNER)
+    [last] = say(table, ROOT, "b")
+    [newer] = say(store.process(), ROOT, "c")
+
+    with store.refuses(ConflictError) as refused:
+        by = table if knows else store.process()
+        append(by, ROOT, thought("mine", 3), by=PLANNER, if_match=last)
+    told = refused.value.details
+    assert (told["reason"], told["lastEntryId"]) == ("stale", newer)
+
+
 @pytest.mark.parametrize("drafts", OVER, ids=["1", "2", "5", "none, 4", "4, 2"])
 def test_an_epoch_that_ended_in_another_process_is_409_with_the_latest(
     store: Store, table: Table, drafts: list[Draft]

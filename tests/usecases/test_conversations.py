@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -293,7 +292,7 @@ def test_a_change_moves_only_updated_at_in_head(store: Store, table: Table) -> N
     after = change(table, tags={"a": "b"})
 
     assert after.head.updated_at > before.head.updated_at
-    assert after.head == replace(before.head, changed_at=after.head.changed_at)
+    assert after.head == before.head._replace(changed_at=after.head.changed_at)
     now = store.contents()
     assert {key for key in now if now[key] != contents[key]} == {
         keys.conversation(ROOT, ROOT),

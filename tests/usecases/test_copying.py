@@ -1,7 +1,6 @@
 """A private copy: a new tree of the caller's with copies of what a conversation shows."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -139,7 +138,7 @@ def test_a_reader_gets_a_tree_of_their_own_with_copies(store: Store, tree: Table
 
 def test_a_copy_keeps_authors_and_content_but_no_usage_and_no_context(store: Store, tree: Table) -> None:
     share(tree, "bob", AccessLevel.WRITER)
-    used = replace(said("bob's", agent_id="helper", usage=TokenUsage(3, 4)), usage_json='{"inputTokens":3}')
+    used = said("bob's", agent_id="helper", usage=TokenUsage(3, 4))._replace(usage_json='{"inputTokens":3}')
     body = large(400_000)
     append(tree, FORK, used, thought("t"), body, by=Caller("bob", "planner"))
 
@@ -275,7 +274,7 @@ def test_a_copy_of_many_bytes_is_staged(store: Store) -> None:
     table = store.process()
     for _ in range(4):
         text = Random(1).randbytes(1_200_000).hex()  # stored in half as many bytes
-        append(table, ROOT, replace(large(10), content=text_of([text])))
+        append(table, ROOT, large(10)._replace(content=text_of([text])))
 
     copy(table, ROOT, by=ANN)
 
@@ -370,7 +369,7 @@ def test_a_copy_that_is_killed_while_it_removes_entries_is_completed(
 ) -> None:
     """It removes those of another copy. What is left in between is read and can be gone on with."""
     say_many(long_tree, ROOT, LONG)
-    append(long_tree, ROOT, replace(large(10), content=text_of([Random(1).randbytes(400_000).hex()])))
+    append(long_tree, ROOT, large(10)._replace(content=text_of([Random(1).randbytes(400_000).hex()])))
     killed(store, 6)
     say(long_tree, OTHER, "other")
     process = store.process()

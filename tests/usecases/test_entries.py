@@ -1,6 +1,6 @@
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -504,7 +504,7 @@ def test_context_is_shown_only_to_the_agent_that_it_belongs_to(grown: Grown) -> 
     noted = grown.entries["p1"]
 
     assert one_entry(grown, FORK, noted.entry_id, by=PLANNER) == noted
-    assert one_entry(grown, FORK, noted.entry_id, by=replace(EVE, bypasses_membership=True)) == noted
+    assert one_entry(grown, FORK, noted.entry_id, by=EVE._replace(bypasses_membership=True)) == noted
     for by in (ANN, CODER, BOB):
         with pytest.raises(NotFoundError):
             one_entry(grown, FORK, noted.entry_id, by=by)

@@ -1,7 +1,6 @@
 """Several equal forks in one transaction: several answers to one question."""
 
 import json
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -26,7 +25,7 @@ from tools.harness.wire import Request, Wire
 def request(anchor: EntryId | None = None, *, count: int = FORKS_AT_ONCE) -> ForkRequest:
     position = ForkPosition.BEFORE if anchor else ForkPosition.AFTER
     return ForkRequest(
-        ROOT, None, anchor, position, title="try", tags={"a": "b"}, metadata='{"n": 1.0}', count=count
+        ROOT, None, anchor, position, title="try", tags={"a": "b"}, metadata='{"n": 1.0}', times=count
     )
 
 
@@ -45,8 +44,8 @@ def test_equal_forks_differ_in_nothing_but_their_ids(store: Store, table: Table)
     assert len(made) == FORKS_AT_ONCE
     first = made[0]
     for one in made:
-        own = replace(first.conversation, conversation_id=one.conversation.conversation_id)
-        assert one == replace(first, conversation=own)
+        own = first.conversation._replace(conversation_id=one.conversation.conversation_id)
+        assert one == first._replace(conversation=own)
         assert show(store.process(), own.conversation_id, by=BOB) == one
         say(table, own.conversation_id, own.conversation_id)
         assert read(store.process(), own.conversation_id) == ["a", own.conversation_id]
@@ -115,18 +114,18 @@ def test_the_largest_equal_forks_fit_into_a_transaction(store: Store, table: Tab
         f"t{at:02}": "".join(chr(random.randrange(0x1F300, 0x1F600)) for _ in range(256)) for at in range(50)
     }
     metadata = json.dumps({"x": random.randbytes(8_000).hex()})
-    largest = replace(request(), title="😀" * 500, tags=tags, metadata=metadata, agent_id="a" * 255)
+    largest = request()._replace(title="😀" * 500, tags=tags, metadata=metadata, agent_id="a" * 255)
 
     assert len(fork_conversation(table, caller=ANN, request=largest)) == FORKS_AT_ONCE
 
     plain = dict.fromkeys(tags, "x" * 256)
     key = idempotency_key()
-    assert fork_conversation(table, caller=ANN, request=replace(largest, tags=plain), idempotency_key=key)
+    assert fork_conversation(table, caller=ANN, request=largest._replace(tags=plain), idempotency_key=key)
 
 
 def test_equal_forks_whose_answer_cannot_be_remembered_are_413(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
-    key = replace(idempotency_key(), render=lambda _: Random(1).randbytes(400_000).hex())
+    key = idempotency_key()._replace(render=lambda _: Random(1).randbytes(400_000).hex())
 
     with store.refuses(PayloadTooLargeError):
         fork_conversation(table, caller=ANN, request=request(), idempotency_key=key)

@@ -260,7 +260,7 @@ def test_metrics_start_at_zero_unless_they_are_kept(table: Table, reset: bool) -
     append(table, FORK, said("x", usage=TokenUsage(10, 20, 30, 40)))
 
     own = Metrics(1, TokenUsage(10, 20, 30, 40))
-    both = Metrics(3, before.usage + own.usage)
+    both = Metrics(3, TokenUsage.total([before.usage, own.usage]))
     head = show(table, FORK).head
     assert head.metrics == (own if reset else both)
     assert head.history == 1

@@ -196,8 +196,9 @@ def test_a_parent_can_be_deleted_while_a_child_is_at_the_end_of_its_deletion(
     def end(_request: Request) -> None:
         if keys.group(ROOT) in store.contents():
             dying = items.group(store.item(keys.group(ROOT))).state is State.DELETING
-            if dying and begins.acquire(blocking=False):
-                ends.append(cascade.run_deletion(store.process(), mailbox.queue, CHILD, wait_s=0))
+            with begins:  # the other threads wait: else one may give up before the child is gone
+                if dying and not ends:
+                    ends.append(cascade.run_deletion(store.process(), mailbox.queue, CHILD, wait_s=0))
 
     store.process().delete([kid_of(store, CHILD)])
     wire = Wire.of(parent_deletion)

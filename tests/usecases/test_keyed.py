@@ -1,7 +1,5 @@
 """Keys of entries: unique in a conversation, and found along its path."""
 
-from dataclasses import replace
-
 import pytest
 
 from forklore.domain import keys
@@ -39,7 +37,7 @@ from tests.usecases.builders import (
 
 
 def marked(text: str, key: str) -> Draft:
-    return replace(said(text), key=key)
+    return said(text)._replace(key=key)
 
 
 def found(table: Table, key: str, conversation_id: str = ROOT, *, by: Caller = ANN) -> str:
@@ -97,7 +95,7 @@ def test_of_several_conflicts_a_key_in_use_is_told_last(
         append(
             process,
             ROOT,
-            replace(draft, key="k"),
+            draft._replace(key="k"),
             by=PLANNER,
             if_match=last if reason == "stale" else None,
         )
@@ -138,9 +136,9 @@ def test_a_key_is_found_far_along_a_path(table: Table) -> None:
 
 def test_context_is_found_by_its_own_client_only(table: Table) -> None:
     append(table, ROOT, "a")
-    append(table, ROOT, replace(thought("mine"), key="k"), by=PLANNER)
+    append(table, ROOT, thought("mine")._replace(key="k"), by=PLANNER)
     fork(table)
-    append(table, FORK, replace(thought("coder's"), key="k"), by=CODER)
+    append(table, FORK, thought("coder's")._replace(key="k"), by=CODER)
 
     assert found(table, "k", by=PLANNER) == "mine"
     for other in (ANN, CODER):

@@ -1,7 +1,6 @@
 """Merging: copies of what another branch shows, and entries that sum a branch up."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -153,8 +152,8 @@ def test_a_blank_fork_gets_the_whole_history(tree: Table) -> None:
 def test_a_copy_keeps_the_authors_and_the_content_but_not_the_usage(store: Store, tree: Table) -> None:
     share(tree, "bob", WRITER)
     used = said("bob's", agent_id="helper", usage=TokenUsage(3, 4))
-    odd = replace(said(""), content_type="application/json", content=large(40_000).content)
-    say(tree, FORK, replace(used, usage_json='{"inputTokens":3}'), odd, by=Caller("bob", "planner"))
+    odd = said("")._replace(content_type="application/json", content=large(40_000).content)
+    say(tree, FORK, used._replace(usage_json='{"inputTokens":3}'), odd, by=Caller("bob", "planner"))
 
     *_, copied, body = merge(tree, by=CODER)
 
@@ -402,7 +401,7 @@ def test_a_writer_who_is_removed_meanwhile_does_not_merge(store: Store, tree: Ta
 
 
 def summary(of: str = FORK, up_to: EntryId | None = None, text: str = "sum") -> Draft:
-    return replace(said(text), merged_from=EntryRef(of, up_to))
+    return said(text)._replace(merged_from=EntryRef(of, up_to))
 
 
 def test_an_entry_may_name_the_branch_that_it_sums_up(tree: Table) -> None:

@@ -1,5 +1,4 @@
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -328,7 +327,7 @@ def test_an_append_by_a_name_touches_it(table: Table) -> None:
     kept = look(table).name
     tell(table, "c", data='{"x":2}')
 
-    assert kept == replace(before, updated_at=kept.updated_at)
+    assert kept == before._replace(updated_at=kept.updated_at)
     assert kept.updated_at > before.updated_at
     assert look(table).name.data == '{"x":2}'
 
@@ -354,7 +353,7 @@ def test_an_append_follows_a_name_that_another_process_has_moved(table: Table, s
 def test_an_error_of_the_conversation_that_a_name_has_left_is_not_the_answer(
     table: Table, store: Store, error: str
 ) -> None:
-    [first] = tell(table, replace(said("a"), key="k"))
+    [first] = tell(table, said("a")._replace(key="k"))
     other = store.process()
     create(other, OTHER, by=BOB)
     store.add_member(OTHER, "ann")
@@ -367,7 +366,7 @@ def test_an_error_of_the_conversation_that_a_name_has_left_is_not_the_answer(
             store.remove_member(first.conversation_id, "ann")
 
     match = there.entry_id if error == "if-match" else None
-    [second] = tell(table, replace(said("b"), key="k"), if_match=match)
+    [second] = tell(table, said("b")._replace(key="k"), if_match=match)
 
     assert second.conversation_id == OTHER
 

@@ -1,7 +1,5 @@
 """The current branch of a tree: who promotes what, and who sees it."""
 
-from dataclasses import replace
-
 import pytest
 
 from forklore.domain import keys
@@ -71,11 +69,17 @@ def test_the_root_is_the_current_branch_until_another_is_promoted(store: Store, 
     assert current(store.process(), by=BOB) == ROOT
 
 
-def test_a_promotion_of_the_current_branch_changes_nothing(store: Store, forked: Table) -> None:
+def test_a_promotion_of_the_current_branch_is_counted_and_changes_nothing_else(
+    store: Store, forked: Table
+) -> None:
+    promote(forked, FORK)
+    before, group = store.contents(), keys.group(ROOT)
+
     promote(forked, FORK)
 
-    with store.unchanged():
-        promote(forked, FORK)
+    after = store.contents()
+    changed = {"promotions": items.number(2), "usedAt": after[group]["usedAt"]}
+    assert after == before | {group: before[group] | changed}
 
 
 def test_a_promotion_does_not_touch_the_conversation(store: Store, forked: Table) -> None:
@@ -83,7 +87,7 @@ def test_a_promotion_does_not_touch_the_conversation(store: Store, forked: Table
 
     promote(forked, FORK)
 
-    assert show(store.process(), FORK) == replace(before, is_current=True)
+    assert show(store.process(), FORK) == before._replace(is_current=True)
 
 
 def test_a_promotion_in_one_tree_leaves_others_alone(store: Store, forked: Table) -> None:
@@ -144,7 +148,7 @@ def test_a_promotion_with_a_key_takes_effect_once(store: Store, forked: Table) -
         promote(store.process(), FORK, idempotency_key=key)
 
     with store.unchanged(), pytest.raises(IdempotencyMismatchError):
-        promote(store.process(), FORK, idempotency_key=replace(key, request_hash="another"))
+        promote(store.process(), FORK, idempotency_key=key._replace(request_hash="another"))
 
 
 def test_a_promotion_costs_two_rounds_and_writes_one_item(store: Store, forked: Table) -> None:

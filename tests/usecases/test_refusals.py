@@ -1,6 +1,5 @@
 """Which refusal a caller is told when several would do: 403, then 404 or 400, then 409."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,14 +36,14 @@ from tests.usecases.builders import (
 )
 
 STALE = EntryId("019a0000-0000-7000-8000-000000000000")
-NAMES_NOTHING = replace(said("summary"), merged_from=EntryRef(OTHER, None))
+NAMES_NOTHING = said("summary")._replace(merged_from=EntryRef(OTHER, None))
 
 NEW = Append(TWIG, [NAMES_NOTHING], if_match=STALE)
 REQUESTS = {
-    "to a conversation": replace(NEW, conversation_id=ROOT),
+    "to a conversation": NEW._replace(conversation_id=ROOT),
     "to a new root": NEW,
-    "to a new fork": replace(NEW, fork=Fork(ROOT, None, AFTER)),
-    "to a new child": replace(NEW, start=Start(ROOT, None)),
+    "to a new fork": NEW._replace(fork=Fork(ROOT, None, AFTER)),
+    "to a new child": NEW._replace(start=Start(ROOT, None)),
 }
 
 
@@ -65,7 +64,7 @@ def test_access_is_refused_first_then_what_entries_name_then_a_conflict(
     process = store.process()
     append(process, ROOT, thought("a", 3), by=PLANNER)
     say(process, ROOT, "b")
-    request = replace(REQUESTS[name], drafts=drafts)
+    request = REQUESTS[name]._replace(drafts=drafts)
 
     with store.refuses(error):
         append_turn(process if knows else store.process(), caller=caller, request=request)
@@ -75,7 +74,7 @@ def test_access_is_refused_first_then_what_entries_name_then_a_conflict(
 def test_a_plain_user_is_refused_a_present_context_before_anything_else(store: Store, name: str) -> None:
     process = store.process()
     append(process, ROOT, "b", by=PLANNER)
-    request = replace(REQUESTS[name], context=thought("a"))
+    request = REQUESTS[name]._replace(context=thought("a"))
 
     with store.refuses(ForbiddenError):
         append_turn(process, caller=ANN, request=request)
@@ -94,8 +93,8 @@ def test_context_of_a_plain_user_is_refused_before_the_entry_to_begin_at(store: 
     say(process, ROOT, "b")
 
     for given in (
-        replace(begun, drafts=[thought("a")]),
-        replace(begun, drafts=[said("a")], context=thought("a")),
+        begun._replace(drafts=[thought("a")]),
+        begun._replace(drafts=[said("a")], context=thought("a")),
     ):
         with store.refuses(ForbiddenError):
             append_turn(process, caller=ANN, request=given)
@@ -146,13 +145,13 @@ def test_a_fork_is_refused_by_its_anchor_before_its_id(
     store: Store, what: dict[str, Any], code: str, reason: str | None
 ) -> None:
     process = store.process()
-    append(process, ROOT, replace(said("a"), key="of the root"))
+    append(process, ROOT, said("a")._replace(key="of the root"))
     fork(process)
-    append(process, FORK, replace(said("b"), key="of the fork"))
+    append(process, FORK, said("b")._replace(key="of the fork"))
     request = ForkRequest(ROOT, FORK, anchor=None, position=AFTER, if_match=STALE)
 
     with store.unchanged(), pytest.raises(ForkloreError) as refused:
-        fork_conversation(process, caller=ANN, request=replace(request, **what))
+        fork_conversation(process, caller=ANN, request=request._replace(**what))
     assert (refused.value.code, refused.value.details.get("reason")) == (code, reason)
 
 

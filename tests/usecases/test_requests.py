@@ -16,6 +16,7 @@ from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
 from forklore.usecases import ancestors, comparing, conversations, entries, fork_list, lists
+from tests.support.samples import drawn
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     AFTER,
@@ -316,7 +317,7 @@ def tree(planted: tuple[Store, dict[int, Tree]], request: pytest.FixtureRequest)
 
 
 @pytest.mark.failure("deep-or-wide-tree", "no-time-left")
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", drawn(list(FIGURES), 20))
 def test_the_number_of_requests_does_not_depend_on_the_width_of_the_tree(
     planted: tuple[Store, dict[int, Tree]], tree: Tree, name: str
 ) -> None:

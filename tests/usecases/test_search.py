@@ -5,7 +5,6 @@ import json
 import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -88,7 +87,7 @@ def test_an_entry_is_found_by_any_part_of_its_words_in_any_case(table: Table) ->
 
     for query in ("two nights", "LISBON", "isbo", "nights two", "Two"):
         [hit] = walk(table, query)
-        assert hit.entry == replace(entry, user_id="ann"), query
+        assert hit.entry == entry._replace(user_id="ann"), query
         assert hit.conversation.conversation_id == ROOT
         assert hit.highlights == ["Two nights in Lisbon"]
     for query in ("three", "two days", "twonights"):
@@ -125,7 +124,7 @@ def test_indexed_text_finds_an_entry_and_is_not_shown(table: Table, indexed: str
 
 
 def test_words_may_be_divided_between_the_text_and_the_indexed_text(table: Table) -> None:
-    append(table, ROOT, replace(said("two"), indexed="nights"))
+    append(table, ROOT, said("two")._replace(indexed="nights"))
 
     [hit] = walk(table, "two nights")
     assert hit.highlights == ["two"]
@@ -386,7 +385,7 @@ def grow(table: Table, random_: random.Random) -> None:
     for number in range(1, 25):
         text = " ".join(random_.sample(WORDS, random_.randint(1, 3)))
         new = conversation(number)
-        draft = random_.choice([said(text), replace(said("opaque"), indexed=text), thought(text)])
+        draft = random_.choice([said(text), said("opaque")._replace(indexed=text), thought(text)])
         if made and random_.random() < 0.7:
             tree = random_.choice(list(made))
             source = random_.choice(made[tree])
@@ -553,7 +552,7 @@ def test_indexed_text_counts_in_what_one_append_may_write(table: Table) -> None:
 
     def draft(indexed: str | None) -> Draft:
         text = base64.b85encode(noise.randbytes(69_000)).decode().replace("\\", "_")
-        return replace(said(text), indexed=indexed)
+        return said(text)._replace(indexed=indexed)
 
     def text() -> str:
         return base64.b85encode(noise.randbytes(26_000)).decode()

@@ -278,7 +278,7 @@ def test_a_tree_has_at_most_500_members(store: Store, table: Table) -> None:
     store.put(
         *(items.member_item(ROOT, Member(f"user {at}", READER, created_at)) for at in range(MEMBERS_MAX - 2)),
         *(
-            items.user_tree_item(ROOT, f"user {at}", created_at=created_at, is_child=False)
+            items.user_tree_item(ROOT, f"user {at}", READER, created_at=created_at, is_child=False)
             for at in range(MEMBERS_MAX - 2)
         ),
     )

@@ -20,6 +20,7 @@ from forklore.usecases.appended import Appended
 from forklore.usecases.creating import Description
 from forklore.usecases.drafts import Draft
 from tests.domain.builders import examples
+from tests.support.samples import drawn
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     AFTER,
@@ -101,7 +102,7 @@ SAVES: dict[str, Save] = {
 
 
 @pytest.mark.failure("split-turn")
-@pytest.mark.parametrize("saves", SAVES)
+@pytest.mark.parametrize("saves", drawn(list(SAVES), 2))
 @pytest.mark.parametrize("cold", [True, False], ids=["cold", "warm"])
 def test_each_fork_of_a_chat_has_the_context_that_its_history_says(
     store: Store, table: Table, saves: str, cold: bool

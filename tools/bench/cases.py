@@ -137,6 +137,11 @@ def _offered(world: World) -> dict[str, Any]:
     return {"transferId": world.ask("requestTransfer", ANN, **offer).id}
 
 
+def _erasure(world: World) -> dict[str, Any]:
+    """Return a request about an erasure that waits for the worker."""
+    return {"erasureId": world.ask("adminEraseUser", ADMIN, userId=world.new_id()).body["id"]}
+
+
 def _offers(world: World) -> dict[str, Any]:
     _offered(world)
     return {"role": "all"}
@@ -445,6 +450,16 @@ CASES: dict[str, Case] = {
     "admin: members": Case("adminListMemberships", _rows(), shows(M), caller=ADMIN, base_only=True),
     "admin: forks": Case("adminListForks", _rows(), shows(C), caller=ADMIN, base_only=True),
     "admin: children": Case("adminListChildren", _rows(), shows(C), caller=ADMIN, base_only=True),
+    "admin: erase a user": Case(
+        "adminEraseUser",
+        lambda world: {"userId": world.new_id()},
+        puts(Kind.ERASURE, Kind.JOB),
+        caller=ADMIN,
+        base_only=True,
+    ),
+    "admin: show an erasure": Case(
+        "adminGetErasure", _erasure, shows(Kind.ERASURE), caller=ADMIN, base_only=True
+    ),
     "admin: delete": Case(
         "adminDeleteConversation",
         lambda world: {"conversationId": _small(world)},

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.progress import track
 
 from forklore.domain.model import Caller
+from forklore.domain.rate import UNCOUNTED_MAX, window_of
 from forklore.fsck.shapes import Kind, kind_of
 from forklore.storage.cache import ConversationCache
 from forklore.storage.queue import Queue
@@ -28,10 +29,13 @@ from tools.bench.cases import CASES, Case, Knows
 from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table
 from tools.bench.meter import Cost, Meter, Touched
-from tools.bench.shapes import AXES, BASE, Shape, World, world
+from tools.bench.moving import EXPORT, IMPORT, move
+from tools.bench.shapes import ANN, AXES, BASE, Shape, World, world
 from tools.harness.service import Answer, Process
 
 CASCADE = "delete, the worker"
+COUNT = "count a user's requests"
+"""What is added to one of UNCOUNTED_MAX requests of a user, if the deployment has a limit."""
 NANO = 1_000_000
 COLUMNS = (
     *("operation", "requests", "rounds", "read units", "write units", "copies once", "sent, KB"),
@@ -133,6 +137,16 @@ class Counting(Asking):
         cost = self._meter.end()
         return Row(name, self._world.shape, cost, least_of(case, cost, answer), times)
 
+    def count(self) -> Row:
+        """Return the cost of counting requests of a user, when some of the minute are counted."""
+        table = self.process.table
+        minute_s = window_of(table.now_s())
+        table.count_requests(ANN.user_id, minute_s, by=UNCOUNTED_MAX)
+        self._meter.begin()
+        table.count_requests(ANN.user_id, minute_s, by=UNCOUNTED_MAX)
+        cost = self._meter.end()
+        return Row(COUNT, self._world.shape, cost, Cost(requests=1, rounds=1, write_units=1), None)
+
     def cascade(self) -> Row:
         """Return the cost of the worker that deletes the tree.
 
@@ -190,15 +204,19 @@ def rows_of(endpoint: str, shape: Shape, runs: int) -> Iterator[Row]:
             timing = Timing(of)
             times = {name: timing.median(case, runs) for name, case in chosen}
     with world(endpoint, shape) as of:
+        if shape == BASE:  # a tree is read and written whole, so its size alone decides
+            for name, cost, least in move(of):
+                yield Row(name, shape, cost, least, None)
         counting = Counting(of)
         for name, case in chosen:
             yield counting.row(name, case, times.get(name))
+        yield counting.count()
         yield counting.cascade()
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
     """Return rows in the order of the cases."""
-    order = [*CASES, CASCADE]
+    order = [*CASES, COUNT, CASCADE, EXPORT, IMPORT]
     return sorted(rows, key=lambda row: order.index(row.name))
 
 

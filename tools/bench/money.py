@@ -53,13 +53,14 @@ class Function:
     """What a request takes of Lambda and of the logs.
 
     function_seconds, page_seconds, authorizer_seconds: GB-seconds of a request's function, of one
-    that shows a page, and of the authorizer. They are assumed. log_bytes: docs/operate.md, "Cost".
+    that shows a page, and of the authorizer. They are assumed. log_bytes: as `python -m
+    tools.bench.log_bytes` measures those of an append; docs/operate.md, "Cost".
     """
 
     function_seconds: float = 0.020
     page_seconds: float = 0.025
     authorizer_seconds: float = 0.5 * 0.005
-    log_bytes: int = 2_700
+    log_bytes: int = 733
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What template.yaml says, as plain values: functions, what calls them, the table and the queues.
 
-Tests compare it with the code's own definitions. `load` reads the file. Another kind of resource
-gets its own reader in `read_template`.
+Tests compare it with the code's own definitions. Another kind of resource gets its own reader in
+`read_template`.
 """
 
 import re
@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import yaml
-
 from forklore.local.deployment import DEFAULT_ROUTE, Deployment, Function, Polled, Queue, Route
+from tools.deployment.loading import load
 
 LAMBDA_DEFAULTS = {"Timeout": 3, "MemorySize": 128, "Events": {}}
 TABLE_PROPERTIES = (  # the table's other properties are set after creation, or only in AWS
@@ -23,13 +22,6 @@ TABLE_PROPERTIES = (  # the table's other properties are set after creation, or 
     "ProvisionedThroughput",
 )
 SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
-
-
-def load(path: Path) -> dict[str, Any]:
-    """Return a template as CloudFormation is given it, with the short tags in their long form."""
-    text = path.read_text(encoding="utf-8")
-    document: dict[str, Any] = yaml.load(text, Loader=_CloudFormationLoader)  # nosec B506 # a SafeLoader
-    return document
 
 
 def read_template(path: Path) -> Deployment:
@@ -118,7 +110,7 @@ def _routes(resources: Mapping[str, Any]) -> dict[str, list[Route]]:
     routes: dict[str, list[Route]] = {}
     for name, properties in _of_type(resources, "AWS::ApiGatewayV2::Route").items():
         integration = integrations.get(_named_in(properties["Target"]), {})
-        function = _named_in(integration.get("IntegrationUri", ""))
+        function = _named_in(_chosen(integration.get("IntegrationUri", "")))
         if function not in functions:
             raise ValueError(f"{name} leads to no function")
         routes.setdefault(function, []).append(_route(properties["RouteKey"]))
@@ -134,6 +126,11 @@ def _route(key: str) -> Route:
     return Route(method, path)
 
 
+def _chosen(value: Any) -> Any:
+    """Return what `!If` gives without its condition, which stands for an option that is off."""
+    return value["Fn::If"][2] if isinstance(value, dict) and "Fn::If" in value else value
+
+
 def _named_in(text: Any) -> str:
     """Return the resource that `!Sub` names, such as X in `integrations/${X}` or `…/${X.Arn}/…`.
 
@@ -142,14 +139,3 @@ def _named_in(text: Any) -> str:
     """
     named = re.findall(r"\$\{(\w+)(?:\.\w+)?\}", text["Fn::Sub"] if isinstance(text, dict) else "")
     return named[-1] if named else ""
-
-
-def _long_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:
-    """Return `{"Ref": "X"}` for `!Ref X`, and `{"Fn::Name": …}` for any other tag."""
-    several = isinstance(node, yaml.SequenceNode)
-    value = [loader.construct_object(one, deep=True) for one in node.value] if several else node.value
-    return {suffix if suffix == "Ref" else f"Fn::{suffix}": value}
-
-
-class _CloudFormationLoader(yaml.SafeLoader):
-    yaml_multi_constructors = {**yaml.SafeLoader.yaml_multi_constructors, "!": _long_form}  # noqa: RUF012

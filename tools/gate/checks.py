@@ -54,8 +54,13 @@ CHECKS = (
         "needed-conditions", "each condition of each write is needed", [f"{R}/test_conditions.py"], How.WIDE
     ),
     Check("canaries", "canaries in everything that is sent", ["tests/aws/test_canaries.py"]),
+    Check("pure-rules", "the rules of the domain on random values", ["tests/domain"]),
     Check("planted-damage", "planted corruptions are found", ["tests/fsck"], How.WIDE),
+    Check("told-changes", "each change is told by one event", [f"{R}/test_told_changes.py"], parts=3),
     Check("client-faults", "faults between clients and the service", [f"{R}/test_client_faults.py"]),
+    Check(
+        "moved-data", "exports and imports of whole trees, with faults", [f"{R}/test_porting.py"], How.WIDE
+    ),
     Check(
         "third-engine",
         "histories over HTTP, and each condition, on a third engine",

@@ -1,4 +1,4 @@
-"""A deployment on this machine: a build in Lambda's runtime, with a table and a queue."""
+"""A deployment on this machine: a build in Lambda's runtime, with a table, queues and a bus."""
 
 import logging
 import uuid
@@ -18,6 +18,7 @@ from tools.harness.gateway import PROJECT, Answer
 from tools.harness.runtime import Built, Functions
 
 AGENT = "AgentFunction"
+QUEUES, BUS = ("JobsQueue", "ParkedEvents"), "forklore"
 CREDENTIALS: Any = {
     "region_name": "us-east-1",
     "aws_access_key_id": "local",
@@ -58,12 +59,13 @@ def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Depl
     """
     with ExitStack() as stack:
         table, template = f"forklore-{uuid.uuid4()}", read_template(PROJECT / "template.yaml")
-        sqs_endpoint, queue_url = stack.enter_context(_queue())
-        values = {"Api": API_ID, "Table": table, "JobsQueue": queue_url, "AWS::StackName": "forklore"}
+        others, queues = stack.enter_context(_queues_and_bus())
+        values = {"Api": API_ID, "Table": table, "AWS::StackName": "forklore", "EventBus": BUS, **queues}
         built = Built.at(folder, values | parameters)
         services = {
             "FORKLORE_DYNAMODB_ENDPOINT": endpoint,
-            "AWS_ENDPOINT_URL_SQS": sqs_endpoint,
+            "AWS_ENDPOINT_URL_SQS": others,
+            "AWS_ENDPOINT_URL_EVENTBRIDGE": others,
             "FORKLORE_DELETE_WAIT_SECONDS": "0",
         }
         dynamodb = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
@@ -74,14 +76,18 @@ def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Depl
 
 
 @contextmanager
-def _queue() -> Iterator[tuple[str, str]]:
-    """Yield the address of an SQS, and the address of a queue there."""
+def _queues_and_bus() -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the address of an SQS and an EventBridge, and the address of each queue there."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
+    host, port = server.get_host_and_port()
+    address = f"http://{host}:{port}"
+    events = boto3.client("events", endpoint_url=address, **CREDENTIALS)
     try:
-        host, port = server.get_host_and_port()
-        client = boto3.client("sqs", endpoint_url=f"http://{host}:{port}", **CREDENTIALS)
-        yield f"http://{host}:{port}", client.create_queue(QueueName="jobs")["QueueUrl"]
+        events.create_event_bus(Name=BUS)
+        sqs = boto3.client("sqs", endpoint_url=address, **CREDENTIALS)
+        yield address, {name: sqs.create_queue(QueueName=name)["QueueUrl"] for name in QUEUES}
     finally:
+        events.delete_event_bus(Name=BUS)  # moto keeps it for the next server of this process
         server.stop()

@@ -78,6 +78,7 @@ def outside(endpoint: str | None) -> Any:
         read_timeout=60,
         max_pool_connections=CONNECTIONS_MAX,
         parameter_validation=False,
+        user_agent="forklore",  # botocore's own is put together anew for each call
     )
     return boto3.Session().client("dynamodb", endpoint_url=endpoint, config=config)
 

@@ -15,6 +15,7 @@ PHRASES: Mapping[int, str] = {
     413: "Content Too Large",
     415: "Unsupported Media Type",
     422: "Unprocessable Content",
+    429: "Too Many Requests",
     500: "Internal Server Error",
     501: "Not Implemented",
     503: "Service Unavailable",
@@ -177,6 +178,23 @@ class IdempotencyMismatchError(ForkloreError):
 
     status = 422
     code = "idempotency_mismatch"
+
+
+class TooManyRequestsError(ForkloreError):
+    """The user has made as many requests in this minute as the deployment permits.
+
+    retry_after_s: the seconds until the next minute begins. per_minute: the limit.
+    """
+
+    status = 429
+    code = "too_many_requests"
+
+    def __init__(self, *, retry_after_s: int, per_minute: int) -> None:
+        super().__init__(
+            f"more than {per_minute} requests in a minute; try again in {retry_after_s} s",
+            retryAfterSeconds=retry_after_s,
+        )
+        self.retry_after_s = retry_after_s
 
 
 class BrokenAncestryError(ForkloreError):

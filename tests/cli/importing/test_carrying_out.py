@@ -23,6 +23,7 @@ from forklore.client.transports.direct import Identity
 from forklore.client.transports.in_process import InProcessTransport
 from forklore.embedded.service import EmbeddedService
 from tests.cli.importing.builders import SOUP, answer, ask, line_of
+from tests.support.samples import drawn
 
 THREADS = 4
 SECOND = ask("hello", answer("hi", ask("a"), ask("b")))
@@ -120,7 +121,7 @@ WHOLE: list[list[tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize("fault", ["lost before", "lost after", "busy"])
-@pytest.mark.parametrize("at", range(REQUESTS))
+@pytest.mark.parametrize("at", drawn(range(REQUESTS), 3))
 def test_an_import_that_fails_at_any_request_goes_on_when_it_runs_again(
     client: Callable[..., Forklore], file: Path, at: int, fault: str
 ) -> None:

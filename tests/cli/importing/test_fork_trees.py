@@ -225,6 +225,37 @@ def test_forks_at_entries_that_are_left_out_fork_after_the_history_before() -> N
     assert report.lines() == ["entry of an agent's context: 3 (1, 3, 5)"]
 
 
+def test_entries_whose_author_was_erased_are_left_out_and_counted() -> None:
+    erased: Raw = {"content": [], "erased": True}
+    context: Raw = {"channel": "context", "epoch": 1}
+    (tree,) = read(
+        text_of(
+            (
+                {"id": ROOT},
+                [
+                    entry("1", ROOT, **erased, **context, clientId="erased-1"),
+                    entry("2", ROOT),
+                    entry("3", ROOT, **erased, mergedFromConversationId="f0", mergedUpToEntryId="5"),
+                    entry("4", ROOT, **context, clientId="a"),
+                ],
+            ),
+            (fork("f0", ROOT, "3", "before"), [entry("5", "f0", **erased)]),
+            (fork("f1", ROOT, "1", "after"), [entry("6", "f1")]),
+        )
+    )
+    report = Report()
+
+    plan = plan_fork_tree(tree, owner="ann", report=report)
+
+    assert [[one.key for one in each.entries] for each in plan.conversations] == [["2", "4"], [], ["6"]]
+    assert [each.fork for each in plan.conversations] == [
+        None,
+        PlannedFork(0, Place(0, 0), "after", Place(0, 1)),
+        PlannedFork(0, None, "blank"),
+    ]
+    assert report.lines() == ["entry whose author was erased: 3 (1, 3, 5)"]
+
+
 def test_what_an_import_cannot_give_back_is_reported() -> None:
     report = Report()
     (tree,) = read(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from forklore.api import fields, requests
+from forklore.api import entry_requests, fields
 from forklore.cli.importing import checks, plan
 from forklore.cli.importing.plan import Place, plan_tree
 from forklore.cli.importing.values import Reason, Report
@@ -27,7 +27,7 @@ def takes(kind: Any, value: str) -> bool:
 def test_the_figures_are_the_services() -> None:
     assert checks.ELEMENTS_MAX == content.ELEMENTS_MAX
     assert checks.METADATA_BYTES_MAX == fields.METADATA_BYTES_MAX
-    assert plan.BATCH_ENTRIES_MAX <= requests.BATCH_ENTRIES_MAX
+    assert plan.BATCH_ENTRIES_MAX <= entry_requests.BATCH_ENTRIES_MAX
     # The content stands in the body, in its `entries`, in an entry.
     assert checks.CONTENT_DEPTH_MAX + 3 <= service_jsontext.DEPTH_MAX
 

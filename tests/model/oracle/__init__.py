@@ -12,6 +12,7 @@ from dataclasses import replace
 from tests.model.asking import Json, Outcome, Refusal, Request, is_history, require
 from tests.model.oracle.branches import Branches
 from tests.model.oracle.conversations import Conversations
+from tests.model.oracle.erasing import Erasing
 from tests.model.oracle.names import Names
 from tests.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN
 from tests.model.oracle.search import Search
@@ -23,12 +24,14 @@ __all__ = ["LEVELS", "NOT_CHOSEN", "Conversation", "Oracle"]
 
 OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "adminListConversations"}
 OF_OTHERS |= {"adminListNames", "adminLookUpName", "adminDeleteName", "adminSearchConversations"}
+OF_OTHERS |= {"adminEraseUser"}
+FOR_ADMINS = ("adminDelete", "adminEraseUser", "adminGetErasure")
 
 MAKE = {"forkConversation", "copyConversation"}
 """Their answers are about what they make, and not about the conversation in their path."""
 
 
-class Oracle(Conversations, Names, Branches, Search, Sharing):
+class Oracle(Conversations, Names, Branches, Search, Sharing, Erasing):
     """The service, in memory."""
 
     def __init__(self) -> None:
@@ -48,7 +51,7 @@ class Oracle(Conversations, Names, Branches, Search, Sharing):
         try:
             check_form(r)
             if r.name.startswith("admin"):
-                may = {"admin"} if r.name.startswith("adminDelete") else {"admin", "auditor"}
+                may = {"admin"} if r.name.startswith(FOR_ADMINS) else {"admin", "auditor"}
                 require(may & r.caller.roles, *FORBIDDEN)
                 caller = replace(r.caller, bypasses_membership=True)
                 r = replace(r, name=r.name.removeprefix("admin"), caller=caller)

@@ -66,6 +66,7 @@ class Branches(Making):
         made |= {"userId": of["userId"]} | ({"clientId": of["clientId"]} if "clientId" in of else {})
         if "clientId" not in of:
             made.pop("clientId", None)
+        made |= {"erased": True} if "erased" in of else {}
         made.indexed = of.indexed
         return made
 

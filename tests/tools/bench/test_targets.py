@@ -3,13 +3,17 @@
 import pytest
 from rich.console import Console
 
-from tools.bench.cold_start import BARE, Start, medians_of, show_targets
+from tools.bench.cold_start import BARE, FIRST, Start, medians_of, show_targets
 from tools.bench.cost import Row
 from tools.bench.judging import NOISE, NOW_MET, UNEXPLAINED, Target, unexplained
 from tools.bench.limits import limits_table
 from tools.bench.meter import Cost
 from tools.bench.shapes import BASE
 from tools.bench.warm_path import Case, Measured, report
+from tools.deployment.template import read_template
+from tools.harness.gateway import PROJECT
+
+TEMPLATE = PROJECT / "template.yaml"
 
 
 @pytest.mark.parametrize(
@@ -27,6 +31,10 @@ def test_a_time_is_held_to_its_target_or_to_what_is_accepted_and_its_noise(
 ) -> None:
     assert target.verdict(taken).startswith(said)
     assert bool(target.verdict(taken)) is bool(said)
+
+
+def test_the_cold_start_of_every_function_is_measured() -> None:
+    assert {*FIRST} == {BARE, *(function.name for function in read_template(TEMPLATE).functions)}
 
 
 def test_what_is_unexplained_in_any_table_makes_the_benchmark_fail() -> None:

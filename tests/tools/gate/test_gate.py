@@ -96,6 +96,18 @@ def test_each_part_has_a_seed_and_a_report_of_its_own(tmp_path: Path) -> None:
     assert Measure("nothing", "gate", 7, part=1).seed != Measure("nothing", "gate", 7, part=3).seed
 
 
+def test_ci_does_a_part_of_the_tests_and_another_one_with_another_seed() -> None:
+    names = [f"test_it[{number}]" for number in range(1_000)]
+
+    def tried(size: str, seed: int) -> set[str]:
+        return {name for name in names if Measure(name, size, seed).is_tried(ci=1 / 2)}
+
+    assert tried("gate", 7) == set(names)
+    assert 400 < len(tried("ci", 7)) < 600
+    assert tried("ci", 7) == tried("ci", 7)
+    assert len(tried("ci", 7) | tried("ci", 8)) > 650
+
+
 def test_a_check_of_another_engine_is_run_on_it(tmp_path: Path) -> None:
     tests = tmp_path / "test_some.py"
     tests.write_text(

@@ -1,10 +1,10 @@
 """Answers: domain values as fields of JSON objects. Content keeps the spelling that was sent."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from forklore.domain import ids
+from forklore.domain.erasures import Erasure
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Caller, Conversation, Entry, EntryRef, ForkPoint, Metrics, Transfer
 from forklore.usecases.ancestors import Ancestor
@@ -16,21 +16,6 @@ from forklore.usecases.names import ShownName
 from forklore.usecases.search import Hit
 from forklore.usecases.sharing import Membership
 from forklore.usecases.syncing import Synced
-
-_encode = json.JSONEncoder(ensure_ascii=False).encode
-
-
-def to_json(value: Any) -> str:
-    """Return `value` as JSON text. A JsonText in it is copied as it is."""
-    if isinstance(value, str):
-        return _encode(value)
-    if isinstance(value, JsonText):
-        return value.text
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{_encode(name)}:{to_json(held)}" for name, held in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join(map(to_json, value)) + "]"
-    return _encode(value)
 
 
 def _present(**fields: Any) -> dict[str, Any]:
@@ -55,6 +40,7 @@ def entry(entry: Entry) -> dict[str, Any]:
         key=entry.key,
         contentType=entry.content_type,
         content=_text(entry.content),
+        erased=entry.is_erased or None,
         usage=_text(entry.usage_json) if entry.usage_json else None,
         **_ref(entry.merged_from, "mergedFromConversationId", "mergedUpToEntryId"),
         **_ref(entry.copied_from, "copiedFromConversationId", "copiedFromEntryId"),
@@ -254,6 +240,21 @@ def name(shown: ShownName) -> dict[str, Any]:
         "updatedAt": name.updated_at,
         **({"deleted": True} if shown.is_deleted else {}),
     }
+
+
+def erasure(erasure: Erasure) -> dict[str, Any]:
+    """Return the fields of an erasure. They never name the user."""
+    return _present(
+        id=erasure.erasure_id,
+        state="done" if erasure.is_done else "running",
+        pseudonym=erasure.pseudonym,
+        trees=erasure.trees,
+        memberships=erasure.memberships,
+        entries=erasure.entries,
+        passes=erasure.passes,
+        createdAt=erasure.created_at,
+        finishedAt=erasure.finished_at,
+    )
 
 
 def fork(conversation: Conversation, *, is_current: bool) -> dict[str, Any]:

@@ -6,11 +6,10 @@ The object holds the fields of the path, the query and the body side by side.
 from collections.abc import Mapping
 from typing import Any
 
-from forklore.api.answers import to_json
 from forklore.api.operation import Operation, RawRequest
 from forklore.api.operations import ALL
 from forklore.api.requests import BODY_CHARACTERS_MAX, KEPT_AS_TEXT
-from forklore.domain.jsontext import JsonText, check_value, read_object, text_of
+from forklore.domain.jsontext import JsonText, check_value, read_object, text_of, to_json
 from forklore.domain.model import Caller
 from forklore.errors import PayloadTooLargeError, ValidationError
 

@@ -5,19 +5,13 @@ Docstrings of bodies are descriptions in the API document.
 
 from typing import Annotated, ClassVar
 
-from pydantic import Discriminator, RootModel, Tag
+from pydantic import Discriminator, Tag
 
 from forklore.api import fields
-from forklore.api.requests import (
-    AdminListPage,
-    AppendFields,
-    EntriesField,
-    EntryFields,
-    Justified,
-    ListEntries,
-    Request,
-    shape_of_append,
-)
+from forklore.api.entry_requests import AppendFields, EntriesField, EntryFields, ListEntries, shape_of_append
+from forklore.api.requests import OneOf, Request
+from forklore.domain.model import Caller
+from forklore.domain.names import NameRef
 
 
 class SetName(Request):
@@ -37,6 +31,10 @@ class OneName(Request):
     """Which name."""
 
     name: fields.Name
+
+    def of(self, caller: Caller) -> NameRef:
+        """Return the name, which is the caller's."""
+        return NameRef.of(caller, self.name)
 
 
 class DeleteName(OneName):
@@ -84,32 +82,10 @@ class AppendEntriesByName(_ByName):
         return self.entries
 
 
-class AppendByName(RootModel[AppendEntryByName | AppendEntriesByName]):
+class AppendByName(OneOf):
     """One entry, or several at once, for the conversation that a name points to."""
 
     root: Annotated[
         Annotated[AppendEntryByName, Tag("one")] | Annotated[AppendEntriesByName, Tag("batch")],
         Discriminator(shape_of_append),
     ]
-
-
-# Administration
-
-
-class AdminOneName(OneName, Justified):
-    """Which name of which user; without `clientId` one that belongs to no client."""
-
-    user_id: fields.UserId
-    client_id: fields.UserId | None = None
-
-
-class AdminDeleteName(AdminOneName):
-    """Which name of which user, and perhaps the revision that it must have."""
-
-    expect_revision: fields.RevisionInQuery | None = None
-
-
-class AdminListNames(AdminListPage):
-    """Whose names to list: those of all clients."""
-
-    user_id: fields.UserId

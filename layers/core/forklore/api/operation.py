@@ -9,17 +9,15 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pydantic
 
-from forklore.api.answers import to_json
 from forklore.api.fields import TIME_PATTERN, UUID_PATTERN
 from forklore.api.requests import NoFields, NoParameters
 from forklore.api.wording import describe
 from forklore.domain import ids, keys
-from forklore.domain.jsontext import JsonText
+from forklore.domain.jsontext import JsonText, to_json
 from forklore.domain.model import Caller
 from forklore.domain.tree import WAIT_SECONDS
 from forklore.domain.users import ADMIN
@@ -38,8 +36,7 @@ Fields = Mapping[str, Any]
 """The fields of a JSON object."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchForm:
+class MatchForm(NamedTuple):
     """What an If-Match holds between its quotes. meaning: for the API document."""
 
     what: str
@@ -51,8 +48,7 @@ OF_ENTRY = MatchForm("an entry id", UUID_PATTERN, "Only if this is the last hist
 OF_TIME = MatchForm("an `updatedAt`", TIME_PATTERN, "Only if this is still the conversation's `updatedAt`.")
 
 
-@dataclass(frozen=True, slots=True)
-class RawRequest:
+class RawRequest(NamedTuple):
     """A request in plain values, before it is checked.
 
     body: JSON values; the fields in KEPT_AS_TEXT are JsonText. delivery_id: names an asynchronous
@@ -68,8 +64,7 @@ class RawRequest:
     delivery_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(NamedTuple):
     """What operations work with, and the settings of the deployment.
 
     table: the table of this request. queue: takes the messages for the worker. delete_wait_s: how
@@ -82,8 +77,7 @@ class Service:
     justification_required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRequest:
+class CheckedRequest(NamedTuple):
     """A checked request. query, body: instances of the operation's models."""
 
     service: Service
@@ -128,23 +122,21 @@ class CheckedRequest:
         return IdempotencyKey(key, request_hash, render)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """An answer whose status is not the operation's usual one. fields: None without a body."""
 
     status: int
     fields: Fields | None
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One entry of the table of operations. Everything else is made from it: routes, docs, tests.
 
     name: as a direct invocation calls it.
     path: with names in braces, as `{conversationId}`.
     run: returns the answer's fields; None for an answer without a body. The first paragraph of its
         docstring is the summary in the API document, and the rest is the description.
-    result: the model of the answer, for the API document; None without a body.
+    answer: the name of the answer's model in api/results.py; None without a body.
     status, also: the usual status of a success, and other ones.
     query, body: the models of what the request may hold.
     errors: the statuses of errors that not every operation has.
@@ -161,7 +153,7 @@ class Operation:
     method: str
     path: str
     run: Callable[[CheckedRequest], Fields | Answer | None]
-    result: type[pydantic.BaseModel] | None
+    answer: str | None
     status: int = 200
     also: tuple[int, ...] = ()
     query: type[pydantic.BaseModel] = NoParameters
@@ -177,6 +169,13 @@ class Operation:
     description: str = ""
 
     @property
+    def result(self) -> type[pydantic.BaseModel] | None:
+        """The model of the answer, for the API document and tests. No function loads the models."""
+        from forklore.api import results
+
+        return None if self.answer is None else getattr(results, self.answer)
+
+    @property
     def path_names(self) -> list[str]:
         """The names in the path's braces."""
         return re.findall(r"\{(\w+)\}", self.path)
@@ -190,6 +189,11 @@ class Operation:
     def is_read(self) -> bool:
         """Whether the operation writes nothing."""
         return self.method == "GET" or self.only_reads
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the limit of a user's requests holds for the operation."""
+        return not self.is_public and self.role is None
 
     @property
     def takes_idempotency_key(self) -> bool:
@@ -275,7 +279,7 @@ def _as_administrator(request: CheckedRequest, role: str) -> CheckedRequest:
         raise ValidationError("this deployment asks for a justification", field="justification")
     if not {role, ADMIN} & request.caller.roles:
         raise ForbiddenError(f"this needs the role '{role}'")
-    return replace(request, caller=replace(request.caller, bypasses_membership=True))
+    return request._replace(caller=request.caller._replace(bypasses_membership=True))
 
 
 def _is_key(key: str) -> bool:

@@ -1,13 +1,12 @@
 """What a caller gets back from an operation or for an error: a status and JSON text."""
 
 import json
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.errors import PHRASES, ForkloreError
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """The answer to a request. text: JSON; empty without a body. error: None for a success."""
 
     status: int

@@ -125,6 +125,7 @@ class Entry(Result):
     key: str = Field(default="", max_length=128)
     content_type: str
     content: list[Any]
+    erased: bool = Field(default=False, description="Whether the author was erased. Then `content` is empty.")
     usage: dict[str, Any] = Field(default_factory=dict)
     merged_from_conversation_id: str = Field(default="", pattern=UUID_PATTERN)
     merged_up_to_entry_id: str = Field(default="", pattern=UUID_PATTERN)
@@ -302,6 +303,22 @@ class AdminNamePage(Result):
 
     data: list[AdminName]
     after_cursor: str | None = Cursor
+
+
+class Erasure(Result):
+    """The erasure of a user: what stands for the user now, and how many things were changed."""
+
+    id: str = Id
+    state: Literal["running", "done"]
+    pseudonym: str
+    trees: int = Field(ge=0, description="Trees that were deleted because the user owned them.")
+    memberships: int = Field(ge=0, description="Memberships that were ended.")
+    entries: int = Field(ge=0, description="Entries of other users' trees that were erased.")
+    passes: int = Field(
+        ge=1, description="How often the table was read, or is being read. The last time finds nothing."
+    )
+    created_at: str = Time
+    finished_at: str = Field(default="", pattern=TIME_PATTERN)
 
 
 class ErrorDetails(BaseModel):

@@ -1,13 +1,28 @@
-"""What HTTP and direct invocation share: the service for a request, with the request's time."""
+"""What HTTP and direct invocation share: an operation is run, within time and the user's limit."""
 
 from typing import Any
 
-from forklore.api.operation import Service
+from forklore.api.operation import Operation, RawRequest, Service
+from forklore.aws.limiting import limiter
 from forklore.aws.wiring import Consumption, ServiceSettings, open_queue, open_table
 from forklore.errors import UnavailableError
 
 ANSWER_SECONDS = 3.0
 """The part of the function's time that is kept for sending the answer."""
+
+
+def run(
+    operation: Operation, raw: RawRequest, context: Any, usage: Consumption, settings: ServiceSettings
+) -> tuple[int, str]:
+    """Return the status and the text of the operation's answer.
+
+    context: Lambda's. usage: counts the request's DynamoDB calls.
+    Raises a ForkloreError, such as TooManyRequestsError.
+    """
+    service = service_for(context, usage, settings)
+    per_minute = settings.user_requests_per_minute if operation.is_limited else 0
+    with limiter().admitted(service.table, raw.caller.user_id, per_minute):
+        return operation(service, raw)
 
 
 def service_for(context: Any, usage: Consumption, settings: ServiceSettings) -> Service:

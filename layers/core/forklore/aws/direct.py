@@ -7,15 +7,14 @@ checked by the same code as the HTTP API's requests.
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.api.failures import response_to
 from forklore.api.inputs import operation_named, raw_request
 from forklore.api.operation import NOBODY, Operation
 from forklore.api.responses import Response, error_response
-from forklore.aws.answering import service_for
+from forklore.aws import answering
 from forklore.aws.audit import RequestRecord
 from forklore.aws.identity import caller_named
 from forklore.aws.telemetry import Stopwatch, log_request
@@ -28,6 +27,8 @@ ENVELOPE = frozenset(
     "version id detail-type source account time region resources detail replay-name".split()  # noqa: SIM905
 )
 """The fields of an EventBridge event (EventBridge user guide, "AWS service event structure")."""
+AGAIN = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE)
+"""The statuses after which an asynchronous request is worth another attempt."""
 INTEGER_DIGITS_MAX = 40
 _log = logging.getLogger("forklore")
 
@@ -36,8 +37,7 @@ class AgainError(Exception):
     """Makes Lambda retry an asynchronous request. The text holds nothing of the request."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(NamedTuple):
     """A request with valid fields. caller, input: not yet checked. as_text: answer with `bodyJson`.
 
     delivery_id: names an asynchronous request and is the same for each delivery.
@@ -53,8 +53,8 @@ class _Request:
 def handle(event: object, context: Any) -> dict[str, Any]:
     """Return {"status", "body"}, or {"status", "bodyJson"} for a request with `"bodyJson": true`.
 
-    Without a body it is null. Raises AgainError if an asynchronous request got a 500 or 503, so
-    that Lambda retries it. Raises RuntimeError for a wrong setting.
+    Without a body it is null. Raises AgainError if an asynchronous request got a 429, 500 or 503,
+    so that Lambda retries it. Raises RuntimeError for a wrong setting.
     """
     watch, usage = Stopwatch(), Consumption()
     settings = ServiceSettings.from_environment()
@@ -77,6 +77,7 @@ def handle(event: object, context: Any) -> dict[str, Any]:
         status=response.status,
         error=response.error,
         request_id=request_id,
+        lambda_id=request_id,
         watch=watch,
         usage=usage,
     )
@@ -135,21 +136,19 @@ def _run(
     record.caller = caller = NOBODY if operation.is_public else caller_named(request.caller)
     if caller.roles and not settings.direct_roles:
         raise ForbiddenError("this deployment lets no direct invocation name roles")
-    service = service_for(context, record.usage, settings)
-    return operation(
-        service, raw_request(operation, request.input, caller=caller, delivery_id=request.delivery_id)
-    )
+    raw = raw_request(operation, request.input, caller=caller, delivery_id=request.delivery_id)
+    return answering.run(operation, raw, context, record.usage, settings)
 
 
 def _settle(response: Response, operation: str | None, request_id: str) -> None:
     """Log the error of an asynchronous request, which has no caller to see it.
 
-    Raises AgainError for a 500 or 503. To send the request again helps with no other status.
+    Raises AgainError for a 429, 500 or 503. To send the request again helps with no other status.
     """
     if response.error is None:
         return
     status, code = response.status, response.error.code
-    if status in (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE):
+    if status in AGAIN:
         raise AgainError(f"{operation}: {status} {code}, request {request_id}")
     fields = {"xRequestId": request_id, "operation": operation, "status": str(status), "code": code}
     _log.warning("refused", extra=fields)

@@ -55,6 +55,10 @@ def __getattr__(name: str) -> Handler:
             return _delete_group()
         case "sweep":
             return _sweep()
+        case "publish":
+            from forklore.aws.stream import publish
+
+            return publish
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

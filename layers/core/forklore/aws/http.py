@@ -8,8 +8,7 @@ from typing import Any
 from forklore.api.failures import response_to
 from forklore.api.operation import NOBODY, Operation, RawRequest
 from forklore.api.responses import Response, error_response
-from forklore.aws import unrouted
-from forklore.aws.answering import service_for
+from forklore.aws import answering, unrouted
 from forklore.aws.audit import RequestRecord
 from forklore.aws.http_events import HttpEvent, not_an_http_event, read_body, read_event, read_query
 from forklore.aws.http_responses import http_response, refused_event
@@ -54,7 +53,7 @@ class HttpApi:
         except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
             response = response_to(error, request_id)
         record.log(response.status, request_id)
-        _log(request, response, request_id, watch, record)
+        _log(request, response, request_id, context, watch, record)
         return http_response(response, request_id)
 
     def _is_of_another(self, operation: Operation, path: str) -> bool:
@@ -84,13 +83,13 @@ def _run(
         idempotency_key=request.headers.get("idempotency-key"),
         if_match=request.headers.get("if-match"),
     )
-    return operation(service_for(context, record.usage, settings), raw)
+    return answering.run(operation, raw, context, record.usage, settings)
 
 
 def _refuse_event(error: ValidationError, context: Any, watch: Stopwatch) -> dict[str, Any]:
     request_id = _request_id({}, context)
     response = error_response(error, request_id)
-    _log(None, response, request_id, watch)
+    _log(None, response, request_id, context, watch)
     return refused_event(response, request_id)
 
 
@@ -103,7 +102,7 @@ def _refuse_route(request: HttpEvent, context: Any, watch: Stopwatch) -> dict[st
         response, headers = Response(204, ""), {"Allow": ", ".join(methods)}
     else:
         response = error_response(unrouted.error_of(request, methods), request_id)
-    _log(request, response, request_id, watch)
+    _log(request, response, request_id, context, watch)
     return http_response(response, request_id, headers)
 
 
@@ -111,6 +110,7 @@ def _log(
     request: HttpEvent | None,
     response: Response,
     request_id: str,
+    context: Any,
     watch: Stopwatch,
     record: RequestRecord | None = None,
 ) -> None:
@@ -120,6 +120,7 @@ def _log(
         status=response.status,
         error=response.error,
         request_id=request_id,
+        lambda_id=str(context.aws_request_id),
         watch=watch,
         usage=record.usage if record else Consumption(),
         method=request.method if request else None,

@@ -2,8 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from forklore.api.requests import BODY_CHARACTERS_MAX, KEPT_AS_TEXT
@@ -15,8 +14,7 @@ PARAMETERS_MAX = 100
 _TEXTS, _MAPPINGS = ("rawPath", "rawQueryString", "body"), ("headers", "pathParameters")
 
 
-@dataclass(frozen=True, slots=True)
-class HttpEvent:
+class HttpEvent(NamedTuple):
     """A request as API Gateway sends it to a function.
 
     route_key: the matched route, as `GET /v1/health`, or `$default`. path, path_parameters: decoded

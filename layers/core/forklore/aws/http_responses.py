@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from forklore.api.responses import Response
-from forklore.errors import MethodNotAllowedError, UnauthorizedError, UnavailableError
+from forklore.errors import MethodNotAllowedError, TooManyRequestsError, UnauthorizedError, UnavailableError
 
 _JSON = {"Content-Type": "application/json"}
 
@@ -44,7 +44,7 @@ def _headers_of(response: Response) -> dict[str, str]:
     match response.error:
         case UnauthorizedError():
             return {"WWW-Authenticate": "Bearer"}
-        case UnavailableError() as error:
+        case (UnavailableError() | TooManyRequestsError()) as error:
             return {"Retry-After": str(error.retry_after_s)}
         case MethodNotAllowedError() as error:
             return {"Allow": str(error.details["allow"])}

@@ -7,6 +7,7 @@ from forklore.api.failures import log_failure
 from forklore.aws.telemetry import Stopwatch, log_job, log_sweep
 from forklore.aws.wiring import Consumption, ServiceSettings, Table, open_queue, open_table
 from forklore.domain.model import JobKind
+from forklore.errors import UnavailableError
 from forklore.usecases import worker
 
 SPARE_SECONDS = 10.0
@@ -41,24 +42,41 @@ def do_message(body: str, context: Any, settings: ServiceSettings) -> None:
 
 
 def sweep(context: Any) -> None:
-    """Announce the unfinished jobs whose messages are missing.
+    """Announce the unfinished jobs whose messages are missing. Delete trees that nobody uses.
 
-    An error in one job is logged, and the sweep goes on with the others. Raises SweepFailed, and
-    RuntimeError for a wrong setting.
+    An error in one job or tree is logged, and the sweep goes on with the others, and without the
+    deletions if these fail as a whole. Raises SweepFailed, and RuntimeError for a wrong setting.
     """
-    from forklore.usecases import sweeper  # the worker does not need it
+    from forklore.usecases import retention, sweeper  # the worker does not need them
 
-    ServiceSettings.from_environment()
+    settings = ServiceSettings.from_environment()
     watch, usage = Stopwatch(), Consumption()
+
+    def report(error: Exception) -> None:
+        log_failure("failed", error, job="sweep")
+
     try:
         table = _table_until_the_end(context, usage)
-        swept = sweeper.sweep(
-            table, open_queue(), report=lambda error: log_failure("failed", error, job="sweep")
-        )
+        swept = sweeper.sweep(table, open_queue(), report=report)
     except Exception as error:  # noqa: BLE001 (logged here without its text)
-        log_failure("failed", error, job="sweep")
+        report(error)
         raise SweepFailed from None  # Lambda logs what is raised, with its text
-    log_sweep(jobs=swept.jobs, failed=swept.failed, oldest_s=swept.oldest_s, watch=watch, usage=usage)
+    retained = None
+    if days := settings.retention_days:
+        try:
+            retained = retention.delete_unused(table, open_queue(), days=days, report=report)
+        except UnavailableError:  # the next sweep goes on
+            pass
+        except Exception as error:  # noqa: BLE001 (the line about the jobs must be written)
+            report(error)
+    log_sweep(
+        jobs=swept.jobs,
+        failed=swept.failed,
+        oldest_s=swept.oldest_s,
+        retained=retained,
+        watch=watch,
+        usage=usage,
+    )
 
 
 def _seconds_left(context: Any) -> float:

@@ -1,8 +1,8 @@
 """The settings in the environment, and the table and the queue, opened once for each process."""
 
 import os
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from forklore.domain.tree import WAIT_SECONDS
 from forklore.storage.clock import Clock
@@ -22,14 +22,21 @@ __all__ = [
     "stack_name",
 ]
 
+WHOLE_DIGITS_MAX = 9
 
-@dataclass(frozen=True, slots=True)
-class ServiceSettings:
+
+RETENTION_DAYS_MAX = 36_500
+"""A hundred years. The parameter of the template has the same bound."""
+
+
+class ServiceSettings(NamedTuple):
     """The settings of a deployment.
 
     dynamodb_endpoint: None for AWS's own. queue_url: None for no worker. delete_wait_s: how long
     the items of a deleted tree are kept. direct_roles: whether a direct invocation may name roles.
     justification_required: whether each request for administration needs one.
+    user_requests_per_minute: how many requests of a user are answered in a minute; 0: any number.
+    retention_days: for how long a tree is kept after its last use; 0: for ever.
     """
 
     table_name: str
@@ -38,6 +45,8 @@ class ServiceSettings:
     delete_wait_s: int = WAIT_SECONDS
     direct_roles: bool = False
     justification_required: bool = False
+    user_requests_per_minute: int = 0
+    retention_days: int = 0
 
     @classmethod
     def from_environment(cls) -> "ServiceSettings":
@@ -51,13 +60,18 @@ class ServiceSettings:
         wait = os.environ.get("FORKLORE_DELETE_WAIT_SECONDS") or str(WAIT_SECONDS)
         if not (wait.isascii() and wait.isdigit() and int(wait) < DELAY_SECONDS_MAX):
             raise RuntimeError(f"set FORKLORE_DELETE_WAIT_SECONDS to seconds below {DELAY_SECONDS_MAX}")
+        days = _whole("FORKLORE_RETENTION_DAYS")
+        if days > RETENTION_DAYS_MAX:
+            raise RuntimeError(f"set FORKLORE_RETENTION_DAYS to days from 0 to {RETENTION_DAYS_MAX}")
         return cls(
             table_name,
             os.environ.get("FORKLORE_DYNAMODB_ENDPOINT") or None,
             os.environ.get("FORKLORE_QUEUE") or None,
             int(wait),
             direct_roles=_chosen("FORKLORE_DIRECT_ROLES", no="refused", yes="allowed"),
+            retention_days=days,
             justification_required=_chosen("FORKLORE_JUSTIFICATION_REQUIRED", no="false", yes="true"),
+            user_requests_per_minute=_whole("FORKLORE_USER_REQUESTS_PER_MINUTE"),
         )
 
 
@@ -81,6 +95,14 @@ def _chosen(name: str, *, no: str, yes: str) -> bool:
     if value not in (no, yes):
         raise RuntimeError(f"set {name} to {yes} or {no}")
     return value == yes
+
+
+def _whole(name: str) -> int:
+    """Return a setting that is a whole number; 0 if it is not set. Raises RuntimeError."""
+    value = os.environ.get(name) or "0"
+    if not (value.isascii() and value.isdigit() and len(value) <= WHOLE_DIGITS_MAX):
+        raise RuntimeError(f"set {name} to a whole number, or leave it empty for 0")
+    return int(value)
 
 
 def stack_name() -> str:

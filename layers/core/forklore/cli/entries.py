@@ -10,6 +10,8 @@ from forklore.client.results import Entry
 
 STYLES = {"user": "green", "ai": "cyan", "system": "magenta"}
 INDENT = "    "
+ERASED = "[erased]"
+"""What is shown of an entry whose author was erased."""
 
 
 def show_entry(out: Output, entry: Entry, *, is_first: bool = True) -> None:
@@ -57,6 +59,8 @@ def author_part(entry: Entry) -> Part:
 
 def text_to_show(entry: Entry) -> str:
     """Return the texts of an entry's elements; an element without text as JSON."""
+    if entry.erased:
+        return ERASED
     return "\n".join(map(_shown, entry.content))
 
 

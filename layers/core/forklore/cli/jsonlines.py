@@ -15,7 +15,8 @@ fork point, and may be left out; then a fork after an entry has the context that
 
 A deleted branch that others still show
 entries of has `"removed": true`, and says where it forks like any other. An import makes an
-ordinary branch of it.
+ordinary branch of it. An entry whose author was erased has `"erased": true` and no content; an
+import leaves it out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +32,7 @@ CONVERSATION_MEMBERS = (
 )
 ENTRY_MEMBERS = (
     *("id", "conversationId", "userId", "clientId", "agentId", "channel", "epoch", "key"),
-    *("contentType", "content", "usage", "createdAt"),
+    *("contentType", "content", "erased", "usage", "createdAt"),
     *("mergedFromConversationId", "mergedUpToEntryId", "copiedFromConversationId", "copiedFromEntryId"),
 )
 

@@ -10,3 +10,22 @@ ConversationArgument = Annotated[
         metavar="NAME|ID", help="The conversation: a name of yours, or an id.", show_default=False
     ),
 ]
+
+PANEL = "A whole table"
+"""The panel of the options for operators, who read and write a table without the service."""
+TableToRead = Annotated[
+    str,
+    typer.Option("--table", metavar="NAME", help="The table to read.", rich_help_panel=PANEL),
+]
+TableOrFolder = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="The table; else --data.", rich_help_panel=PANEL),
+]
+Endpoint = Annotated[
+    str | None,
+    typer.Option("--endpoint", metavar="URL", help="Its DynamoDB; else AWS.", rich_help_panel=PANEL),
+]
+Region = Annotated[
+    str | None,
+    typer.Option("--region", metavar="NAME", help="Its region; else AWS's default.", rich_help_panel=PANEL),
+]

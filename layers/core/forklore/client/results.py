@@ -120,6 +120,7 @@ class Entry(Value):
     key: str | None = None
     content_type: str
     content: list[Any]
+    erased: bool | None = None
     usage: dict[str, Any] | None = None
     merged_from_conversation_id: str | None = None
     merged_up_to_entry_id: str | None = None
@@ -365,3 +366,18 @@ class AdminNamePage(Value):
 
     data: tuple[AdminName, ...]
     after_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure(Value):
+    """The erasure of a user: what stands for the user now, and how many things were changed."""
+
+    id: str
+    state: Literal["running", "done"]
+    pseudonym: str
+    trees: int
+    memberships: int
+    entries: int
+    passes: int
+    created_at: str
+    finished_at: str | None = None

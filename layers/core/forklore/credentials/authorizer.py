@@ -7,9 +7,8 @@ functions behind it answer 401 or 503.
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.credentials import roles
 from forklore.credentials.api_keys import client_of
@@ -24,8 +23,7 @@ from forklore.domain.users import is_user_id
 from forklore.errors import UnauthorizedError, UnavailableError
 
 
-@dataclass(frozen=True, slots=True)
-class Authorizer:
+class Authorizer(NamedTuple):
     """Finds callers by the settings of a deployment. find_key: finds one of the issuer's keys."""
 
     settings: AuthorizerSettings

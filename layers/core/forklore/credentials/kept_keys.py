@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.credentials.issuer_keys import Key, KeySet
 from forklore.errors import UnavailableError
@@ -20,8 +20,7 @@ STEP_BACK_SECONDS = 30
 _log = logging.getLogger("forklore")
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(NamedTuple):
     keys: KeySet
     at: float
 

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from forklore.credentials.api_keys import read_clients
 from forklore.credentials.fetching import is_https_url
@@ -20,8 +19,7 @@ _ONLY_STARS = re.compile(r"\*+")
 _Read = TypeVar("_Read")
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizerSettings:
+class AuthorizerSettings(NamedTuple):
     """Which tokens are good, and how to find the user, the client and the roles.
 
     user_id_claim: the claim that holds the user id. issuer_keys: None to fetch the keys that the

@@ -8,8 +8,7 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jwt
 
@@ -29,8 +28,7 @@ FindKey = Callable[[str, str], Key | None]
 """Returns the issuer's key for a key id and an algorithm, None if the issuer has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(NamedTuple):
     """What a good token must say. audiences: one of them is enough."""
 
     issuer: str

@@ -8,7 +8,7 @@ view shows there, or leaves there.
 
 from bisect import bisect_right
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain.ancestry import Path, Segment, View
 from forklore.domain.ids import FIRST, LAST, EntryId, next_id, previous_id
@@ -20,8 +20,7 @@ RECORDS_MAX = ALTERNATIVES_MAX + 1
 """The records of one gap that are read: one may be of the branch that the view goes on with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """The stops at which forks of one conversation leave a place.
 
     first, last: the stops, both included. exit: where the view leaves `owner` in this gap; then the
@@ -84,8 +83,7 @@ def bounded(gap: Gap, further: EntryId | None) -> Gap:
     return gap if further is None else Gap(gap.owner, gap.first, min(gap.last, further), gap.exit, gap.onto)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """Records of one owner: all with a stop from `first` to `last`, in the order of their keys.
 
     last: None if not even all records of the first stop are known. is_forward: whether the records
@@ -119,8 +117,7 @@ def known(read: Sequence[ForkRecord], *, first: EntryId, last: EntryId, limit: i
     return Known(in_order, first, previous_id(end) if end > first else None, is_forward=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A conversation that goes on differently at a place.
 
     created_at: empty if it is older than all forks of the place. shown_from: where it was removed,

@@ -11,7 +11,7 @@ id", so one kind of bound serves both sides of an anchor.
 
 import itertools
 import uuid
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain.ids import FIRST, LAST, EntryId, is_entry_id, next_id
 from forklore.errors import BrokenAncestryError, ForkTooDeepError
@@ -20,8 +20,7 @@ SEGMENTS_MAX = 1_000
 SEGMENT_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """The own entries of one conversation that come before `stop`."""
 
     conversation_id: str
@@ -32,8 +31,7 @@ Path = tuple[Segment, ...]
 """What a fork shows of other conversations: segments with ascending stops. A path is stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """What a conversation shows: the segments of its path, then its own entries.
 
     A view is never stored. It is made of a path, which is another type, so that neither can be

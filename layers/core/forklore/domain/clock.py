@@ -1,13 +1,12 @@
 """How far a process's clock is from DynamoDB's, by the `Date` of its answers."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 OFFSET_MAX_MS = 10 * 60 * 1000
 """A clock further off than this makes no ids."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offset:
+class Offset(NamedTuple):
     """Bounds, in milliseconds, of what must be added to the own clock."""
 
     low_ms: int

@@ -91,6 +91,18 @@ def history_text(content: Any) -> str | None:
     return text if isinstance(text, str) and text else None
 
 
+def history_role(content: Any) -> str | None:
+    """Return the role of a history entry in capitals: that of its first element; None without one.
+
+    >>> history_role([{"role": "user", "text": "hello"}])
+    'USER'
+    """
+    if not isinstance(content, list) or not content or not isinstance(content[0], dict):
+        return None
+    role = content[0].get("role")
+    return role.upper() if isinstance(role, str) else None
+
+
 def texts_of(content: Any) -> list[str]:
     """Return all texts of an entry: the `text` of each of its elements that has one.
 

@@ -1,9 +1,8 @@
 """Which context an agent holds, and what a sync of its present context writes."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.domain.ids import EntryId
 from forklore.errors import ConflictError
@@ -14,8 +13,7 @@ NAMED_EPOCH_MAX = EPOCH_MAX - 1
 """The highest epoch that a caller may name for an entry, so that a sync after it has one left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(NamedTuple):
     """A client's latest epoch in a view. first: its first entry, which may be an inherited one."""
 
     number: int
@@ -26,8 +24,7 @@ NO_EPOCH = Epoch(0, None)
 """A view that shows no context of the client."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sync:
+class Sync(NamedTuple):
     """What to write: the elements from `start` on, in `epoch`."""
 
     epoch: int

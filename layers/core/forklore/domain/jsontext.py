@@ -7,10 +7,9 @@ sent is refused.
 
 import json
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from forklore.errors import ValidationError
 
@@ -18,6 +17,7 @@ DEPTH_MAX = 64
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _INTEGER_DIGITS_MAX = 40
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NOT_JSON = {
     "Expecting value": "a value is missing",
@@ -34,8 +34,7 @@ _NOT_JSON = {
 """How Python's messages about invalid JSON begin, and what the caller reads instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class JsonText:
+class JsonText(NamedTuple):
     """A JSON value: the text that was sent, and what it means."""
 
     text: str
@@ -112,6 +111,19 @@ def check_value(text: str) -> JsonText:
         return JsonText(text, _DECODER.decode(text))
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValidationError(f"the text is not JSON: {_where(error)}") from error
+
+
+def to_json(value: Any) -> str:
+    """Return `value` as JSON text. A JsonText in it is copied as it is."""
+    if isinstance(value, str):
+        return _encode(value)
+    if isinstance(value, JsonText):
+        return value.text
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{_encode(name)}:{to_json(held)}" for name, held in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(to_json, value)) + "]"
+    return _encode(value)
 
 
 def escaped_size(text: str) -> int:

@@ -37,6 +37,10 @@ class SortRange(NamedTuple):
     last: str
     by_conversation: bool = False
 
+    def holds(self, key: Key) -> bool:
+        """Tell whether a key of an item, not one of the local index, is in the range."""
+        return key.partition == self.partition and self.first <= key.sort <= self.last
+
 
 def _all(partition: str, prefix: str) -> SortRange:
     """Return the range of all sort keys that begin with `prefix`.
@@ -103,6 +107,11 @@ def own_entries_range(group_id: str, conversation_id: str, channel: Channel, *, 
     return SortRange(group_id, by_conversation(conversation_id, channel, first), last, by_conversation=True)
 
 
+def is_entry(key: Key) -> bool:
+    """Tell whether a key is that of an entry."""
+    return ids.is_uuid(key.partition) and key.sort[:1].isdigit()
+
+
 def entry(group_id: str, entry_id: EntryId) -> Key:
     return Key(group_id, position(entry_id))
 
@@ -130,12 +139,30 @@ def group(group_id: str) -> Key:
     return Key(group_id, "GROUP")
 
 
+_CONVERSATION = "CONV#"
+
+
 def conversation(group_id: str, conversation_id: str) -> Key:
-    return Key(group_id, f"CONV#{conversation_id}")
+    return Key(group_id, f"{_CONVERSATION}{conversation_id}")
+
+
+def conversations_range(group_id: str) -> SortRange:
+    """Return the range of every CONV of a tree."""
+    return _all(group_id, _CONVERSATION)
+
+
+def in_conversation(sort_key: str) -> str:
+    """Return the conversation id that a CONV item's sort key names."""
+    return sort_key.removeprefix(_CONVERSATION)
 
 
 def path(group_id: str, conversation_id: str) -> Key:
     return Key(group_id, f"PATH#{conversation_id}")
+
+
+def paths_range(group_id: str) -> SortRange:
+    """Return the range of every PATH of a tree."""
+    return _all(group_id, "PATH#")
 
 
 _HEAD = "HEAD#"
@@ -153,6 +180,11 @@ def in_head(sort_key: str) -> str:
 def heads_range(group_id: str) -> SortRange:
     """Return the range of every HEAD of a tree."""
     return _all(group_id, _HEAD)
+
+
+def conversations_and_heads_range(group_id: str) -> SortRange:
+    """Return the range of every CONV and HEAD of a tree. Every CTX and GONE is in it, too."""
+    return conversations_range(group_id)._replace(last=heads_range(group_id).last)
 
 
 _CONTEXT = "CTX#"
@@ -175,6 +207,16 @@ def contexts_of_range(group_id: str, conversation_id: str) -> SortRange:
 def is_context_of(sort_key: str, client_id: str) -> bool:
     """Tell whether a CTX item's sort key names this client."""
     return sort_key.split("#")[2] == escape(client_id)
+
+
+def in_context(sort_key: str) -> tuple[str, str]:
+    """Return the conversation and the client that a CTX item's sort key names.
+
+    >>> in_context(context("g", "c", "a#1").sort)
+    ('c', 'a#1')
+    """
+    _, conversation_id, client_id = sort_key.split("#")
+    return conversation_id, unquote(client_id)
 
 
 class ListKey(NamedTuple):
@@ -298,6 +340,11 @@ def child(parent_group_id: str, parent_id: str, child: ListKey) -> Key:
     return Key(parent_group_id, f"{_CHILDREN}{parent_id}#{child.sort}")
 
 
+def in_child(sort_key: str) -> str:
+    """Return the conversation that a CHILD item's sort key names as the parent."""
+    return sort_key.split("#")[1]
+
+
 def children_range(parent_group_id: str, parent_id: str, *, after: ListKey | None = None) -> SortRange:
     """Return the range of a conversation's children, oldest first, strictly after a place."""
     of = f"{_CHILDREN}{parent_id}#"
@@ -313,7 +360,10 @@ _JOB = "JOB"
 
 
 class JobName(NamedTuple):
-    """Work in progress on a tree, or on one conversation of a tree."""
+    """Work in progress on a tree, or on one conversation of a tree.
+
+    For an erasure, `group_id` is its id.
+    """
 
     kind: str
     group_id: str
@@ -385,6 +435,21 @@ def in_user_tree(sort_key: str) -> tuple[ListKey, bool]:
 
 def _last_of(before: ListKey | None, through: ListKey | None) -> str:
     return before.just_before if before else through.sort if through else ":"
+
+
+def user_range(user_id: str) -> SortRange:
+    """Return the range of all items in a user's own partition: lists, names, transfers."""
+    return SortRange(_user(user_id), " ", "\U0010ffff")
+
+
+def is_user_tree(sort_key: str) -> bool:
+    """Tell whether an item in a user's partition is a row of the user's list of trees."""
+    return sort_key[:1].isdigit() or sort_key.startswith(_STARTED)
+
+
+def is_name(sort_key: str) -> bool:
+    """Tell whether an item in a user's partition is a name."""
+    return sort_key.startswith(_NAME)
 
 
 _NAME = "NAME#"
@@ -478,15 +543,62 @@ def in_entry_key(sort_key: str) -> tuple[str, str]:
     return conversation_id, unquote(key)
 
 
+RECORDS = "IDEM#"
+"""How the partition keys of idempotency records begin."""
+
+
 def idempotency(scope: str) -> Key:
     """Return the key of the record for `scope`, which names caller, route, path ids and key."""
-    return Key(f"IDEM#{hashlib.sha256(scope.encode()).hexdigest()}", "IDEM")
+    return Key(f"{RECORDS}{hashlib.sha256(scope.encode()).hexdigest()}", "IDEM")
+
+
+def is_idempotency(key: Key) -> bool:
+    """Tell whether a key is that of an idempotency record."""
+    return key.partition.startswith(RECORDS)
+
+
+_ERASURE = "ERASURE"
+ERASURES = f"{_ERASURE}#"
+"""How the partition keys of erasures begin."""
+
+
+def erasure(erasure_id: str) -> Key:
+    """Return the key of the record of a user's erasure."""
+    return Key(f"{ERASURES}{erasure_id}", _ERASURE)
+
+
+def erased_tree(erasure_id: str, group_id: str) -> Key:
+    """Return the key of the item that says that an erasure has changed a tree."""
+    return Key(f"{ERASURES}{erasure_id}", f"{_TREE}{group_id}")
+
+
+def erased_trees_range(erasure_id: str) -> SortRange:
+    """Return the range of the trees that an erasure has changed."""
+    return _all(f"{ERASURES}{erasure_id}", _TREE)
+
+
+def requests(user_id: str, window_s: int) -> Key:
+    """Return the key of the count of a user's requests in a minute, which begins at that second.
+
+    It names the user by a digest.
+    """
+    return Key(f"RATE#{hashlib.sha256(user_id.encode()).hexdigest()}", ids.timestamp(window_s * 1000))
 
 
 def all_trees(group_id: str, created_at: str) -> tuple[str, str]:
     """Return a tree's partition and sort key in the index of all trees, spread over TREE_SHARDS."""
     shard = hashlib.sha256(group_id.encode()).digest()[0] % TREE_SHARDS
     return f"TREES#{shard}", f"{created_at}#{group_id}"
+
+
+def old_trees_range(shard: int, *, after: ListKey, before: str) -> SortRange:
+    """Return the range of one shard of that index after a place, and made before a time."""
+    return SortRange(f"TREES#{shard}", after.just_after, before)
+
+
+def retention() -> Key:
+    """Return the key of the record of the deletion of unused trees."""
+    return Key("RETENTION", "RETENTION")
 
 
 def all_trees_ranges(*, before: ListKey | None = None, through: ListKey | None = None) -> list[SortRange]:

@@ -1,7 +1,7 @@
 """Which conversations a list shows of each tree, and where it goes on."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from forklore.domain.keys import ListKey
 from forklore.domain.model import Conversation
@@ -27,8 +27,7 @@ class Ancestry(StrEnum):
         return self is Ancestry.ALL or (self is Ancestry.CHILDREN) == is_child
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """A tag that a conversation must have. value: of the tag; None: any."""
 
     name: str
@@ -49,8 +48,7 @@ class Tag:
         return held is not None and self.value in (None, held)
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """What a conversation must be like to be listed. None: anything.
 
     query: a part of the title; upper and lower case are equal. agent_id: its logical agent.
@@ -76,8 +74,7 @@ class Filter:
 EVERYTHING = Filter()
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A place in the list: a tree, and with Mode.ALL a conversation in it.
 
     conversation: None for the place after the whole tree.

@@ -1,11 +1,13 @@
 """The values that forklore is about. Times are RFC 3339 text; JSON that callers own stays text."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from forklore.domain.ids import FIRST, EntryId, created_at
+
+NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
 class Channel(StrEnum):
@@ -27,17 +29,22 @@ class JobKind(StrEnum):
     """The kinds of unfinished work that a tree may have.
 
     TRANSFER: the tree has a new owner, and its HEADs do not all name them yet. PRUNE: a branch was
-    removed, and what nobody shows of it may still be there.
+    removed, and what nobody shows of it may still be there. ERASURE: not about one tree; a user is
+    being erased.
     """
 
     DELETION = "delete"
     CREATION = "create"
     TRANSFER = "transfer"
     PRUNE = "prune"
+    ERASURE = "erase"
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+TREE_JOBS = (JobKind.DELETION, JobKind.CREATION, JobKind.TRANSFER)
+"""The kinds of work that a whole tree may have."""
+
+
+class Caller(NamedTuple):
     """Who sends a request.
 
     client_id: the app whose API key was sent; None for a plain user. bypasses_membership: acts as
@@ -50,8 +57,7 @@ class Caller:
     bypasses_membership: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
+class TokenUsage(NamedTuple):
     """What model calls used; cost in billionths of a dollar."""
 
     input_tokens: int = 0
@@ -59,25 +65,20 @@ class TokenUsage:
     cached_input_tokens: int = 0
     cost_nano_usd: int = 0
 
-    def __add__(self, other: "TokenUsage") -> "TokenUsage":
-        return TokenUsage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cached_input_tokens + other.cached_input_tokens,
-            self.cost_nano_usd + other.cost_nano_usd,
-        )
+    @classmethod
+    def total(cls, usages: Iterable["TokenUsage"]) -> "TokenUsage":
+        """Return the sum, figure by figure."""
+        return cls(*map(sum, zip(cls(), *usages, strict=True)))
 
 
-@dataclass(frozen=True, slots=True)
-class Metrics:
+class Metrics(NamedTuple):
     """Sums over a conversation's appends, on top of what its fork started with."""
 
     entries: int = 0
-    usage: TokenUsage = field(default_factory=TokenUsage)
+    usage: TokenUsage = TokenUsage()
 
 
-@dataclass(frozen=True, slots=True)
-class LastEntries:
+class LastEntries(NamedTuple):
     """The last history entry and the last context entry that a conversation shows.
 
     The context entry may be of any client.
@@ -103,8 +104,7 @@ class LastEntries:
 NOTHING = LastEntries()
 
 
-@dataclass(frozen=True, slots=True)
-class Tip:
+class Tip(NamedTuple):
     """Where the next entry of a conversation goes. last: the last own entry, or the floor.
 
     lasts: the last entries shown before that next one.
@@ -114,8 +114,7 @@ class Tip:
     lasts: LastEntries = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """A history entry with the context entries that were appended together with it.
 
     A fork never splits a turn. first, last: its first and last entry. before, after: what the
@@ -135,14 +134,14 @@ class EntryRef(NamedTuple):
     entry_id: EntryId | None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What was appended, never edited. content and usage_json: JSON text exactly as it was sent.
 
     after: what the conversation showed last when the entry was appended.
     turn: for an entry of a turn of several entries. key: the caller's name for the entry.
     merged_from: the branch that the entry sums up, and the last entry of it. copied_from: the
     original. indexed: the text by which a search finds the entry, beside its content.
+    is_erased: whether its author was erased. Then it has no content.
     """
 
     entry_id: EntryId
@@ -161,6 +160,7 @@ class Entry:
     merged_from: EntryRef | None = None
     copied_from: EntryRef | None = None
     indexed: str | None = None
+    is_erased: bool = False
 
     @property
     def begins(self) -> EntryId:
@@ -183,8 +183,7 @@ class Entry:
         return self.turn.after if self.turn else self.after.moved(self.channel, self.entry_id)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEntry:
+class StoredEntry(NamedTuple):
     """An entry as it is stored: its content is still packed in a body, and empty in `entry`.
 
     chunks: how many BLOB items hold the body; 0: it is in `body`.
@@ -203,8 +202,7 @@ class StoredEntry:
         return self.entry.entry_id
 
 
-@dataclass(frozen=True, slots=True)
-class ForkPoint:
+class ForkPoint(NamedTuple):
     """Where a fork was made, as the request said. entry_id None: it inherits nothing."""
 
     conversation_id: str
@@ -212,23 +210,21 @@ class ForkPoint:
     position: ForkPosition
 
 
-@dataclass(frozen=True, slots=True)
-class StartedBy:
+class StartedBy(NamedTuple):
     """What started a child: a conversation, and the entry of it, if one was named."""
 
     conversation_id: str
     entry_id: EntryId | None
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(NamedTuple):
     """What is written once or seldom. client_id: the client that its context is bound to."""
 
     conversation_id: str
     group_id: str
     created_at: str
     title: str | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = NO_TAGS
     metadata: str = "{}"
     agent_id: str | None = None
     client_id: str | None = None
@@ -240,8 +236,7 @@ class Conversation:
         return self.conversation_id == self.group_id
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
+class Transfer(NamedTuple):
     """An offered ownership. conversation_id: the one that the sender named; any of the tree."""
 
     transfer_id: str
@@ -252,8 +247,7 @@ class Transfer:
     created_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """What every append moves.
 
     changed_at: when the conversation was made, or changed by anything but an append.
@@ -270,7 +264,7 @@ class Head:
     lasts: LastEntries = NOTHING
     history: int = 0
     context: int = 0
-    metrics: Metrics = field(default_factory=Metrics)
+    metrics: Metrics = Metrics()
     untitled: bool = False
     preview: str | None = None
 

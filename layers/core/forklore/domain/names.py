@@ -1,6 +1,6 @@
 """Names: pointers of a user to conversations. A name moves; the conversations never do."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain.model import Caller
 from forklore.domain.users import has_controls
@@ -22,8 +22,7 @@ def is_name(text: str) -> bool:
     return 1 <= size <= NAME_BYTES_MAX and not has_controls(text)
 
 
-@dataclass(frozen=True, slots=True)
-class NameOwner:
+class NameOwner(NamedTuple):
     """Whose names they are: a user's and a client's, or the user's alone.
 
     Names of different owners never meet.
@@ -37,8 +36,7 @@ class NameOwner:
         return cls(caller.user_id, caller.client_id)
 
 
-@dataclass(frozen=True, slots=True)
-class NameRef:
+class NameRef(NamedTuple):
     """Which name."""
 
     owner: NameOwner
@@ -49,8 +47,7 @@ class NameRef:
         return cls(NameOwner.of(caller), name)
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A name as it is stored.
 
     revision: 1 for a new name, one more for each move.
@@ -68,8 +65,7 @@ class Name:
     data: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NameMove:
+class NameMove(NamedTuple):
     """What a request wants to do with a name.
 
     expect_revision: the revision that the caller knows; 0: the name must be new; None: any.

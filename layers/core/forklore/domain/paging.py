@@ -7,7 +7,7 @@ the merging of channels and the reading of many segments.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from forklore.domain import ids
 from forklore.domain.ancestry import View
@@ -25,8 +25,7 @@ DENSITY_MIN = 4
 """A read of the whole tree is worth it while one entry in this many belongs to the view."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """The positions from `start` up to, not including, `stop`. Empty when start >= stop."""
 
     start: EntryId = FIRST
@@ -42,14 +41,13 @@ class Window:
     def beyond(self, reached: EntryId, *, backward: bool) -> "Window":
         """Return what is left of the window once it was read up to and including `reached`."""
         return (
-            replace(self, stop=min(self.stop, reached))
+            self._replace(stop=min(self.stop, reached))
             if backward
-            else replace(self, start=max(self.start, ids.next_id(reached)))
+            else self._replace(start=max(self.start, ids.next_id(reached)))
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A segment's part of a window; conversation_id None: the whole tree's.
 
     entries: how many it holds at the most, if known.
@@ -60,8 +58,7 @@ class Span:
     entries: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RangeRead:
+class RangeRead(NamedTuple):
     """One Query. conversation_id None: all conversations and channels of the tree."""
 
     window: Window
@@ -70,8 +67,7 @@ class RangeRead:
     channel: Channel | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RangeAnswer:
+class RangeAnswer(NamedTuple):
     """What a RangeRead found, near end first. reached: how far it read; None: the whole window."""
 
     entries: Sequence[StoredEntry]
@@ -91,7 +87,7 @@ def spans_of(view: View, window: Window, *, backward: bool, own_entries: int | N
             spans.append(Span(segment.conversation_id, clipped))
         start = segment.stop
     if own_entries is not None and spans and spans[-1].conversation_id == view.segments[-1].conversation_id:
-        own = replace(spans.pop(), entries=own_entries)
+        own = spans.pop()._replace(entries=own_entries)
         spans += [own] if own_entries else []
     return spans[::-1] if backward else spans
 
@@ -157,6 +153,6 @@ def spans_left(
         done = {read.conversation_id for read in reads}
         return [] if None in done else [s for s in spans if s.conversation_id not in done]
     rest = (
-        replace(span, window=span.window.beyond(reached, backward=backward), entries=None) for span in spans
+        span._replace(window=span.window.beyond(reached, backward=backward), entries=None) for span in spans
     )
     return [span for span in rest if not span.window.is_empty]

@@ -10,7 +10,7 @@ more, others may show less of the conversation that it left, so that one is look
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import FIRST, EntryId
@@ -18,8 +18,7 @@ from forklore.domain.model import Conversation
 from forklore.domain.tree import ForkRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Remnant:
+class Remnant(NamedTuple):
     """A removed branch. record: where it leaves its tree; None for a root.
 
     removed_at: when it was removed. nonce: the mark of the request that removed it.

@@ -1,7 +1,7 @@
 """A fork tree as a whole, with its members, pointers, idempotency records and jobs."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
@@ -25,19 +25,34 @@ class State(StrEnum):
     DELETING = "tombstone"
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class MemberChange(NamedTuple):
+    """A change of one membership: a user's level before and after it; None: no member.
+
+    nonce: a new one for each change, so that two equal changes can be told apart.
+    """
+
+    user_id: str
+    was: AccessLevel | None
+    level: AccessLevel | None
+    nonce: str
+
+
+class Group(NamedTuple):
     """A fork tree.
 
     conversations: how many live conversations it has. children: how many trees that conversations
     of this tree started are not deleted yet.
     version: grows with whatever new forks and children must see: a change of members or of the
     owner, and each removed branch. promoted: the branch that was promoted last, if any was.
+    promotions: grows with each promotion. used_at: when a branch was last promoted or removed, if
+    one was. member_change: the last change of a membership.
     rewriting: the previous owner, while HEADs may still name that user.
     child_key: the key of the tree's CHILD item in the parent's tree. None: no conversation started
     this tree.
     nonce: the mark of the request that made the tree. deleted_at: when the tree got its tombstone.
     never_live: whether the tree got its tombstone before it was live. If so, its id is free again.
+    cascaded: whether it got its tombstone only because what had started it was deleted.
+    is_import: whether an import makes the tree, in many transactions.
     """
 
     group_id: str
@@ -49,11 +64,16 @@ class Group:
     members: int = 1
     version: int = 1
     promoted: str | None = None
+    promotions: int = 0
+    used_at: str | None = None
+    member_change: MemberChange | None = None
     rewriting: str | None = None
     child_key: Key | None = None
     nonce: str | None = None
     deleted_at: str | None = None
     never_live: bool = False
+    cascaded: bool = False
+    is_import: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -70,8 +90,7 @@ class Group:
         return self.child_key is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A user's membership of a tree."""
 
     user_id: str
@@ -79,16 +98,21 @@ class Member:
     created_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChildRow:
+class TreeRow(NamedTuple):
+    """A row in a user's list of trees. level: the user's; None: the row does not tell it."""
+
+    place: ListKey
+    level: AccessLevel | None = None
+
+
+class ChildRow(NamedTuple):
     """A row in the list of the trees that a conversation has started. started_by: the entry."""
 
     place: ListKey
     started_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ForkRecord:
+class ForkRecord(NamedTuple):
     """Where a fork leaves its tree: the end of its path, as the fork's TREE or GONE item holds it.
 
     owner, stop: the last segment of the path. For an empty path: the root and FIRST.
@@ -108,8 +132,7 @@ class ForkRecord:
         return cls(owner, stop, fork.created_at, fork.conversation_id, is_removed)
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(NamedTuple):
     """The tree that holds a conversation. group_id: None while the id may not be used again.
 
     is_resting: whether that has no end yet: the conversation was removed from a tree that lives.
@@ -119,8 +142,7 @@ class Pointer:
     is_resting: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class IdempotencyRecord:
+class IdempotencyRecord(NamedTuple):
     """The recorded answer to a request with an Idempotency-Key.
 
     entry_ids: the entries that were appended, in order. body: the answer's text, or the part of it
@@ -134,8 +156,7 @@ class IdempotencyRecord:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClientContext:
+class ClientContext(NamedTuple):
     """One client's context in a conversation's own entries.
 
     epoch: the latest epoch. last: the last entry of that epoch.
@@ -147,8 +168,7 @@ class ClientContext:
     entries: int
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """Work in progress on a tree, or on one conversation of a tree.
 
     created_at: when the work was requested. leased_until: when its lease ends. holder: a nonce of

@@ -6,7 +6,6 @@ alone has no turn.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from forklore.domain.model import Channel, Entry, Turn
@@ -35,5 +34,5 @@ def with_turns(entries: Sequence[Entry]) -> list[Entry]:
             after = last.after.moved(last.channel, last.entry_id)
             whole = Turn(first.entry_id, last.entry_id, before=first.after, after=after)
             for at in turn:
-                told[at] = replace(told[at], turn=whole)
+                told[at] = told[at]._replace(turn=whole)
     return told

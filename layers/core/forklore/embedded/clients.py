@@ -15,7 +15,8 @@ from botocore.session import Session
 from moto.core.models import botocore_stubber
 
 from forklore.embedded.quiet import make_quiet
-from forklore.storage.connection import client_settings, descriptions
+from forklore.storage.connection import client_settings
+from forklore.storage.descriptions import descriptions
 
 NOWHERE = "http://forklore.invalid"
 """No request is sent. If one were, it would reach nobody: RFC 2606 keeps `.invalid` free."""

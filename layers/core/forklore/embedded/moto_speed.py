@@ -6,6 +6,7 @@
   key condition asks for.
 * Moto looks for ten members under four names each in every attribute of an answer. Here a value
   that is complete is written as it is.
+* Moto looks for the methods of a service in each request. Here it looks once.
 * Moto keeps every object that it has made, for its dashboard. Here an object is freed when nothing
   uses it.
 
@@ -15,12 +16,14 @@ changes internals of moto, so `pyproject.toml` allows a narrow range of its vers
 """
 
 import copy
+import functools
 import inspect
 import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from moto.core import responses, utils
 from moto.core.common_models import BaseModel
 from moto.core.serialize import BaseJSONSerializer
 from moto.dynamodb.comparisons import get_comparison_func
@@ -100,6 +103,7 @@ def _in_range(
 
 _serialize_structure = BaseJSONSerializer._serialize_type_structure
 SCALARS = {"S": str, "N": str, "BOOL": bool}
+_method_names = functools.cache(utils.method_names_from_class)
 
 
 def _serialize_scalar(self: BaseJSONSerializer, serialized: Any, value: Any, shape: Any, key: str) -> None:
@@ -112,10 +116,11 @@ def _serialize_scalar(self: BaseJSONSerializer, serialized: Any, value: Any, sha
 
 
 def lighten_moto() -> None:
-    """Let moto keep no lists of its objects, and write answers faster.
+    """Let moto keep no lists of its objects, and answer faster.
 
     Calling this again changes nothing.
     """
+    responses.method_names_from_class = _method_names  # type: ignore[attr-defined]
     BaseModel.__new__ = _untracked  # type: ignore[method-assign]
     BaseJSONSerializer._serialize_type_structure = _serialize_scalar  # type: ignore[method-assign]
 

@@ -11,6 +11,7 @@ from typing import IO, ParamSpec, TypeVar
 
 from forklore.embedded.folder import JOURNAL, DataError, free, locked, refuse_data_of_others
 from forklore.embedded.journal import Journal
+from forklore.embedded.outbox import Outbox
 from forklore.embedded.store import NAME, Store
 from forklore.embedded.underway import Underway
 from forklore.embedded.worker import STOP_SECONDS, Worker
@@ -110,16 +111,23 @@ def _lock_of(folder: Path) -> threading.Lock:
     return _OPENING.setdefault((os.getpid(), folder), threading.Lock())
 
 
-def open_store(folder: Path, *, name: str = NAME, on_failure: Callable[[], object] = lambda: None) -> Store:
+def open_store(
+    folder: Path,
+    *,
+    name: str = NAME,
+    on_failure: Callable[[], object] = lambda: None,
+    outbox: Outbox | None = None,
+) -> Store:
     """Return the store that keeps its items in a folder, which the caller has locked.
 
-    on_failure: called when the store can keep no more. Items whose time is over are left out.
+    on_failure: called when the store can keep no more. outbox: what is told of changes. Items whose
+    time is over are left out.
     Raises DataError, also for a folder with the data of another database.
     """
     refuse_data_of_others(folder)
     journal = Journal(folder / JOURNAL)
     try:
-        store = Store(journal, name=name, on_failure=on_failure)
+        store = Store(journal, name=name, on_failure=on_failure, outbox=outbox)
         store.expire(int(time.time()))
         return store
     except (AttributeError, KeyError, ValueError, TypeError) as error:

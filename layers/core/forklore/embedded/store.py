@@ -10,7 +10,8 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -27,8 +28,9 @@ from moto.dynamodb.responses import DynamoHandler
 from forklore.embedded.clients import REGION, make_client
 from forklore.embedded.journal import Change, Journal
 from forklore.embedded.moto_speed import lighten_moto, query_partition, update_a_copy
+from forklore.embedded.outbox import HeldMessages, Message, Messages, Outbox, Waiting
 from forklore.embedded.whole import whole
-from forklore.embedded.written import to_item, to_text
+from forklore.embedded.written import to_item, to_record, to_text
 from forklore.storage import schema
 
 NAME = "forklore"
@@ -80,6 +82,7 @@ class Store:
     """One table. name: of the table. journal: None forgets everything at the end.
 
     on_failure: called when the journal fails. From then on every call is refused.
+    outbox: what is told of the changes, and to whom; None: nothing.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class Store:
         name: str = NAME,
         definition: Mapping[str, Any] = schema.TABLE,
         on_failure: Callable[[], object] = lambda: None,
+        outbox: Outbox | None = None,
     ) -> None:
         """Raises DataError if the journal cannot be read, ValueError if a key is no string."""
         lighten_moto()
@@ -100,6 +104,9 @@ class Store:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._refusal: str | None = None
+        self._outbox = outbox
+        self._messages: Messages = journal or HeldMessages()
+        self._left = self._messages.waiting(outbox.receivers) if outbox else []
         for text in journal.items() if journal else ():
             self._load(text)
 
@@ -139,7 +146,27 @@ class Store:
                 before = {place: self._find(place) for place in over}
                 for place in over:
                     self._put(place, None)
-                self._record(before)
+                self._record(before, is_told=False)
+
+    # Messages
+
+    def left(self) -> Sequence[Waiting]:
+        """Return the messages that waited when the store was opened, in their order."""
+        return self._left
+
+    def message(self, number: int) -> str | None:
+        """Return the text of a message; None if it does not wait, or if every call is refused."""
+        with self._lock:
+            try:
+                return None if self.refusal else self._messages.message(number)
+            except KeyError:
+                return None
+
+    def delete_message(self, number: int) -> None:
+        """Delete a message, because it was delivered or given up."""
+        with self._lock:
+            if self.refusal is None:
+                self._messages.delete_message(number)
 
     def close(self) -> None:
         """Refuse every further call, and close the journal. In a forked process: do nothing."""
@@ -185,17 +212,23 @@ class Store:
             if partition and sort:
                 yield DynamoType(partition), DynamoType(sort)
 
-    def _record(self, before: Mapping[Place, Item | None]) -> bool:
+    def _record(self, before: Mapping[Place, Item | None], *, is_told: bool = True) -> bool:
         """Write what differs from `before` to the journal. Return whether the store goes on.
+
+        is_told: whether the outbox tells of it. What has expired is not told.
 
         Moto puts another object in the place of an item that changes.
         """
         now = {place: self._find(place) for place in before}
         changed = [(place, item) for place, item in now.items() if item is not before[place]]
-        if self._journal is None or not changed:
+        if not changed:
             return True
+        messages = self._messages_of(before, changed) if is_told else []
         try:
-            self._journal.write([_change(place, item) for place, item in changed])
+            if self._journal is not None:
+                numbers = self._journal.write([_change(place, item) for place, item in changed], messages)
+            else:
+                numbers = self._messages.add_messages(messages)
         except BaseException as error:
             self._put_back(before)
             reason = str(error) if isinstance(error, sqlite3.Error) else type(error).__name__
@@ -205,7 +238,24 @@ class Store:
             if not isinstance(error, Exception):
                 raise
             return False
+        if self._outbox and numbers:
+            waiting = zip(numbers, messages, strict=True)
+            self._outbox.added([Waiting(number, one.receiver, one.tree) for number, one in waiting])
         return True
+
+    def _messages_of(
+        self, before: Mapping[Place, Item | None], changed: Sequence[tuple[Place, Item | None]]
+    ) -> list[Message]:
+        """Return the messages about the changes of one call. Nothing is told of a removal."""
+        if self._outbox is None:
+            return []
+        return [
+            Message(receiver, partition.value, record)
+            for (partition, sort), item in changed
+            if item is not None and self._outbox.is_told(partition.value, sort.value)
+            for record in [to_record(before[partition, sort], item, at_s=time.time())]
+            for receiver in self._outbox.receivers
+        ]
 
     # Items
 

@@ -13,8 +13,22 @@ from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 
 def to_text(item: Item) -> str:
     """Return an item as text."""
-    plain = {name: {held.type: _plain(held)} for name, held in item.attrs.items()}
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return _json(_plain_item(item))
+
+
+def to_record(old: Item | None, new: Item | None, *, at_s: float) -> str:
+    """Return the record of a change, as Lambda gets it from a stream of DynamoDB.
+
+    It has what forklore reads of such a record. None: no item. at_s: when it was written.
+    """
+    images = {"OldImage": old, "NewImage": new}
+    shown = {name: _plain_item(item) for name, item in images.items() if item is not None}
+    item = old if new is None else new
+    assert item is not None
+    assert item.range_key is not None
+    keys = {"PK": {"S": item.hash_key.value}, "SK": {"S": item.range_key.value}}
+    held = {"Keys": keys, **shown, "ApproximateCreationDateTime": round(at_s, 3)}
+    return _json({"dynamodb": held})
 
 
 def to_item(text: str, *, partition_key: str, sort_key: str) -> Item:
@@ -30,6 +44,14 @@ def to_item(text: str, *, partition_key: str, sort_key: str) -> Item:
     item.hash_key, item.range_key = attributes[partition_key], attributes[sort_key]
     item.attrs = attributes
     return item
+
+
+def _json(plain: Any) -> str:
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain_item(item: Item) -> dict[str, Any]:
+    return {name: {held.type: _plain(held)} for name, held in item.attrs.items()}
 
 
 def _plain(held: DynamoType) -> Any:

@@ -83,6 +83,7 @@ def _look(
     implied_keys -= set(_jobs_of(before))
     beside |= source.get(key for key in places | implied_keys if key not in before)
     beside |= source.get(_pointers_of_unknown(survey, beside))
+    beside |= source.get(_erasures_at(places))
     stood_still = _all_but_entries(source, trees) == before
     if any(suspect.kind == "wrong_children" for suspect in suspects):
         jobs = source.range(
@@ -107,6 +108,19 @@ def _pointers_of_unknown(survey: Survey, beside: Mapping[Key, Item]) -> Iterator
     for key, item in beside.items():
         if kind_of(key) is Kind.IDEM and "conversation" in item:
             yield keys.pointer(item["conversation"].get("S", ""))
+
+
+def _erasures_at(places: Iterable[Key]) -> Iterator[Key]:
+    """Yield the records of the erasures that some keys name, and their jobs."""
+    for key in places:
+        if key.partition.startswith(keys.ERASURES):
+            erasure_id = key.partition.removeprefix(keys.ERASURES)
+        elif kind_of(key) is Kind.JOB and keys.in_job(key.sort).kind == JobKind.ERASURE:
+            erasure_id = keys.in_job(key.sort).group_id
+        else:
+            continue
+        yield keys.erasure(erasure_id)
+        yield keys.job(JobKind.ERASURE, erasure_id)
 
 
 def _all_but_entries(source: Source, trees: Iterable[str]) -> dict[Key, Item]:

@@ -28,6 +28,7 @@ _INVARIANTS = {
     Kind.XFER: 9,
     Kind.JOB: 10,
     Kind.CHILD: 10,
+    Kind.ERASED_TREE: 19,
 }
 
 
@@ -54,10 +55,24 @@ def check(survey: Survey) -> Iterator[Finding]:
                 yield _finding("missing", key, "the tree says that there is one", tree.group_id)
             elif said is not _ABSENT and says is not ANY and said != says:
                 yield _finding("wrong", key, "it does not agree with the tree", tree.group_id)
+    for erasure in survey.erasures.values():
+        if not erasure.is_done:
+            job = keys.job(JobKind.ERASURE, erasure.erasure_id)
+            implied_keys.add(job)
+            if job not in survey.outside and job not in survey.unreadable:
+                yield _finding("missing", job, "the erasure is not done", None)
     for key, said in survey.outside.items():
+        if kind_of(key) is Kind.ERASED_TREE and not _is_over(survey, key):
+            continue
         if key not in implied_keys and said is not RETIRED:
             yield _finding("orphan", key, "no tree implies it", _tree_of(key, said))
     yield from _chunks(survey)
+
+
+def _is_over(survey: Survey, erased_tree: Key) -> bool:
+    """Tell whether the erasure that has changed a tree is done, or not there."""
+    erasure = survey.erasures.get(erased_tree.partition.split("#")[1])
+    return erasure is None or erasure.is_done
 
 
 def _finding(how: str, key: Key, detail: str, group_id: str | None) -> Finding:
@@ -74,7 +89,8 @@ def _tree_of(key: Key, said: object) -> str | None:
         case Kind.PTR, str():
             return said
         case Kind.JOB, _:
-            return keys.in_job(key.sort).group_id
+            name = keys.in_job(key.sort)
+            return None if name.kind == JobKind.ERASURE else name.group_id
         case ((Kind.USER_TREE | Kind.CHILD), _):
             return keys.list_key(key.sort).conversation_id
         case Kind.XFER, Transfer():
@@ -85,7 +101,7 @@ def _tree_of(key: Key, said: object) -> str | None:
 def implied(tree: Tree, survey: Survey) -> Iterator[Implied]:
     """Yield every item outside the partition that a tree implies, except chunks of bodies."""
     yield from _pointers(tree, survey.now_s)
-    yield from _list_rows(tree)
+    yield from _list_rows(tree, survey)
     yield from _transfers(tree)
     yield from _jobs(tree)
     yield from _child(tree, survey)
@@ -95,6 +111,10 @@ def _pointers(tree: Tree, now_s: int) -> Iterator[Implied]:
     group = tree.group
     if group is not None and group.state is State.CREATING:
         yield Implied(keys.pointer(tree.group_id), tree.group_id)
+    if group is not None and group.never_live:  # its ids become free one by one
+        known = (tree.group_id, *tree.conversations, *tree.remnants)
+        yield from (Implied(keys.pointer(one), ANY, needed=False) for one in known)
+        return
     rests = group is not None and group.deleted_at is not None and _rests(group.deleted_at, now_s)
     for conversation_id in tree.conversations:
         key = keys.pointer(conversation_id)
@@ -113,14 +133,15 @@ def _rests(deleted_at: str, now_s: int) -> bool:
     return is_time(deleted_at) and ids.milliseconds(deleted_at) // 1000 + RETIRED_SECONDS > now_s
 
 
-def _list_rows(tree: Tree) -> Iterator[Implied]:
+def _list_rows(tree: Tree, survey: Survey) -> Iterator[Implied]:
     group = tree.group
     if group is None:
         return
     needed = tree.keeps_members or group.state is State.CREATING
-    for user_id in tree.members:
+    for user_id, member in tree.members.items():
         key = keys.user_tree(user_id, group.created_at, tree.group_id, is_child=group.is_child)
-        yield Implied(key, needed=needed)
+        tells = survey.outside.get(key) is not None  # rows of earlier versions tell no level
+        yield Implied(key, member.level if tells else ANY, needed)
 
 
 def _transfers(tree: Tree) -> Iterator[Implied]:

@@ -28,7 +28,11 @@ class Kind(StrEnum):
     NAME = "name"
     XFER = "xfer"
     IDEM = "idem"
+    RATE = "rate"
     JOB = "job"
+    ERASURE = "erasure"
+    ERASED_TREE = "erased_tree"
+    RETENTION = "retention"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,43 +66,58 @@ _KEY = {"PK": "S", "SK": "S"}
 SHAPES = {
     Kind.GROUP: _shape(
         "owner:S createdAt:S state:S members:N version:N conversations:N children:N",
-        "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL rewriting:S current:S",
+        "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL importing:BOOL"
+        " rewriting:S current:S promotions:N usedAt:S memberChange:M cascaded:BOOL",
     ),
     Kind.CONV: _shape(
         "createdAt:S",
         "title:S tags:M metadata:S agentId:S clientId:S forkedAtConversationId:S forkedAtEntryId:S"
-        " forkedAtPosition:S startedByConversationId:S startedByEntryId:S",
+        " forkedAtPosition:S startedByConversationId:S startedByEntryId:S imported:BOOL",
     ),
     Kind.PATH: _shape("path:B"),
     Kind.HEAD: _shape(
         "owner:S changedAt:S floor:S last:S history:N context:N entries:N inputTokens:N outputTokens:N"
         " cachedInputTokens:N costNanoUsd:N",
-        "first:S lastHistory:S lastContext:S untitled:BOOL preview:S",
+        "first:S lastHistory:S lastContext:S untitled:BOOL preview:S imported:BOOL",
     ),
     Kind.CTX: _shape("epoch:N first:S last:S count:N"),
     Kind.TREE: _shape("", "L1:S"),
-    Kind.GONE: _shape("removedAt:S nonce:S", "L1:S"),
+    Kind.GONE: _shape("removedAt:S nonce:S", "L1:S imported:BOOL"),
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S"),
     Kind.ENTRY: _shape(
         "L1:S userId:S contentType:S size:N nonce:S",
         "clientId:S agentId:S epoch:N usage:S body:B chunks:N prev:B turn:B key:S mergedFrom:S"
-        " copiedFrom:S indexed:B",
+        " copiedFrom:S indexed:B erased:BOOL",
     ),
     Kind.KEY: _shape("entry:S"),
     Kind.CHILD: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),
     Kind.PTR: _shape("", "group:S nonce:S retired:BOOL ttl:N"),
-    Kind.USER_TREE: _shape(),
+    Kind.USER_TREE: _shape("", "level:S"),
     Kind.NAME: _shape(
         "conversation:S revision:N createdAt:S updatedAt:S nonce:S",
         "clientId:S data:S",
     ),
     Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
+    Kind.RATE: _shape("requests:N ttl:N"),
     Kind.JOB: _shape("", "createdAt:S holder:S leasedUntil:S nonce:S"),
+    Kind.ERASURE: _shape(
+        "pseudonym:S createdAt:S trees:N memberships:N entries:N passes:N",
+        "finishedAt:S userId:S changes:N notBefore:S changesBefore:N waits:BOOL places:S step:N",
+    ),
+    Kind.ERASED_TREE: _shape(),
+    Kind.RETENTION: _shape("begunAt:S places:S"),
 }
 
-_BY_PARTITION = {"BLOB": Kind.BLOB, "PTR": Kind.PTR, "XFER": Kind.XFER, "IDEM": Kind.IDEM, "JOB": Kind.JOB}
+_BY_PARTITION = {
+    "BLOB": Kind.BLOB,
+    "PTR": Kind.PTR,
+    "XFER": Kind.XFER,
+    "IDEM": Kind.IDEM,
+    "RATE": Kind.RATE,
+    "JOB": Kind.JOB,
+}
 _IN_TREE = {
     "GROUP": Kind.GROUP,
     "CONV": Kind.CONV,
@@ -126,4 +145,8 @@ def kind_of(key: Key) -> Kind | None:
         return Kind.ENTRY if key.sort[:1].isdigit() else _IN_TREE.get(sort)
     if prefix == "USER":
         return {"XFER": Kind.XFER, "NAME": Kind.NAME}.get(sort, Kind.USER_TREE)
+    if prefix == "RETENTION":
+        return Kind.RETENTION
+    if prefix == "ERASURE":
+        return {"ERASURE": Kind.ERASURE, "TREE": Kind.ERASED_TREE}.get(sort)
     return _BY_PARTITION.get(prefix)

@@ -1,17 +1,14 @@
 """Reads of a table: of all of it, or tree by tree. Nothing here writes."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from forklore.domain.keys import Key, SortRange
 from forklore.storage import schema
-from forklore.storage.connection import BUDGET_MAX_S, Connection, Deadline, Item
+from forklore.storage.connection import Connection, Item
 from forklore.storage.consumption import Consumption
 from forklore.storage.table import Table
-
-PAGE_ITEMS_MAX = 1_000
-"""Items read at once: DynamoDB Local takes longer for a whole megabyte than a call may last."""
 
 
 class NotForkloreError(Exception):
@@ -37,8 +34,7 @@ class Source:
         """
         name = self._connection.table_name
         table: dict[str, Any] = self._connection.client.describe_table(TableName=name)["Table"]
-        has_keys = _keys(table) == _keys(schema.TABLE)
-        if not has_keys or not _indexes(table) >= _indexes(schema.TABLE):
+        if not schema.is_like(table):
             raise NotForkloreError(f"{name!r} is no table of forklore's: its keys or indexes are others")
         about: int = table.get("ItemCount", 0)
         return about
@@ -55,29 +51,20 @@ class Source:
         """
         with ThreadPoolExecutor(segments, thread_name_prefix="scan") as threads:
 
-            def read(segment: int, start: Item | None) -> "Future[tuple[int, dict[str, Any]]]":
-                return threads.submit(lambda: (segment, self._page(segment, segments, start)))
+            def read(segment: int, start: Key | None) -> "Future[tuple[int, list[Item], Key | None]]":
+                return threads.submit(lambda: (segment, *self._page(segment, segments, start)))
 
             under_way = {read(segment, None) for segment in range(segments)}
             while under_way:
                 done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
                 for page in done:
-                    segment, answer = page.result()
-                    if "LastEvaluatedKey" in answer:
-                        under_way.add(read(segment, answer["LastEvaluatedKey"]))
-                    yield answer["Items"]
+                    segment, found, start = page.result()
+                    if start is not None:
+                        under_way.add(read(segment, start))
+                    yield found
 
-    def _page(self, segment: int, segments: int, start: Item | None) -> dict[str, Any]:
-        return self._connection.call(
-            "scan",
-            Deadline.after(BUDGET_MAX_S),
-            TableName=self._connection.table_name,
-            ConsistentRead=True,
-            Segment=segment,
-            TotalSegments=segments,
-            Limit=PAGE_ITEMS_MAX,
-            **({"ExclusiveStartKey": start} if start else {}),
-        )
+    def _page(self, segment: int, segments: int, start: Key | None) -> tuple[list[Item], Key | None]:
+        return self._table.scan(segment=segment, segments=segments, start=start)
 
     def range(self, of: SortRange) -> dict[Key, Item]:
         """Return the items of a range, in order."""
@@ -86,12 +73,3 @@ class Source:
     def get(self, wanted: Iterable[Key]) -> dict[Key, Item]:
         """Return the items that exist."""
         return self._table.items_at(wanted)
-
-
-def _keys(table: Mapping[str, Any]) -> list[str]:
-    return [part["AttributeName"] for part in table["KeySchema"]]
-
-
-def _indexes(table: Mapping[str, Any]) -> set[str]:
-    of_both = [*table.get("LocalSecondaryIndexes", []), *table.get("GlobalSecondaryIndexes", [])]
-    return {index["IndexName"] for index in of_both}

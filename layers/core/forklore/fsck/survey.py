@@ -10,10 +10,12 @@ from urllib.parse import unquote
 
 from forklore.domain import ids, jsontext, keys
 from forklore.domain.ancestry import SEGMENT_BYTES
+from forklore.domain.erasures import NO_CONTENT, PSEUDONYM_PREFIX, SEGMENTS, Erasure
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import CHANNEL_LETTERS, Key
 from forklore.domain.model import Channel, JobKind, TokenUsage
 from forklore.domain.names import is_name
+from forklore.domain.rate import window_of
 from forklore.errors import ForkloreError
 from forklore.fsck.chunks import Chunks, is_content
 from forklore.fsck.facts import ContextEntry, Conv, Ctx, Own, Recorded, Tree, is_time
@@ -23,6 +25,7 @@ from forklore.storage import bodies, items
 from forklore.storage.connection import Item
 from forklore.storage.parts.conversation import RETIRED_SECONDS
 from forklore.storage.parts.idempotency import IDEMPOTENCY_SECONDS
+from forklore.storage.table import COUNT_SECONDS
 
 COST_DECIMALS = 9
 CLOCK_SECONDS_MAX = 24 * 3600
@@ -40,6 +43,7 @@ class Resting(NamedTuple):
 
 _CHANNELS = {letter: channel for channel, letter in CHANNEL_LETTERS.items()}
 _RECORD = re.compile(r"IDEM#[0-9a-f]{64}")
+_REQUESTS = re.compile(r"RATE#[0-9a-f]{64}")
 _UNREADABLE = (
     AttributeError,
     ArithmeticError,
@@ -59,7 +63,7 @@ class Survey:
     outside: by key, the items outside of trees, and those that name another tree. A value is what
         the item says: the tree of a pointer or RETIRED; a transfer; the entry that started a child;
         None for other items.
-    jobs: by key, the time at which the job was created, if the job names it.
+    erasures: by id. jobs: by key, the time at which the job was created, if the job names it.
     unreadable: the keys of malformed items.
     """
 
@@ -69,6 +73,7 @@ class Survey:
         self.outside: dict[Key, object] = {}
         self.jobs: dict[Key, str | None] = {}
         self.records: list[Recorded] = []
+        self.erasures: dict[str, Erasure] = {}
         self.chunks = Chunks()
         self.findings: list[Finding] = []
         self.unreadable: set[Key] = set()
@@ -213,7 +218,7 @@ class Survey:
                 self.find(key, "repeated_key", "another entry of the conversation has its key")
             own.keys[key_of_entry] = entry_id
         if "usage" in item:
-            own.usage += _usage(item["usage"]["S"])
+            own.usage = TokenUsage.total([own.usage, _usage(item["usage"]["S"])])
         if channel is Channel.HISTORY:
             own.history.append(entry_id)
         else:
@@ -226,6 +231,8 @@ class Survey:
             self.find(key, "unreadable_body", "the body must be either in the entry or in chunks", 13)
         elif "body" in item and not is_content(bytes(item["body"]["B"])):
             self.find(key, "unreadable_body", "no JSON array", 13)
+        if "erased" in item and not _has_nothing_left(item):
+            self.find(key, "wrong_erased", "an erased entry has content, a key or its author", 19)
 
     def _entry_key(self, key: Key, item: Item) -> None:
         conversation_id, text = keys.in_entry_key(key.sort)
@@ -260,12 +267,12 @@ class Survey:
             _require("ttl" not in item and "nonce" in item)
             self.outside[key] = item["group"]["S"]
 
-    def _user_tree(self, key: Key, _item: Item) -> None:
+    def _user_tree(self, key: Key, item: Item) -> None:
         place, is_child = keys.in_user_tree(key.sort)
         _require(is_time(place.created_at) and ids.is_uuid(place.conversation_id))
         _require(key.sort == keys.user_tree("", *place, is_child=is_child).sort)
         _require_escaped(key.partition.removeprefix("USER#"))
-        self.outside[key] = None
+        self.outside[key] = items.tree_row(item).level
 
     def _name(self, key: Key, item: Item) -> None:
         name = items.name(item)
@@ -292,6 +299,13 @@ class Survey:
             entry_ids = tuple(map(EntryId, record.entry_ids))
             self.records.append(Recorded(key, record.group_id, record.conversation_id, entry_ids))
 
+    def _requests(self, key: Key, item: Item) -> None:
+        _require(_REQUESTS.fullmatch(key.partition) is not None and is_time(key.sort))
+        window_s, count = ids.milliseconds(key.sort) // 1000, int(item["requests"]["N"])
+        ttl_s = int(item["ttl"]["N"])
+        _require(count > 0 and window_of(window_s) == window_s and ttl_s == window_s + COUNT_SECONDS)
+        self._require_ttl(key, ttl_s, COUNT_SECONDS)
+
     def _job(self, key: Key, item: Item) -> None:
         kind, group_id, conversation_id = keys.in_job(key.sort)
         _require(key.partition == "JOB" and kind in set(JobKind) and ids.is_uuid(group_id))
@@ -302,9 +316,36 @@ class Survey:
         self.outside[key] = None
         self.jobs[key] = job.created_at
 
+    def _erasure(self, key: Key, item: Item) -> None:
+        erasure = items.erasure(item)
+        _require(ids.is_uuid(erasure.erasure_id) and key == keys.erasure(erasure.erasure_id))
+        _require(erasure.pseudonym.startswith(PSEUDONYM_PREFIX))
+        _require(is_time(erasure.created_at) and is_time(erasure.finished_at or erasure.not_before))
+        _require(item.keys() == items.erasure_item(erasure).keys())
+        _require(len(erasure.places) == SEGMENTS)
+        self.erasures[erasure.erasure_id] = erasure
+
+    def _erased_tree(self, key: Key, _item: Item) -> None:
+        erasure_id, group_id = key.partition.split("#")[1], key.sort.split("#")[1]
+        _require(ids.is_uuid(erasure_id) and ids.is_uuid(group_id))
+        _require(key == keys.erased_tree(erasure_id, group_id))
+        self.outside[key] = None
+
+    def _retention(self, key: Key, item: Item) -> None:
+        begun = items.retention(item)
+        _require(key == keys.retention() and is_time(begun.begun_at))
+        _require(len(begun.places) == keys.TREE_SHARDS)
+
     def _require_ttl(self, key: Key, ttl_s: int, seconds: int) -> None:
         if ttl_s > self.now_s + seconds + CLOCK_SECONDS_MAX:
             self.find(key, "wrong_ttl", f"it expires only in {ttl_s - self.now_s} seconds")
+
+
+def _has_nothing_left(entry: Item) -> bool:
+    """Tell whether an erased entry has no content, no text for a search, no key and no author."""
+    is_empty = bytes(entry.get("body", {}).get("B", b"")) == bodies.encode(NO_CONTENT)
+    is_named = entry["userId"]["S"].startswith(PSEUDONYM_PREFIX)
+    return is_empty and is_named and not entry.keys() & {"indexed", "key", "chunks"}
 
 
 def unknown(tree: Tree) -> Iterator[str]:
@@ -379,5 +420,9 @@ _TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
     Kind.NAME: Survey._name,
     Kind.XFER: Survey._transfer,
     Kind.IDEM: Survey._record,
+    Kind.RATE: Survey._requests,
     Kind.JOB: Survey._job,
+    Kind.ERASURE: Survey._erasure,
+    Kind.ERASED_TREE: Survey._erased_tree,
+    Kind.RETENTION: Survey._retention,
 }

@@ -9,6 +9,7 @@ from shutil import which
 
 from forklore.embedded.folder import JOURNAL, OTHERS, DataError, locked
 from forklore.embedded.opened import open_store
+from forklore.embedded.outbox import Outbox
 from forklore.embedded.store import Store
 from forklore.local import dynamodb_local
 from forklore.local.engine import EngineMissingError, served
@@ -64,20 +65,26 @@ class Kept:
 
 @contextmanager
 def kept_in(
-    folder: Path, engine: str | None = None, *, table: str = "forklore", on_end: Callable[[], None]
+    folder: Path,
+    engine: str | None = None,
+    *,
+    table: str = "forklore",
+    on_end: Callable[[], None],
+    outbox: Outbox | None = None,
 ) -> Iterator[Kept]:
     """Yield what keeps its data in `folder`, which is made if it is missing.
 
     It ends with the context and with this process. engine: EMBEDDED or one of ENGINES; None: the
     one whose data the folder holds, or EMBEDDED for a new folder. table: the name of the table.
     on_end: called if the database ends before the context, or if the store can keep no more.
+    outbox: what the embedded store tells of changes.
     Raises DataError if the folder is in use, or if the engine cannot keep its data there.
     """
     folder = folder.resolve()
     with locked(folder) as lock:
         chosen = _chosen(folder, engine)
         if chosen is None:
-            store = open_store(folder, name=table, on_failure=on_end)
+            store = open_store(folder, name=table, on_failure=on_end, outbox=outbox)
             try:
                 yield Kept("The embedded store", store=store)
             finally:

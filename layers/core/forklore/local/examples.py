@@ -22,6 +22,7 @@ _LATER_ID = "019a5c1f-51c8-7f03-9a77-1e2d3c4b5a69"
 _REMOVED_ID = "019a5c1e-f3b4-7c07-92d5-6a1b0c9d8e7f"
 _MEMBER_ID = "bob"
 _TRANSFER_ID = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
+_ERASURE_ID = "019a5c23-1a20-7c4e-9b37-0f1e2d3c4b5a"
 _AT = "2025-11-07T10:30:00.000Z"
 _METRICS = {
     "entries": 1,
@@ -55,6 +56,16 @@ _ENTRY: Json = {
     "content": [{"role": "USER", "text": "Where should we stay for two nights?"}],
     "usage": {"inputTokens": 12, "costUsd": 0.00036},
     "createdAt": "2025-11-07T10:30:12.000Z",
+}
+_ERASED: Json = {
+    "id": "019a5c1e-bb10-7d27-9f42-0c1d2e3f4a5b",
+    "conversationId": _ID,
+    "userId": "erased-5f0c2a9be41d7836b90e1c4fa2d65873",
+    "channel": "history",
+    "contentType": "history",
+    "content": [],
+    "erased": True,
+    "createdAt": "2025-11-07T10:30:16.656Z",
 }
 _HIT: Json = {
     "conversationId": _ID,
@@ -143,7 +154,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
     results.Appended: {**_ENTRY, "context": _SYNCED},
     results.Entry: _ENTRY,
     results.EntryPage: {
-        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _SUMMARY],
+        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _ERASED, _SUMMARY],
         "afterCursor": None,
         "beforeCursor": None,
         "alternativesAtEnd": [],
@@ -189,6 +200,17 @@ ANSWERS: dict[type[BaseModel], Json] = {
     results.AdminName: {**_NAME, "userId": "alice", "clientId": "travel-planner"},
     results.AdminNamePage: {"data": [{**_NAME, "userId": "alice"}], "afterCursor": None},
     results.TransferPage: {"data": [_TRANSFER], "afterCursor": None},
+    results.Erasure: {
+        "id": _ERASURE_ID,
+        "state": "done",
+        "pseudonym": "erased-5f0c2a9be41d7836b90e1c4fa2d65873",
+        "trees": 3,
+        "memberships": 2,
+        "entries": 41,
+        "passes": 2,
+        "createdAt": _AT,
+        "finishedAt": "2025-11-07T10:31:12.480Z",
+    },
 }
 """An example of each answer model."""
 IN_PATHS = {
@@ -199,6 +221,7 @@ IN_PATHS = {
     "name": "trip",
     "userId": _MEMBER_ID,
     "transferId": _TRANSFER_ID,
+    "erasureId": _ERASURE_ID,
 }
 """A value for each parameter of a path, and for each that a query must have.
 

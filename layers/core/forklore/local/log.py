@@ -13,7 +13,9 @@ from typing import Any
 
 METRICS = "_aws"
 """The member that tells CloudWatch which other members are metrics. It is not shown here."""
-_OF_RECORDS = {*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"}
+LAMBDAS_ID = "aws_request_id"
+"""The attribute of a record with Lambda's own id of the request."""
+_OF_RECORDS = {*logging.makeLogRecord({}).__dict__, LAMBDAS_ID, "message", "asctime", "taskName"}
 _OF_LINES = {
     "timestamp",
     "level",
@@ -48,6 +50,7 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info and record.exc_info[0]:
             line |= {"errorType": record.exc_info[0].__name__, "errorMessage": str(record.exc_info[1])}
+        line["requestId"] = getattr(record, LAMBDAS_ID, None)
         line |= {name: held for name, held in record.__dict__.items() if name not in self._hidden}
         line = {name: held for name, held in line.items() if held is not None}
         return json.dumps(line, ensure_ascii=False, default=str)

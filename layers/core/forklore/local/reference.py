@@ -1,7 +1,7 @@
 """The API reference in a browser: `/docs` is Swagger UI and shows `/openapi.json`.
 
-`/` redirects to `/docs`. Nothing comes from a CDN. Only the local server has these paths, so they
-are handled before the gateway.
+Nothing comes from a CDN. Only the local server has these paths, so they are handled before the
+gateway.
 """
 
 import asyncio
@@ -71,9 +71,6 @@ def with_reference(app: App, document: Document) -> App:
 
 def _find(path: str, document: Document) -> Response | None:
     """Return the answer for a path of the reference, or None for any other path."""
-    if path == "/":
-        line = b"This is forklore. The API reference is at /docs\n"
-        return Response(307, [("location", "/docs"), ("content-type", "text/plain; charset=utf-8")], line)
     if path in ("/docs", "/docs/"):
         return Response(200, [("content-type", "text/html; charset=utf-8")], PAGE.encode())
     if path == "/openapi.json":

@@ -13,6 +13,7 @@ ALWAYS = frozenset({400, 405, 500, 503})
 HEADERS: Mapping[int, tuple[str, str]] = {
     401: ("WWW-Authenticate", "`Bearer`"),
     405: ("Allow", "The methods of the path."),
+    429: ("Retry-After", "Seconds until the next minute, when the user may try again."),
     503: ("Retry-After", "Seconds after which to try again, with the same Idempotency-Key."),
 }
 """The header that an error of a status has, with its description."""
@@ -25,6 +26,7 @@ MEMBERS: Mapping[str, Any] = {
         "items": {"type": "string"},
         "description": "The types of search that there are.",
     },
+    "retryAfterSeconds": {"type": "integer", "description": "Seconds until the user may try again."},
     "allow": {"type": "string", "description": "The methods of the path."},
 }
 """Members of `details` that some errors have."""
@@ -47,6 +49,8 @@ def statuses_of(operation: Operation) -> list[int]:
     found = {*ALWAYS, *operation.errors}
     if not operation.is_public:
         found.add(401)
+    if operation.is_limited:
+        found.add(429)
     if operation.body is not None:
         found |= {413, 415}
     if operation.takes_idempotency_key:

@@ -20,13 +20,16 @@ from forklore.local.cors import with_cors
 from forklore.local.deployment import Deployment
 from forklore.local.embedded import ENDPOINT, TABLE, DatabaseError, open_database, open_kept
 from forklore.local.engines import EMBEDDED, ENGINES, DataError, kept_in
+from forklore.local.events import CONTENTS, Events
 from forklore.local.functions import deployment
 from forklore.local.gateway import Gateway
 from forklore.local.identity import hinted, read_authorizer
 from forklore.local.log import show_lines_of
 from forklore.local.openapi import document
+from forklore.local.page import with_page
 from forklore.local.reference import with_reference
 
+COMMAND = "python -m forklore.local"
 EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
 STOP_WITHIN_SECONDS = 3  # for requests that are still running
 KEEP_ALIVE_SECONDS = 75
@@ -34,6 +37,7 @@ KEEP_ALIVE_SECONDS = 75
 CANNOT_START = 2
 """The exit code where the address is in use, the folder cannot be opened, or a setting is wrong."""
 BANNER = """\
+see the conversations at {url}/
 forklore listens on {url}
 the API reference is at {url}/docs
 
@@ -48,25 +52,40 @@ FORGETS = """\
 The embedded store forgets everything when this stops. To keep it: --data ./data"""
 
 
-def main(serve: Callable[[], Deployment] = deployment, *, arguments: Sequence[str] | None = None) -> int:
+def main(
+    serve: Callable[[], Deployment] = deployment,
+    *,
+    arguments: Sequence[str] | None = None,
+    command: str = COMMAND,
+) -> int:
     """Serve until a signal comes; return 0, 1 if the database ends, CANNOT_START.
 
     serve: returns what is served. arguments: of the command line; None: those of this process.
+    command: what the user called, for the usage.
     """
-    chosen = _parser().parse_args(arguments)
+    chosen = _parser(command).parse_args(arguments)
+    environment = dict(os.environ)  # as the user has it: the server changes its own
     show_lines_of(logging.getLogger("forklore"), verbose=chosen.verbose)
     _on_signal(lambda *_: sys.exit(0))
     with contextlib.ExitStack() as stack:
-        return _serve(serve(), chosen, stack)
+        return _serve(serve(), chosen, environment, stack)
 
 
-def _serve(served: Deployment, arguments: argparse.Namespace, stack: contextlib.ExitStack) -> int:
-    """Serve as `main` does. stack: closed when the server has stopped."""
+def _serve(
+    served: Deployment,
+    arguments: argparse.Namespace,
+    environment: Mapping[str, str],
+    stack: contextlib.ExitStack,
+) -> int:
+    """Serve as `main` does. environment: the user's. stack: closed when the server has stopped."""
     database_ended = threading.Event()
     try:
         listener = _listen(arguments.host, arguments.port)
         authorizer = read_authorizer(os.environ)
-        store = _open_store(arguments, served.table, stack, on_end=database_ended.set)
+        events = Events(arguments.on_event, arguments.event_content)
+        stack.callback(events.close)
+        events.open({**environment, "FORKLORE_URL": _url(listener)})
+        store = _open_store(arguments, served.table, events, stack, on_end=database_ended.set)
         urls = open_queues(served)
     except (OSError, DatabaseError, DataError, ValueError) as error:
         print(f"forklore: {error}", file=sys.stderr)
@@ -77,9 +96,11 @@ def _serve(served: Deployment, arguments: argparse.Namespace, stack: contextlib.
     background = Background(served.functions, urls)
     print(BANNER.format(url=_url(listener), store=store), flush=True)
     background.start()
+    events.start()
     threading.Thread(target=_stop_after, args=[database_ended, server], daemon=True).start()
     server.run(sockets=[listener])
     background.stop()
+    events.stop()
     return 1 if database_ended.is_set() else 0
 
 
@@ -92,14 +113,16 @@ def _stop_after(database_ended: threading.Event, server: uvicorn.Server) -> None
 def _open_store(
     arguments: argparse.Namespace,
     table: Mapping[str, Any],
+    events: Events,
     stack: contextlib.ExitStack,
     *,
     on_end: Callable[[], None],
 ) -> str:
     """Open the database with its table. Return what the banner says of it.
 
-    on_end: called if the database ends by itself. Raises DataError, DatabaseError, and ValueError
-    if two stores are named.
+    events: who is told of changes. on_end: called if the database ends by itself.
+    Raises DataError, DatabaseError, and ValueError if two stores are named, or if there are
+    receivers of events and the store is another process, whose changes are not seen here.
     """
     endpoint, data = os.environ.get(ENDPOINT), arguments.data
     name = os.environ.get(TABLE) or NAME
@@ -107,13 +130,19 @@ def _open_store(
         if arguments.engine is not None:
             raise ValueError("--engine needs --data")
         if endpoint:
+            events.require(None, f"a DynamoDB at {ENDPOINT}")
             open_database(table)
             return f"The store is the DynamoDB at {endpoint}."
-        stack.enter_context(open_kept(Store(name=name, definition=table)))
+        held = Store(name=name, definition=table, outbox=events.outbox)
+        events.require(held)
+        stack.enter_context(open_kept(held))
         return FORGETS
     if endpoint:
         raise ValueError(f"--data and {ENDPOINT} name two stores")
-    kept = stack.enter_context(kept_in(data, arguments.engine, table=name, on_end=on_end))
+    kept = stack.enter_context(
+        kept_in(data, arguments.engine, table=name, on_end=on_end, outbox=events.outbox)
+    )
+    events.require(kept.store, kept.name)
     if kept.store is not None:
         stack.enter_context(open_kept(kept.store))
     else:
@@ -122,9 +151,9 @@ def _open_store(
     return f"{kept.name} keeps the data in {data}."
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m forklore.local",
+        prog=command,
         description="Serve forklore's HTTP API on this machine, as API Gateway and Lambda would.",
         epilog=f"The store is in memory unless --data names a folder, or {ENDPOINT} a DynamoDB.",
     )
@@ -137,13 +166,27 @@ def _parser() -> argparse.ArgumentParser:
         choices=[EMBEDDED, *ENGINES],
         help=f"what keeps a new folder ({EMBEDDED}); a folder with data goes on with its own",
     )
+    parser.add_argument(
+        "--on-event",
+        action="append",
+        default=[],
+        metavar="RECEIVER",
+        help="send each event to a URL, or to a function as module:function; may be repeated",
+    )
+    parser.add_argument(
+        "--event-content",
+        type=str.lower,
+        choices=CONTENTS,
+        default=CONTENTS[0],
+        help=f"what events show of entries ({CONTENTS[0]})",
+    )
     parser.add_argument("--verbose", action="store_true", help="lines per request, without its content")
     return parser
 
 
 def _configuration(gateway: Gateway) -> uvicorn.Config:
     return uvicorn.Config(
-        with_cors(with_reference(gateway, document)),
+        with_page(with_cors(with_reference(gateway, document))),
         http="h11",
         ws="none",
         lifespan="off",

@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from forklore.domain.epochs import Epoch
 from forklore.domain.model import Conversation, Head, Tip
@@ -24,8 +24,7 @@ A write without a turn may be refused. Then it is tried again.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class CachedConversation:
+class CachedConversation(NamedTuple):
     """What is known about a conversation. group_id and client_id never change.
 
     All other fields are hints. epochs: the latest epoch seen of each client.
@@ -55,7 +54,7 @@ class CachedConversation:
         return dict(self.epochs).get(client_id)
 
     def with_epoch(self, client_id: str, epoch: Epoch) -> "CachedConversation":
-        return replace(self, epochs=tuple((dict(self.epochs) | {client_id: epoch}).items()))
+        return self._replace(epochs=tuple((dict(self.epochs) | {client_id: epoch}).items()))
 
 
 class ConversationCache:

@@ -9,20 +9,18 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from botocore.config import Config
 from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
 from botocore.exceptions import ConnectionError as BotoConnectionError
-from botocore.loaders import Loader, create_loader
 from botocore.parsers import ResponseParserError
 from botocore.session import Session, get_session
 
 from forklore.errors import GroupFullError, PayloadTooLargeError, UnavailableError
 from forklore.storage.clock import Clock
 from forklore.storage.consumption import Consumption
+from forklore.storage.descriptions import descriptions
 
 ATTEMPTS_MAX = 8
 CONFLICTS_MAX = 64
@@ -69,8 +67,7 @@ class TransactionRefused(Exception):
         self.failed = failed
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(NamedTuple):
     """When a request must have its answer. at: seconds of the monotonic clock."""
 
     at: float
@@ -123,12 +120,6 @@ def make_session() -> Session:
     return session
 
 
-@cache
-def descriptions() -> Loader:
-    """Return botocore's descriptions of services. They are read once in a process."""
-    return create_loader()
-
-
 class Connection:
     """A DynamoDB client, its table's name, and the clock that its answers correct.
 
@@ -154,18 +145,20 @@ class Connection:
         """Return the same connection, whose calls are counted in `usage`."""
         return Connection(self.client, self.table_name, self.clock, sleep=self._sleep, usage=usage)
 
-    def call(self, operation: str, deadline: Deadline, **parameters: Any) -> dict[str, Any]:
+    def call(
+        self, operation: str, deadline: Deadline, *, attempts: int = ATTEMPTS_MAX, **parameters: Any
+    ) -> dict[str, Any]:
         """Return the answer of the client's method `operation`.
 
         Raises UnavailableError when DynamoDB stays slow or silent, TransactionRefused when a
         transaction's conditions do not hold, GroupFullError and PayloadTooLargeError when an item
         collection or an item is full.
-        There are at most 8 attempts, with full jitter of at most 1 s, inside the deadline. A
+        There are at most so many attempts, with full jitter of at most 1 s, inside the deadline. A
         conflict with another transaction does not count as an attempt: it is tried again as long as
         the request has time.
         """
         troubles = conflicts = 0
-        while troubles < ATTEMPTS_MAX and conflicts < CONFLICTS_MAX:
+        while troubles < attempts and conflicts < CONFLICTS_MAX:
             if not self.pause(troubles + conflicts, deadline):
                 break
             sent_ms = self.clock.own_ms()

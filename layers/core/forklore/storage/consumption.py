@@ -80,7 +80,7 @@ def _units(operation: str, consumed: Any) -> tuple[float, float]:
         if "ReadCapacityUnits" in part or "WriteCapacityUnits" in part:
             read += part.get("ReadCapacityUnits", 0.0)
             written += part.get("WriteCapacityUnits", 0.0)
-        elif "write" in operation:
+        elif "write" in operation or "update" in operation:
             written += part.get("CapacityUnits", 0.0)
         else:
             read += part.get("CapacityUnits", 0.0)

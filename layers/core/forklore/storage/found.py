@@ -1,16 +1,18 @@
 """The result of a read by key, as values of the domain. Only storage sees the items themselves."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from forklore.domain import keys
 from forklore.domain.ancestry import Path
+from forklore.domain.erasures import Erasure
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key
+from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Conversation, Head, StoredEntry, Transfer
 from forklore.domain.names import Name, NameRef
 from forklore.domain.remnants import Remnant
+from forklore.domain.retention import Round
 from forklore.domain.tree import ClientContext, Group, IdempotencyRecord, Job, Member, Pointer
 from forklore.storage import items
 from forklore.storage.connection import Item
@@ -18,15 +20,17 @@ from forklore.storage.connection import Item
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
 class Found:
     """The items that a read found.
 
     Each method returns the value of one item. None: the item was not found.
     """
 
-    _items: Mapping[Key, Item] = field(default_factory=dict)
-    _values: dict[Key, Any] = field(default_factory=dict)
+    __slots__ = ("_items", "_values")
+
+    def __init__(self, items: Mapping[Key, Item] = MappingProxyType({})) -> None:
+        self._items = items
+        self._values: dict[Key, Any] = {}
 
     def __contains__(self, key: Key) -> bool:
         return key in self._items
@@ -49,8 +53,19 @@ class Found:
     def conversation(self, group_id: str, conversation_id: str) -> Conversation | None:
         return self._value(keys.conversation(group_id, conversation_id), items.conversation)
 
+    def places(self, group_id: str) -> list[ListKey]:
+        """Return the places of the tree's conversations whose CONV was found, newest first."""
+        own = filter(keys.conversations_range(group_id).holds, self._items)
+        found = (items.conversation(self._items[key]) for key in own)
+        return sorted((ListKey(one.created_at, one.conversation_id) for one in found), reverse=True)
+
     def head(self, group_id: str, conversation_id: str) -> Head | None:
         return self._value(keys.head(group_id, conversation_id), items.head)
+
+    def heads(self, group_id: str) -> dict[str, Head]:
+        """Return the HEADs of a tree that were found, by conversation."""
+        own = filter(keys.heads_range(group_id).holds, self._items)
+        return {keys.in_head(key.sort): items.head(self._items[key]) for key in own}
 
     def path(self, group_id: str, conversation_id: str) -> Path:
         """Return the conversation's path. It is empty without a PATH item."""
@@ -89,6 +104,12 @@ class Found:
 
     def remnant(self, group_id: str, conversation_id: str) -> Remnant | None:
         return self._value(keys.remnant(group_id, conversation_id), items.remnant)
+
+    def erasure(self, erasure_id: str) -> Erasure | None:
+        return self._value(keys.erasure(erasure_id), items.erasure)
+
+    def retention(self) -> Round | None:
+        return self._value(keys.retention(), items.retention)
 
     def idempotency_record(self, key: Key, *, now_s: int) -> IdempotencyRecord | None:
         """Return the record of an Idempotency-Key. None: there is none, or it has expired."""

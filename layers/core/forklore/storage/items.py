@@ -8,6 +8,7 @@ from typing import Any
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import Epoch
+from forklore.domain.erasures import Erasure, Mention
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import (
@@ -28,6 +29,7 @@ from forklore.domain.model import (
 )
 from forklore.domain.names import Name, NameOwner, NameRef
 from forklore.domain.remnants import Remnant
+from forklore.domain.retention import Round
 from forklore.domain.tree import (
     ChildRow,
     ClientContext,
@@ -36,8 +38,10 @@ from forklore.domain.tree import (
     IdempotencyRecord,
     Job,
     Member,
+    MemberChange,
     Pointer,
     State,
+    TreeRow,
 )
 from forklore.storage import bodies, schema
 from forklore.storage.connection import Item
@@ -113,6 +117,7 @@ def group_item(
     child_key: Key | None = None,
     state: State = State.LIVE,
     nonce: str | None = None,
+    is_import: bool = False,
 ) -> Item:
     partition, sort = keys.all_trees(conversation.group_id, conversation.created_at)
     return key_of(keys.group(conversation.group_id)) | present(
@@ -127,6 +132,7 @@ def group_item(
             "parent": child_key.partition if child_key else None,
             "childKey": child_key.sort if child_key else None,
             "nonce": nonce,
+            "importing": is_import or None,
             schema.TREE_PARTITION_KEY: partition,
             schema.TREE_SORT_KEY: sort,
         }
@@ -145,12 +151,45 @@ def group(item: Item) -> Group:
         members=a["members"],
         version=a["version"],
         promoted=a.get("current"),
+        promotions=a.get("promotions", 0),
+        used_at=a.get("usedAt"),
+        member_change=_member_change(a.get("memberChange")),
         rewriting=a.get("rewriting"),
         child_key=Key(a["parent"], a["childKey"]) if "childKey" in a else None,
         nonce=a.get("nonce"),
         deleted_at=a.get("deletedAt"),
         never_live=a.get("neverLive", False),
+        cascaded=a.get("cascaded", False),
+        is_import=a.get("importing", False),
     )
+
+
+def member_change_map(change: MemberChange) -> dict[str, Any]:
+    """Return the typed value of GROUP's `memberChange`."""
+    held = {"user": change.user_id, "was": change.was, "level": change.level, "nonce": change.nonce}
+    return {"M": present(held)}
+
+
+def _member_change(held: Mapping[str, Any] | None) -> MemberChange | None:
+    if held is None:
+        return None
+    was, level = (AccessLevel(held[name]) if name in held else None for name in ("was", "level"))
+    return MemberChange(held["user"], was, level, held["nonce"])
+
+
+def as_imported(item: Item) -> Item:
+    """Return an item that says that an import has put it. So it is no news, and makes no event."""
+    return item | {"imported": {"BOOL": True}}
+
+
+def is_imported(item: Item) -> bool:
+    """Tell whether an import has put the item."""
+    return "imported" in item
+
+
+def is_copied(item: Item) -> bool:
+    """Tell whether the entry in `item` is a copy of another one."""
+    return "copiedFrom" in item
 
 
 def conversation_item(conversation: Conversation) -> Item:
@@ -309,14 +348,28 @@ def member(item: Item) -> Member:
     return Member(a["userId"], AccessLevel(a["level"]), a["createdAt"])
 
 
+def text_in(item: Item, attribute: str) -> str | None:
+    """Return the text of an attribute; None if the item does not have it."""
+    return str(item[attribute]["S"]) if attribute in item else None
+
+
 def user_id(item: Item) -> str:
     """Return the user that a membership names."""
     return str(item["userId"]["S"])
 
 
-def user_tree_item(group_id: str, user_id: str, *, created_at: str, is_child: bool) -> Item:
+def user_tree_item(
+    group_id: str, user_id: str, level: AccessLevel, *, created_at: str, is_child: bool
+) -> Item:
     """Return a tree's row in the list of a member. created_at: the tree's."""
-    return key_of(keys.user_tree(user_id, created_at, group_id, is_child=is_child))
+    key = keys.user_tree(user_id, created_at, group_id, is_child=is_child)
+    return key_of(key) | {"level": text(level)}
+
+
+def tree_row(item: Item) -> TreeRow:
+    """Return a row of a user's list. Rows of earlier versions have no level."""
+    a = plain(item)
+    return TreeRow(keys.list_key(a["SK"]), AccessLevel(a["level"]) if "level" in a else None)
 
 
 def child_row(item: Item) -> ChildRow:
@@ -381,10 +434,11 @@ def job_item(
     *,
     created_at: str,
     nonce: str | None = None,
+    leased_until: str = FREE,
 ) -> Item:
-    """Return a JOB that no worker holds. created_at: when the work began."""
+    """Return a JOB. created_at: when the work began. leased_until: FREE if nobody holds it."""
     return key_of(keys.job(kind, group_id, conversation_id)) | present(
-        {"createdAt": created_at, "leasedUntil": FREE, "nonce": nonce}
+        {"createdAt": created_at, "leasedUntil": leased_until, "nonce": nonce}
     )
 
 
@@ -403,9 +457,30 @@ def job(item: Item) -> Job:
     )
 
 
+def context_item(group_id: str, conversation_id: str, client_id: str, held: ClientContext) -> Item:
+    """Return what says which context a client holds in a conversation."""
+    return key_of(keys.context(group_id, conversation_id, client_id)) | present(
+        {"epoch": held.epoch.number, "first": held.epoch.first, "last": held.last, "count": held.entries}
+    )
+
+
 def context(item: Item) -> ClientContext:
     a = plain(item)
     return ClientContext(Epoch(a["epoch"], EntryId(a["first"])), last=EntryId(a["last"]), entries=a["count"])
+
+
+def name_item(name: Name) -> Item:
+    return key_of(keys.name(name.ref)) | present(
+        {
+            "conversation": name.conversation_id,
+            "revision": name.revision,
+            "createdAt": name.created_at,
+            "updatedAt": name.updated_at,
+            "nonce": name.nonce,
+            "clientId": name.ref.owner.client_id,
+            "data": name.data,
+        }
+    )
 
 
 def name(item: Item) -> Name:
@@ -444,6 +519,11 @@ def pointer(item: Item, *, now_s: int) -> Pointer | None:
         return None
     is_retired = a.get("retired", False)
     return Pointer(None if is_retired else a["group"], is_resting=is_retired and "ttl" not in a)
+
+
+def tree_of_pointer(item: Item) -> str | None:
+    """Return the tree that a pointer names, also that of a removed branch."""
+    return item["group"]["S"] if "group" in item else None
 
 
 def chunks(item: Item) -> int:
@@ -533,6 +613,7 @@ def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) 
             "mergedFrom": _ref(entry.merged_from),
             "copiedFrom": _ref(entry.copied_from),
             "indexed": _packed_text(entry.indexed) if entry.indexed is not None else None,
+            "erased": entry.is_erased or None,
             "body": None if cut else body,
             "chunks": len(cut) or None,
             "size": escaped_bytes,
@@ -568,6 +649,7 @@ def stored_entry(item: Item) -> StoredEntry:
             merged_from=_ref_of(a.get("mergedFrom")),
             copied_from=_ref_of(a.get("copiedFrom")),
             indexed=_text_of(a["indexed"]) if "indexed" in a else None,
+            is_erased=a.get("erased", False),
         ),
         body=a.get("body", b""),
         chunks=a.get("chunks", 0),
@@ -601,3 +683,77 @@ def idempotency_record(item: Item, *, now_s: int) -> IdempotencyRecord | None:
         entry_ids=tuple(map(EntryId, a["entries"].split(","))) if "entries" in a else (),
         body=bodies.decode(a["body"]),
     )
+
+
+OF_RUNNING = ("userId", "changes", "notBefore", "changesBefore", "waits", "places", "step")
+"""The attributes that only the record of a running erasure has."""
+
+
+def erasure_item(erasure: Erasure) -> Item:
+    """Return the record of a user's erasure."""
+    running = {
+        "userId": erasure.user_id,
+        "changes": erasure.changes,
+        "notBefore": erasure.not_before,
+        "changesBefore": erasure.changes_before,
+        "waits": erasure.waits or None,
+        "places": json.dumps(erasure.places, separators=(",", ":")),
+        "step": erasure.step,
+    }
+    return key_of(keys.erasure(erasure.erasure_id)) | present(
+        {
+            "pseudonym": erasure.pseudonym,
+            "createdAt": erasure.created_at,
+            "finishedAt": erasure.finished_at,
+            "trees": erasure.trees,
+            "memberships": erasure.memberships,
+            "entries": erasure.entries,
+            "passes": erasure.passes,
+            **({} if erasure.is_done else running),
+        }
+    )
+
+
+def erasure(item: Item) -> Erasure:
+    a = plain(item)
+    common = Erasure(
+        erasure_id=a["PK"].partition("#")[2],
+        pseudonym=a["pseudonym"],
+        created_at=a["createdAt"],
+        finished_at=a.get("finishedAt"),
+        trees=a["trees"],
+        memberships=a["memberships"],
+        entries=a["entries"],
+        passes=a["passes"],
+    )
+    if common.is_done:
+        return common
+    return common._replace(
+        user_id=a["userId"],
+        changes=a["changes"],
+        not_before=a["notBefore"],
+        changes_before=a["changesBefore"],
+        waits=a.get("waits", False),
+        places=tuple(Key(*place) for place in json.loads(a["places"])),
+        step=a["step"],
+    )
+
+
+def retention_item(begun: Round) -> Item:
+    """Return the record of a look through old trees."""
+    places = json.dumps(begun.places, separators=(",", ":"))
+    return key_of(keys.retention()) | present({"begunAt": begun.begun_at, "places": places})
+
+
+def retention(item: Item) -> Round:
+    a = plain(item)
+    places = json.loads(a["places"])
+    return Round(a["begunAt"], tuple(None if place is None else ListKey(*place) for place in places))
+
+
+def mention(item: Item) -> Mention:
+    """Return an item that names a user, or an idempotency record even if it has expired."""
+    of = key(item)
+    if keys.is_idempotency(of):
+        return Mention(of, record=idempotency_record(item, now_s=0))
+    return Mention(of, entry=stored_entry(item) if keys.is_entry(of) else None)

@@ -7,9 +7,9 @@ from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
-from botocore.session import get_session
 
 from forklore.domain.model import JobKind
+from forklore.storage.connection import make_session
 
 BATCH_MESSAGES_MAX = 10
 """SQS's own limit for SendMessageBatch."""
@@ -22,7 +22,7 @@ ANNOUNCE_SECONDS = 1.5
 def make_queue_client() -> Any:
     """Return an SQS client that gives up soon and never retries."""
     config = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=1)
-    return get_session().create_client("sqs", config=config)
+    return make_session().create_client("sqs", config=config)
 
 
 class Queue:

@@ -4,18 +4,18 @@ Every method yields in the order of the keys. It sends the next request only whe
 more.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
 
 from forklore.domain import keys
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
-from forklore.domain.model import Channel, Head, Transfer
+from forklore.domain.model import Channel, Conversation, Transfer
 from forklore.domain.names import Name, NameOwner, NameRef
-from forklore.domain.tree import ChildRow, ClientContext, ForkRecord, Job, Member
+from forklore.domain.tree import ChildRow, ClientContext, ForkRecord, Job, Member, TreeRow
 from forklore.storage import items
 from forklore.storage.connection import Item
+from forklore.storage.found import Found
 
 
 class Source(Protocol):
@@ -32,8 +32,7 @@ class Source(Protocol):
     ) -> Iterator[Item]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(NamedTuple):
     """What is yielded for an item that cannot be decoded."""
 
     error: Exception
@@ -102,13 +101,13 @@ class Reads:
         before: ListKey | None,
         through: ListKey | None,
         page: int,
-    ) -> Iterator[ListKey]:
-        """Yield the places of a user's trees, newest first.
+    ) -> Iterator[TreeRow]:
+        """Yield the rows of a user's list of trees, newest first.
 
         before: only the trees before this place. through: this place too, and those before it.
         """
         of = keys.user_trees_range(user_id, is_child=is_child, before=before, through=through)
-        return self._places(of, backward=True, page=page)
+        return map(items.tree_row, self._source.query(of, backward=True, page=page))
 
     def _places(
         self, of: SortRange, *, backward: bool = False, limit: int | None = None, page: int | None = None
@@ -116,10 +115,31 @@ class Reads:
         rows = self._source.query(of, backward=backward, limit=limit, page=page)
         return (keys.list_key(_sort(row)) for row in rows)
 
-    def heads(self, group_id: str) -> Iterator[tuple[str, Head]]:
-        """Yield each conversation of a tree with its HEAD."""
-        rows = self._source.query(keys.heads_range(group_id))
-        return ((keys.in_head(_sort(row)), items.head(row)) for row in rows)
+    def small_tree(self, group_id: str, *, limit: int) -> Found | None:
+        """Return every CONV and HEAD of a tree, from one Query.
+
+        limit: how many items may be read. None: there are more.
+        """
+        rows = list(self._source.query(keys.conversations_and_heads_range(group_id), limit=limit + 1))
+        return _found(rows) if len(rows) <= limit else None
+
+    def heads(self, group_id: str) -> Found:
+        """Return every HEAD of a tree."""
+        return _found(self._source.query(keys.heads_range(group_id)))
+
+    def whole_conversations(self, group_id: str) -> Iterator[Conversation]:
+        """Yield the conversations of a tree, with what is written seldom."""
+        return map(items.conversation, self._source.query(keys.conversations_range(group_id)))
+
+    def previews(self, group_id: str) -> Iterator[tuple[str, str | None]]:
+        """Yield each conversation of a tree with its preview, if it has one."""
+        rows = self._source.query(keys.heads_range(group_id), only=("preview",))
+        return ((keys.in_head(_sort(row)), items.text_in(row, "preview")) for row in rows)
+
+    def titles(self, group_id: str) -> Iterator[tuple[str, str | None]]:
+        """Yield each conversation of a tree with its title, if it has one."""
+        rows = self._source.query(keys.conversations_range(group_id), only=("title",))
+        return ((keys.in_conversation(_sort(row)), items.text_in(row, "title")) for row in rows)
 
     def head_owners(self, group_id: str) -> Iterator[tuple[str, str]]:
         """Yield each conversation of a tree with the owner that its HEAD names."""
@@ -165,6 +185,14 @@ class Reads:
         """Yield the names of a user, client by client, after a name."""
         return map(items.name, self._source.query(keys.all_names_range(user_id, after=after), limit=limit))
 
+    def keys_of_user(self, user_id: str) -> Iterator[Key]:
+        """Yield the keys of all items in a user's own partition."""
+        return map(items.key, self._source.query(keys.user_range(user_id), only=()))
+
+    def erased_trees(self, erasure_id: str) -> Iterator[Key]:
+        """Yield the keys of the items that name the trees which an erasure has changed."""
+        return map(items.key, self._source.query(keys.erased_trees_range(erasure_id), only=()))
+
     def jobs(self, kind: str, *, limit: int) -> Iterator[Job | Malformed]:
         """Yield the jobs of a kind. One that cannot be decoded does not hide those after it."""
         rows = self._source.query(keys.jobs_range(kind), limit=limit, only=("createdAt", "leasedUntil"))
@@ -207,6 +235,10 @@ class Reads:
     def other_keys(self, group_id: str) -> Iterator[Key]:
         """Yield the keys of all items in a tree's partition that are not entries."""
         return map(items.key, self._source.query(keys.others_range(group_id), only=()))
+
+
+def _found(rows: Iterable[Item]) -> Found:
+    return Found({items.key(row): row for row in rows})
 
 
 def _sort(row: Item) -> str:

@@ -41,3 +41,17 @@ TABLE: Mapping[str, Any] = {
     ],
 }
 """The arguments of `create_table` without TableName."""
+
+
+def is_like(described: Mapping[str, Any]) -> bool:
+    """Tell whether a table has these keys and indexes. described: as DescribeTable answers."""
+    return _keys(described) == _keys(TABLE) and _indexes(described) >= _indexes(TABLE)
+
+
+def _keys(table: Mapping[str, Any]) -> list[str]:
+    return [part["AttributeName"] for part in table["KeySchema"]]
+
+
+def _indexes(table: Mapping[str, Any]) -> set[str]:
+    of_both = [*table.get("LocalSecondaryIndexes", []), *table.get("GlobalSecondaryIndexes", [])]
+    return {index["IndexName"] for index in of_both}

@@ -8,8 +8,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from forklore.domain import ids, keys
 from forklore.domain.clock import OFFSET_MAX_MS
@@ -30,7 +29,7 @@ from forklore.storage.connection import (
 )
 from forklore.storage.consumption import Consumption
 from forklore.storage.found import Found
-from forklore.storage.items import key_of, text
+from forklore.storage.items import key_of, number, text
 from forklore.storage.parts import ConditionFailed, Part
 from forklore.storage.reads import Reads
 
@@ -43,20 +42,22 @@ BLOBS_AT_ONCE = 40
 GROUP_GIGABYTES_MAX = 9.0
 """Less than the 10 GB of an item collection, so that a tombstone always fits."""
 READS_AT_ONCE = 16
+SCANNED_AT_ONCE = 1_000
+"""Items of a scan: DynamoDB Local takes longer for a whole megabyte than a call may last."""
 NO_ITEM = keys.pointer("date")
 """The key of an item that never exists, because no conversation has this id."""
 LOOKS_MAX = 5
 """How often a read is tried for an item that a transaction has written."""
 QUERY_BYTES_MAX = 1 << 20
 """DynamoDB's own limit for what one Query reads."""
-
+COUNT_SECONDS = 120
+"""The time from the beginning of a minute after which its counts of requests expire."""
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 
-@dataclass(frozen=True, slots=True)
-class NewestEntries:
+class NewestEntries(NamedTuple):
     """Entries of a tree, newest first.
 
     reached: how far the tree was read; None: to its first entry. read_bytes: how much was read.
@@ -228,6 +229,25 @@ class Table:
         if not self.connection.wait(seconds, self._until()):
             raise UnavailableError("there is no time left for this request")
 
+    def count_requests(self, user_id: str, window_s: int, *, by: int) -> int:
+        """Add to the count of a user's requests in a minute. Return the new count.
+
+        window_s: the second at which the minute begins. It is tried once: a second attempt could
+        count twice. Raises UnavailableError.
+        """
+        answer = self.connection.call(
+            "update_item",
+            self._until(),
+            attempts=1,
+            TableName=self.connection.table_name,
+            Key=key_of(keys.requests(user_id, window_s)),
+            UpdateExpression="SET #ttl = :ttl ADD #requests :by",
+            ExpressionAttributeNames={"#ttl": "ttl", "#requests": "requests"},
+            ExpressionAttributeValues={":ttl": number(window_s + COUNT_SECONDS), ":by": number(by)},
+            ReturnValues="UPDATED_NEW",
+        )
+        return int(answer["Attributes"]["requests"]["N"])
+
     # Reading items
 
     def get(self, wanted: Iterable[Key]) -> Found:
@@ -303,26 +323,41 @@ class Table:
             if start is None or limit == 0:
                 return
 
-    def newest_trees(self, ranges: Sequence[SortRange], *, page: int) -> Iterator[ListKey]:
+    def newest_trees(
+        self, ranges: Sequence[SortRange], *, page: int, oldest_first: bool = False
+    ) -> Iterator[ListKey]:
         """Yield the trees in these ranges of the index of all trees, the newest of all first.
 
         This is the only eventually consistent read, because the index is global. It may miss a new
         tree, or yield a tree that is gone. page: how many items to read of each range per request.
         """
-        firsts = self.side_by_side(lambda of: self._trees(of, page, None), ranges)
-        shards = [self._newest_of(of, page, first) for of, first in zip(ranges, list(firsts), strict=True)]
-        return heapq.merge(*shards, reverse=True)
+        firsts = self.side_by_side(lambda of: self._trees(of, page, oldest_first, None), ranges)
+        shards = [
+            self._trees_of(of, page, oldest_first, first)
+            for of, first in zip(ranges, list(firsts), strict=True)
+        ]
+        return heapq.merge(*shards, reverse=not oldest_first)
 
-    def _newest_of(self, of: SortRange, page: int, answer: dict[str, Any]) -> Iterator[ListKey]:
+    def oldest_trees(self, of: SortRange, *, limit: int) -> list[ListKey]:
+        """Return the first trees of a range of the index of all trees, the oldest first.
+
+        Eventually consistent, as `newest_trees`.
+        """
+        answer = self._trees(of, limit, True, None)
+        return [keys.list_key(item[schema.TREE_SORT_KEY]["S"]) for item in answer["Items"]]
+
+    def _trees_of(
+        self, of: SortRange, page: int, oldest_first: bool, answer: dict[str, Any]
+    ) -> Iterator[ListKey]:
         while True:
             for item in answer["Items"]:
                 yield keys.list_key(item[schema.TREE_SORT_KEY]["S"])
             start = answer.get("LastEvaluatedKey")
             if start is None:
                 return
-            answer = self._trees(of, page, start)
+            answer = self._trees(of, page, oldest_first, start)
 
-    def _trees(self, of: SortRange, page: int, start: Item | None) -> dict[str, Any]:
+    def _trees(self, of: SortRange, page: int, oldest_first: bool, start: Item | None) -> dict[str, Any]:
         return self._query(
             IndexName=schema.ALL_TREES,
             KeyConditionExpression=f"{schema.TREE_PARTITION_KEY} = :p AND "
@@ -332,10 +367,35 @@ class Table:
                 ":first": text(of.first),
                 ":last": text(of.last),
             },
-            ScanIndexForward=False,
+            ScanIndexForward=oldest_first,
             Limit=page,
             **({"ExclusiveStartKey": start} if start else {}),
         )
+
+    # Reading all items
+
+    def scan(
+        self, *, segment: int, segments: int, start: Key | None, **only: Any
+    ) -> tuple[list[Item], Key | None]:
+        """Return some items of a segment of the table, and where to go on; None at its end.
+
+        start: where to go on; None: where the segment begins.
+        only: a FilterExpression and what it needs.
+        """
+        after: dict[str, Any] = {"ExclusiveStartKey": key_of(start)} if start else {}
+        answer = self.connection.call(
+            "scan",
+            self._until(),
+            TableName=self.connection.table_name,
+            ConsistentRead=True,
+            Segment=segment,
+            TotalSegments=segments,
+            Limit=SCANNED_AT_ONCE,
+            **after,
+            **only,
+        )
+        end = answer.get("LastEvaluatedKey")
+        return answer["Items"], items.key(end) if end else None
 
     # Reading entries
 
@@ -440,7 +500,7 @@ class Table:
         blobs: dict[Key, Item] = {}
         for at in range(0, len(wanted), BLOBS_AT_ONCE):
             blobs |= self._all_items_at(wanted[at : at + BLOBS_AT_ONCE])
-        return [replace(s.entry, content=bodies.decode(_whole_body(group_id, s, blobs))) for s in stored]
+        return [s.entry._replace(content=bodies.decode(_whole_body(group_id, s, blobs))) for s in stored]
 
     # Looking through entries
 
@@ -467,13 +527,13 @@ class Table:
             read_bytes=sum(map(items.size, answer["Items"])),
         )
 
-    def content_of(self, group_id: str, stored: StoredEntry) -> str | None:
+    def content_of(self, group_id: str, stored: StoredEntry, *, is_consistent: bool = False) -> str | None:
         """Return the content of an entry; None if a part of it cannot be read.
 
-        The read is eventually consistent: a part that was just written may be missing.
+        is_consistent: as of `items_at`.
         """
         wanted = [keys.blob(group_id, stored.entry_id, at) for at in range(stored.chunks)]
-        blobs = self.items_at(wanted, is_consistent=False)
+        blobs = self.items_at(wanted, is_consistent=is_consistent)
         if len(blobs) < len(wanted):
             return None
         return bodies.decode(_whole_body(group_id, stored, blobs))

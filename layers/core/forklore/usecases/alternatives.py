@@ -6,8 +6,8 @@ the owner, the same round reads how the owner goes on.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from forklore.domain import alternatives, ids, keys
 from forklore.domain.alternatives import (
@@ -33,8 +33,7 @@ STAND_INS_READ_MAX = 100
 """Queries for those that stand in the place of removed conversations, for one page."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Started:
+class _Started(NamedTuple):
     """The reads about one conversation. further: where the view leaves it, how it goes on."""
 
     records: Future[Known]

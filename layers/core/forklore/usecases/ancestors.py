@@ -1,7 +1,7 @@
 """The ancestors of a conversation: whose entries it shows, and up to where."""
 
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from forklore.domain import keys, paging
 from forklore.domain.access import AccessLevel
@@ -13,8 +13,7 @@ from forklore.usecases import views
 from forklore.usecases.loading import load_conversation
 
 
-@dataclass(frozen=True, slots=True)
-class Ancestor:
+class Ancestor(NamedTuple):
     """A conversation whose entries another one shows, or that other one itself.
 
     is_removed: whether it was deleted, so that only others show its entries. up_to: the last own

@@ -1,7 +1,5 @@
 """Append entries to a conversation, which is created by that if it does not exist."""
 
-from dataclasses import replace
-
 from forklore.domain import access, ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH, Epoch
@@ -97,8 +95,8 @@ class _Appending:
                 self._require_named(cached.group_id)  # a 400 comes before any 409
                 with self._table.turn(self._id):
                     written = self._append(self._matching(self._newest(cached)))
-            except (ConflictError, ValidationError):
-                now = self._with_stored_epoch(cached)
+            except (ConflictError, ValidationError) as error:
+                now = self._with_stored_epoch(cached, error)
                 if now == cached:
                     raise
                 cached = now
@@ -179,7 +177,7 @@ class _Appending:
         now = self._table.cache.get(self._id)
         if now is None or now.tip.last <= cached.tip.last:
             return cached
-        return replace(cached, tip=now.tip, titled=now.titled)
+        return cached._replace(tip=now.tip, titled=now.titled)
 
     def _matching(self, cached: CachedConversation) -> CachedConversation:
         """Return the same with the caller's If-Match as a last entry of what is shown.
@@ -191,16 +189,22 @@ class _Appending:
             return cached
         head = self._load().head
         require_match(self._request.if_match, head.lasts)
-        return replace(cached, tip=head.tip)
+        return cached._replace(tip=head.tip)
 
-    def _with_stored_epoch(self, cached: CachedConversation) -> CachedConversation:
+    def _with_stored_epoch(
+        self, cached: CachedConversation, error: ConflictError | ValidationError
+    ) -> CachedConversation:
         """Return the same with the epoch that the context entries of the request join now.
 
-        So a 409 names the epoch that is the latest now. Raises as `_load`.
+        So a 409 names the epoch that is the latest now. error: what was found with the cached one.
+        Raises as `_load`, and ConflictError if If-Match does not hold now, which is told before any
+        other conflict.
         """
         client = self._caller.client_id if has_context(self._request.drafts) else None
         looked_up = self._look_up(TreeExtras(context_of=client))
         loaded = looked_up.require(self._id, AccessLevel.WRITER)
+        if isinstance(error, ConflictError):
+            require_match(self._request.if_match, loaded.head.lasts)
         own = looked_up.found.context(loaded.group.group_id, self._id, client) if client else None
         if client is None or own is None:
             return cached  # what is inherited does not change
@@ -269,7 +273,7 @@ class _Appending:
         refused = table.try_commit(writes)
         if refused is not None and not is_own_first_attempt(refused, self._nonce):
             return refused
-        now_cached = replace(cached, tip=batch.tip, titled=cached.titled or batch.title is not None)
+        now_cached = cached._replace(tip=batch.tip, titled=cached.titled or batch.title is not None)
         if client and batch.context:
             now_cached = now_cached.with_epoch(client, epoch_after(batch, epoch))
         table.cache.put(self._id, now_cached)
@@ -326,7 +330,7 @@ class _Appending:
                     if head is None:
                         table.cache.forget(self._id)
                         return None
-                    cached = replace(cached, owner=head.owner, tip=head.tip, titled=not head.untitled)
+                    cached = cached._replace(owner=head.owner, tip=head.tip, titled=not head.untitled)
                 case PartKind.MEMBER:
                     raise ForbiddenError("this needs the access level 'writer'") from refused
                 case PartKind.NAMED_HEAD if self._request.copied_out_of is not None:

@@ -1,7 +1,7 @@
 """What an append asks for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Conversation, ForkPosition, StartedBy
@@ -18,8 +18,7 @@ _IS_NOT = (
 """The error of an append that would make a fork or child, and of its fields."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(NamedTuple):
     """Where a new conversation forks from.
 
     entry_id: the entry that it is before or after; with None: at the source's head with AFTER, or
@@ -42,8 +41,7 @@ class Fork:
         return (point.entry_id, point.position) == (self.entry_id, self.position)
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """The parent that starts a new conversation as its child.
 
     entry_id: the entry of the parent that started it.
@@ -57,8 +55,7 @@ class OriginalMoved(Exception):
     """The conversation that entries were copied from has changed since it was read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Original:
+class Original(NamedTuple):
     """The conversation of the tree that entries were copied from. It must still be there.
 
     last: the last entry that it must still have; None: later entries do not matter.
@@ -68,8 +65,7 @@ class Original:
     last: EntryId | None
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(NamedTuple):
     """Entries for a conversation, all or none, in order.
 
     context: the agent's whole present context, which is synced after them. Only with it there may

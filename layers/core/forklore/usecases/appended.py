@@ -1,7 +1,7 @@
 """What an append has written, and the record of it under an Idempotency-Key."""
 
 import json
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain.model import Entry
 from forklore.domain.tree import IdempotencyRecord
@@ -12,8 +12,7 @@ from forklore.usecases.idempotency import IdempotencyKey, entries_again, record_
 from forklore.usecases.syncing import Decision, Synced
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """The entries of an append, in order. synced: what its present context did, if it had one."""
 
     entries: list[Entry]

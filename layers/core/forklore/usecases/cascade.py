@@ -6,11 +6,12 @@ once, only repeat work.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from forklore.domain import ids, keys
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
-from forklore.domain.model import JobKind
+from forklore.domain.model import TREE_JOBS, JobKind
 from forklore.domain.tree import WAIT_SECONDS, Group, State
 from forklore.errors import UnavailableError
 from forklore.storage import parts
@@ -65,6 +66,8 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
     left_s = seconds_left(group.deleted_at, table.now_ms(), wait_s)
     if left_s > 0:
         return left_s
+    if group.never_live:
+        _free_ids(table, group)
     erase_entries(table, group_id, table.read.entry_chunks(group_id), of=group)
     _erase_members(table, group)
     _erase_transfer(table, group)
@@ -101,6 +104,21 @@ def _blobs(group_id: str, entries: Iterable[tuple[EntryId, int]]) -> Iterator[Ke
     for entry_id, chunks in entries:
         for at in range(chunks):
             yield keys.blob(group_id, entry_id, at)
+
+
+def _free_ids(table: Table, group: Group) -> None:
+    """Free the ids of the branches that an import had made of a tree that was never live.
+
+    Each goes in one transaction with the item that names the branch. The id of the tree itself is
+    free since the tombstone.
+    """
+    group_id = group.group_id
+    heads = (keys.head(group_id, one) for one in table.read.head_ids(group_id))
+    remnants = (keys.remnant(group_id, one) for one in table.read.remnant_ids(group_id))
+    for some in in_batches(chain(heads, remnants), GUARDED_AT_ONCE // 2):
+        pointers = [keys.pointer(key.sort.partition("#")[2]) for key in some]
+        others = [pointer for pointer in pointers if pointer != keys.pointer(group_id)]
+        table.commit([parts.group.check_deleting(group), *parts.group.erase([*others, *some])])
 
 
 def _erase_members(table: Table, group: Group) -> None:
@@ -160,7 +178,7 @@ def _end(table: Table, group: Group) -> None:
     """
     last = [
         parts.group.delete(group),
-        *(parts.job.delete(kind, group.group_id) for kind in JobKind if kind is not JobKind.PRUNE),
+        *(parts.job.delete(kind, group.group_id) for kind in TREE_JOBS),
     ]
     if group.child_key is None or group.never_live:  # a child is listed and counted when it becomes live
         table.try_commit(last)

@@ -6,8 +6,8 @@ yet. The transaction that makes it live checks that the parent's members are tho
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
+from typing import NamedTuple
 
 from forklore.domain import access, ancestry, ids, keys
 from forklore.domain.access import AccessLevel
@@ -48,8 +48,7 @@ MEMBERS_AT_ONCE = STEP_WRITES_MAX // 2
 """Members copied in one transaction, each with its row in the member's list."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChildRequest:
+class ChildRequest(NamedTuple):
     """A child to start with its first entries. entry_id: the parent's entry that started it.
 
     context: the agent's present context, which follows them.
@@ -79,8 +78,7 @@ def start_child(
     return creation.answer
 
 
-@dataclass(frozen=True, slots=True)
-class _Parent:
+class _Parent(NamedTuple):
     """The parent with its members. begun: the child, if it is being made already."""
 
     loaded: LoadedConversation
@@ -201,8 +199,7 @@ def _changes_of_members(table: Table, root: Conversation, members: Sequence[Memb
         yield list(chain.from_iterable(changes[at : at + MEMBERS_AT_ONCE]))
 
 
-@dataclass(frozen=True, slots=True)
-class ChildPage:
+class ChildPage(NamedTuple):
     """Children, oldest first. resume: the place to continue after; None at the end."""
 
     children: list[ConversationDetails]
@@ -237,7 +234,10 @@ def list_children(
     looked: list[ChildRow] = []
     wanted = _wanted(rows, started_by, looked)
     while places := list(islice(wanted, at_once)):
-        found = table.get(key for place in places for key in keys_of_root(place.conversation_id, caller))
+        roots = [keys_of_root(place.conversation_id) for place in places]
+        of_members = [] if caller.bypasses_membership else places
+        members = [keys.member(place.conversation_id, caller.user_id) for place in of_members]
+        found = table.get(chain(*roots, members))
         found |= table.get(keys_of_current(found, (place.conversation_id for place in places)))
         for place in places:
             child = root_of(found, place.conversation_id, caller)

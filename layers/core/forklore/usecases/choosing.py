@@ -5,14 +5,13 @@ bound, because other users may add many forks to it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.listing import Filter, Mode, Place
-from forklore.domain.model import Head
 from forklore.domain.tree import Group
 from forklore.storage.found import Found
 from forklore.storage.table import LOOKS_MAX, Table
@@ -24,14 +23,20 @@ NEWEST = 25
 The conversations compared are then the root, the current branch, and so many that were created
 last.
 """
+SMALL_ITEMS = 4 * NEWEST
+"""A tree is read whole with one Query if it has at most so many items in the range."""
+SMALL_BYTES = 1024
+"""A tree is not read whole for one conversation if its root shows more than so many bytes.
+
+Its forks have the title, tags and metadata of the root, until they are changed.
+"""
 CONVERSATIONS_AT_ONCE = 50
 """Conversations of one tree read in one request with a filter. Each takes up to two items."""
 CONVERSATIONS_MAX = 500
 """A page ends when it has read so many conversations. It is then short and has a cursor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(NamedTuple):
     """A live tree that the caller may see. place: in the list. found: its root, if that is live."""
 
     place: ListKey
@@ -39,15 +44,10 @@ class Tree:
     level: AccessLevel
     found: Found
 
-    def details(
-        self, found: Found, conversation_id: str, *, head: Head | None = None
-    ) -> ConversationDetails | None:
-        """Return a conversation of the tree; None if it was not found whole.
-
-        head: the conversation's, where it is not in `found`.
-        """
+    def details(self, found: Found, conversation_id: str) -> ConversationDetails | None:
+        """Return a conversation of the tree; None if it was not found whole."""
         conversation = found.conversation(self.group.group_id, conversation_id)
-        head = head or found.head(self.group.group_id, conversation_id)
+        head = found.head(self.group.group_id, conversation_id)
         if conversation is None or head is None:
             return None
         return ConversationDetails.of(conversation, head, self.group, self.level)
@@ -62,23 +62,22 @@ def looked_at(group: Group, mode: Mode) -> int:
 # One conversation of each tree
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """The conversation that stands for a tree. head: if it was read to choose."""
+class _Choice(NamedTuple):
+    """The conversation that stands for a tree. found: what of the tree was read to choose it."""
 
     tree: Tree
     conversation_id: str
-    head: Head | None = None
+    found: Found
 
     @property
     def missing(self) -> list[Key]:
         """Return the keys that must still be read to show the conversation."""
         group_id, chosen = self.tree.group.group_id, self.conversation_id
-        needed = [keys.conversation(group_id, chosen), *([] if self.head else [keys.head(group_id, chosen)])]
-        return [key for key in needed if key not in self.tree.found]
+        needed = [keys.conversation(group_id, chosen), keys.head(group_id, chosen)]
+        return [key for key in needed if key not in self.found]
 
     def details(self, found: Found) -> ConversationDetails | None:
-        return self.tree.details(self.tree.found | found, self.conversation_id, head=self.head)
+        return self.tree.details(self.found | found, self.conversation_id)
 
 
 def one_of_each(
@@ -111,38 +110,39 @@ def one_of_each(
 def _choose(table: Table, tree: Tree, mode: Mode) -> _Choice:
     group_id, current = tree.group.group_id, tree.group.current
     if mode is Mode.CURRENT:
-        return _Choice(tree, current)
+        return _Choice(tree, current, tree.found)
     if mode is Mode.LATEST_FORK and tree.group.conversations > 1:
         return _latest(table, tree)
-    return _Choice(tree, group_id if keys.head(group_id, group_id) in tree.found else current)
+    shown = group_id if keys.head(group_id, group_id) in tree.found else current
+    return _Choice(tree, shown, tree.found)
 
 
 def _latest(table: Table, tree: Tree) -> _Choice:
     """Choose the conversation with the newest `updatedAt` among those that are compared."""
-    heads = _heads_to_compare(table, tree)
-    if not heads:
-        return _Choice(tree, tree.group.current)
-    latest = max(heads, key=lambda one: (heads[one].updated_at, one))
-    return _Choice(tree, latest, heads[latest])
+    found = _heads_to_compare(table, tree)
+    heads = found.heads(tree.group.group_id)
+    latest = max(heads, key=lambda one: (heads[one].updated_at, one), default=tree.group.current)
+    return _Choice(tree, latest, found)
 
 
-def _heads_to_compare(table: Table, tree: Tree) -> dict[str, Head]:
+def _heads_to_compare(table: Table, tree: Tree) -> Found:
+    """Return what was found with the HEADs that are compared, and each CONV of a small tree."""
     group_id = tree.group.group_id
     if tree.group.conversations <= NEWEST:
-        return dict(table.read.heads(group_id))
+        root = tree.details(tree.found, group_id)
+        is_small = root is not None and root.escaped_bytes <= SMALL_BYTES
+        whole = table.read.small_tree(group_id, limit=SMALL_ITEMS) if is_small else None
+        return whole or tree.found | table.read.heads(group_id)
     newest = table.read.conversations(group_id, newest_first=True, limit=NEWEST)
     compared = {*(place.conversation_id for place in newest), tree.group.current, group_id}
     wanted = (keys.head(group_id, one) for one in compared)
-    found = tree.found | table.get(key for key in wanted if key not in tree.found)
-    heads = ((one, found.head(group_id, one)) for one in compared)
-    return {conversation_id: head for conversation_id, head in heads if head is not None}
+    return tree.found | table.get(key for key in wanted if key not in tree.found)
 
 
 # All conversations of a tree
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(NamedTuple):
     """The listed conversations of one tree, in order, each with its place.
 
     listed: may be longer than a page. looked: how many conversations were read.
@@ -159,16 +159,18 @@ def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, 
 
     before: only those before this place of the tree. limit: how many the page has room for.
     """
+    whole = _small_tree(table, tree)
+    if whole is not None:
+        places = [place for place in whole.places(tree.group.group_id) if before is None or place < before]
+        return Listing(list(_passing(tree, whole, places, wanted)), len(places))
     at_once = limit + 1 if wanted.is_open else CONVERSATIONS_AT_ONCE
-    rows = _rows(table, tree, before=before, page=at_once)
+    group_id = tree.group.group_id
+    rows = table.read.conversations(group_id, before=before, newest_first=True, page=at_once)
     listed: list[tuple[Place, ConversationDetails]] = []
     looked = 0
     while places := list(islice(rows, at_once)):
         found = _read(table, tree, [place.conversation_id for place in places], wanted)
-        for place in places:
-            shown = tree.details(found, place.conversation_id)
-            if shown is not None and wanted.passes(shown.conversation):
-                listed.append((Place(tree.place, place), shown))
+        listed += _passing(tree, found, places, wanted)
         looked += len(places)
         if len(listed) > limit:
             break
@@ -177,16 +179,25 @@ def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, 
     return Listing(listed, looked)
 
 
-def _rows(table: Table, tree: Tree, *, before: ListKey | None, page: int) -> Iterator[ListKey]:
-    """Return the places of the tree's conversations, newest first.
+def _small_tree(table: Table, tree: Tree) -> Found | None:
+    """Return every CONV and HEAD of a small tree. None: the tree is not small.
 
-    Those of a tree that has only its root are known without a request.
+    A tree that has only its root has been read.
     """
-    group_id = tree.group.group_id
-    has_only_root = tree.group.conversations == 1 and keys.head(group_id, group_id) in tree.found
-    if has_only_root and before is None:
-        return iter([tree.place])
-    return table.read.conversations(group_id, before=before, newest_first=True, page=page)
+    group_id, conversations = tree.group.group_id, tree.group.conversations
+    if conversations == 1 and keys.head(group_id, group_id) in tree.found:
+        return tree.found
+    return table.read.small_tree(group_id, limit=SMALL_ITEMS) if conversations <= NEWEST else None
+
+
+def _passing(
+    tree: Tree, found: Found, places: Iterable[ListKey], wanted: Filter
+) -> Iterator[tuple[Place, ConversationDetails]]:
+    """Yield the conversations in these places that were found whole and pass the filter."""
+    for place in places:
+        shown = tree.details(found, place.conversation_id)
+        if shown is not None and wanted.passes(shown.conversation):
+            yield Place(tree.place, place), shown
 
 
 def _read(table: Table, tree: Tree, conversation_ids: Sequence[str], wanted: Filter) -> Found:

@@ -74,14 +74,17 @@ def close_children(table: Table, queue: Queue, child_keys: Iterable[Key], *, del
         queue.announce([_child_of(child_key) for child_key in some], delay_s=delay_s)
 
 
-def tombstone(group_id: str, *, at: str, owner: str | None = None, is_last: bool = False) -> list[Part]:
+def tombstone(
+    group_id: str, *, at: str, owner: str | None = None, is_last: bool = False, cascaded: bool = False
+) -> list[Part]:
     """Return the parts that mark a live tree as deleted and add its deletion job.
 
     owner: if it is not None, the transaction is refused unless this user owns the tree.
     is_last: whether the transaction is refused unless the tree has only one live conversation.
+    cascaded: whether the tree is deleted because what had started it is.
     """
     return [
-        parts.group.mark_deleted(group_id, at=at, owner=owner, is_last=is_last),
+        parts.group.mark_deleted(group_id, at=at, owner=owner, is_last=is_last, cascaded=cascaded),
         parts.job.put(JobKind.DELETION, group_id, at=at),
     ]
 
@@ -111,7 +114,7 @@ def _mark_children_deleted(table: Table, child_keys: Sequence[Key]) -> dict[str,
     """
     at = time_now(table)
     children = [_child_of(child_key) for child_key in child_keys]
-    marked = table.commit_each([tombstone(child, at=at) for child in children])
+    marked = table.commit_each([tombstone(child, at=at, cascaded=True) for child in children])
     return dict(zip(children, marked, strict=True))
 
 

@@ -1,6 +1,6 @@
 """Compare two conversations of a tree: what both show last, and what each shows after it."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain import ids
 from forklore.domain.access import AccessLevel
@@ -15,8 +15,7 @@ from forklore.usecases.loading import OtherConversation, TreeExtras, look_up
 from forklore.usecases.views import Filter, SidePage
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """What a conversation shows of the history after the base, oldest first.
 
     after: the position to go on from; None where the view ends.
@@ -27,8 +26,7 @@ class Branch:
     after: EntryId | None
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """base: the last history entry that both show; None: they show none in common."""
 
     base: EntryId | None

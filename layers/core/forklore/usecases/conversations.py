@@ -1,12 +1,12 @@
 """Create, show, change and list conversations."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH
-from forklore.domain.model import Caller, Conversation, Head
+from forklore.domain.model import NO_TAGS, Caller, Conversation, Head
 from forklore.errors import ConflictError, UnavailableError
 from forklore.storage import parts
 from forklore.storage.table import Table
@@ -17,13 +17,12 @@ from forklore.usecases.optimistic import CHANGE, attempts
 from forklore.usecases.roots import cache_entry_of_root
 
 
-@dataclass(frozen=True, slots=True)
-class NewConversation:
+class NewConversation(NamedTuple):
     """A root without entries. conversation_id None: an id is made."""
 
     conversation_id: str | None = None
     title: str | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = NO_TAGS
     metadata: str = "{}"
     agent_id: str | None = None
 
@@ -81,8 +80,7 @@ def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> C
     return load_conversation(table, conversation_id, caller=caller).details
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What to replace. has_title tells a title that is cleared (None) from one that stays.
 
     if_match: the `updatedAt` that the caller knows of.
@@ -147,11 +145,11 @@ def _attributes(change: Change) -> list[str]:
 
 
 def _changed(details: ConversationDetails, change: Change, changed_at: str) -> ConversationDetails:
-    conversation, head = details.conversation, replace(details.head, changed_at=changed_at)
+    conversation, head = details.conversation, details.head._replace(changed_at=changed_at)
     if change.has_title:
-        conversation, head = replace(conversation, title=change.title), replace(head, untitled=False)
+        conversation, head = conversation._replace(title=change.title), head._replace(untitled=False)
     if change.tags is not None:
-        conversation = replace(conversation, tags=change.tags)
+        conversation = conversation._replace(tags=change.tags)
     if change.metadata is not None:
-        conversation = replace(conversation, metadata=change.metadata)
-    return replace(details, conversation=conversation, head=head)
+        conversation = conversation._replace(metadata=change.metadata)
+    return details._replace(conversation=conversation, head=head)

@@ -1,7 +1,7 @@
 """Copies of entries: what a copy keeps of its original, and which entries are copied."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from forklore.domain import ancestry, ids, jsontext
 from forklore.domain.ancestry import View
@@ -34,18 +34,18 @@ def copy_of(entry: Entry) -> Draft:
         author=Author(entry.user_id, entry.client_id),
         copied_from=EntryRef(entry.conversation_id, entry.entry_id),
         indexed=entry.indexed,
+        is_erased=entry.is_erased,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Originals:
+class Originals(NamedTuple):
     """The history entries to copy: those that `view` shows in `window`.
 
     last: the last history entry that the view shows before the end of the window, where known.
     """
 
     view: View
-    window: Window = Window()  # noqa: RUF009 (a value)
+    window: Window = Window()
     last: EntryId | None = None
 
     @classmethod
@@ -56,7 +56,7 @@ class Originals:
     def up_to(self, entry: Entry) -> "Originals":
         """Return those up to the end of the entry's turn."""
         window = self.window.clipped(ids.FIRST, ids.next_id(entry.ends))
-        return replace(self, window=window, last=entry.lasts_after.history)
+        return self._replace(window=window, last=entry.lasts_after.history)
 
     def after(self, entry: Entry) -> "Originals":
         """Return those after the end of the entry's turn."""
@@ -64,7 +64,7 @@ class Originals:
 
     def since(self, start: EntryId) -> "Originals":
         """Return those from a position on."""
-        return replace(self, window=self.window.clipped(start, ids.LAST))
+        return self._replace(window=self.window.clipped(start, ids.LAST))
 
 
 def shown_entry(

@@ -5,8 +5,8 @@ transaction. A longer one is staged in a tree that nobody can see until all entr
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, takewhile
+from typing import NamedTuple
 
 from forklore.domain import content, ids, keys
 from forklore.domain.access import AccessLevel
@@ -52,8 +52,7 @@ PORTION_WRITES_MAX = TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX
 """Entries and chunks that one transaction copies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(NamedTuple):
     """What to copy. copy_id None: an id is made. title None: the source's.
 
     up_to: the last entry to copy; None: all that the source shows.
@@ -263,8 +262,7 @@ class _Copies:
 
     def head_over(self, head: Head, count: int) -> Head:
         """Return the HEAD of the copy with its entries. count: how many there are."""
-        return replace(
-            head,
+        return head._replace(
             first=self.first,
             last=self.tip.last,
             lasts=self.tip.lasts,

@@ -1,12 +1,11 @@
 """Creating a conversation of any kind: write it in one transaction, and judge a refusal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from forklore.domain import ids
-from forklore.domain.model import Caller
+from forklore.domain.model import NO_TAGS, Caller
 from forklore.domain.names import Name, NameMove
 from forklore.domain.tree import Pointer
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError, brief
@@ -20,15 +19,14 @@ from forklore.usecases.optimistic import CREATION, RetryPolicy, attempts
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(NamedTuple):
     """What a request says of the conversation that it creates.
 
     title None: that of its first text. name: the name that points to it from then on.
     """
 
     title: str | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = NO_TAGS
     metadata: str = "{}"
     name: NameMove | None = None
 
@@ -37,8 +35,7 @@ PLAIN = Description()
 """A conversation of which nothing is said."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedCreation(Generic[T]):
+class PreparedCreation(NamedTuple, Generic[T]):
     """A creation that was decided: what to write, and what to answer when it is written.
 
     conversation_id, cached: what this process then knows, so that the next request need not read

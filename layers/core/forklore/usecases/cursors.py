@@ -4,7 +4,6 @@ Reading a cursor raises nothing, because a use case must check access before it 
 cursor.
 """
 
-from dataclasses import dataclass
 from typing import TypeVar
 
 from forklore.errors import InvalidCursorError
@@ -12,7 +11,6 @@ from forklore.errors import InvalidCursorError
 Place = TypeVar("Place")
 
 
-@dataclass(frozen=True, slots=True)
 class InvalidCursor:
     """A cursor that does not belong to the list."""
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from forklore.domain import access, content
 from forklore.domain.ancestry import Path, inherited
@@ -41,19 +41,17 @@ OTHER_WRITES_MAX = 12
 """At most so many parts of a transaction do not put entries. A fork has ten of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(NamedTuple):
     """Who said something, and with which client."""
 
     user_id: str
     client_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """An entry that has no id yet. epoch None: a context entry joins its client's latest epoch.
 
-    author None: the caller. key, merged_from, copied_from, indexed: as of the entry.
+    author None: the caller. key, merged_from, copied_from, indexed, is_erased: as of the entry.
     """
 
     channel: Channel
@@ -61,13 +59,14 @@ class Draft:
     content: JsonText
     agent_id: str | None = None
     epoch: int | None = None
-    usage: TokenUsage = field(default_factory=TokenUsage)
+    usage: TokenUsage = TokenUsage()
     usage_json: str | None = None
     author: Author | None = None
     key: str | None = None
     merged_from: EntryRef | None = None
     copied_from: EntryRef | None = None
     indexed: str | None = None
+    is_erased: bool = False
 
     @property
     def text(self) -> str | None:
@@ -96,8 +95,7 @@ def check_fits(drafts: Sequence[Draft]) -> None:
         raise PayloadTooLargeError(f"a batch's content is at most {PAGE_BYTES_MAX} bytes as escaped JSON")
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """Entries with ids, in order, and the drafts that they were made of. It may be empty.
 
     after: the tip that they follow. tip: the tip after them.
@@ -124,7 +122,7 @@ class Batch:
 
     @property
     def metrics(self) -> Metrics:
-        return Metrics(len(self.entries), sum((draft.usage for draft in self.drafts), TokenUsage()))
+        return Metrics(len(self.entries), TokenUsage.total(draft.usage for draft in self.drafts))
 
     @property
     def history(self) -> int:
@@ -180,6 +178,7 @@ def mint_batch(
                 merged_from=draft.merged_from,
                 copied_from=draft.copied_from,
                 indexed=draft.indexed,
+                is_erased=draft.is_erased,
             )
         )
         tip = Tip(entry_id, tip.lasts.moved(draft.channel, entry_id))
@@ -190,15 +189,15 @@ def head_over(head: Head, batch: Batch) -> Head:
     """Return a new conversation's HEAD with the batch already appended."""
     if not batch.entries:
         return head
-    return replace(
-        head,
+    return head._replace(
         first=batch.first,
         last=batch.tip.last,
         lasts=batch.tip.lasts,
         history=batch.history,
         context=batch.context,
         metrics=Metrics(
-            head.metrics.entries + batch.metrics.entries, head.metrics.usage + batch.metrics.usage
+            head.metrics.entries + batch.metrics.entries,
+            TokenUsage.total([head.metrics.usage, batch.metrics.usage]),
         ),
         preview=head.preview if batch.preview is None else batch.preview,
     )
@@ -257,7 +256,7 @@ def batch_parts(batch: Batch, *, group_id: str, nonce: str) -> list[Part]:
     """
     puts: list[Part] = []
     for entry in batch.entries:
-        puts += parts.entry.put(group_id, entry, nonce=nonce, escaped_bytes=_answer_bytes(entry))
+        puts += parts.entry.put(group_id, entry, nonce=nonce, escaped_bytes=answer_bytes(entry))
         puts += parts.entry.claim_key(group_id, entry)
     size = parts.entry.body_bytes(puts)
     if size > TRANSACTION_BYTES_MAX or len(puts) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
@@ -271,7 +270,7 @@ def require_room(writes: Sequence[Part]) -> None:
         raise PayloadTooLargeError("too much for one request; append it in parts")
 
 
-def _answer_bytes(entry: Entry) -> int:
+def answer_bytes(entry: Entry) -> int:
     """Return about how many bytes of an answer the entry takes, as escaped."""
     own = [entry.user_id, entry.client_id, entry.agent_id, entry.content_type]
     texts = (entry.content, entry.usage_json or "", json.dumps(own))
@@ -317,7 +316,7 @@ def context_move(
         lowest=epochs[0],
         first=then.first or own[0].entry_id,
         last=own[-1].entry_id,
-        count=epochs.count(then.number),
+        added=epochs.count(then.number),
         starts_epoch=then.number > epoch.number,
     )
 

@@ -1,8 +1,8 @@
 """List entries: a page of what a conversation shows, or of its whole tree."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from forklore.domain import access, ancestry, ids
 from forklore.domain.access import AccessLevel
@@ -20,8 +20,7 @@ from forklore.usecases.loading import LoadedConversation, TreeExtras, look_up
 from forklore.usecases.views import Filter, LatestEpoch
 
 
-@dataclass(frozen=True, slots=True)
-class PageStart:
+class PageStart(NamedTuple):
     """Where a page begins: after or before an entry, or at the end of the view.
 
     At most one of them is given.
@@ -40,8 +39,7 @@ class PageStart:
         return [entry_id for entry_id in (self.after, self.before) if entry_id is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class ListEntriesRequest:
+class ListEntriesRequest(NamedTuple):
     """What to list.
 
     channel None: all that the caller may see. up_to: the view as it was when the turn of that entry
@@ -62,8 +60,7 @@ class ListEntriesRequest:
     alternatives: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPage:
+class EntryPage(NamedTuple):
     """Entries, oldest first, and the positions to continue from; None where the list ends.
 
     alternatives: by entry, the other conversations that go on differently before it.
@@ -74,7 +71,7 @@ class EntryPage:
     entries: list[Entry]
     after: EntryId | None
     before: EntryId | None
-    alternatives: Mapping[EntryId, list[str]] = field(default_factory=dict)
+    alternatives: Mapping[EntryId, list[str]] = MappingProxyType({})
     alternatives_at_end: list[str] | None = None
 
 
@@ -179,8 +176,7 @@ def _with_alternatives(
     if end is not None:
         places.append(line.place(after=end.history, before=None))
     found = reader.of(places)
-    return replace(
-        page,
+    return page._replace(
         alternatives={entry.entry_id: ids for entry, ids in zip(shown, found, strict=False) if ids},
         alternatives_at_end=found[-1] if end is not None else None,
     )
@@ -246,22 +242,22 @@ def _narrowed(
         return show, window, whole
     if request.channel is not Channel.CONTEXT:
         has_none = lasts.context is None and not request.all_forks
-        return (replace(show, channels=(Channel.HISTORY,)) if has_none else show), window, whole
+        return (show._replace(channels=(Channel.HISTORY,)) if has_none else show), window, whole
     if request.all_forks:
         if request.epoch != "latest":
-            return replace(show, epoch=None if request.epoch == "all" else request.epoch), window, whole
+            return show._replace(epoch=None if request.epoch == "all" else request.epoch), window, whole
         number = views.latest_epoch_of_tree(table, group_id, client, window)
-        return replace(show, epoch=number), window if number else Window(stop=ids.FIRST), whole
+        return show._replace(epoch=number), window if number else Window(stop=ids.FIRST), whole
     if own_context is None:
         latest = views.latest_epoch(table, group_id, loaded.inherited, client, window)
     elif request.epoch != "latest" or (request.up_to is None and own_context.last <= loaded.head.last):
-        latest = replace(whole, epoch=own_context.epoch)
+        latest = whole._replace(epoch=own_context.epoch)
     else:
         latest = views.latest_epoch(table, group_id, loaded.view, client, window)
     if request.epoch != "latest":
-        return replace(show, epoch=None if request.epoch == "all" else request.epoch), window, latest
+        return show._replace(epoch=None if request.epoch == "all" else request.epoch), window, latest
     epoch = latest.epoch
-    return replace(show, epoch=epoch.number), window.clipped(epoch.first or ids.FIRST, ids.LAST), latest
+    return show._replace(epoch=epoch.number), window.clipped(epoch.first or ids.FIRST, ids.LAST), latest
 
 
 def _own_entries(loaded: LoadedConversation, show: Filter) -> int:

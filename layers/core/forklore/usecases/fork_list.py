@@ -1,6 +1,6 @@
 """List the conversations of a fork tree."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain import keys
 from forklore.domain.keys import ListKey
@@ -12,8 +12,7 @@ from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.loading import load_conversation
 
 
-@dataclass(frozen=True, slots=True)
-class ForkPage:
+class ForkPage(NamedTuple):
     """Conversations of a tree, oldest first.
 
     current: the tree's current branch. resume: to continue after; None at the end.

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from forklore.domain import access, ancestry, content, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
 from forklore.domain.model import (
+    NO_TAGS,
     NOTHING,
     Caller,
     Channel,
@@ -62,8 +63,7 @@ from forklore.usecases.references import check_named
 from forklore.usecases.syncing import decide_on_inherited
 
 
-@dataclass(frozen=True, slots=True)
-class ForkRequest:
+class ForkRequest(NamedTuple):
     """What to fork and how.
 
     anchor: the entry that the fork is before or after. anchor_key: its key, if the caller names it
@@ -73,7 +73,7 @@ class ForkRequest:
     title None: that of the first own text, or the source's if there are no drafts.
     if_match: the last entry of the source that the caller knows of. name: points to the fork from
     then on.
-    promotes: whether the fork becomes the tree's current branch. count: how many equal forks to
+    promotes: whether the fork becomes the tree's current branch. times: how many equal forks to
     make; more than one have generated ids and no entries.
     """
 
@@ -82,7 +82,7 @@ class ForkRequest:
     anchor: EntryId | None
     position: ForkPosition
     title: str | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = NO_TAGS
     metadata: str = "{}"
     agent_id: str | None = None
     reset_metrics: bool = True
@@ -92,7 +92,7 @@ class ForkRequest:
     name: NameMove | None = None
     anchor_key: str | None = None
     promotes: bool = False
-    count: int = 1
+    times: int = 1
 
     @property
     def is_at_head(self) -> bool:
@@ -138,8 +138,7 @@ def fork_with_entries(
     return None if made is None else made.appended
 
 
-@dataclass(frozen=True, slots=True)
-class _Forked:
+class _Forked(NamedTuple):
     """The forks that were made, and what was appended to a single one."""
 
     made: list[ConversationDetails]
@@ -157,8 +156,7 @@ def _fork(
     return creation
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(NamedTuple):
     """The source as it was read. anchor: the entry that the request names.
 
     taken: why the fork's id is not free. name: the name that moves to the fork, as it was read.
@@ -172,8 +170,7 @@ class _Source:
     history_before: StoredEntry | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Inheritance:
+class _Inheritance(NamedTuple):
     """What the fork shows of other conversations, and where it was made."""
 
     path: Path
@@ -216,7 +213,7 @@ def _prepare(
         ),
     )
     require_match(request.if_match, loaded.head.lasts)
-    if loaded.group.conversations + request.count > CONVERSATIONS_MAX:
+    if loaded.group.conversations + request.times > CONVERSATIONS_MAX:
         raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
     preview = _preview(table, source, request, inherited, lasts)
     created_at = _not_before(loaded.conversation.created_at, ids.timestamp(table.now_ms()))
@@ -233,7 +230,7 @@ def _prepare(
     appended = Appended.of(batch, decision)
     default = batch.title if drafts else loaded.conversation.title
     title = default if request.title is None else request.title
-    head = head_over(replace(head, untitled=title is None), batch)
+    head = head_over(head._replace(untitled=title is None), batch)
     fork = Conversation(
         conversation_id=fork_id,
         group_id=group_id,
@@ -245,9 +242,9 @@ def _prepare(
         client_id=caller.client_id,
         fork_point=inherited.point,
     )
-    forks = [fork, *(replace(fork, conversation_id=equal_id) for equal_id in equal_ids)]
-    details = replace(loaded.details, head=head, is_current=request.promotes)
-    made = [replace(details, conversation=one) for one in forks]
+    forks = [fork, *(fork._replace(conversation_id=equal_id) for equal_id in equal_ids)]
+    details = loaded.details._replace(head=head, is_current=request.promotes)
+    made = [details._replace(conversation=one) for one in forks]
     record = (
         record_appended(table, idempotency_key, appended, group_id=group_id, conversation_id=fork_id)
         if drafts
@@ -331,7 +328,7 @@ def _fork_ids(table: Table, request: ForkRequest) -> list[str]:
     """Return the ids of the forks, in the order of the tree's list."""
     if request.fork_id is not None:
         return [request.fork_id]
-    return sorted(table.mint_conversation() for _ in range(request.count))
+    return sorted(table.mint_conversation() for _ in range(request.times))
 
 
 def _has_text(request: ForkRequest) -> bool:

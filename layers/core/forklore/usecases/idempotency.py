@@ -1,8 +1,7 @@
 """The record of an Idempotency-Key. It is written in the same transaction as the effect."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key
@@ -19,8 +18,7 @@ NO_GROUP = ""
 """The group id in the record of a request that neither found nor made a conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class IdempotencyKey:
+class IdempotencyKey(NamedTuple):
     """A request that carries an Idempotency-Key.
 
     key: the key of the request's record. It names the caller, the route, the ids in the path and

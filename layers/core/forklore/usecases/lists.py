@@ -1,19 +1,22 @@
 """List a user's conversations, tree by tree, the newest root first.
 
-A user's USER_TREE items name the trees. The list reads each tree itself, so it shows nothing for an
-item that is out of date.
+A user's USER_TREE items name the trees of which the user is a member, and tell the level. Whether a
+tree is live, and what it shows, is read from the tree.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
+from forklore.domain import keys
+from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
 from forklore.domain.listing import EVERYTHING, Ancestry, Filter, Mode, Place
 from forklore.domain.model import Caller
 from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.domain.tree import Group, TreeRow
 from forklore.errors import InvalidCursorError
+from forklore.storage.found import Found
 from forklore.storage.table import Table
 from forklore.usecases import choosing, cursors, tree_rows
 from forklore.usecases.choosing import CONVERSATIONS_MAX, Listing, Tree
@@ -21,15 +24,14 @@ from forklore.usecases.cursors import InvalidCursor
 from forklore.usecases.loading import ConversationDetails, keys_of_root, level_of, look_up
 
 TREES_AT_ONCE = 25
-"""Trees read in one request. Each takes four items."""
+"""Trees read in one request. Each takes three items, or four if its row tells no level."""
 TREES_MAX = 250
 """The most trees read for one page. At this bound the page is short and has a cursor."""
 ROWS_AT_ONCE = 4 * TREES_AT_ONCE
-"""Rows of a user's list read in one request."""
+"""Rows of a user's list read in one request with a filter."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListRequest:
+class ListRequest(NamedTuple):
     """What to list.
 
     after: the `resume` of the page before, or the id of a conversation of the list.
@@ -44,8 +46,7 @@ class ListRequest:
     of_user: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationPage:
+class ConversationPage(NamedTuple):
     """Conversations in the list's order. resume: the place to continue after. None: at the end."""
 
     conversations: list[ConversationDetails]
@@ -66,9 +67,23 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
     page: list[tuple[Place, ConversationDetails]] = []
     page_bytes = looked = conversations = 0
     rows = _rows(table, caller, request, after)
-    at_once = min(TREES_AT_ONCE, request.limit + 1) if request.wanted.is_open else TREES_AT_ONCE
-    while places := list(islice(rows, min(at_once, TREES_MAX - looked))):
-        trees = _open_trees(table, caller, request, places)
+
+    def next_rows() -> list[TreeRow]:
+        """Return the rows of the next trees to read; none if the page is full.
+
+        Without a filter they are as many as the page has room for, and as many more as were read
+        in vain so far. The level in a row counts only for the first trees: rows are read ahead, so
+        later ones may be older than a change of the membership.
+        """
+        at_once = TREES_AT_ONCE
+        if request.wanted.is_open:
+            room, in_vain = request.limit - len(page), max(looked - len(page), 0)
+            at_once = min(at_once, room + in_vain if room else 0)
+        some = islice(rows, min(at_once, TREES_MAX - looked))
+        return [TreeRow(row.place) for row in some] if looked else list(some)
+
+    while some := next_rows():
+        trees = _open_trees(table, caller, request, some)
         for tree, listing in _listings(table, caller, trees, request, after):
             for place, shown in listing.listed:
                 size = shown.escaped_bytes
@@ -81,10 +96,11 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
             conversations += listing.looked
             if conversations >= CONVERSATIONS_MAX:
                 return _page(page, Place(tree.place))
-        looked += len(places)
+        looked += len(some)
         if looked >= TREES_MAX:
-            return _page(page, Place(places[-1]))
-    return _page(page, None)
+            return _page(page, Place(some[-1].place))
+    goes_on = len(page) == request.limit and next(rows, None) is not None
+    return _page(page, page[-1][0] if goes_on else None)
 
 
 def _listings(
@@ -116,7 +132,9 @@ def _all(
 def _one_of_each(
     table: Table, caller: Caller, trees: Sequence[Tree], request: ListRequest, _after: Place | None
 ) -> Iterator[Listing]:
-    again = partial(_open_trees, table, caller, request)
+    def again(places: list[ListKey]) -> list[Tree]:
+        return _open_trees(table, caller, request, [TreeRow(place) for place in places])
+
     shown = choosing.one_of_each(table, trees, request.mode, read_again=again)
     for tree, one in zip(trees, shown, strict=True):
         is_listed = one is not None and request.wanted.passes(one.conversation)
@@ -140,28 +158,57 @@ def _page(page: list[tuple[Place, ConversationDetails]], resume: Place | None) -
     return ConversationPage([shown for _, shown in page], resume)
 
 
-def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | None) -> Iterator[ListKey]:
-    """Yield the places of the trees to read, newest first."""
+def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | None) -> Iterator[TreeRow]:
+    """Yield the rows of the trees to read, newest first."""
     before = after.tree if after is not None and after.conversation is None else None
     through = after.tree if after is not None and after.conversation is not None else None
     if caller.bypasses_membership and request.of_user is None:
         return tree_rows.of_all(table, before=before, through=through, page=TREES_AT_ONCE)
     kinds = [is_child for is_child in tree_rows.BOTH_KINDS if request.ancestry.includes(is_child)]
     user_id = request.of_user or caller.user_id
-    return tree_rows.of_user(table, user_id, before=before, through=through, page=ROWS_AT_ONCE, kinds=kinds)
+    page = request.limit + 1 if request.wanted.is_open else ROWS_AT_ONCE
+    return tree_rows.of_user(table, user_id, before=before, through=through, page=page, kinds=kinds)
 
 
-def _open_trees(table: Table, caller: Caller, request: ListRequest, places: list[ListKey]) -> list[Tree]:
+def _open_trees(table: Table, caller: Caller, request: ListRequest, rows: Sequence[TreeRow]) -> list[Tree]:
     """Return the trees that are live, belong in the list and are the user's, with their roots."""
-    user = caller if request.of_user is None else replace(caller, user_id=request.of_user)
-    found = table.get(key for place in places for key in keys_of_root(place.conversation_id, user))
-    trees = []
-    for place in places:
-        group_id = place.conversation_id
-        group, level = found.group(group_id), level_of(found, group_id, user)
-        is_theirs = request.of_user is None or found.member(group_id, user.user_id) is not None
-        if group is None or level is None or not is_theirs:
-            continue
-        if group.is_live and request.ancestry.includes(group.is_child):
-            trees.append(Tree(place, group, level, found))
-    return trees
+    wanted = [key for row in rows for key in keys_of_root(row.place.conversation_id)]
+    if not caller.bypasses_membership:
+        untold = [row.place.conversation_id for row in rows if row.level is None]
+        wanted += [keys.member(tree, caller.user_id) for tree in untold]
+    found = table.get(wanted)
+    return [
+        Tree(row.place, group, level, found)
+        for row, group, level in _levels(table, caller, rows, found)
+        if group.is_live and request.ancestry.includes(group.is_child)
+    ]
+
+
+def _levels(
+    table: Table, caller: Caller, rows: Sequence[TreeRow], found: Found
+) -> Iterator[tuple[TreeRow, Group, AccessLevel]]:
+    """Yield the rows whose trees were found, with the caller's level in each.
+
+    found: GROUP of each, and MEM of each whose row tells no level. A row that was read just before
+    a transfer may name another owner than GROUP. Of such trees GROUP and MEM are read together.
+    """
+
+    def group_of(row: TreeRow) -> Group | None:
+        return found.group(row.place.conversation_id)
+
+    def is_doubted(row: TreeRow, group: Group) -> bool:
+        is_owner = group.owner == caller.user_id
+        return row.level is not None and (row.level is AccessLevel.OWNER) != is_owner
+
+    doubted: set[TreeRow] = set()
+    if not caller.bypasses_membership:
+        doubted = {row for row in rows if (group := group_of(row)) and is_doubted(row, group)}
+        trees = [row.place.conversation_id for row in doubted]
+        groups, members = map(keys.group, trees), (keys.member(tree, caller.user_id) for tree in trees)
+        found |= table.get([*groups, *members])
+    for row in rows:
+        group = group_of(row)
+        read = row.level is None or row in doubted or caller.bypasses_membership
+        level = level_of(found, row.place.conversation_id, caller) if read else row.level
+        if group is not None and level is not None:
+            yield row, group, level

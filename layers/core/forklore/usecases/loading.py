@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain import access, ancestry, keys
 from forklore.domain.access import AccessLevel
@@ -17,8 +17,7 @@ from forklore.storage.found import Found
 from forklore.storage.table import LOOKS_MAX, Table
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedConversation:
+class LoadedConversation(NamedTuple):
     """A live conversation as it was read. level: the caller's. None: the caller is not a member."""
 
     conversation: Conversation
@@ -44,8 +43,7 @@ class LoadedConversation:
         return ConversationDetails.of(self.conversation, self.head, self.group, self.level)
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationDetails:
+class ConversationDetails(NamedTuple):
     """A conversation as a member of level `level` sees it.
 
     owner: the owner of the tree. is_current: whether it is the tree's current branch.
@@ -71,8 +69,7 @@ class ConversationDetails:
         return escaped_size(self.conversation.metadata) + escaped_size(own)
 
 
-@dataclass(frozen=True, slots=True)
-class LookUp:
+class LookUp(NamedTuple):
     """The result of a look-up. exists: whether the id is or was in use. found: all items read."""
 
     exists: bool
@@ -99,16 +96,14 @@ class LookUp:
         return OtherConversation(ancestry.view_of(conversation_id, path), head)
 
 
-@dataclass(frozen=True, slots=True)
-class OtherConversation:
+class OtherConversation(NamedTuple):
     """Another live conversation of the same tree: what it shows, and its HEAD."""
 
     view: ancestry.View
     head: Head
 
 
-@dataclass(frozen=True, slots=True)
-class TreeExtras:
+class TreeExtras(NamedTuple):
     """What a look-up also reads of the conversation's tree.
 
     entries: the entries with these ids. member: the membership of this user.
@@ -238,11 +233,10 @@ def _loaded(found: Found, conversation_id: str, group_id: str, caller: Caller) -
     return LoadedConversation(conversation, head, group, path, level_of(found, group_id, caller))
 
 
-def keys_of_root(group_id: str, caller: Caller) -> list[Key]:
-    """Return the keys of a tree's root and of the caller's membership."""
+def keys_of_root(group_id: str) -> list[Key]:
+    """Return the keys of a tree and its root."""
     return [
         keys.group(group_id),
-        keys.member(group_id, caller.user_id),
         keys.conversation(group_id, group_id),
         keys.head(group_id, group_id),
     ]

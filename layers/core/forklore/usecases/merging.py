@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain import ids
 from forklore.domain.access import AccessLevel
@@ -32,8 +32,7 @@ MERGED_MAX = 50
 """Entries that one merge copies at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(NamedTuple):
     """What to copy to a conversation, and from where.
 
     after: the last entry of the other branch that is left out; None: the last one that both show.

@@ -1,7 +1,5 @@
 """Append to the conversation that a name points to."""
 
-from dataclasses import replace
-
 from forklore.domain import keys
 from forklore.domain.model import Caller
 from forklore.domain.names import NameMove
@@ -70,6 +68,6 @@ def _look_up(table: Table, caller: Caller, move: NameMove, request: Append) -> s
 def _to(table: Table, conversation_id: str | None, move: NameMove, request: Append) -> Append:
     """Return the append to a conversation; with None to a new one, which takes the name."""
     if conversation_id is None:
-        described = replace(request.described, name=move)
-        return replace(request, conversation_id=table.mint_conversation(), described=described)
-    return replace(request, conversation_id=conversation_id, held=move)
+        described = request.described._replace(name=move)
+        return request._replace(conversation_id=table.mint_conversation(), described=described)
+    return request._replace(conversation_id=conversation_id, held=move)

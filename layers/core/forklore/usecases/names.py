@@ -1,7 +1,7 @@
 """Names of conversations: make, move, look up, list and delete them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
@@ -24,8 +24,7 @@ from forklore.usecases.loading import level_of, look_up
 from forklore.usecases.optimistic import CHANGE, attempts
 
 
-@dataclass(frozen=True, slots=True)
-class ShownName:
+class ShownName(NamedTuple):
     """A name, and whether the caller cannot see its conversation: deleted, or not shared."""
 
     name: Name
@@ -118,8 +117,7 @@ def _required(table: Table, ref: NameRef) -> Name:
     return name
 
 
-@dataclass(frozen=True, slots=True)
-class NamePage:
+class NamePage(NamedTuple):
     """Names in their order. resume: the name to continue after; None at the end."""
 
     names: list[ShownName]

@@ -12,13 +12,12 @@ ends each loop, too.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.storage.table import Table
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(NamedTuple):
     """How often a request may decide again, and how long it pauses before that.
 
     attempts_max: the first attempt included. at_once: attempts that are made without a pause.

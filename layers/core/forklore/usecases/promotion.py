@@ -5,6 +5,7 @@ from forklore.domain.model import Caller
 from forklore.errors import UnavailableError
 from forklore.storage import parts
 from forklore.storage.table import Table
+from forklore.usecases.closing import time_now
 from forklore.usecases.idempotency import (
     IdempotencyKey,
     keys_of,
@@ -32,7 +33,7 @@ def promote_conversation(
         member = parts.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)
         writes = [
             *record_answer(table, idempotency_key, answer=None, **where),
-            parts.group.promote(**where, owner=caller.user_id if is_owner else None),
+            parts.group.promote(**where, owner=caller.user_id if is_owner else None, at=time_now(table)),
             parts.conversation.check_head(group.group_id, conversation_id),
             *([] if is_owner else [member]),
         ]

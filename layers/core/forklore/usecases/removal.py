@@ -80,7 +80,7 @@ def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str)
     member = parts.member.check(group.group_id, caller.user_id, AccessLevel.MANAGER)
     current = _oldest_other(table, loaded) if group.current == conversation.conversation_id else None
     return [
-        parts.group.remove_branch(group, current=current),
+        parts.group.remove_branch(group, current=current, at=at),
         *([parts.conversation.check_exists(group.group_id, current)] if current else []),
         *([member] if is_manager else []),
         *parts.conversation.remove(conversation),

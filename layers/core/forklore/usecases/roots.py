@@ -1,7 +1,7 @@
 """A new tree whose first conversation begins with entries."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain import ids
 from forklore.domain.epochs import NO_EPOCH, Epoch
@@ -28,8 +28,7 @@ from forklore.usecases.references import check_named
 from forklore.usecases.syncing import decide_on_nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(NamedTuple):
     """The first conversation of a tree, and the entries it begins with.
 
     parts: those that write the entries. cached: what is known of it once it is made.
@@ -88,8 +87,7 @@ def plan_root(
     return Root(root, head, batch, entry_parts, cached)
 
 
-@dataclass(frozen=True, slots=True)
-class RootRequest:
+class RootRequest(NamedTuple):
     """A tree to make with the first entries of its root. context: as of `append_request.Append`."""
 
     root_id: str

@@ -7,8 +7,9 @@ tree first and in each tree the newest entry first. It then goes on where the on
 import json
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
 from forklore.domain import content, jsontext, keys, matching
 from forklore.domain.ids import LAST, EntryId
@@ -38,8 +39,7 @@ ROW_BYTES = 7_000
 """At most so many bytes of an answer hold a hit's ids and title."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What was looked through: all trees before `tree`, and of it all down to `entry_id`.
 
     entry_id: None for the whole tree.
@@ -49,8 +49,7 @@ class Place:
     entry_id: EntryId | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """What to look for.
 
     words: in folded case; all must occur. with_entries: whether the hits need their content.
@@ -64,8 +63,7 @@ class SearchRequest:
     of_user: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """An entry that has all words.
 
     conversation: the one that owns the entry, or if that was removed, one that shows it.
@@ -77,8 +75,7 @@ class Hit:
     highlights: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPage:
+class SearchPage(NamedTuple):
     """Hits in the order of the search. resume: the place to continue after. None: at the end."""
 
     hits: list[Hit]
@@ -119,8 +116,10 @@ def _rows(table: Table, user_id: str | None, after: Place | None) -> Iterator[Li
     before = after.tree if after is not None and after.entry_id is None else None
     through = after.tree if after is not None and after.entry_id is not None else None
     if user_id is None:
-        return tree_rows.of_all(table, before=before, through=through, page=ROWS_AT_ONCE)
-    return tree_rows.of_user(table, user_id, before=before, through=through, page=ROWS_AT_ONCE)
+        rows = tree_rows.of_all(table, before=before, through=through, page=ROWS_AT_ONCE)
+    else:
+        rows = tree_rows.of_user(table, user_id, before=before, through=through, page=ROWS_AT_ONCE)
+    return (row.place for row in rows)
 
 
 def _start(tree: ListKey, after: Place | None) -> tuple[ListKey, EntryId]:
@@ -129,8 +128,7 @@ def _start(tree: ListKey, after: Place | None) -> tuple[ListKey, EntryId]:
     return tree, after.entry_id if is_begun and after and after.entry_id else LAST
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """Entries of a tree, newest first. reached: how far it was read; None: to its first entry."""
 
     tree: ListKey
@@ -138,8 +136,7 @@ class _Part:
     reached: EntryId | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
+class _Match(NamedTuple):
     """An entry that has all words.
 
     answer_bytes: about how many bytes of an answer it takes. before: what was looked through before
@@ -152,8 +149,7 @@ class _Match:
     before: Place | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
+class _Finding(NamedTuple):
     """What a part of a tree holds. place: what was looked through.
 
     is_cut: whether the request must stop here.
@@ -258,7 +254,7 @@ class _Looking:
         if not matching.has_all(self.request.words, folded):
             return None
         highlights = matching.highlights(self.request.words, texts, folded)
-        shown = replace(stored.entry, content=body if self.request.with_entries else "")
+        shown = stored.entry._replace(content=body if self.request.with_entries else "")
         size = ROW_BYTES + escaped_size(json.dumps(highlights, ensure_ascii=False))
         return _Match(shown, highlights, size + (stored.escaped_bytes if shown.content else 0), before)
 

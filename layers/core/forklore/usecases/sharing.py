@@ -1,12 +1,12 @@
 """Who may use a fork tree: share it, change and remove memberships, list them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain import access, ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller, Transfer
-from forklore.domain.tree import Member
+from forklore.domain.tree import Member, MemberChange
 from forklore.errors import (
     ConflictError,
     MemberLimitError,
@@ -34,16 +34,14 @@ from forklore.usecases.transfers import finish_rewriting
 _BUSY = "the members keep changing; try again"
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
+class Membership(NamedTuple):
     """A membership as it is shown for one conversation of the tree."""
 
     conversation_id: str
     member: Member
 
 
-@dataclass(frozen=True, slots=True)
-class MembershipPage:
+class MembershipPage(NamedTuple):
     """Memberships, oldest first.
 
     resume: the place to continue after, (createdAt, user id); None at the end.
@@ -107,7 +105,7 @@ def share_conversation(
         refused = table.try_commit(
             [
                 *record,
-                *_allowed(tree, caller, target=user_id, by=1),
+                *_allowed(tree, caller, MemberChange(user_id, None, level, nonce)),
                 *parts.member.add(group, member, nonce=nonce),
             ]
         )
@@ -129,11 +127,10 @@ def update_membership(
         access.require(tree.level, AccessLevel.MANAGER)
         member = tree.require_target()
         access.require_grant(tree.level, member.level, level)
-        group_id = tree.loaded.group.group_id
         refused = table.try_commit(
             [
-                *_allowed(tree, caller, target=user_id, by=0),
-                parts.member.change_level(group_id, user_id, was=member.level, level=level),
+                *_allowed(tree, caller, MemberChange(user_id, member.level, level, table.nonce())),
+                *parts.member.change_level(tree.loaded.group, user_id, was=member.level, level=level),
             ]
         )
         if refused is None:
@@ -156,9 +153,9 @@ def remove_membership(table: Table, *, caller: Caller, conversation_id: str, use
             access.require_grant(tree.level, member.level)
         refused = table.try_commit(
             [
-                *_allowed(tree, caller, target=user_id, by=-1),
+                *_allowed(tree, caller, MemberChange(user_id, member.level, None, table.nonce())),
                 *parts.member.remove(group, user_id, was=member.level),
-                *_no_transfer_to(tree, user_id),
+                *parts.transfer.end_offer_to(user_id, group.group_id, tree.transfer),
             ]
         )
         if refused is None or refused.is_absent(PartKind.CHANGED_MEMBER):
@@ -166,8 +163,7 @@ def remove_membership(table: Table, *, caller: Caller, conversation_id: str, use
     raise UnavailableError(_BUSY)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
+class _Tree(NamedTuple):
     """What a change of members is decided on.
 
     target: the member it is about. transfer: the tree's pending one.
@@ -223,21 +219,14 @@ def _read_tree(
     return _Tree(loaded, loaded.level, target, looked_up.found.transfer_of_group(group_id))
 
 
-def _allowed(tree: _Tree, caller: Caller, *, target: str, by: int) -> list[Part]:
-    """Return the parts that check the caller's level again and count the members."""
+def _allowed(tree: _Tree, caller: Caller, change: MemberChange) -> list[Part]:
+    """Return the parts that check the caller's level again, count the members, note the change."""
     group_id, user_id = tree.loaded.group.group_id, caller.user_id
     is_owner = tree.level is AccessLevel.OWNER
     # The part that changes GROUP checks the owner. The part that changes the membership checks its
     # level.
-    checks_itself = is_owner or user_id == target
+    checks_itself = is_owner or user_id == change.user_id
     return [
-        parts.group.change_members(group_id, by=by, owner=user_id if is_owner else None, target=target),
+        parts.group.change_members(group_id, change, owner=user_id if is_owner else None),
         *([] if checks_itself else [parts.member.check(group_id, user_id, AccessLevel.MANAGER)]),
     ]
-
-
-def _no_transfer_to(tree: _Tree, user_id: str) -> list[Part]:
-    """Return the parts that end a pending transfer to the user, or check that there is none."""
-    if tree.transfer is not None and tree.transfer.to_user_id == user_id:
-        return parts.transfer.delete(tree.transfer)
-    return [parts.transfer.check_none_to(tree.loaded.group.group_id, user_id)]

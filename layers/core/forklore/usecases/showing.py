@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from forklore.domain import keys
 from forklore.domain.ids import FIRST, EntryId
@@ -14,8 +15,7 @@ RECORDS_AT_ONCE = 10
 """So few that DynamoDB counts a read of them as one unit. Mostly the first one decides."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """A live conversation that shows the entries of a removed one before `stop`."""
 
     conversation: Conversation

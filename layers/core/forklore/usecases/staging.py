@@ -5,7 +5,7 @@ tree that nobody goes on with.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain import keys
 from forklore.domain.keys import Key
@@ -22,8 +22,7 @@ STEP_WRITES_MAX = TRANSACTION_WRITES_MAX - 1
 """At most so many parts in a step. One more part checks that the tree is still this request's."""
 
 
-@dataclass(frozen=True, slots=True)
-class StagedTree:
+class StagedTree(NamedTuple):
     """A tree to make in steps.
 
     members: how many it will have. child_key: the place of a started child in its parent's list.
@@ -51,7 +50,8 @@ def find_begun(found: Found, tree_id: str, *, is_child: bool, now_s: int) -> Gro
     pointer, group = found.pointer(tree_id, now_s=now_s), found.group(tree_id)
     if pointer is None:
         return None
-    if group is None or group.state is not State.CREATING or group.is_child != is_child:
+    is_begun = group is not None and group.state is State.CREATING and not group.is_import
+    if group is None or not is_begun or group.is_child != is_child:
         return Obstacle.of(pointer)
     return group
 

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain import ids, keys
 from forklore.domain.model import JobKind
@@ -21,8 +21,7 @@ SWEPT_MAX = 10_000
 ANNOUNCE_ALL_SECONDS = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Swept:
+class Swept(NamedTuple):
     """What a sweep found.
 
     jobs: how many jobs it looked at, with those that it finished itself.
@@ -45,7 +44,7 @@ def sweep(
     """
     alone = _Alone(report)
     found: list[_Job] = []
-    for kind in (JobKind.DELETION, JobKind.TRANSFER):
+    for kind in (JobKind.DELETION, JobKind.TRANSFER, JobKind.ERASURE):
         jobs = _jobs(table, kind, alone)
         free = [job.group_id for job in jobs if job.leased_until_ms <= table.now_ms()]
         queue.announce(free, kind=None if kind is JobKind.DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)
@@ -57,7 +56,7 @@ def sweep(
     creations = _jobs(table, JobKind.CREATION, alone)
     for job in creations:
         with alone.each():
-            if _give_up_creation(table, job.group_id):
+            if job.leased_until_ms <= table.now_ms() and _give_up_creation(table, job.group_id):
                 queue.announce([job.group_id])
     found += creations
     since = [job.since_ms for job in found if job.since_ms is not None]
@@ -87,9 +86,8 @@ class _Alone:
             self._report(error)
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """Work in progress on a tree.
+class _Job(NamedTuple):
+    """Work in progress on a tree. For an erasure, `group_id` is its id.
 
     since_ms: when it was requested; None if the job does not say.
     leased_until_ms: until when a worker holds it; 0 if no worker does.

@@ -4,8 +4,7 @@ A sync writes it alone. An append that carries it writes it after its entries, i
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.domain import jsontext
 from forklore.domain.ancestry import Path, inherited
@@ -22,8 +21,7 @@ from forklore.usecases.loading import LoadedConversation
 from forklore.usecases.views import LatestEpoch
 
 
-@dataclass(frozen=True, slots=True)
-class Synced:
+class Synced(NamedTuple):
     """What a sync did. epoch: the latest now; None without context. entry: None for a no-op."""
 
     epoch: int | None
@@ -35,8 +33,7 @@ class Synced:
         return self.entry is None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What a present context writes.
 
     epoch: the client's latest in the view, before that. draft: the entry to append; None: the
@@ -92,7 +89,7 @@ def decide(
 
 def decide_on_nothing(present: Draft) -> Decision:
     """Decide what the present context writes to a new conversation that inherits none of it."""
-    draft = replace(present, epoch=1) if present.content.value else None
+    draft = present._replace(epoch=1) if present.content.value else None
     return Decision(NO_EPOCH, draft, increments=draft is not None)
 
 
@@ -135,7 +132,7 @@ def _decide(
     if sync is None:
         return Decision(latest.epoch, None, last=last)
     rest = jsontext.elements_of(present.content, sync.start)
-    draft = replace(present, epoch=sync.epoch, content=rest)
+    draft = present._replace(epoch=sync.epoch, content=rest)
     return Decision(latest.epoch, draft, sync.increments, last)
 
 

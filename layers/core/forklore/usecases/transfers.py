@@ -7,9 +7,9 @@ level away rewrites the HEADs first.
 """
 
 import contextlib
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+from typing import NamedTuple
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
@@ -60,8 +60,7 @@ class Role(StrEnum):
         return self is Role.ALL or parties[self] == user_id
 
 
-@dataclass(frozen=True, slots=True)
-class TransferPage:
+class TransferPage(NamedTuple):
     """Pending transfers, oldest first. resume: the place to continue after; None at the end."""
 
     transfers: list[Transfer]
@@ -225,7 +224,7 @@ def accept_transfer(
             answer=transfer,
         )
         at = ids.timestamp(table.now_s() * 1000)
-        refused = table.try_commit([*record, *parts.transfer.accept(transfer, nonce=nonce, at=at)])
+        refused = table.try_commit([*record, *parts.transfer.accept(transfer, group, nonce=nonce, at=at)])
         if refused is not None and not _is_own_acceptance(table, transfer, nonce):
             raise_if_recorded(table, idempotency_key, refused, caller=caller)
             continue

@@ -1,6 +1,6 @@
 """The rows of a user's list of trees, or of all trees: the newest tree first.
 
-A row decides nothing. Whoever reads a row checks the tree itself.
+A row of a user says that the user is a member. Whether the tree is live, only the tree says.
 """
 
 import heapq
@@ -9,6 +9,7 @@ from itertools import chain, islice
 
 from forklore.domain import keys
 from forklore.domain.keys import ListKey
+from forklore.domain.tree import TreeRow
 from forklore.storage.table import Table
 
 BOTH_KINDS = (False, True)
@@ -23,8 +24,8 @@ def of_user(
     through: ListKey | None,
     page: int,
     kinds: Sequence[bool] = BOTH_KINDS,
-) -> Iterator[ListKey]:
-    """Yield the places of a user's trees.
+) -> Iterator[TreeRow]:
+    """Yield the rows of a user's trees.
 
     before: only the trees before this place. through: this place too, and those before it.
     page: how many rows to read of each kind per request. kinds: whether a conversation started
@@ -36,9 +37,9 @@ def of_user(
     ]
     firsts = table.side_by_side(lambda rows: list(islice(rows, 1)), lists)
     whole = [chain(first, rows) for first, rows in zip(list(firsts), lists, strict=True)]
-    return heapq.merge(*whole, reverse=True)
+    return heapq.merge(*whole, key=lambda row: row.place, reverse=True)
 
 
-def of_all(table: Table, *, before: ListKey | None, through: ListKey | None, page: int) -> Iterator[ListKey]:
+def of_all(table: Table, *, before: ListKey | None, through: ListKey | None, page: int) -> Iterator[TreeRow]:
     """Yield the places of all trees. page: how many rows to read of each shard per request."""
-    return table.newest_trees(keys.all_trees_ranges(before=before, through=through), page=page)
+    return map(TreeRow, table.newest_trees(keys.all_trees_ranges(before=before, through=through), page=page))

@@ -1,7 +1,7 @@
 """Read a page of a view, round by round. domain.paging plans what to read."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from forklore.domain import ancestry, content, jsontext, keys, paging
 from forklore.domain.ancestry import NOTHING_SHOWN, View
@@ -28,8 +28,7 @@ class NotReadableYetError(UnavailableError):
     """An entry exists, but two reads have missed it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """Which entries of a view are shown. client_id: whose context; epoch None: every epoch."""
 
     channels: tuple[Channel, ...]
@@ -47,8 +46,7 @@ class Filter:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """Entries in the order of reading. resume: the position to continue from; None at the end.
 
     is_cut: whether the page ends before an entry that exists but cannot be read yet. Then `resume`
@@ -89,8 +87,7 @@ def read_view(
     return page
 
 
-@dataclass(frozen=True, slots=True)
-class SidePage:
+class SidePage(NamedTuple):
     """A page to read beside others. own_entries, last: as for `read_view`."""
 
     view: View
@@ -187,8 +184,7 @@ def _read(
     return [pages[at] for at in range(len(readings))]
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(NamedTuple):
     """One page to read, round by round. is_in_view: tells which of the entries belong to it."""
 
     is_in_view: Callable[[Entry], bool]
@@ -256,7 +252,7 @@ def nearest(table: Table, group_id: str, read: RangeRead, *, backward: bool = Fa
     """Return the first entry of a range in the order of reading. An empty page is continued."""
     window = read.window
     while not window.is_empty:
-        [answer] = table.read_ranges(group_id, [replace(read, window=window)], backward=backward)
+        [answer] = table.read_ranges(group_id, [read._replace(window=window)], backward=backward)
         if answer.entries or answer.reached is None:
             return answer.entries[0] if answer.entries else None
         window = window.beyond(answer.reached, backward=backward)
@@ -335,7 +331,7 @@ def latest_context(
             found.append(stored)
         if page.resume is None:
             return found[::-1]
-        window = replace(window, stop=page.resume)
+        window = window._replace(stop=page.resume)
         limit = min(2 * limit, paging.PAGE_ENTRIES_MAX)
 
 
@@ -364,8 +360,7 @@ def entries_of_epoch(
         limit = min(2 * limit, paging.PAGE_ENTRIES_MAX)
 
 
-@dataclass(frozen=True, slots=True)
-class LatestEpoch:
+class LatestEpoch(NamedTuple):
     """A client's latest epoch, and the view up to it. last: its last entry, if known."""
 
     epoch: Epoch = NO_EPOCH

@@ -9,8 +9,8 @@ The lease only saves work. Two workers on one job do no harm. The lease of a kil
 """
 
 import json
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from forklore.domain import ids, keys
 from forklore.domain.model import JobKind
@@ -21,16 +21,16 @@ from forklore.storage.parts import ConditionFailed
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.cascade import RETRY_SECONDS, run_deletion
+from forklore.usecases.erasing import run_erasure
 from forklore.usecases.pruning import run_prune
 from forklore.usecases.transfers import run_rewriting
 
-KINDS = (JobKind.DELETION, JobKind.TRANSFER, JobKind.PRUNE)
+KINDS = (JobKind.DELETION, JobKind.TRANSFER, JobKind.PRUNE, JobKind.ERASURE)
 """The kinds of work that a message may ask for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A tree and the work to do on it.
+class Message(NamedTuple):
+    """A tree and the work to do on it. For an erasure, `group_id` is its id.
 
     lease: the lease of the worker that sent the message; None if no worker sent it.
     conversation_id: the removed branch to prune; None for work on a whole tree.
@@ -96,6 +96,8 @@ def work(
         return Outcome.LEFT
     if message.conversation_id is not None:
         is_done = run_prune(table, queue, group_id, message.conversation_id, wait_s=wait_s, lease=lease)
+    elif kind is JobKind.ERASURE:
+        is_done = run_erasure(table, queue, group_id, wait_s=wait_s, lease=lease)
     elif kind is JobKind.TRANSFER:
         is_done = run_rewriting(table, queue, group_id, lease=lease)
     else:

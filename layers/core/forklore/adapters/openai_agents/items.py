@@ -79,6 +79,8 @@ def items_of(entry: Entry) -> list[Item]:
     if entry.content_type != CONTENT_TYPE:
         role, text = role_of(entry), text_of(entry)
         return [] if role is None or text is None else [{"role": AUTHORS[role], "content": text}]
+    if entry.erased:
+        return []
     held = entry.content[0]
     items = [json.loads(item) if isinstance(item, str) else item for item in held["events"]]
     if "textIn" in held:

@@ -1,15 +1,15 @@
 """Administration: what auditors may read of everybody's conversations, and what admins may delete.
 
-Each operation is a user's operation with a role. The caller sees every conversation.
+Each operation is a user's operation with a role, but for those about erasures. The caller sees
+every conversation.
 """
 
 import json
-from dataclasses import replace
 from typing import Any
 
-from forklore.api import answers, cursors, naming, requests, results
+from forklore.api import admin_requests, answers, cursors
 from forklore.api.operation import CheckedRequest, Fields, Operation
-from forklore.api.operations import conversations, entries, names, search, sharing
+from forklore.api.operations import conversations, entries, erasures, names, search, sharing
 from forklore.domain.listing import Filter, Tag
 from forklore.domain.users import ADMIN, AUDITOR
 from forklore.usecases import lists
@@ -17,7 +17,7 @@ from forklore.usecases import lists
 
 def list_conversations(request: CheckedRequest) -> Fields:
     """List everybody's conversations, or those of one user, tree by tree, the newest root first."""
-    query: requests.AdminListConversations = request.query
+    query: admin_requests.AdminListConversations = request.query
     filters = [query.user_id, query.mode, query.ancestry, query.agent_id, query.tag]
     resource = json.dumps(["admin/conversations", *filters])
     page = lists.list_conversations(
@@ -51,51 +51,50 @@ _OF_USERS = {
 
 
 def _for_role(
-    role: str, name: str, *, query: type[requests.Justified] = requests.Justified, **changes: Any
+    role: str, name: str, *, query: type[admin_requests.Justified] = admin_requests.Justified, **changes: Any
 ) -> Operation:
     """Return the user's operation `name` for a role. changes: to other fields of the entry."""
     of_user = _OF_USERS[name]
-    changed = replace(
-        of_user,
+    changed = of_user._replace(
         name=f"admin{name[0].upper()}{name[1:]}",
         path=of_user.path.replace("/v1/", "/v1/admin/", 1),
         query=query,
         role=role,
         errors=tuple(sorted({403, *of_user.errors})),
     )
-    return replace(changed, **changes)
+    return changed._replace(**changes)
 
 
 OPERATIONS = (
     _for_role(
         AUDITOR,
         "listConversations",
-        query=requests.AdminListConversations,
+        query=admin_requests.AdminListConversations,
         run=list_conversations,
-        result=results.AdminConversationPage,
+        answer="AdminConversationPage",
     ),
     _for_role(
         AUDITOR,
         "searchConversations",
-        body=requests.AdminSearchConversations,
+        body=admin_requests.AdminSearchConversations,
         run=search.search_everybodys,
     ),
     _for_role(
         AUDITOR,
         "getConversation",
-        result=results.AdminConversation,
+        answer="AdminConversation",
         summary="Show any conversation, with the client that its context is bound to.",
     ),
     _for_role(
         AUDITOR,
         "listEntries",
-        query=requests.AdminListEntries,
+        query=admin_requests.AdminListEntries,
         summary="List what any conversation shows, oldest first, with the context of all clients and epochs.",
     ),
     _for_role(
         AUDITOR,
         "lookUpEntry",
-        query=requests.AdminEntryOfKey,
+        query=admin_requests.AdminEntryOfKey,
         summary="Show the entry that any conversation shows under a key.",
     ),
     _for_role(
@@ -103,36 +102,37 @@ OPERATIONS = (
         "getEntry",
         summary="Show one entry that any conversation shows, of any client.",
     ),
-    _for_role(AUDITOR, "compareConversations", query=requests.AdminCompare),
+    _for_role(AUDITOR, "compareConversations", query=admin_requests.AdminCompare),
     _for_role(AUDITOR, "listAncestors"),
-    _for_role(AUDITOR, "listMemberships", query=requests.AdminListMembers),
-    _for_role(AUDITOR, "listForks", query=requests.AdminListPage),
+    _for_role(AUDITOR, "listMemberships", query=admin_requests.AdminListMembers),
+    _for_role(AUDITOR, "listForks", query=admin_requests.AdminListPage),
     _for_role(
         AUDITOR,
         "listChildren",
-        query=requests.AdminListChildren,
-        result=results.AdminConversationPage,
+        query=admin_requests.AdminListChildren,
+        answer="AdminConversationPage",
         summary="List the conversations that any conversation has started, oldest first.",
     ),
     _for_role(
         AUDITOR,
         "listNames",
-        query=naming.AdminListNames,
+        query=admin_requests.AdminListNames,
         run=names.list_all_names,
-        result=results.AdminNamePage,
+        answer="AdminNamePage",
     ),
     _for_role(
         AUDITOR,
         "lookUpName",
-        query=naming.AdminOneName,
-        result=results.AdminName,
+        query=admin_requests.AdminOneName,
+        answer="AdminName",
         summary="Show a name of any user and where it points.",
     ),
-    _for_role(ADMIN, "deleteConversation", query=requests.AdminDeleteConversation),
+    _for_role(ADMIN, "deleteConversation", query=admin_requests.AdminDeleteConversation),
     _for_role(
         ADMIN,
         "deleteName",
-        query=naming.AdminDeleteName,
+        query=admin_requests.AdminDeleteName,
         summary="Delete a name of any user; its conversation stays as it is.",
     ),
+    *erasures.OPERATIONS,
 )

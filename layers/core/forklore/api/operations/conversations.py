@@ -2,7 +2,7 @@
 
 import json
 
-from forklore.api import answers, cursors, requests, results
+from forklore.api import answers, conversation_requests, cursors, requests
 from forklore.api.operation import OF_TIME, Answer, CheckedRequest, Fields, Operation
 from forklore.domain.ids import EntryId
 from forklore.domain.listing import Filter, Tag
@@ -26,7 +26,7 @@ def create_conversation(request: CheckedRequest) -> Fields:
     You become its owner. Without an `id` the service chooses one. Appending to an id that does
     not exist creates the conversation, too.
     """
-    body: requests.CreateConversation = request.body
+    body: conversation_requests.CreateConversation = request.body
     request.require_own(body.user_id)
     details = conversations.create_conversation(
         request.table,
@@ -60,7 +60,7 @@ def update_conversation(request: CheckedRequest) -> Fields:
     For writers. What the body names is replaced as a whole, the rest stays. `title: null`
     clears the title. With `If-Match` only if `updatedAt` has not changed.
     """
-    body: requests.UpdateConversation = request.body
+    body: conversation_requests.UpdateConversation = request.body
     request.require_own(body.user_id)
     details = conversations.update_conversation(
         request.table,
@@ -85,7 +85,7 @@ def delete_conversation(request: CheckedRequest) -> Answer:
     deleting the tree. 202 says that closing a very wide tree goes on in the background. The ids
     cannot be used again for 30 days.
     """
-    query: requests.DeleteConversation = request.query
+    query: conversation_requests.DeleteConversation = request.query
     delete = removal.remove_branch if query.scope is Scope.BRANCH else deletion.delete_conversation
     is_closed = delete(
         request.table,
@@ -104,7 +104,7 @@ def list_conversations(request: CheckedRequest) -> Fields:
     their title, `agentId` and `tag` (`name` or `name:value`) those that have them. A page may be
     short, even empty: only an `afterCursor` of null ends the list.
     """
-    query: requests.ListConversations = request.query
+    query: conversation_requests.ListConversations = request.query
     filters = [query.mode, query.ancestry, query.query, query.agent_id, query.tag]
     resource = json.dumps(["conversations", request.caller.user_id, *filters])
     page = lists.list_conversations(
@@ -132,7 +132,7 @@ def fork_conversation(request: CheckedRequest) -> Fields:
     other. With `count` that many equal forks are made, and the answer is `{"data": […]}`. With
     `promote` the fork becomes the tree's current branch.
     """
-    body: requests.ForkConversation = request.body
+    body: conversation_requests.ForkConversation = request.body
     request.require_own(body.user_id)
     at_head = body.at_entry_id is None and body.at_key is None
     answer = answers.conversation_alone if body.count is None else answers.conversations
@@ -153,7 +153,7 @@ def fork_conversation(request: CheckedRequest) -> Fields:
             if_match=None if request.if_match is None else EntryId(request.if_match),
             name=body.name.of(request.caller) if body.name else None,
             promotes=body.promote is True,
-            count=body.count or 1,
+            times=body.count or 1,
         ),
         idempotency_key=request.idempotency_key(answer),
     )
@@ -204,7 +204,7 @@ def list_children(request: CheckedRequest) -> Fields:
     A child is a conversation for a delegated task: see `startedByConversationId` at
     appendEntry. With `startedByEntryId` only those that the entry has started.
     """
-    query: requests.ListChildren = request.query
+    query: conversation_requests.ListChildren = request.query
     conversation_id, started_by = request.conversation_id, query.started_by_entry_id
     resource = json.dumps(["children", conversation_id, started_by])
     page = children.list_children(
@@ -225,15 +225,15 @@ _ROOT = "/v1/conversations"
 _ONE = f"{_ROOT}/{{conversationId}}"
 
 OPERATIONS = (
-    Operation("checkHealth", "GET", "/v1/health", check_health, results.Health, is_public=True),
+    Operation("checkHealth", "GET", "/v1/health", check_health, "Health", is_public=True),
     Operation(
         "createConversation",
         "POST",
         _ROOT,
         create_conversation,
-        results.Conversation,
+        "Conversation",
         status=201,
-        body=requests.CreateConversation,
+        body=conversation_requests.CreateConversation,
         errors=(403, 404, 409),
     ),
     Operation(
@@ -241,17 +241,17 @@ OPERATIONS = (
         "GET",
         _ROOT,
         list_conversations,
-        results.ConversationPage,
-        query=requests.ListConversations,
+        "ConversationPage",
+        query=conversation_requests.ListConversations,
     ),
-    Operation("getConversation", "GET", _ONE, get_conversation, results.Conversation, errors=(403, 404)),
+    Operation("getConversation", "GET", _ONE, get_conversation, "Conversation", errors=(403, 404)),
     Operation(
         "updateConversation",
         "PATCH",
         _ONE,
         update_conversation,
-        results.Conversation,
-        body=requests.UpdateConversation,
+        "Conversation",
+        body=conversation_requests.UpdateConversation,
         errors=(403, 404, 409),
         takes_if_match=True,
         match=OF_TIME,
@@ -262,7 +262,7 @@ OPERATIONS = (
         _ONE,
         delete_conversation,
         None,
-        query=requests.DeleteConversation,
+        query=conversation_requests.DeleteConversation,
         status=204,
         also=(202,),
         errors=(403, 404),
@@ -272,9 +272,9 @@ OPERATIONS = (
         "POST",
         f"{_ONE}/fork",
         fork_conversation,
-        results.Forked,
+        "Forked",
         status=201,
-        body=requests.ForkConversation,
+        body=conversation_requests.ForkConversation,
         errors=(403, 404, 409),
         own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError, NameMovedError),
         takes_if_match=True,
@@ -293,7 +293,7 @@ OPERATIONS = (
         "GET",
         f"{_ONE}/forks",
         list_forks,
-        results.ForkPage,
+        "ForkPage",
         query=requests.ListPage,
         errors=(403, 404),
     ),
@@ -302,8 +302,8 @@ OPERATIONS = (
         "GET",
         f"{_ONE}/children",
         list_children,
-        results.ConversationPage,
-        query=requests.ListChildren,
+        "ConversationPage",
+        query=conversation_requests.ListChildren,
         errors=(403, 404),
     ),
 )

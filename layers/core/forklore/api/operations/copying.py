@@ -1,6 +1,6 @@
 """Copy entries: to another branch of their tree, or to a tree of the caller's."""
 
-from forklore.api import answers, requests, results
+from forklore.api import answers, entry_requests
 from forklore.api.operation import Answer, CheckedRequest, Fields, Operation
 from forklore.domain.ids import EntryId
 from forklore.errors import GroupFullError
@@ -14,7 +14,7 @@ def merge_conversation(request: CheckedRequest) -> Fields | Answer:
     branches show, or after `afterEntryId`, up to `upToEntryId` or the end. A copy names its
     original and has no `usage`. 200 says that there was nothing to copy.
     """
-    body: requests.MergeConversation = request.body
+    body: entry_requests.MergeConversation = request.body
     entries = merging.merge_branch(
         request.table,
         caller=request.caller,
@@ -37,7 +37,7 @@ def copy_conversation(request: CheckedRequest) -> Fields:
     `upToEntryId`. A copy names its original and has no `usage`. Without an `id` the service chooses
     one; with an `id`, the same request sent again goes on with a copy that did not end.
     """
-    body: requests.CopyConversation = request.body
+    body: entry_requests.CopyConversation = request.body
     details = copying.copy_conversation(
         request.table,
         caller=request.caller,
@@ -60,10 +60,10 @@ OPERATIONS = (
         "POST",
         f"{_ONE}/merge",
         merge_conversation,
-        results.Entries,
+        "Entries",
         status=201,
         also=(200,),
-        body=requests.MergeConversation,
+        body=entry_requests.MergeConversation,
         errors=(403, 404, 409, 413),
         own_errors=(GroupFullError,),
         takes_if_match=True,
@@ -73,9 +73,9 @@ OPERATIONS = (
         "POST",
         f"{_ONE}/copy",
         copy_conversation,
-        results.Conversation,
+        "Conversation",
         status=201,
-        body=requests.CopyConversation,
+        body=entry_requests.CopyConversation,
         errors=(403, 404, 409, 413),
     ),
 )

@@ -1,6 +1,8 @@
 """Append entries, and page through what a conversation sees."""
 
-from forklore.api import answers, requests, results
+from typing import TYPE_CHECKING
+
+from forklore.api import answers, entry_requests
 from forklore.api.operation import CheckedRequest, Fields, Operation
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
@@ -12,6 +14,9 @@ from forklore.usecases.append_request import Append, Fork, Start
 from forklore.usecases.creating import Description
 from forklore.usecases.drafts import Draft
 
+if TYPE_CHECKING:
+    from forklore.api import admin_requests  # only the functions with administration load it
+
 
 def append_entry(request: CheckedRequest) -> Fields:
     """Append one entry, or several at once; a conversation that does not exist is created.
@@ -21,7 +26,7 @@ def append_entry(request: CheckedRequest) -> Fields:
     names. Only agents may write to the `context` channel, and give `context`: their whole present
     context, which is synced in the same step.
     """
-    body: requests.AppendEntry | requests.AppendEntries = request.body.root
+    body: entry_requests.AppendEntry | entry_requests.AppendEntries = request.body.root
     name = body.name.of(request.caller) if body.name else None
     appended = append.append_turn(
         request.table,
@@ -33,7 +38,7 @@ def append_entry(request: CheckedRequest) -> Fields:
 
 def append_of(
     request: CheckedRequest,
-    body: requests.AppendFields,
+    body: entry_requests.AppendFields,
     *,
     conversation_id: str,
     name: NameMove | None = None,
@@ -53,7 +58,7 @@ def append_of(
     )
 
 
-def _fork(body: requests.NewByAppend) -> Fork | None:
+def _fork(body: entry_requests.NewByAppend) -> Fork | None:
     if body.forked_at_conversation_id is None:
         return None
     entry_id, named = body.forked_at_entry_id, body.forked_at_position
@@ -64,13 +69,13 @@ def _fork(body: requests.NewByAppend) -> Fork | None:
     return Fork(body.forked_at_conversation_id, EntryId(entry_id), position, body.promote is True)
 
 
-def _start(body: requests.NewByAppend) -> Start | None:
+def _start(body: entry_requests.NewByAppend) -> Start | None:
     if body.started_by_conversation_id is None:
         return None
     return Start(body.started_by_conversation_id, body.started_by_entry_id)
 
 
-def _present(fields: requests.PresentContext) -> Draft:
+def _present(fields: entry_requests.PresentContext) -> Draft:
     content.check_elements(fields.content.value)
     return Draft(
         channel=Channel.CONTEXT,
@@ -80,7 +85,7 @@ def _present(fields: requests.PresentContext) -> Draft:
     )
 
 
-def _draft(request: CheckedRequest, fields: requests.EntryFields) -> Draft:
+def _draft(request: CheckedRequest, fields: entry_requests.EntryFields) -> Draft:
     request.require_own(fields.user_id)
     channel = fields.channel or Channel.HISTORY
     says_history = fields.channel is None and content.is_history_type(fields.content_type)
@@ -99,14 +104,14 @@ def _draft(request: CheckedRequest, fields: requests.EntryFields) -> Draft:
         agent_id=fields.agent_id,
         epoch=fields.epoch,
         key=fields.key,
-        usage=requests.usage_of(fields.usage),
+        usage=entry_requests.usage_of(fields.usage),
         usage_json=fields.usage.text if fields.usage else None,
         indexed=fields.indexed_content,
         merged_from=_merged_from(fields),
     )
 
 
-def _merged_from(fields: requests.EntryFields) -> EntryRef | None:
+def _merged_from(fields: entry_requests.EntryFields) -> EntryRef | None:
     if fields.merged_from_conversation_id is None:
         return None
     up_to = fields.merged_up_to_entry_id
@@ -121,7 +126,7 @@ def list_entries(request: CheckedRequest) -> Fields:
     the oldest first. Users see the history; agents their own context as well. With
     `alternatives`, each history entry names the conversations that go on differently before it.
     """
-    query: requests.ListEntries | requests.AdminListEntries = request.query
+    query: entry_requests.ListEntries | admin_requests.AdminListEntries = request.query
     page = entries.list_entries(
         request.table,
         caller=request.caller,
@@ -162,7 +167,7 @@ def compare(request: CheckedRequest) -> Fields:
     For every member. `base` is the last history entry that both show. `data` begins after it;
     `listEntries` with `channel=history` goes on from an `afterCursor`.
     """
-    query: requests.Compare = request.query
+    query: entry_requests.Compare = request.query
     comparison = comparing.compare(
         request.table,
         caller=request.caller,
@@ -190,7 +195,7 @@ def look_entry_up(request: CheckedRequest) -> Fields:
     For every member. Of several entries the nearest is shown: one of the conversation itself before
     an inherited one.
     """
-    query: requests.EntryOfKey = request.query
+    query: entry_requests.EntryOfKey = request.query
     entry = keyed.look_entry_up(
         request.table, caller=request.caller, conversation_id=request.conversation_id, key=query.key
     )
@@ -204,7 +209,7 @@ def sync_context(request: CheckedRequest) -> Fields:
     For agents: authorize with an API key as well (`client`). `content` is the whole present
     context; the service compares it with the stored one and writes the difference.
     """
-    body: requests.SyncContext = request.body
+    body: entry_requests.SyncContext = request.body
     conversation_id = _id_that_may_be_new(request)
     request.require_own(body.user_id)
     content.check_elements(body.content.value)
@@ -217,7 +222,7 @@ def sync_context(request: CheckedRequest) -> Fields:
             content_type=body.content_type,
             content=body.content,
             agent_id=body.agent_id,
-            usage=requests.usage_of(body.usage),
+            usage=entry_requests.usage_of(body.usage),
             usage_json=body.usage.text if body.usage else None,
         ),
         idempotency_key=request.idempotency_key(),
@@ -253,9 +258,9 @@ OPERATIONS = (
         "POST",
         _ENTRIES,
         append_entry,
-        results.Appended,
+        "Appended",
         status=201,
-        body=requests.Append,
+        body=entry_requests.Append,
         errors=(403, 404, 409, 413),
         own_errors=(ForkTooDeepError, ForkLimitError, GroupFullError, NameMovedError),
         takes_if_match=True,
@@ -265,8 +270,8 @@ OPERATIONS = (
         "POST",
         f"{_ENTRIES}/sync",
         sync_context,
-        results.Synced,
-        body=requests.SyncContext,
+        "Synced",
+        body=entry_requests.SyncContext,
         errors=(403, 404, 409, 413),
         own_errors=(GroupFullError,),
     ),
@@ -275,8 +280,8 @@ OPERATIONS = (
         "GET",
         f"{_ENTRIES}/lookup",
         look_entry_up,
-        results.Entry,
-        query=requests.EntryOfKey,
+        "Entry",
+        query=entry_requests.EntryOfKey,
         errors=(403, 404),
     ),
     Operation(
@@ -284,8 +289,8 @@ OPERATIONS = (
         "GET",
         _ENTRIES,
         list_entries,
-        results.EntryPage,
-        query=requests.ListEntries,
+        "EntryPage",
+        query=entry_requests.ListEntries,
         errors=(403, 404),
     ),
     Operation(
@@ -293,7 +298,7 @@ OPERATIONS = (
         "GET",
         f"{_ENTRIES}/{{entryId}}",
         get_entry,
-        results.Entry,
+        "Entry",
         errors=(403, 404),
     ),
     Operation(
@@ -301,8 +306,8 @@ OPERATIONS = (
         "GET",
         f"{_ONE}/compare",
         compare,
-        results.Comparison,
-        query=requests.Compare,
+        "Comparison",
+        query=entry_requests.Compare,
         errors=(403, 404),
     ),
     Operation(
@@ -310,7 +315,7 @@ OPERATIONS = (
         "GET",
         f"{_ONE}/ancestors",
         list_ancestors,
-        results.Ancestors,
+        "Ancestors",
         errors=(403, 404),
     ),
 )

@@ -1,8 +1,8 @@
 """Names of conversations: make, move, look up, list and delete them, and append by one."""
 
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from forklore.api import answers, cursors, naming, results
+from forklore.api import answers, cursors, naming
 from forklore.api.operation import CheckedRequest, Fields, Operation
 from forklore.api.operations import entries
 from forklore.domain import ids
@@ -17,6 +17,9 @@ from forklore.errors import (
 )
 from forklore.usecases import names
 from forklore.usecases.named import append_by_name
+
+if TYPE_CHECKING:
+    from forklore.api import admin_requests  # only the functions with administration load it
 
 
 def set_name(request: CheckedRequest) -> Fields:
@@ -67,7 +70,7 @@ def list_names(request: CheckedRequest) -> Fields:
 
 def list_all_names(request: CheckedRequest) -> Fields:
     """List all names of a user: those without a client, then client by client."""
-    query: naming.AdminListNames = request.query
+    query: admin_requests.AdminListNames = request.query
     resource = f"admin/names/{query.user_id}"
     page = names.list_names_of_user(
         request.table,
@@ -97,7 +100,7 @@ def delete_name(request: CheckedRequest) -> None:
     The name can be used again at once. `expectRevision` deletes it only if nobody has moved it
     meanwhile.
     """
-    query: naming.DeleteName | naming.AdminDeleteName = request.query
+    query: naming.DeleteName | admin_requests.AdminDeleteName = request.query
     names.delete_name(request.table, ref=_ref(request), expect_revision=query.expect_revision)
 
 
@@ -129,15 +132,13 @@ def list_named_entries(request: CheckedRequest) -> Fields:
     """
     query: naming.ListNamedEntries = request.query
     conversation_id = names.conversation_named(request.table, caller=request.caller, name=query.name)
-    return entries.list_entries(replace(request, path={"conversationId": conversation_id}))
+    return entries.list_entries(request._replace(path={"conversationId": conversation_id}))
 
 
 def _ref(request: CheckedRequest) -> NameRef:
     """Return the name in the query: the caller's, or for an administrator any user's."""
-    query: naming.OneName | naming.AdminOneName = request.query
-    if isinstance(query, naming.AdminOneName):
-        return NameRef(NameOwner(query.user_id, query.client_id), query.name)
-    return NameRef.of(request.caller, query.name)
+    query: naming.OneName = request.query
+    return query.of(request.caller)
 
 
 _NAMES = "/v1/names"
@@ -148,18 +149,18 @@ OPERATIONS = (
         "POST",
         _NAMES,
         set_name,
-        results.Name,
+        "Name",
         body=naming.SetName,
         errors=(403, 404, 409),
         own_errors=(NameMovedError,),
     ),
-    Operation("listNames", "GET", _NAMES, list_names, results.NamePage, query=naming.ListNames),
+    Operation("listNames", "GET", _NAMES, list_names, "NamePage", query=naming.ListNames),
     Operation(
         "lookUpName",
         "GET",
         f"{_NAMES}/lookup",
         look_name_up,
-        results.Name,
+        "Name",
         query=naming.OneName,
         errors=(404,),
     ),
@@ -179,7 +180,7 @@ OPERATIONS = (
         "POST",
         f"{_NAMES}/entries",
         append_entry_by_name,
-        results.Appended,
+        "Appended",
         status=201,
         body=naming.AppendByName,
         errors=(403, 404, 409, 413),
@@ -191,7 +192,7 @@ OPERATIONS = (
         "GET",
         f"{_NAMES}/entries",
         list_named_entries,
-        results.EntryPage,
+        "EntryPage",
         query=naming.ListNamedEntries,
         errors=(403, 404),
     ),

@@ -1,12 +1,16 @@
 """Search the history of all conversations that the caller may see."""
 
 import json
+from typing import TYPE_CHECKING
 
-from forklore.api import answers, cursors, fields, requests, results
+from forklore.api import answers, conversation_requests, cursors, fields
 from forklore.api.operation import CheckedRequest, Fields, Operation
 from forklore.domain.matching import words_of
 from forklore.errors import SearchTypeUnavailableError
 from forklore.usecases import search
+
+if TYPE_CHECKING:
+    from forklore.api import admin_requests  # only the functions with administration load it
 
 LIMIT = 20
 AVAILABLE_TYPES = (fields.FULLTEXT,)
@@ -19,20 +23,20 @@ def search_conversations(request: CheckedRequest) -> Fields:
     found wherever its letters occur, in an entry's text or in its `indexedContent`. A page may be
     short, even empty: only an `afterCursor` of null ends the search.
     """
-    body: requests.SearchConversations = request.body
+    body: conversation_requests.SearchConversations = request.body
     resource = json.dumps(["search", request.caller.user_id, words_of(body.query)])
     return _search(request, resource, of_user=None)
 
 
 def search_everybodys(request: CheckedRequest) -> Fields:
     """Find the entries that have all words of a query, in everybody's history or in one user's."""
-    body: requests.AdminSearchConversations = request.body
+    body: admin_requests.AdminSearchConversations = request.body
     resource = json.dumps(["admin/search", body.user_id, words_of(body.query)])
     return _search(request, resource, of_user=body.user_id)
 
 
 def _search(request: CheckedRequest, resource: str, *, of_user: str | None) -> Fields:
-    body: requests.SearchConversations = request.body
+    body: conversation_requests.SearchConversations = request.body
     if set(body.search_type or ()) == {fields.SEMANTIC}:
         raise SearchTypeUnavailableError(
             "this service has no semantic search", field="searchType", availableTypes=AVAILABLE_TYPES
@@ -61,8 +65,8 @@ OPERATIONS = (
         "POST",
         "/v1/conversations/search",
         search_conversations,
-        results.SearchPage,
-        body=requests.SearchConversations,
+        "SearchPage",
+        body=conversation_requests.SearchConversations,
         errors=(501,),
         own_errors=(SearchTypeUnavailableError,),
         only_reads=True,

@@ -1,9 +1,8 @@
 """Share a fork tree with others, and hand it over."""
 
 import re
-from dataclasses import replace
 
-from forklore.api import answers, cursors, requests, results
+from forklore.api import answers, cursors, requests, sharing_requests
 from forklore.api.operation import CheckedRequest, Fields, Operation
 from forklore.domain import ids
 from forklore.domain.access import AccessLevel
@@ -28,7 +27,7 @@ def list_memberships(request: CheckedRequest) -> Fields:
 
     For every member.
     """
-    query: requests.ListMembers = request.query
+    query: sharing_requests.ListMembers = request.query
     resource = f"memberships/{request.conversation_id}"
     page = sharing.list_memberships(
         request.table,
@@ -49,7 +48,7 @@ def share_conversation(request: CheckedRequest) -> Fields:
     Owners let managers, writers and readers in, managers writers and readers. It holds for
     every fork.
     """
-    body: requests.ShareConversation = request.body
+    body: sharing_requests.ShareConversation = request.body
     membership = sharing.share_conversation(
         request.table,
         caller=request.caller,
@@ -66,7 +65,7 @@ def update_membership(request: CheckedRequest) -> Fields:
 
     By the rules of sharing, for the level that the member has now and the new one.
     """
-    body: requests.UpdateMembership = request.body
+    body: sharing_requests.UpdateMembership = request.body
     user_id = _user_id(request)
     membership = sharing.update_membership(
         request.table,
@@ -98,7 +97,7 @@ def request_transfer(request: CheckedRequest) -> Fields:
 
     For the owner. The member has to accept it; one can be pending at a time.
     """
-    body: requests.RequestTransfer = request.body
+    body: sharing_requests.RequestTransfer = request.body
     request.require_own(body.user_id)
     if not ids.is_uuid(body.conversation_id):
         raise NotFoundError(f"no conversation {brief(body.conversation_id)}")
@@ -117,7 +116,7 @@ def list_transfers(request: CheckedRequest) -> Fields:
 
     `role` chooses those that you have sent or that wait for you.
     """
-    query: requests.ListTransfers = request.query
+    query: sharing_requests.ListTransfers = request.query
     resource = f"transfers/{query.role}/{request.caller.user_id}"
     page = transfers.list_transfers(
         request.table,
@@ -171,7 +170,7 @@ def _user_id(request: CheckedRequest) -> str:
     Raises ValidationError for a user id that a path cannot carry.
     """
     if "userId" not in request.path:
-        query: requests.OneMember = request.query
+        query: sharing_requests.OneMember = request.query
         return query.user_id
     user_id = request.path["userId"]
     if not _IN_PATH.fullmatch(user_id):
@@ -205,8 +204,8 @@ OPERATIONS = (
         "GET",
         _MEMBERSHIPS,
         list_memberships,
-        results.MembershipPage,
-        query=requests.ListMembers,
+        "MembershipPage",
+        query=sharing_requests.ListMembers,
         errors=(403, 404),
     ),
     Operation(
@@ -214,9 +213,9 @@ OPERATIONS = (
         "POST",
         _MEMBERSHIPS,
         share_conversation,
-        results.Membership,
+        "Membership",
         status=201,
-        body=requests.ShareConversation,
+        body=sharing_requests.ShareConversation,
         errors=(403, 404, 409),
         own_errors=(MemberLimitError,),
     ),
@@ -225,9 +224,9 @@ OPERATIONS = (
         "PATCH",
         _MEMBERSHIPS,
         update_membership,
-        results.Membership,
-        query=requests.OneMember,
-        body=requests.UpdateMembership,
+        "Membership",
+        query=sharing_requests.OneMember,
+        body=sharing_requests.UpdateMembership,
         errors=(403, 404),
     ),
     Operation(
@@ -237,7 +236,7 @@ OPERATIONS = (
         remove_membership,
         None,
         status=204,
-        query=requests.OneMember,
+        query=sharing_requests.OneMember,
         errors=(403, 404),
     ),
     Operation(
@@ -245,9 +244,9 @@ OPERATIONS = (
         "POST",
         _TRANSFERS,
         request_transfer,
-        results.Transfer,
+        "Transfer",
         status=201,
-        body=requests.RequestTransfer,
+        body=sharing_requests.RequestTransfer,
         errors=(403, 404, 409),
         own_errors=(BadRequestError, TransferPendingError),
     ),
@@ -256,10 +255,10 @@ OPERATIONS = (
         "GET",
         _TRANSFERS,
         list_transfers,
-        results.TransferPage,
-        query=requests.ListTransfers,
+        "TransferPage",
+        query=sharing_requests.ListTransfers,
     ),
-    Operation("getTransfer", "GET", _TRANSFER, get_transfer, results.Transfer, errors=(404,)),
+    Operation("getTransfer", "GET", _TRANSFER, get_transfer, "Transfer", errors=(404,)),
     Operation("deleteTransfer", "DELETE", _TRANSFER, delete_transfer, None, status=204, errors=(403, 404)),
     Operation(
         "acceptTransfer",
@@ -274,14 +273,13 @@ OPERATIONS = (
 )
 
 BY_PATH = tuple(
-    replace(
-        operation,
+    operation._replace(
         name=f"{operation.name}ByPath",
         path=f"{operation.path}/{{userId}}",
-        query=requests.MemberInPath,
+        query=sharing_requests.MemberInPath,
         description="As with `userId` in the query, for user ids that a path can name.",
     )
     for operation in OPERATIONS
-    if operation.query is requests.OneMember
+    if operation.query is sharing_requests.OneMember
 )
 """Second routes of operations on one member. The member is in the path instead of the query."""

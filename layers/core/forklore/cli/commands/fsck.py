@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from forklore.cli.exits import CommandError
+from forklore.cli.parameters import Endpoint, Region, TableToRead
 from forklore.cli.registering import SHARED, command
 from forklore.cli.shell import Shell
 
@@ -18,13 +19,9 @@ def register(app: typer.Typer) -> None:
     @command(app, "fsck", example="forklore fsck --table forklore", without=OF_THE_API)
     def fsck(
         shell: Shell,
-        table: Annotated[str, typer.Option("--table", metavar="NAME", help="The table to read.")],
-        endpoint: Annotated[
-            str | None, typer.Option("--endpoint", metavar="URL", help="The address of DynamoDB; else AWS.")
-        ] = None,
-        region: Annotated[
-            str | None, typer.Option("--region", metavar="NAME", help="The region; else AWS's default.")
-        ] = None,
+        table: TableToRead,
+        endpoint: Endpoint = None,
+        region: Region = None,
         report: Annotated[
             str | None,
             typer.Option("--report", metavar="FILE", help="Write the report as JSON; - prints it."),

@@ -18,6 +18,8 @@ from forklore.cli.importing.sending import sender
 from forklore.cli.importing.sources import Source, sources_of
 from forklore.cli.importing.telling import Telling, counted, shown_of
 from forklore.cli.importing.values import Format
+from forklore.cli.moving import TableAt, import_table
+from forklore.cli.parameters import PANEL, Endpoint, Region, TableOrFolder
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
@@ -63,12 +65,35 @@ def register(app: typer.Typer) -> None:
             ),
         ] = "",
         dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and plan, but send nothing.")] = False,
+        new_ids: Annotated[
+            bool,
+            typer.Option("--new-ids", help="Give what is imported other ids.", rich_help_panel=PANEL),
+        ] = False,
+        table: TableOrFolder = None,
+        endpoint: Endpoint = None,
+        region: Region = None,
     ) -> int:
         """Import conversations with all their branches.
 
         It reads forklore's own JSON Lines, a ChatGPT export, a Claude export, and message trees.
         It can be stopped and run again: what is there already is found, and nothing is doubled.
+        An operator imports the export of a table into a table, with all that it has.
         """
+        at = TableAt(table, endpoint, region)
+        at.check()
+        if table is not None or new_ids or any(map(_is_of_table, files)):
+            if given is not None or again or name is not None or limit_trees is not None:
+                raise CommandError("the export of a table is imported whole: only --dry-run goes with it")
+            for file in files:
+                if not file.exists():
+                    raise CommandError(f"{file}: no such file")
+                if not _is_of_table(file):
+                    raise CommandError(f"{file}: it is no export of a table")
+            codes = [
+                import_table(shell, at, file, new_ids=new_ids, threads=parallel, is_dry=dry_run)
+                for file in files
+            ]
+            return max(codes)
         target = shell.target
         options = Options(owner_of(target), is_agent(target), given, again, limit_trees)
         with sources_of(files) as sources:
@@ -82,6 +107,12 @@ def register(app: typer.Typer) -> None:
                 shell.say("interrupted; the same command goes on where it stopped")
                 return INTERRUPTED
             return importing.code
+
+
+def _is_of_table(path: Path) -> bool:
+    from forklore.porting.input import is_export
+
+    return path.is_file() and is_export(path)  # a pipe is read once
 
 
 class _Importing:

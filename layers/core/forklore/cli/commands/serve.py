@@ -31,6 +31,16 @@ def register(app: typer.Typer) -> None:
         port: Annotated[
             int | None, typer.Option("--port", metavar="N", help="0 takes a free one (PORT; 8080).")
         ] = None,
+        on_event: Annotated[
+            list[str] | None,
+            typer.Option(
+                "--on-event", metavar="RECEIVER", help="A URL, or module:function; may be repeated."
+            ),
+        ] = None,
+        event_content: Annotated[
+            str | None,
+            typer.Option("--event-content", metavar="none|history", help="What events show of entries."),
+        ] = None,
         verbose: Annotated[
             bool, typer.Option("--verbose", help="Lines per request, without content.")
         ] = False,
@@ -45,8 +55,10 @@ def register(app: typer.Typer) -> None:
         target = shell.target
         data = target.data if isinstance(target, InProcess) else None
         named = {"--data": data, "--engine": engine, "--host": host, "--port": port}
+        named |= {"--event-content": event_content}
         given = [f"{name}={value}" for name, value in named.items() if value is not None]
-        code = main(arguments=[*given, *(["--verbose"] if verbose else [])])
+        given += [f"--on-event={receiver}" for receiver in on_event or ()]
+        code = main(arguments=[*given, *(["--verbose"] if verbose else [])], command="forklore serve")
         sys.stdout.flush()
         sys.stderr.flush()
         if code == DATABASE_ENDED:

@@ -32,7 +32,10 @@ class StoredFork:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """An entry of a file: its old id, and the members of the API that an import gives back."""
+    """An entry of a file: its old id, and the members of the API that an import gives back.
+
+    is_erased: whether its author was erased. Then it has no content, and no members here.
+    """
 
     entry_id: str
     key: str | None
@@ -40,6 +43,7 @@ class StoredEntry:
     is_context: bool
     merged_from: str | None
     merged_up_to: str | None
+    is_erased: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,10 @@ class _Reading:
         is_context = raw.get("channel") == "context"
         members = {"contentType": content_type, "content": content}
         members |= {name: raw[name] for name in ("agentId", "usage") if raw.get(name) is not None}
-        if is_context:
+        is_erased = raw.get("erased") is True
+        if is_erased:
+            members = {}  # the service takes no entry without content
+        elif is_context:
             self._context_of = self._context_of or raw.get("clientId")
             members |= {"channel": "context", "epoch": raw.get("epoch")}
             if raw.get("clientId") != self._context_of:
@@ -178,6 +185,7 @@ class _Reading:
                 is_context,
                 merged if isinstance(merged, str) else None,
                 _id(line, "mergedUpToEntryId") if raw.get("mergedUpToEntryId") else None,
+                is_erased,
             )
         )
 

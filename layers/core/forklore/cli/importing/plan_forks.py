@@ -90,7 +90,7 @@ class _Taking:
                 index += 1
                 self._anchors[entry.entry_id] = _Anchor(before, is_itself=True)
             else:
-                self._report.add(Reason.CONTEXT, entry.entry_id)
+                self._report.add(Reason.ERASED if entry.is_erased else Reason.CONTEXT, entry.entry_id)
                 self._anchors[entry.entry_id] = _Anchor(before, is_itself=False)
 
     def _takes(self, entry: StoredEntry) -> bool:

@@ -33,6 +33,7 @@ class Reason(StrEnum):
     CYCLE = "cycle cut"
     LOST_PARENT = "message whose parent is not in the file"
     CONTEXT = "entry of an agent's context"
+    ERASED = "entry whose author was erased"
     LOST_MERGE = "mention of a merged branch that is not in the file"
     PARENT_LINK = "link to the conversation that started this one"
     BLANK_BRANCH = "empty branch that inherits nothing"

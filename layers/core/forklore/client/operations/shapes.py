@@ -459,5 +459,22 @@ SHAPES: Mapping[str, Shape] = {
         query=frozenset(["clientId", "expectRevision", "justification", "name", "userId"]),
         lengths_max={"clientId": 255, "justification": 1000, "name": 255, "userId": 255},
     ),
+    "adminEraseUser": Shape(
+        name="adminEraseUser",
+        method="POST",
+        path="/v1/admin/erasures",
+        query=frozenset(["justification"]),
+        has_body=True,
+        takes_key=True,
+        lengths_max={"justification": 1000, "userId": 255},
+    ),
+    "adminGetErasure": Shape(
+        name="adminGetErasure",
+        method="GET",
+        path="/v1/admin/erasures/{erasureId}",
+        query=frozenset(["justification"]),
+        is_read=True,
+        lengths_max={"justification": 1000},
+    ),
 }
 """By the name of the operation."""

@@ -1110,3 +1110,29 @@ class Operations(Calling):
             },
             nothing,
         )
+
+    def admin_erase_user(
+        self, *, user_id: str, justification: str | None = None, idempotency_key: str | None = None
+    ) -> results.Erasure:
+        """Erase a user: delete their trees, end their memberships, and erase what they wrote
+        elsewhere.
+
+        The answer comes at once; the work goes on in the background. Every tree that the user
+        owns is deleted. In the trees of others the user's entries stay where they are,
+        without content and with `erased`, under a random pseudonym. Stop the user's logins
+        first: what the user writes meanwhile delays the end.
+        """
+        return self._call(
+            SHAPES["adminEraseUser"],
+            {"justification": justification, "userId": user_id},
+            results.Erasure.of,
+            idempotency_key=idempotency_key,
+        )
+
+    def admin_get_erasure(self, erasure_id: str, *, justification: str | None = None) -> results.Erasure:
+        """Show how far an erasure has come. It does not name the user."""
+        return self._call(
+            SHAPES["adminGetErasure"],
+            {"erasureId": erasure_id, "justification": justification},
+            results.Erasure.of,
+        )

@@ -137,4 +137,14 @@ def _answer(text: str, request_id: str | None) -> RawAnswer:
         raise TransportError("the function's answer is not forklore's") from error
     if not isinstance(body, str | None):
         raise TransportError("the function's answer is not forklore's")
-    return RawAnswer(status, body or "", request_id)
+    return RawAnswer(status, body or "", request_id, retry_after_s=_retry_after_s(status, body or ""))
+
+
+def _retry_after_s(status: int, body: str) -> float | None:
+    """Return after how many seconds a refused call may be sent again. An answer has no headers."""
+    if status != TOO_MANY:
+        return None
+    try:
+        return float(json.loads(body)["details"]["retryAfterSeconds"])
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,6 +1,6 @@
 """The parts that move a client's context over new entries (item CTX)."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain import keys
 from forklore.domain.ids import EntryId
@@ -8,11 +8,10 @@ from forklore.storage.items import key_of, number, text
 from forklore.storage.parts.part import Names, Part, PartKind, conditional
 
 
-@dataclass(frozen=True, slots=True)
-class ContextMove:
+class ContextMove(NamedTuple):
     """What new context entries do to their client's CTX.
 
-    epoch: the highest of the new entries. first: the first new entry in that epoch. count: how
+    epoch: the highest of the new entries. first: the first new entry in that epoch. added: how
     many new entries are in it. lowest: the epoch of the first new entry. last: the last new entry.
     starts_epoch: whether `epoch` is higher than the one known.
     """
@@ -24,7 +23,7 @@ class ContextMove:
     lowest: int
     first: EntryId
     last: EntryId
-    count: int
+    added: int
     starts_epoch: bool
 
 
@@ -70,7 +69,7 @@ def _still_ends_at(decided_on: EntryId | None, n: Names) -> str:
 
 def _move(move: ContextMove, n: Names, *, condition: str) -> Part:
     epoch, last = n.value("epoch", number(move.epoch)), n.value("last", text(move.last))
-    first, count = n.value("first", text(move.first)), n.value("count", number(move.count))
+    first, count = n.value("first", text(move.first)), n.value("count", number(move.added))
     if not move.starts_epoch:
         first = f"if_not_exists({n.name('first')}, {first})"
         count = f"if_not_exists({n.name('count')}, {n.value('none', number(0))}) + {count}"

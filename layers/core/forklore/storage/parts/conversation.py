@@ -1,10 +1,11 @@
 """The parts about one conversation (items CONV, HEAD, PATH, TREE and the pointer PTR)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.domain import ancestry, keys
 from forklore.domain.ids import EntryId
+from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head, Metrics, Tip
 from forklore.storage import items
 from forklore.storage.items import key_of, number, text
@@ -91,11 +92,33 @@ def change(conversation: Conversation, attributes: Sequence[str]) -> Part:
     )
 
 
+def remove_title(group_id: str, conversation_id: str, *, was: str) -> Part:
+    """Remove the title that was read. The conversation gets no new one by itself."""
+    return _remove_text(PartKind.CONVERSATION, keys.conversation(group_id, conversation_id), "title", was)
+
+
+def remove_preview(group_id: str, conversation_id: str, *, was: str) -> Part:
+    """Remove the preview that was read from HEAD."""
+    return _remove_text(PartKind.HEAD, keys.head(group_id, conversation_id), "preview", was)
+
+
+def _remove_text(kind: PartKind, key: Key, attribute: str, was: str) -> Part:
+    n = Names()
+    return conditional(
+        kind,
+        "Update",
+        of=key.sort,
+        Key=key_of(key),
+        UpdateExpression=f"REMOVE {n.name(attribute)}",
+        ConditionExpression=f"{n.name(attribute)} = {n.value('was', text(was))}",
+        **n.attributes(),
+    )
+
+
 # HEAD
 
 
-@dataclass(frozen=True, slots=True)
-class HeadMove:
+class HeadMove(NamedTuple):
     """What an append does to HEAD.
 
     after: the last entry before the new ones. first: the first new one. tip: where the next one
@@ -220,6 +243,23 @@ def check_head(group_id: str, conversation_id: str, *, last: EntryId | None = No
 def check_exists(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Part:
     """Check that another conversation, which the write names, is open. last: as of `check_head`."""
     return _check_head(PartKind.NAMED_HEAD, group_id, conversation_id, last)
+
+
+def check_unused(group_id: str, conversation_id: str, head: Head) -> Part:
+    """Check that nobody has appended to a conversation or changed it since its HEAD was read."""
+    n = Names()
+    conditions = [
+        f"{n.name('last')} = {n.value('last', text(head.last))}",
+        f"{n.name('changedAt')} = {n.value('changedAt', text(head.changed_at))}",
+    ]
+    return conditional(
+        PartKind.NAMED_HEAD,
+        "ConditionCheck",
+        of=conversation_id,
+        Key=key_of(keys.head(group_id, conversation_id)),
+        ConditionExpression=" AND ".join(conditions),
+        **n.attributes(),
+    )
 
 
 def _check_head(kind: PartKind, group_id: str, conversation_id: str, last: EntryId | None) -> Part:

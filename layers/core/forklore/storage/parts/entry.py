@@ -1,9 +1,11 @@
 """The parts that put an entry, the chunks of its body, and its key (items ENTRY, BLOB, KEY)."""
 
-from forklore.domain.model import Entry
+from forklore.domain import keys
+from forklore.domain.model import Entry, StoredEntry
 from forklore.storage import items
+from forklore.storage.items import text
 from forklore.storage.parts import part
-from forklore.storage.parts.part import Part, PartKind
+from forklore.storage.parts.part import Names, Part, PartKind
 
 
 def put(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> list[Part]:
@@ -24,6 +26,27 @@ def claim_key(group_id: str, entry: Entry) -> list[Part]:
         return []
     item = items.entry_key_item(group_id, entry.conversation_id, entry.key, entry.entry_id)
     return [part.put_new(PartKind.ENTRY_KEY, item, of=entry.key)]
+
+
+def erase(group_id: str, was: StoredEntry, entry: Entry, *, escaped_bytes: int) -> list[Part]:
+    """Replace an entry by what stays of it, and delete the chunks of its body and its key.
+
+    was: the entry as it was read. It must still have its author.
+    """
+    item, _ = items.entry_items(group_id, entry, nonce=was.nonce, escaped_bytes=escaped_bytes)
+    n, of = Names(), was.entry
+    is_as_read = f"{n.name('userId')} = {n.value('author', text(of.user_id))}"
+    put = part.conditional(
+        PartKind.ENTRY, "Put", of=of.entry_id, Item=item, ConditionExpression=is_as_read, **n.attributes()
+    )
+    chunks = (
+        part.delete(PartKind.CHUNK, keys.blob(group_id, of.entry_id, at), of=f"{of.entry_id} {at}")
+        for at in range(was.chunks)
+    )
+    if of.key is None:
+        return [put, *chunks]
+    key = keys.entry_key(group_id, of.conversation_id, of.key)
+    return [put, *chunks, part.delete(PartKind.ENTRY_KEY, key, of=f"{of.conversation_id} {of.key}")]
 
 
 def body_bytes(puts: list[Part]) -> int:

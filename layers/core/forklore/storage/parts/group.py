@@ -7,7 +7,7 @@ from forklore.domain import ancestry, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head, JobKind, StartedBy
-from forklore.domain.tree import Group, Member, State
+from forklore.domain.tree import Group, Member, MemberChange, State
 from forklore.storage import items, schema
 from forklore.storage.items import key_of, number, text
 from forklore.storage.parts import conversation as conversation_parts
@@ -197,16 +197,31 @@ def check_deleting(group: Group) -> Part:
 # Counts
 
 
-def change_members(group_id: str, *, by: int, owner: str | None, target: str) -> Part:
-    """Count members of a live tree, and move its version.
+def rename_changed_member(group_id: str, was: MemberChange, now: MemberChange) -> Part:
+    """Note the last change of members with another user id, if it is still the last one."""
+    n = Names()
+    noted = n.name("memberChange")
+    return conditional(
+        PartKind.GROUP,
+        "Update",
+        Key=key_of(keys.group(group_id)),
+        UpdateExpression=f"SET {noted} = {n.value('now', items.member_change_map(now))}",
+        ConditionExpression=f"{noted} = {n.value('was', items.member_change_map(was))}",
+        **n.attributes(),
+    )
 
-    The creation of a fork or a child checks that version. by: 1, 0 or -1. owner: if not None, the
-    user who must still be the owner. target: the member who is changed. They are not changed while
-    HEADs may still name them as their owner.
+
+def change_members(group_id: str, change: MemberChange, *, owner: str | None) -> Part:
+    """Count members of a live tree, note the change, and move the tree's version.
+
+    The creation of a fork or a child checks that version. owner: if not None, the user who must
+    still be the owner. The member is not changed while HEADs may still name them as their owner.
     """
     n = Names()
+    by = (change.level is not None) - (change.was is not None)
     rewriting = n.name("rewriting")
-    is_other = f"{rewriting} <> {n.value('target', text(target))}"
+    is_other = f"{rewriting} <> {n.value('target', text(change.user_id))}"
+    noted = f"{n.name('memberChange')} = {n.value('change', items.member_change_map(change))}"
     conditions = [
         f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
         f"(attribute_not_exists({rewriting}) OR {is_other})",
@@ -219,7 +234,7 @@ def change_members(group_id: str, *, by: int, owner: str | None, target: str) ->
         PartKind.GROUP,
         "Update",
         Key=key_of(keys.group(group_id)),
-        UpdateExpression=f"ADD {n.name('version')} {n.value('one', number(1))}"
+        UpdateExpression=f"SET {noted} ADD {n.name('version')} {n.value('one', number(1))}"
         f", {n.name('members')} {n.value('by', number(by))}",
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
@@ -234,14 +249,38 @@ def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Part:
     n = Names()
     conversations = n.name("conversations")
     most = CONVERSATIONS_MAX - forks
-    current = f" SET {n.name('current')} = {n.value('current', text(promoted))}" if promoted else ""
+    adds, sets = f"ADD {conversations} {n.value('by', number(forks))}", ""
+    if promoted:
+        sets = f" SET {n.name('current')} = {n.value('current', text(promoted))}"
+        adds += f", {n.name('promotions')} {n.value('one', number(1))}"
     return conditional(
         PartKind.GROUP,
         "Update",
         Key=key_of(keys.group(tree.group_id)),
-        UpdateExpression=f"ADD {conversations} {n.value('by', number(forks))}{current}",
+        UpdateExpression=adds + sets,
         ConditionExpression=f"{_live_as_read(n, tree)}"
         f" AND {conversations} <= {n.value('most', number(most))}",
+        **n.attributes(),
+    )
+
+
+def change_texts(tree: Group) -> Part:
+    """Move the version of a tree whose entries or titles are changed by an erasure.
+
+    No branch may have come or gone since the tree was read. The creation of a fork checks the
+    version. So no fork takes a title or a preview from what it read before.
+    """
+    n = Names()
+    same = (
+        f"{n.name('version')} = {n.value('version', number(tree.version))}"
+        f" AND {n.name('conversations')} = {n.value('conversations', number(tree.conversations))}"
+    )
+    return conditional(
+        PartKind.GROUP,
+        "Update",
+        Key=key_of(keys.group(tree.group_id)),
+        UpdateExpression=f"ADD {n.name('version')} {n.value('one', number(1))}",
+        ConditionExpression=same,
         **n.attributes(),
     )
 
@@ -265,12 +304,13 @@ def _live_as_read(n: Names, tree: Group) -> str:
     return f"{is_live} AND {n.name('version')} = {n.value('version', number(tree.version))}"
 
 
-def remove_branch(tree: Group, *, current: str | None) -> Part:
+def remove_branch(tree: Group, *, current: str | None, at: str) -> Part:
     """Count a branch less in a tree that is live and unchanged in what the removal depends on.
 
     The version must be unchanged, because the caller may no longer be the owner, or even a member.
     If the tree counted no child when it was read, it must still count none: the branch may have
-    started one since then. current: the new current branch, if the removed one was it.
+    started one since then. current: the new current branch, if the removed one was it. at: the time
+    now.
     """
     n = Names()
     conditions = [_live_as_read(n, tree)]
@@ -280,7 +320,9 @@ def remove_branch(tree: Group, *, current: str | None) -> Part:
         conditions.append(f"{n.name('current')} = {n.value('current', text(tree.promoted))}")
     if tree.children == 0:
         conditions.append(f"{n.name('children')} = {n.value('none', number(0))}")
-    sets = f" SET {n.name('current')} = {n.value('next', text(current))}" if current is not None else ""
+    sets = f" SET {n.name('usedAt')} = {n.value('at', text(at))}"
+    if current is not None:
+        sets += f", {n.name('current')} = {n.value('next', text(current))}"
     return conditional(
         PartKind.GROUP,
         "Update",
@@ -308,15 +350,17 @@ def uncount_child(parent_group_id: str) -> Part:
 # The current branch
 
 
-def promote(group_id: str, conversation_id: str, *, owner: str | None) -> Part:
-    """Make a conversation the tree's current branch.
+def promote(group_id: str, conversation_id: str, *, owner: str | None, at: str) -> Part:
+    """Make a conversation the tree's current branch, and count the promotion.
 
     Another part of the transaction checks that it is live, and so that the tree is there.
-    owner: if not None, the user who must still be the owner.
+    owner: if not None, the user who must still be the owner. at: the time now.
     """
     n = Names()
     key = keys.group(group_id)
     update = f"SET {n.name('current')} = {n.value('current', text(conversation_id))}"
+    update += f", {n.name('usedAt')} = {n.value('at', text(at))}"
+    update += f" ADD {n.name('promotions')} {n.value('one', number(1))}"
     if owner is None:
         return part.update(PartKind.GROUP, key, UpdateExpression=update, **n.attributes())
     return conditional(
@@ -387,19 +431,41 @@ def _while_rewriting(verb: str, group: Group, **request: Any) -> Part:
 # Deleting
 
 
-def mark_deleted(group_id: str, *, at: str, owner: str | None = None, is_last: bool = False) -> Part:
+def mark_deleted(
+    group_id: str, *, at: str, owner: str | None = None, is_last: bool = False, cascaded: bool = False
+) -> Part:
     """Set the tombstone of a live tree and take it off the list of all trees.
 
     owner: if not None, the user who must still be the owner. is_last: whether the tree must have
-    only one live conversation.
+    only one live conversation. cascaded: whether it is deleted only because what started it is.
     """
     n = Names()
+    if cascaded:
+        n.value("cascaded", {"BOOL": True})
     conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
     if owner is not None:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
     if is_last:
         conditions.append(f"{n.name('conversations')} = {n.value('one', number(1))}")
     return _tombstone(group_id, n, at=at, conditions=conditions)
+
+
+def mark_unused(tree: Group, *, at: str) -> Part:
+    """Set the tombstone of a live tree that is as it was read.
+
+    No branch or child has come, and none was promoted or removed.
+    """
+    n = Names()
+    used = n.name("usedAt")
+    conditions = [
+        f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
+        f"{n.name('conversations')} = {n.value('seen', number(tree.conversations))}",
+        f"{n.name('children')} = {n.value('none', number(0))}",
+        f"{used} = {n.value('used', text(tree.used_at))}"
+        if tree.used_at
+        else f"attribute_not_exists({used})",
+    ]
+    return _tombstone(tree.group_id, n, at=at, conditions=conditions)
 
 
 def mark_never_live(group: Group, *, at: str) -> Part:
@@ -427,7 +493,7 @@ def _tombstone(group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -
     sets = [
         f"{n.name('state')} = {n.value('deleting', text(State.DELETING))}",
         f"{n.name('deletedAt')} = {n.value('at', text(at))}",
-        *([f"{n.name('neverLive')} = :neverLive"] if ":neverLive" in n.values else []),
+        *(f"{n.name(mark)} = :{mark}" for mark in ("neverLive", "cascaded") if f":{mark}" in n.values),
     ]
     unlisted = [n.name(schema.TREE_PARTITION_KEY), n.name(schema.TREE_SORT_KEY)]
     return conditional(

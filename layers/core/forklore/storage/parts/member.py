@@ -1,6 +1,8 @@
-"""The parts about memberships and a member's list of trees (items MEM, USER_TREE)."""
+"""The parts about memberships and a member's list of trees (items MEM, USER_TREE).
 
-from dataclasses import replace
+A row of the list holds the level of the member, so that a list needs no MEM. Whatever changes MEM
+changes the row in the same transaction.
+"""
 
 from forklore.domain import access, keys
 from forklore.domain.access import AccessLevel
@@ -27,40 +29,46 @@ def check(group_id: str, user_id: str, minimum: AccessLevel) -> Part:
 
 def add(group: Group, member: Member, *, nonce: str) -> list[Part]:
     """Put a new member of a live tree, and the tree's row in their list."""
-    row = items.user_tree_item(
-        group.group_id, member.user_id, created_at=group.created_at, is_child=group.is_child
-    )
     item = items.member_item(group.group_id, member, nonce=nonce)
     return [
         part.put_new(PartKind.CHANGED_MEMBER, item, of=member.user_id),
-        part.put(PartKind.USER_TREE, row, of=member.user_id),
+        _list_row(group, member.user_id, member.level),
     ]
 
 
-def change_level(group_id: str, user_id: str, *, was: AccessLevel, level: AccessLevel) -> Part:
-    """Change a member's level from what was read."""
-    return conditional(
-        PartKind.CHANGED_MEMBER,
-        "Update",
-        of=user_id,
-        Key=key_of(keys.member(group_id, user_id)),
-        UpdateExpression="SET #level = :level",
-        ConditionExpression="#level = :was",
-        ExpressionAttributeNames={"#level": "level"},
-        ExpressionAttributeValues={":level": text(level), ":was": text(was)},
-    )
+def change_level(group: Group, user_id: str, *, was: AccessLevel, level: AccessLevel) -> list[Part]:
+    """Change a member's level from what was read, and in the tree's row in their list."""
+    return [
+        conditional(
+            PartKind.CHANGED_MEMBER,
+            "Update",
+            of=user_id,
+            Key=key_of(keys.member(group.group_id, user_id)),
+            UpdateExpression="SET #level = :level",
+            ConditionExpression="#level = :was",
+            ExpressionAttributeNames={"#level": "level"},
+            ExpressionAttributeValues={":level": text(level), ":was": text(was)},
+        ),
+        _list_row(group, user_id, level),
+    ]
 
 
-def set_level(group_id: str, user_id: str, level: AccessLevel) -> Part:
-    """Change a member's level, whatever it is. Another part checks that they are a member."""
-    return part.update(
-        PartKind.CHANGED_MEMBER,
-        keys.member(group_id, user_id),
-        of=user_id,
-        UpdateExpression="SET #level = :level",
-        ExpressionAttributeNames={"#level": "level"},
-        ExpressionAttributeValues={":level": text(level)},
-    )
+def set_level(group: Group, user_id: str, level: AccessLevel) -> list[Part]:
+    """Change a member's level, whatever it is, and in the tree's row in their list.
+
+    Another part checks that they are a member.
+    """
+    return [
+        part.update(
+            PartKind.CHANGED_MEMBER,
+            keys.member(group.group_id, user_id),
+            of=user_id,
+            UpdateExpression="SET #level = :level",
+            ExpressionAttributeNames={"#level": "level"},
+            ExpressionAttributeValues={":level": text(level)},
+        ),
+        _list_row(group, user_id, level),
+    ]
 
 
 def remove(group: Group, user_id: str, *, was: AccessLevel) -> list[Part]:
@@ -80,14 +88,19 @@ def remove(group: Group, user_id: str, *, was: AccessLevel) -> list[Part]:
     ]
 
 
+def _list_row(group: Group, user_id: str, level: AccessLevel) -> Part:
+    """Put the tree's row in a member's list."""
+    row = items.user_tree_item(
+        group.group_id, user_id, level, created_at=group.created_at, is_child=group.is_child
+    )
+    return part.put(PartKind.USER_TREE, row, of=user_id)
+
+
 def copy(root: Conversation, member: Member) -> list[Part]:
     """Put a member into a tree that is being made, and the tree's row in their list."""
-    copied = replace(member, created_at=root.created_at)
+    copied, is_child = member._replace(created_at=root.created_at), root.started_by is not None
     row = items.user_tree_item(
-        root.group_id,
-        member.user_id,
-        created_at=root.created_at,
-        is_child=root.started_by is not None,
+        root.group_id, member.user_id, member.level, created_at=root.created_at, is_child=is_child
     )
     item = items.member_item(root.group_id, copied)
     return [

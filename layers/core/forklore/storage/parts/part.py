@@ -1,7 +1,6 @@
 """What a part of a transaction is, and how its request is put together."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
@@ -16,8 +15,8 @@ class PartKind(Enum):
     GROUP: the tree that the transaction is about. PARENT_GROUP: the tree that starts a child.
     CREATING_GROUP: a tree that is being made. MEMBER: a check that a member still has their access
     level. CHANGED_MEMBER: a membership that is put, changed or removed. ERASED: an item of any
-    kind that is removed with its tree. NAMED_HEAD: a check that a conversation that the write names
-    exists.
+    kind that is removed with its tree or with a user. NAMED_HEAD: a check that a conversation that
+    the write names exists.
     """
 
     CHANGED_MEMBER = auto()
@@ -29,6 +28,8 @@ class PartKind(Enum):
     ENTRY = auto()
     ENTRY_KEY = auto()
     ERASED = auto()
+    ERASED_TREE = auto()
+    ERASURE = auto()
     GROUP = auto()
     HEAD = auto()
     IDEMPOTENCY = auto()
@@ -40,6 +41,7 @@ class PartKind(Enum):
     PATH = auto()
     POINTER = auto()
     REMNANT = auto()
+    RETENTION = auto()
     TRANSFER = auto()
     TREE = auto()
     USER_TREE = auto()
@@ -52,8 +54,7 @@ class PartId(NamedTuple):
     of: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One part of a transaction: a value, which `Table.commit` writes.
 
     verb: Put, Update, Delete or ConditionCheck. request: what DynamoDB gets, except for the name

@@ -49,20 +49,28 @@ def check_none_to(group_id: str, user_id: str) -> Part:
     )
 
 
-def accept(transfer: Transfer, *, nonce: str, at: str) -> list[Part]:
+def end_offer_to(user_id: str, group_id: str, pending: Transfer | None) -> list[Part]:
+    """End the tree's pending transfer if it is to the user, or check that there is none to them."""
+    if pending is not None and pending.to_user_id == user_id:
+        return delete(pending)
+    return [check_none_to(group_id, user_id)]
+
+
+def accept(transfer: Transfer, of: Group, *, nonce: str, at: str) -> list[Part]:
     """Make the recipient the owner and the sender a manager. HEADs are rewritten afterwards.
 
     The parts check the transfer and that the tree is live, and no more. While a transfer is
     pending, the sender is the owner and both are members. No rewriting went on when the caller
-    read GROUP, after the transfer, and only this acceptance can begin one. at: the time now.
+    read GROUP, after the transfer, and only this acceptance can begin one. of: the tree; what of it
+    never changes names the rows of the members' lists. at: the time now.
     """
     group_id = transfer.group_id
     from_user_id, to_user_id = transfer.from_user_id, transfer.to_user_id
     return [
         *delete(transfer),
         group.change_owner(group_id, to_user_id=to_user_id, from_user_id=from_user_id, nonce=nonce),
-        member.set_level(group_id, from_user_id, AccessLevel.MANAGER),
-        member.set_level(group_id, to_user_id, AccessLevel.OWNER),
+        *member.set_level(of, from_user_id, AccessLevel.MANAGER),
+        *member.set_level(of, to_user_id, AccessLevel.OWNER),
         job.put(JobKind.TRANSFER, group_id, at=at),
     ]
 

@@ -1,0 +1,109 @@
+"""The function that gets the table's stream."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from forklore.aws.publisher import PublisherSettings
+from forklore.events.event import Content
+from forklore.local.invocation import HandlerError, invoke, load_handler
+from tests.events.buses import Heard
+from tests.events.delivery import filters, fits
+from tests.functions.story import SAMPLE, SAMPLE_ENTRY, read_event
+from tests.support.lines import Lines, metrics_of
+from tools.deployment.template import read_template
+from tools.harness.gateway import PROJECT, table_on_moto
+
+[PUBLISH] = [
+    one for one in read_template(PROJECT / "template.yaml").functions if one.name == "PublishFunction"
+]
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
+    """The bus and the queue that the function's settings name, beside an empty table."""
+    with table_on_moto():
+        heard = Heard()
+        monkeypatch.setenv("FORKLORE_EVENT_BUS", heard.name)
+        monkeypatch.setenv("FORKLORE_PARKED_EVENTS", heard.parked_url)
+        monkeypatch.setattr("forklore.aws.publisher.make_events_client", lambda: heard)
+        yield heard
+
+
+def publish(event: dict[str, Any]) -> Any:
+    return invoke(PUBLISH, load_handler(PUBLISH), event)
+
+
+def test_the_sample_event_is_published(heard: Heard, lines: Lines) -> None:
+    assert publish(read_event("publish")) == {"batchItemFailures": []}
+
+    [event] = heard.events()
+    detail = event["detail"]
+    assert (event["source"], event["detail-type"]) == ("forklore", "EntriesAppended")
+    assert (detail["treeId"], detail["lastEntryId"]) == (SAMPLE, SAMPLE_ENTRY)
+    assert detail["entries"][0]["role"] == "USER"
+    [line] = lines.all
+    assert metrics_of(line)["EventsPublished"][0] == 1
+    assert "hi" not in str(line)
+
+
+def test_the_sample_event_passes_the_filter_of_the_template() -> None:
+    for record in read_event("publish")["Records"]:
+        assert any(fits(pattern, record) for pattern in filters())
+
+
+def test_content_is_published_if_the_deployment_says_so(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORKLORE_EVENT_CONTENT", "history")
+
+    publish(read_event("publish"))
+
+    [event] = heard.events()
+    assert event["detail"]["entries"][0]["content"] == [{"role": "USER", "text": "hi"}]
+
+
+@pytest.mark.failure("poison-record", "leaking-log")
+def test_what_cannot_be_told_is_parked_and_logged_without_content(heard: Heard, lines: Lines) -> None:
+    event = read_event("publish")
+    image = event["Records"][1]["dynamodb"]["NewImage"]
+    del image["changedAt"]
+    image["preview"] = {"S": "a secret"}
+
+    assert publish(event) == {"batchItemFailures": []}
+
+    assert heard.events() == []
+    assert heard.parked() == [{"Records": [event["Records"][1]]}]
+    fault, published = lines.all
+    assert (fault["message"], fault["type"]) == ("parked", "KeyError")
+    assert "secret" not in str(lines.all)
+    assert metrics_of(published)["EventsParked"][0] == 1
+
+
+def test_lambda_is_told_where_to_go_on(heard: Heard) -> None:
+    event = read_event("publish")
+    event["Records"][0]["dynamodb"] = {"SequenceNumber": "42"}
+    heard.lose_parking()
+
+    assert publish(event) == {"batchItemFailures": [{"itemIdentifier": "42"}]}
+
+
+@pytest.mark.parametrize("name", ["FORKLORE_EVENT_BUS", "FORKLORE_PARKED_EVENTS", "FORKLORE_EVENT_CONTENT"])
+def test_a_wrong_setting_fails_the_batch_so_that_it_comes_again(
+    heard: Heard, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "all" if name.endswith("CONTENT") else "")
+
+    with pytest.raises(HandlerError) as raised:
+        publish(read_event("publish"))
+    assert isinstance(raised.value.__cause__, RuntimeError)
+    assert name in str(raised.value.__cause__)
+
+
+def test_without_a_setting_events_hold_no_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORKLORE_EVENT_BUS", "bus")
+    monkeypatch.setenv("FORKLORE_PARKED_EVENTS", "https://queue")
+    monkeypatch.delenv("FORKLORE_EVENT_CONTENT", raising=False)
+
+    assert PublisherSettings.from_environment() == PublisherSettings("bus", "https://queue", Content.NONE)

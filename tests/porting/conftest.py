@@ -1,0 +1,5 @@
+"""Fixtures: moto in this process, and a table on it."""
+
+from tests.support.tables import moto, store
+
+__all__ = ["moto", "store"]

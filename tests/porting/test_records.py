@@ -1,0 +1,156 @@
+"""Each record comes back from its line as it was, with all its fields."""
+
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+import pytest
+
+from forklore.domain.access import AccessLevel
+from forklore.domain.ancestry import Segment
+from forklore.domain.epochs import Epoch
+from forklore.domain.ids import EntryId, created_at, fresh_id
+from forklore.domain.model import (
+    Channel,
+    Conversation,
+    Entry,
+    EntryRef,
+    ForkPoint,
+    ForkPosition,
+    Head,
+    LastEntries,
+    Metrics,
+    TokenUsage,
+    Transfer,
+    Turn,
+)
+from forklore.domain.names import Name, NameOwner, NameRef
+from forklore.domain.tree import ClientContext, Member
+from forklore.porting.from_line import record_of
+from forklore.porting.lines import read, written
+from forklore.porting.records import (
+    Branch,
+    End,
+    Header,
+    Held,
+    Parent,
+    Record,
+    Removed,
+    Said,
+    Total,
+    TreeStart,
+)
+from forklore.porting.to_line import line_of
+
+ONE, TWO, THREE, FOUR = (fresh_id(1_772_356_500_000, number) for number in range(4))
+TREE, FORK, OTHER = (f"0000000{number}-0000-4000-8000-000000000000" for number in range(3))
+NOW = created_at(ONE)
+LASTS, LATER = LastEntries(ONE, TWO), LastEntries(THREE, FOUR)
+LINES = '[{"text":\n "two lines", "n": 1.50, "big": 123456789012345678901234567890}]'
+PATH = (Segment(TREE, TWO), Segment(OTHER, THREE))
+
+RECORDS: list[Record] = [
+    Header(OTHER, NOW, ("owner", "ann")),
+    TreeStart(TREE, "ann", NOW, FORK, Parent(OTHER, FORK, ONE), 7, 3, NOW),
+    Member("zoë", AccessLevel.WRITER, NOW),
+    Transfer(ONE, TREE, FORK, "ann", "zoë", NOW),
+    Name(NameRef(NameOwner("zoë", "app"), "a / name"), FORK, 3, NOW, NOW, "", '{"a": 1.0}'),
+    Branch(
+        Conversation(
+            *(FORK, TREE, NOW, "a title"),
+            tags={"a": "b"},
+            metadata='{"n": 1e400}',
+            agent_id="agent",
+            client_id="app",
+            fork_point=ForkPoint(TREE, ONE, ForkPosition.AFTER),
+        ),
+        Head(
+            *("", NOW),
+            floor=THREE,
+            first=FOUR,
+            last=FOUR,
+            lasts=LASTS,
+            history=1,
+            context=2,
+            metrics=Metrics(3, TokenUsage(1, 2, 3, 4)),
+            untitled=True,
+            preview="said last",
+        ),
+        PATH,
+    ),
+    Removed(FORK, NOW, NOW, PATH),
+    Said(
+        Entry(
+            *(TWO, FORK, "zoë", Channel.CONTEXT, "text/plain", LINES),
+            client_id="app",
+            agent_id="agent",
+            epoch=4,
+            usage_json='{"inputTokens": 1.0}',
+            after=LASTS,
+            turn=Turn(ONE, TWO, LASTS, LATER),
+            key="a key",
+            merged_from=EntryRef(TREE, ONE),
+            copied_from=EntryRef(OTHER, TWO),
+            indexed="words",
+            is_erased=True,
+        ),
+        17,
+    ),
+    Held(FORK, "app", ClientContext(Epoch(4, ONE), last=TWO, entries=2)),
+    End(TREE, 1, 2, "0f"),
+    Total(1, 2, 3, "0f"),
+]
+SAID_ELSEWHERE = {("Head", "owner"), ("Conversation", "started_by"), ("Name", "nonce")}
+"""What another line says, or an import gives."""
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
+def test_a_record_with_all_its_fields_comes_back_from_its_line(record: Record) -> None:
+    line = line_of(record)
+
+    assert record_of(read(line), TREE) == record
+    assert line.count(b"\n") == 1
+    assert list(_defaults(record)) == []
+
+
+def _defaults(value: Any) -> list[tuple[str, str]]:
+    """Return the fields that have their default: what they hold was not tried."""
+    if is_dataclass(value):
+        defaults = {field.name: field.default for field in fields(value)}
+    elif hasattr(value, "_field_defaults"):
+        defaults = {name: value._field_defaults.get(name, MISSING) for name in value._fields}
+    else:
+        return []
+    kept = []
+    for field, default in defaults.items():
+        held, name = getattr(value, field), (type(value).__name__, field)
+        if name not in SAID_ELSEWHERE and held == default:
+            kept.append(name)
+        kept += _defaults(held)
+    return kept
+
+
+def test_a_field_that_has_its_default_is_found_in_a_value_of_any_kind() -> None:
+    branch = Branch(Conversation(TREE, TREE, NOW), Head("", NOW))
+
+    assert {("Branch", "path"), ("Conversation", "title"), ("TokenUsage", "input_tokens")} <= {
+        *_defaults(branch)
+    }
+
+
+def test_what_is_absent_comes_back_as_absent() -> None:
+    entry = Entry(EntryId(ONE), TREE, "ann", Channel.HISTORY, "text/plain", "[]")
+    bare: list[Record] = [
+        Header(OTHER, NOW, ("everything", "")),
+        TreeStart(TREE, "ann", NOW),
+        Branch(Conversation(TREE, TREE, NOW), Head("", NOW)),
+        Removed(TREE, None, NOW),
+        Said(entry, 0),
+    ]
+
+    assert [record_of(read(line_of(record)), TREE) for record in bare] == bare
+
+
+def test_a_member_without_a_value_takes_no_room() -> None:
+    assert (
+        written("tree", {"id": "g", "title": None, "tags": {}, "n": 0}) == b'{"type":"tree","id":"g","n":0}\n'
+    )
