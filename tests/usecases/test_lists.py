@@ -1,4 +1,6 @@
+import functools
 import itertools
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,7 +24,8 @@ from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.sharing import remove_membership, share_conversation, update_membership
 from forklore.usecases.transfers import accept_transfer, request_transfer
 from tests.support.tables import Store, fresh_store, mine_of
-from tests.usecases.builders import ANN, BOB, EVE, conversation, create, fork, promote, say, show
+from tests.support.torn import of_kind, tear
+from tests.usecases.builders import ANN, BOB, EVE, FORK, ROOT, conversation, create, fork, promote, say, show
 from tools.harness.wire import Request, Wire
 
 READER, MANAGER, OWNER = AccessLevel.READER, AccessLevel.MANAGER, AccessLevel.OWNER
@@ -769,3 +772,35 @@ def test_a_page_is_cut_by_bytes_as_well_as_by_count(store: Store, table: Table) 
 
     assert 4 / 5 * PAGE_BYTES_MAX < len(first.conversations) * 50 * 256 * 12 <= PAGE_BYTES_MAX
     assert named([*first.conversations, *walk(table, limit=40, after=first.resume)]) == list(range(40, 0, -1))
+
+
+@pytest.mark.failure("torn-read")
+@pytest.mark.parametrize("forks", [1, NEWEST])
+@pytest.mark.parametrize("query", [None, "t"])
+@pytest.mark.parametrize("mode", Mode)
+def test_what_is_listed_belongs_to_its_updated_at(
+    store: Store, table: Table, mode: Mode, query: str | None, forks: int
+) -> None:
+    """A conversation is changed in the middle of each batch read, with each of its items early."""
+    create(table, title="t")
+    for one in (FORK, *(conversation(50 + number) for number in range(1, forks))):
+        fork(table, ROOT, one)
+    changes = itertools.count(1)
+
+    def change(one: str) -> None:
+        asked = Change(metadata=json.dumps({"n": next(changes)}))
+        update_conversation(store.process(), caller=ANN, conversation_id=one, change=asked)
+
+    for one, early, number in itertools.product((ROOT, FORK), ("CONV", "HEAD"), (1, 2)):
+        before, late = show(table, one), store.process()
+        tear(
+            late,
+            early=of_kind(early),
+            between=functools.partial(change, one),
+            number=number,
+        )
+        listed = one_page(late, mode=mode, query=query, limit=100).conversations
+        of_it = [shown for shown in listed if shown.conversation.conversation_id == one]
+
+        assert all(shown in (before, show(table, one)) for shown in of_it)
+        assert len(of_it) == 1 or mode is not Mode.ALL

@@ -1,6 +1,6 @@
 """The result of a read by key, as values of the domain. Only storage sees the items themselves."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -40,6 +40,27 @@ class Found:
 
     def __or__(self, other: "Found") -> "Found":
         return Found({**self._items, **other._items})
+
+    def torn(self) -> list[Key]:
+        """Return each CONV and HEAD of one conversation that do not belong together."""
+        heads = [key for key in self._items if keys.is_head(key.sort)]
+        pairs = [(keys.conversation(head.partition, keys.in_head(head.sort)), head) for head in heads]
+        return [key for conv, head in pairs if self._is_torn(conv, head) for key in (conv, head)]
+
+    def is_torn(self, group_id: str, conversation_id: str) -> bool:
+        """Tell whether CONV and HEAD of a conversation were found and do not belong together."""
+        return self._is_torn(
+            keys.conversation(group_id, conversation_id), keys.head(group_id, conversation_id)
+        )
+
+    def _is_torn(self, conv: Key, head: Key) -> bool:
+        """Tell whether only one of two items is as a transaction left it that changed both."""
+        both = self._items.get(conv), self._items.get(head)
+        return None not in both and len({items.changes(item) for item in both if item}) == 2
+
+    def without(self, unwanted: Collection[Key]) -> "Found":
+        """Return what was found, but for these items."""
+        return Found({key: item for key, item in self._items.items() if key not in unwanted})
 
     def _value(self, key: Key, decode: Callable[[Item], T]) -> T | None:
         """Return the value of an item, which is decoded once; None where there is no item."""
