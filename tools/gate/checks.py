@@ -37,6 +37,7 @@ CHECKS = (
     Check("call-faults", "a fault at every call of every operation", [f"{R}/test_crashes.py"], How.WIDE),
     Check("many-writers", "eight processes append and read", [f"{R}/test_append_log.py"], How.ALONE, parts=5),
     Check("orders-of-two", "every order of the calls of two requests", [f"{R}/test_races.py"], How.WIDE),
+    Check("torn-reads", "batch reads that show a part of a request", [f"{R}/test_torn_reads.py"], How.WIDE),
     Check("inherited-parts", "what a fork inherits never changes", [f"{R}/test_prefixes.py"], parts=10),
     Check("killed-deletions", "deletion by killed workers", [f"{R}/test_cascade.py"], How.ALONE),
     Check("deep-and-wide", "1,000 forks deep, 10,000 wide", [f"{R}/test_depth_and_width.py"]),

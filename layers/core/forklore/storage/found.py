@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from forklore.domain import keys
+from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.erasures import Erasure
 from forklore.domain.ids import EntryId
@@ -42,10 +43,19 @@ class Found:
         return Found({**self._items, **other._items})
 
     def torn(self) -> list[Key]:
-        """Return each CONV and HEAD of one conversation that do not belong together."""
-        heads = [key for key in self._items if keys.is_head(key.sort)]
-        pairs = [(keys.conversation(head.partition, keys.in_head(head.sort)), head) for head in heads]
-        return [key for conv, head in pairs if self._is_torn(conv, head) for key in (conv, head)]
+        """Return the keys of items that were found and do not belong together.
+
+        These are CONV and HEAD of one conversation, and GROUP and a MEM that disagree about the
+        owner.
+        """
+        torn: list[Key] = []
+        for key in self._items:
+            if keys.is_head(key.sort):
+                conv = keys.conversation(key.partition, keys.in_head(key.sort))
+                torn += (conv, key) if self._is_torn(conv, key) else ()
+            elif keys.is_member(key.sort):
+                torn += (keys.group(key.partition), key) if self._is_other_owner(key) else ()
+        return torn
 
     def is_torn(self, group_id: str, conversation_id: str) -> bool:
         """Tell whether CONV and HEAD of a conversation were found and do not belong together."""
@@ -57,6 +67,13 @@ class Found:
         """Tell whether only one of two items is as a transaction left it that changed both."""
         both = self._items.get(conv), self._items.get(head)
         return None not in both and len({items.changes(item) for item in both if item}) == 2
+
+    def _is_other_owner(self, of_member: Key) -> bool:
+        """Tell whether a membership in a live tree disagrees with GROUP about who is the owner."""
+        group = self.group(of_member.partition)
+        member = items.member(self._items[of_member])
+        is_owner = member.level is AccessLevel.OWNER
+        return group is not None and group.is_live and (group.owner == member.user_id) != is_owner
 
     def without(self, unwanted: Collection[Key]) -> "Found":
         """Return what was found, but for these items."""

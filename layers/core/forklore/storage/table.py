@@ -253,15 +253,15 @@ class Table:
     def get(self, wanted: Iterable[Key]) -> Found:
         """Return the items that exist among any number of wanted keys.
 
-        A CONV and a HEAD of one conversation belong together, as of `untorn`. Nothing else is sure
-        to: a batch read is no snapshot.
+        What `untorn` looks at belongs together. Nothing else is sure to: a batch read is no
+        snapshot.
         """
         return self.untorn(Found(self.items_at(wanted)))
 
     def untorn(self, found: Found) -> Found:
-        """Return what was found; each CONV and HEAD that do not belong together are read again.
+        """Return what was found; items that do not belong together are read again (`Found.torn`).
 
-        Raises UnavailableError if a conversation changes at every look.
+        Raises UnavailableError if they change at every look.
         """
         for attempt in range(LOOKS_MAX):
             torn = found.torn()
