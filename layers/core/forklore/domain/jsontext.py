@@ -51,8 +51,8 @@ def read_object(text: str, *, kept: frozenset[str]) -> dict[str, Any]:
     same way.
 
     Raises ValidationError for anything but one JSON object, for a nesting deeper than DEPTH_MAX,
-    more than CONTAINERS_MAX arrays and objects, a repeated name, NaN, an infinity, a lone surrogate,
-    or text after the end.
+    more than CONTAINERS_MAX arrays and objects, a repeated name, NaN, an infinity, a lone
+    surrogate, or text after the end.
     """
     _check_containers(text)
     try:
