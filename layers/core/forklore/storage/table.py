@@ -543,7 +543,9 @@ class Table:
         return self.connection.call("query", self._until(), TableName=name, **parameters)
 
     def _until(self) -> Deadline:
-        return self._deadline or Deadline.after(BUDGET_MAX_S)
+        """Return the deadline of the next call, which lasts as long as a request's at the most."""
+        most = Deadline.after(BUDGET_MAX_S)
+        return most if self._deadline is None else min(self._deadline, most)
 
 
 def _whole_body(group_id: str, stored: StoredEntry, blobs: Mapping[Key, Item]) -> bytes:
