@@ -380,7 +380,7 @@ def test_a_branch_is_pruned_although_its_fork_is_shown_when_that_is_pruned(store
 @pytest.mark.failure("half-visible-transaction", "removal-race")
 @pytest.mark.parametrize("drafts", [(), (said("c"),)], ids=["fork", "append to a new fork"])
 def test_no_fork_is_made_of_a_branch_whose_head_is_still_shown(store: Store, drafts: Sequence[Draft]) -> None:
-    """The branch is removed and pruned. A read then shows the tree as it is, but the branch late."""
+    """The branch is removed and pruned. A read then shows GROUP as it is, but the branch late."""
     table = store.process()
     say(table, ROOT, "a")
     fork(table, ROOT, FORK)
