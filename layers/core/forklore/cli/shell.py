@@ -10,7 +10,7 @@ from forklore.cli.connecting import chosen, connected
 from forklore.cli.output import Output
 from forklore.cli.paging import pager_of
 from forklore.cli.references import is_id
-from forklore.cli.settings import FIELDS, LOCAL_SERVER, PROFILE, OverHttp, Target
+from forklore.cli.settings import FIELDS, PROFILE, OverHttp, Target, started_by
 from forklore.cli.visible import visible
 
 if TYPE_CHECKING:
@@ -54,10 +54,12 @@ class Shell:
 
     @property
     def hint(self) -> str:
-        """What to add to the message that no answer came."""
+        """What to add to the message that no answer came: the address, and how to start a server."""
         target = self.target
-        is_usual = isinstance(target, OverHttp) and target.url == LOCAL_SERVER
-        return " (`forklore serve` starts the local server)" if is_usual else ""
+        if not isinstance(target, OverHttp):
+            return ""
+        start = started_by(target.url)
+        return f" ({target.url}{f': `{start}` starts a local server' if start else ''})"
 
     def conversation(self, reference: str) -> "Conversation":
         """Return the conversation that a name or an id stands for. Nothing is sent yet."""
