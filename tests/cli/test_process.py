@@ -120,9 +120,8 @@ def test_a_service_that_is_not_there_is_said_in_one_line() -> None:
         done = ran(f"$F --url http://127.0.0.1:{port} --token secret ls")
 
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (5, "", 1)
-    assert done.stderr.endswith(
-        f"Connection refused (http://127.0.0.1:{port}: `forklore serve --port {port}` starts a local server)\n"
-    )
+    start = f"`forklore serve --port {port}` starts a local server"
+    assert done.stderr.endswith(f"Connection refused (http://127.0.0.1:{port}: {start})\n")
     assert "secret" not in done.stderr
 
 
