@@ -116,10 +116,12 @@ def test_an_interrupted_command_ends_with_130_and_says_nothing() -> None:
 def test_a_service_that_is_not_there_is_said_in_one_line() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        done = ran(f"$F --url http://127.0.0.1:{unused.getsockname()[1]} --token secret ls")
+        port = unused.getsockname()[1]
+        done = ran(f"$F --url http://127.0.0.1:{port} --token secret ls")
 
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (5, "", 1)
-    assert "Connection refused" in done.stderr
+    start = f"`forklore serve --port {port}` starts a local server"
+    assert done.stderr.endswith(f"Connection refused (http://127.0.0.1:{port}: {start})\n")
     assert "secret" not in done.stderr
 
 

@@ -377,7 +377,7 @@ def test_a_branch_is_pruned_although_its_fork_is_shown_when_that_is_pruned(store
     assert [key for key in store.contents() if key.partition == ROOT and key.sort.startswith("GONE#")] == []
 
 
-@pytest.mark.failure("half-visible-transaction", "removal-race")
+@pytest.mark.failure("torn-read", "removal-race")
 @pytest.mark.parametrize("drafts", [(), (said("c"),)], ids=["fork", "append to a new fork"])
 def test_no_fork_is_made_of_a_branch_whose_head_is_still_shown(store: Store, drafts: Sequence[Draft]) -> None:
     """The branch is removed and pruned. A read then shows GROUP as it is, but the branch late."""

@@ -46,7 +46,15 @@ def register(app: typer.Typer) -> None:
             if reverse:
                 raise CommandError("--graph goes from the newest to the oldest")
             tree = shell.conversation(conversation)
-            if not show_graph(shell.out, shell.client, tree, lines_max=number, is_whole=oneline):
+            is_all = show_graph(
+                shell.out,
+                shell.client,
+                tree,
+                lines_max=number,
+                is_whole=oneline,
+                with_records=is_whole or shell.out.is_json,
+            )
+            if not is_all:
                 shell.say(f"the tree has more entries; its oldest {ENTRIES_MAX:,} are drawn")
             return
         is_whole = is_whole or shell.out.is_json
