@@ -15,6 +15,7 @@ from forklore.domain.clock import OFFSET_MAX_MS
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
 from forklore.domain.model import Conversation, Entry, StoredEntry
+from forklore.domain.names import REVISION_BITS
 from forklore.domain.paging import RangeAnswer, RangeRead
 from forklore.errors import GroupFullError, UnavailableError
 from forklore.storage import bodies, items, schema
@@ -146,6 +147,10 @@ class Table:
     def nonce(self) -> str:
         """Return a mark by which a request recognises its own earlier attempt."""
         return f"{self._random(64):016x}"
+
+    def first_revision(self) -> int:
+        """Return the revision of a new name."""
+        return self._random(REVISION_BITS) + 1
 
     # Writing
 
