@@ -173,6 +173,31 @@ def test_serve_and_a_folder_that_both_ways_share(tmp_path: Path) -> None:
     assert (again.stdout, again.stderr) == (said.stdout, "")
 
 
+def test_ending_make_run_by_its_pid_ends_the_server(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    for made in ("locked", "ready"):
+        (tmp_path / made).touch()
+    command = ["make", "--no-print-directory", "run", f"RUN={tmp_path}"]
+    in_environment = variables(PORT="0", PYTHONUNBUFFERED="1")
+    with subprocess.Popen(
+        command, cwd=ROOT, env=in_environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as make:
+        try:
+            assert make.stdout is not None
+            url = next(iter(make.stdout)).split()[-1].rstrip("/")
+            make.terminate()
+            make.communicate(timeout=RUN_S)  # the server holds the pipe until it ends, too
+        except BaseException:
+            os.killpg(make.pid, signal.SIGKILL)
+            raise
+
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])))
+
+
 def test_a_profile_file_is_read(tmp_path: Path, url: str) -> None:
     (tmp_path / "forklore").mkdir()
     file = tmp_path / "forklore" / "config.toml"

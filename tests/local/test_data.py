@@ -348,4 +348,5 @@ def test_make_run_passes_the_folder_and_the_receiver_to_the_server() -> None:
     )
 
     [*_, command] = done.stdout.splitlines()
-    assert command == ('"nowhere/bin/python" -m forklore.local --data "./my data" --on-event "agent:at_home"')
+    started = 'exec "nowhere/bin/python" -m forklore.local'
+    assert command == f'{started} --data "./my data" --on-event "agent:at_home"'
