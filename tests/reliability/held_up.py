@@ -77,6 +77,7 @@ from tests.reliability.world import (
 )
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Store
+from tests.support.torn import tear
 from tools.harness.wire import Request, Wire
 
 GO_ON: Mapping[str, Any] = {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}
@@ -626,6 +627,28 @@ def _is_row_of(key: Key, conversation_id: str) -> bool:
     return key.sort.startswith("TREE#") and key.sort.endswith(conversation_id)
 
 
+def remove_what_was_just_removed(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Assert that a branch is removed only once, although a torn read shows it as it was before.
+
+    GROUP is read after another removal, and HEAD before it.
+    """
+    with built(family, endpoint).copy(endpoint) as store:
+        assert Process(store).ask("forkConversation", ANN, conversationId=ROOT, id=NEW).status == 201
+        branch = {"conversationId": FORK, "scope": "branch"}
+        late = Process(store, rewrite=rewrite)
+        assert late.ask("getConversation", ANN, conversationId=FORK).status == 200
+        tear(
+            late.table,
+            early=lambda key: key != keys.group(ROOT),
+            between=lambda: Process(store).ask("deleteConversation", ANN, **branch),
+        )
+
+        answer = late.ask("deleteConversation", ANN, **branch)
+
+        hold(answer.status == 404, answer)
+        assert_intact(store)
+
+
 HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two requests continue a child": go_on_with_a_child,
@@ -683,6 +706,7 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
         of=nearly_erased,
     ),
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
+    "remove what was just removed": remove_what_was_just_removed,
     "remove a branch as a former manager who is now a reader": partial(
         act_late, "deleteConversation", {"conversationId": FORK, "scope": "branch"}, by=MIA
     ),

@@ -14,6 +14,7 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Caller
 from forklore.domain.tree import State
 from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
+from forklore.fsck.check import check
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import LOOKS_MAX, Table
@@ -344,3 +345,32 @@ def test_a_branch_is_not_pruned_too_far_while_its_fork_is_being_removed(store: S
 
     assert not hidden
     assert read(store.process(), OTHER) == ["a", "f1", "f2", "g", "own"]
+
+
+@pytest.mark.failure("half-visible-transaction", "removal-race")
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_branch_is_pruned_although_its_fork_is_shown_when_that_is_pruned(store: Store, times: int) -> None:
+    """The end of a pruning deletes a record. A Query in the middle of that may still see it."""
+    table = store.process()
+    say(table, ROOT, "a")
+    fork(table, ROOT, FORK)
+    say(table, FORK, "f1", "f2")
+    fork(table, FORK, TWIG)
+    say(table, TWIG, "g")
+    for removed in (FORK, TWIG):
+        assert removal.remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=removed, wait_s=0)
+    record = store.item(keys.remnant(ROOT, TWIG))
+    assert pruning.run_prune(table, Mailbox().queue, ROOT, TWIG, wait_s=0)
+
+    worker, late = store.process(), [record] * times
+
+    def show_late(request: Request, answer: dict[str, Any]) -> None:
+        if late and f"{FORK}#F#" in str(request.body.get("ExpressionAttributeValues")):
+            answer["Items"][:] = [late.pop()]
+
+    Wire.of(worker).after(show_late)
+    while not pruning.run_prune(worker, Mailbox().queue, ROOT, FORK, wait_s=0):
+        pass
+
+    assert check(store.contents().values(), now_s=worker.now_s()) == []
+    assert [key for key in store.contents() if key.partition == ROOT and key.sort.startswith("GONE#")] == []

@@ -9,7 +9,7 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller, Channel
-from forklore.domain.tree import Group
+from forklore.domain.tree import Group, State
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
 from forklore.fsck.check import check
 from forklore.storage import items
@@ -25,6 +25,7 @@ from forklore.usecases.sweeper import sweep
 from forklore.usecases.worker import Outcome
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
+from tests.support.torn import tear
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -615,3 +616,71 @@ def test_of_two_removals_of_one_branch_the_second_is_404(store: Store) -> None:
 
     with pytest.raises(NotFoundError):
         remove(late, FORK)
+
+
+# Reads that are torn: GROUP is read after another request, and HEAD before it
+
+
+def removed_amid_the_read(store: Store, conversation_id: str) -> Table:
+    """Return a process that sees GROUP as after a removal, and the branch as before it."""
+    late = store.process()
+    show(late, conversation_id)
+    tear(
+        late, early=lambda key: key.sort != "GROUP", between=lambda: remove(store.process(), conversation_id)
+    )
+    return late
+
+
+@pytest.mark.failure("torn-read")
+def test_a_branch_that_was_just_removed_does_not_take_its_tree_along(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "a")
+    fork(table)
+    late = removed_amid_the_read(store, FORK)
+
+    with pytest.raises(NotFoundError):
+        remove(late, FORK)
+
+    assert read(table, ROOT) == ["a"]
+    prune(store)
+
+
+@pytest.mark.failure("torn-read")
+def test_a_branch_is_counted_down_only_once(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "a")
+    fork(table)
+    fork(table, ROOT, TWIG)
+    late = removed_amid_the_read(store, FORK)
+
+    with pytest.raises(NotFoundError):
+        remove(late, FORK)
+
+    assert group(store).conversations == 2
+    prune(store)
+
+
+# A removal of the last branch that stopped
+
+
+@pytest.mark.failure("killed-between-calls")
+def test_a_removal_of_the_last_branch_goes_on_after_its_tombstone(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "a")
+    first = store.process()
+
+    def stop(request: Request) -> None:
+        if request.operation == "Query":
+            raise KeyboardInterrupt
+
+    Wire.of(first).before(stop)
+    with pytest.raises(KeyboardInterrupt):
+        remove(first, ROOT)
+    assert group(store).state is State.DELETING
+
+    assert remove(store.process(), ROOT)
+
+    with pytest.raises(NotFoundError):
+        say(table, ROOT, "too late")
+    with pytest.raises(NotFoundError):
+        remove(store.process(), ROOT)

@@ -208,9 +208,9 @@ class Table:
         if left:
             raise UnavailableError("the store is busy; try again")
 
-    def has_time(self) -> bool:
-        """Return whether the request has time left to start another call."""
-        return self._until().allows(0)
+    def has_time(self, seconds: float = 0) -> bool:
+        """Return whether the request will have time left in so many seconds to start a call."""
+        return self._until().allows(seconds)
 
     def turn(self, conversation_id: str) -> AbstractContextManager[None]:
         """Wait for this thread's turn to write to a conversation, while the request has time."""

@@ -75,16 +75,17 @@ def close_children(table: Table, queue: Queue, child_keys: Iterable[Key], *, del
 
 
 def tombstone(
-    group_id: str, *, at: str, owner: str | None = None, is_last: bool = False, cascaded: bool = False
+    group_id: str, *, at: str, owner: str | None = None, last_of: Group | None = None, cascaded: bool = False
 ) -> list[Part]:
     """Return the parts that mark a live tree as deleted and add its deletion job.
 
     owner: if it is not None, the transaction is refused unless this user owns the tree.
-    is_last: whether the transaction is refused unless the tree has only one live conversation.
+    last_of: if it is not None, the tree as it was read. The transaction is refused unless its
+    current branch is the same, and is its only live conversation.
     cascaded: whether the tree is deleted because what had started it is.
     """
     return [
-        parts.group.mark_deleted(group_id, at=at, owner=owner, is_last=is_last, cascaded=cascaded),
+        parts.group.mark_deleted(group_id, at=at, owner=owner, last_of=last_of, cascaded=cascaded),
         parts.job.put(JobKind.DELETION, group_id, at=at),
     ]
 

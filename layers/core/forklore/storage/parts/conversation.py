@@ -276,12 +276,21 @@ def _check_head(kind: PartKind, group_id: str, conversation_id: str, last: Entry
 
 
 def remove(conversation: Conversation) -> list[Part]:
-    """Delete HEAD, CONV and TREE of a branch, and block its id. The rest is for the worker."""
+    """Delete HEAD, CONV and TREE of a branch that is there, and block its id.
+
+    The rest is for the worker.
+    """
     group_id, conversation_id = conversation.group_id, conversation.conversation_id
     tree = keys.tree(group_id, conversation.created_at, conversation_id)
     return [
         rest_id(conversation_id, group_id),
-        delete_head(group_id, conversation_id),
+        conditional(
+            PartKind.HEAD,
+            "Delete",
+            of=conversation_id,
+            Key=key_of(keys.head(group_id, conversation_id)),
+            ConditionExpression="attribute_exists(PK)",
+        ),
         part.delete(PartKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
         part.delete(PartKind.TREE, tree),
     ]
