@@ -25,6 +25,10 @@ ID = "019ca8ad-fa20-7000-8000-000000000005"
         (ID[-8:], ByPart(ID[-8:])),
         ("-1", FromEnd(1)),
         ("-1000", FromEnd(1000)),
+        ("HEAD", FromEnd(1)),
+        ("HEAD~", FromEnd(2)),
+        ("HEAD~2", FromEnd(3)),
+        ("HEAD~999", FromEnd(1000)),
     ],
 )
 def test_a_reference_is_read(text: str, meant: object) -> None:
@@ -32,7 +36,25 @@ def test_a_reference_is_read(text: str, meant: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "@", "q1", "-0", "-1001", "-", "1", "-1x", "-٣", ID[:7], ID[-7:], ID[1:9], "--frob"]
+    "text",
+    [
+        "",
+        "@",
+        "q1",
+        "-0",
+        "-1001",
+        "HEAD~1000",
+        "HEAD~x",
+        "HEAD^",
+        "-",
+        "1",
+        "-1x",
+        "-٣",
+        ID[:7],
+        ID[-7:],
+        ID[1:9],
+        "--frob",
+    ],
 )
 def test_what_is_no_reference_is_refused(text: str) -> None:
     with pytest.raises(CommandError):

@@ -80,6 +80,8 @@ def _notes(entry: Entry) -> list[Part]:
     notes: list[Part] = []
     if entry.key:
         notes.append((f" @{entry.key}", "cyan"))
+    if entry.epoch is not None:
+        notes.append((f" epoch {entry.epoch}", "dim"))
     if entry.merged_from_conversation_id:
         notes.append((f" merged from {entry.merged_from_conversation_id}", "magenta"))
     if entry.copied_from_conversation_id:

@@ -5,7 +5,7 @@ A conversation is its id, which is a UUID, or else a name, or else a part of an 
 * its id, or a part of it,
 * `@KEY`, the key that its author gave it,
 * `-1` for the last entry of the history that the conversation shows, `-2` for the one before, and
-  so on.
+  so on; `HEAD`, `HEAD~1` and so on as git says it.
 
 A part of an id is its beginning or its end, of PART_MIN characters or more. An id begins with the
 time, and ends with what tells it from others of the same minute.
@@ -29,6 +29,7 @@ _PATTERN = "-".join("x" * letters for letters in (8, 4, 4, 4, 12))
 _ALMOST = re.compile(r"\w{7,9}-\w{3,5}-\w{3,5}-\w{3,5}-\w{11,13}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _FROM_END = re.compile(r"-([0-9]{1,9})")
+_HEAD = re.compile(r"HEAD(?:~([0-9]{0,9}))?")
 
 
 def is_id(text: str) -> bool:
@@ -116,15 +117,25 @@ def read_reference(text: str) -> ById | ByKey | ByPart | FromEnd:
         return ByPart(text)
     if text.startswith("@") and len(text) > 1:
         return ByKey(text[1:])
-    found = _FROM_END.fullmatch(text)
-    if found and 1 <= int(found[1]) <= FROM_END_MAX:
-        return FromEnd(int(found[1]))
+    place = _place(text)
+    if place is not None and 1 <= place <= FROM_END_MAX:
+        return FromEnd(place)
     if text.startswith("--"):
         raise CommandError(f"no such option: {text}")
     raise CommandError(
         f"an entry is an id or {PART_MIN} characters of one, @KEY, or -1 to -{FROM_END_MAX} from the end, "
         f"not {text!r}"
     )
+
+
+def _place(text: str) -> int | None:
+    """Return the place from the end that a text names; None if it names none."""
+    if found := _FROM_END.fullmatch(text):
+        return int(found[1])
+    if found := _HEAD.fullmatch(text):
+        back = found[1]
+        return 1 if back is None else 1 + int(back or "1")
+    return None
 
 
 def entry_id_of(conversation: "Conversation", text: str) -> str:

@@ -1,6 +1,7 @@
 """What a command has at hand: the settings, a client, and the output."""
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -95,6 +96,12 @@ class Shell:
     def say(self, line: str) -> None:
         """Write a line for people to standard error, such as what was done."""
         sys.stderr.write(visible(line) + "\n")
+
+    def say_where_it_was(self, name: str, conversation_id: str) -> None:
+        """Tell how a move of a name is undone: the service does not keep where a name was."""
+        self.say(
+            f"{name} was at {conversation_id}: `forklore switch {conversation_id} --name {shlex.quote(name)}`"
+        )
 
     def close(self) -> None:
         """Stop the client and wait for the pager."""

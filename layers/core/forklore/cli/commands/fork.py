@@ -70,6 +70,8 @@ def register(app: typer.Typer) -> None:
             count=count if count != 1 else None,
             **placed,
         )
+        if move_name:
+            shell.say_where_it_was(conversation, source.id)
         for one in made.data if isinstance(made, Conversations) else (made,):
             if shell.out.is_json:
                 shell.out.result(one)

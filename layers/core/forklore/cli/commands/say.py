@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from forklore.cli import completing
 from forklore.cli.entries import show_on_one_line
 from forklore.cli.exits import NOT_FOUND, CommandError, code_of, line_of
 from forklore.cli.parameters import ConversationArgument
@@ -30,7 +31,14 @@ def register(app: typer.Typer) -> None:
             str, typer.Argument(metavar="TEXT", help="What is said; - reads it from standard input.")
         ],
         role: Annotated[
-            str, typer.Option("--role", "--as", metavar="ROLE", help="Who says it: user, ai or system.")
+            str,
+            typer.Option(
+                "--role",
+                "--as",
+                metavar="ROLE",
+                help="Who says it: user, ai or system.",
+                autocompletion=completing.roles,
+            ),
         ] = "user",
         key: Annotated[
             str | None, typer.Option("--key", metavar="KEY", help="A key for the entry, to find it by.")
