@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from forklore import ConflictError, Conversation, Forklore, NotFoundError
+from forklore import AsyncForklore, ConflictError, Conversation, Forklore, NotFoundError
+from forklore.client.kinds import as_sync
 from forklore.client.results import Entry
 from forklore.extras import needing
 
@@ -44,13 +45,13 @@ class ForkloreSessionRepository(SessionRepository):
 
     All processes that share a session use the same user and client.
 
-    client: made and closed by the caller. prefix: of the names.
+    client: of either kind, made and closed by the caller. prefix: of the names.
     Raises SessionException for what exists already, or does not exist; TooLargeError for a message
     or a state beyond 2.5 MB, before anything is written.
     """
 
-    def __init__(self, client: Forklore, *, prefix: str = "strands/") -> None:
-        self._client = client
+    def __init__(self, client: Forklore | AsyncForklore, *, prefix: str = "strands/") -> None:
+        self._client = as_sync(client)
         self._prefix = prefix
         self._ids: dict[str, str] = {}
 

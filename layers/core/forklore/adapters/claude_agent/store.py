@@ -17,11 +17,19 @@ from claude_agent_sdk import (
     SessionSummaryEntry,
 )
 
-from forklore import AsyncForklore, ConflictError, MismatchError, NotFoundError, UnexpectedAnswerError
+from forklore import (
+    AsyncForklore,
+    ConflictError,
+    Forklore,
+    MismatchError,
+    NotFoundError,
+    UnexpectedAnswerError,
+)
 from forklore.adapters.claude_agent.forks import FORK, forked, record_of
 from forklore.adapters.claude_agent.heads import Head, Sessions, data_of, folded, new_batch
 from forklore.adapters.claude_agent.messages import Message, appends_of, loaded
 from forklore.adapters.claude_agent.places import name_of, session_name, sessions_of, subpath_of, subpaths_of
+from forklore.client.kinds import as_async
 from forklore.client.results import Entries, Name
 
 HISTORY = "history"
@@ -39,12 +47,13 @@ class ForkloreSessionStore(SessionStore):
     A session is a conversation with a name, and a subpath is a child of it. What a user says is an
     entry, and what follows is another one. Tasks may share a store.
 
-    forklore: is not closed here. Its user and client own the sessions.
+    forklore: a client of either kind, which is not closed here. Its user and client own the
+    sessions.
     """
 
-    def __init__(self, forklore: AsyncForklore) -> None:
-        self._forklore = forklore
-        self._api = forklore.api
+    def __init__(self, forklore: AsyncForklore | Forklore) -> None:
+        self._forklore = as_async(forklore)
+        self._api = self._forklore.api
         self._sessions = Sessions()
 
     # What the SDK calls

@@ -87,6 +87,10 @@ class AsyncLambdaTransport:
             return await anyio.to_thread.run_sync(self._inner.send, call, timeout_s, abandon_on_cancel=True)
         raise TransportError(f"no answer within {timeout_s:.0f} s")
 
+    def blocking(self) -> LambdaTransport:
+        """Return the same transport for threads."""
+        return self._inner
+
     async def aclose(self) -> None:
         """Leave the connections to boto3."""
 
