@@ -27,8 +27,9 @@ from forklore import (
 )
 from forklore.adapters.claude_agent.forks import FORK, forked, record_of
 from forklore.adapters.claude_agent.heads import Head, Sessions, data_of, folded, new_batch
-from forklore.adapters.claude_agent.messages import Message, appends_of, loaded
+from forklore.adapters.claude_agent.messages import Message, appends_of
 from forklore.adapters.claude_agent.places import name_of, session_name, sessions_of, subpath_of, subpaths_of
+from forklore.adapters.storable import restored
 from forklore.client.kinds import as_async
 from forklore.client.results import Entries, Name
 
@@ -62,7 +63,7 @@ class ForkloreSessionStore(SessionStore):
         """Append a batch of lines, in one request if it has up to 2,450,000 bytes.
 
         A batch that failed can be appended again: no line of it is doubled.
-        Raises InputError for a line of more than 2,450,000 bytes; then nothing is appended.
+        Raises TooLargeError for a line of more than 2,450,000 bytes; then nothing is appended.
         """
         if not entries:
             return
@@ -100,7 +101,7 @@ class ForkloreSessionStore(SessionStore):
                     continue  # of another author
                 if FORK in message:
                     lines = await forked(distinct(lines), message[FORK])
-                lines += map(loaded, message.get("lines", ()))
+                lines += map(restored, message.get("lines", ()))
             cursor = page.after_cursor
             if cursor is None:
                 break
