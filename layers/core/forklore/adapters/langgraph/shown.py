@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from forklore.adapters.storable import TEXT_CHARACTERS_MAX, shortened
 from forklore.extras import needing
 
 with needing("langgraph"):
@@ -12,9 +13,8 @@ with needing("langgraph"):
 
 MESSAGES_MAX = 40
 """Of more new messages the last ones are shown. The checkpoint has all of them."""
-TEXT_CHARACTERS_MAX = 160_000
+TEXTS_CHARACTERS_MAX = 160_000
 """Of all messages of a checkpoint together."""
-MESSAGE_CHARACTERS_MAX = 8000
 
 
 def messages_of(values: Any) -> list[BaseMessage]:
@@ -45,8 +45,8 @@ def shown(values: Any, before: Seen | None) -> list[dict[str, str]]:
         else:
             fresh.append(message)
     fresh = fresh[-MESSAGES_MAX:]
-    most = min(MESSAGE_CHARACTERS_MAX, TEXT_CHARACTERS_MAX // max(1, len(fresh)))
-    return [{**_role(one), "text": _cut(_text(one), most)} for one in fresh]
+    most = min(TEXT_CHARACTERS_MAX, TEXTS_CHARACTERS_MAX // max(1, len(fresh)))
+    return [{**_role(one), "text": shortened(_text(one), most)} for one in fresh]
 
 
 def goes_on_from(checkpoint_id: str) -> dict[str, str]:
@@ -79,9 +79,3 @@ def _text(message: BaseMessage) -> str:
         return f"[{message.name or 'tool'} returned {said}]"
     calls: Sequence[Any] = message.tool_calls if isinstance(message, AIMessage) else ()
     return "\n".join([*([said] if said else []), *(f"[calls {one['name']} {one['args']}]" for one in calls)])
-
-
-def _cut(text: str, characters_max: int) -> str:
-    """Return a text of so many characters at the most, which UTF-8 can express."""
-    kept = text if len(text) <= characters_max else text[: characters_max - 1] + "…"
-    return kept.encode("utf-8", "replace").decode()
