@@ -113,9 +113,12 @@ def _mark_children_deleted(table: Table, child_keys: Sequence[Key]) -> dict[str,
     Return for each tree whether its tombstone was set just now. If not, the tree already had one,
     or is gone. The CHILD items stay until the children are closed, so a repetition finds them.
     """
-    at = time_now(table)
     children = [_child_of(child_key) for child_key in child_keys]
-    marked = table.commit_each([tombstone(child, at=at, cascaded=True) for child in children])
+
+    def mark(child: str) -> bool:
+        return table.try_commit(tombstone(child, at=time_now(table), cascaded=True)) is None
+
+    marked = table.side_by_side(mark, children)
     return dict(zip(children, marked, strict=True))
 
 

@@ -261,6 +261,20 @@ def check_exists(group_id: str, conversation_id: str, *, last: EntryId | None = 
     return _check_head(PartKind.NAMED_HEAD, group_id, conversation_id, last)
 
 
+def check_not_removed(conversation: Conversation) -> Part:
+    """Check that a conversation of a live tree was not removed.
+
+    TREE is there as long as HEAD is, and no append writes to it.
+    """
+    return conditional(
+        PartKind.TREE,
+        "ConditionCheck",
+        of=conversation.conversation_id,
+        Key=key_of(keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id)),
+        ConditionExpression="attribute_exists(PK)",
+    )
+
+
 def check_unused(group_id: str, conversation_id: str, head: Head) -> Part:
     """Check that nobody has appended to a conversation or changed it since its HEAD was read."""
     n = Names()
