@@ -6,7 +6,7 @@ from tests.reliability.figures import Measure, skip_unless_tried
 from tests.reliability.pairs import PAIRS
 from tests.reliability.torn_reads import TornReads
 
-TRIED_IN_CI = 1 / 10
+TRIED_IN_CI = 1 / 15
 
 
 @pytest.mark.failure("torn-read")
