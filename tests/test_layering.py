@@ -100,7 +100,10 @@ ROOMS["forklore.cli"] = {
 }
 ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {"forklore.local.server"}
 # The page's files, which need only the standard library.
-ROOMS["forklore.cli.exploring"] = ROOMS["forklore.cli"] | {"forklore.local.page", "forklore.local.asgi"}
+ROOMS["forklore.cli.exploring"] = {
+    *ROOMS["forklore.cli"],
+    *("forklore.local.asgi", "forklore.local.callers", "forklore.local.page"),
+}
 
 # What a room may import besides for types alone: under `if TYPE_CHECKING`.
 FOR_TYPES = {"forklore": {"forklore.client"}, "forklore.client": {"httpx2"}}

@@ -36,7 +36,9 @@ def test_every_post_that_writes_gets_a_key_of_its_own_and_nothing_else_gets_one(
         if first.idempotency_key is not None:
             assert first.idempotency_key != second.idempotency_key
             assert re.fullmatch(r"[\w-]{32}", first.idempotency_key)
-        assert shape.may_be_repeated
+        assert first.may_be_repeated == (shape.method != "PATCH")
+        if shape.takes_if_match:
+            assert Call.of(shape, given, if_match="x").may_be_repeated
 
 
 @pytest.mark.parametrize("key", ["k", "k" * 255, "with space", '"quoted"'])

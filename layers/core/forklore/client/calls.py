@@ -47,11 +47,6 @@ class Shape:
         known = self.query if self.has_body else {*given} - {*self.path_names}
         return sorted(known.intersection(given))
 
-    @property
-    def may_be_repeated(self) -> bool:
-        """Whether a second sending has no other effect than the first one."""
-        return self.is_read or self.takes_key or self.method != "POST"
-
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -94,6 +89,16 @@ class Call:
             raise InputError("if_match is text", details={"field": "if_match"})
         match = None if if_match is None else if_match.strip('"')
         return cls(shape, jsontext.copied(given), idempotency_key, match)
+
+    @property
+    def may_be_repeated(self) -> bool:
+        """Whether a second sending has no other effect than the first one.
+
+        That of a PATCH undoes what somebody else has changed meanwhile, such as a revocation.
+        `If-Match` refuses it then.
+        """
+        is_guarded = self.idempotency_key is not None or self.if_match is not None
+        return self.shape.is_read or self.shape.method == "DELETE" or is_guarded
 
     def body_text(self) -> str:
         """Return the body as JSON text.

@@ -230,7 +230,7 @@ class ForkloreConversationStore(ConversationStore):
         """Return the record of a listed name. The name's data hold it unless the name has moved."""
         if name.deleted:
             return None
-        if log.is_of(name.data, name.revision):
+        if log.is_of(name):
             return log.record_in(name.data)
         state = await self._read_state(name.name.removeprefix(self._prefix))
         return None if state is None else state.record

@@ -42,8 +42,8 @@ class State:
 
     record: None: there is none yet, or it was deleted. line: where the name points to. last: the
     last entry of the line; None: the conversation does not exist. lines: the others that it has
-    written. moves: of the name up to now. tips:
-    the line of each branch that it left. closed: where the head is, if it is not at the end of the
+    written. tips: the
+    line of each branch that it left. closed: where the head is, if it is not at the end of the
     line; without an entry there is no head. begun: no save stands in the line; somebody makes the
     conversation, or was killed.
     """
@@ -53,7 +53,6 @@ class State:
     line: str = ""
     last: str | None = None
     lines: tuple[str, ...] = ()
-    moves: int = 0
     tips: Mapping[str, str] = field(default_factory=dict)
     closed: Place | None = None
     begun: bool = False
@@ -66,7 +65,7 @@ class State:
     def moved(self, line: str) -> "State":
         """Return the state of a conversation that leaves its line for another one."""
         lines = tuple(one for one in (*self.lines, self.line) if one != line)
-        return replace(self, lines=lines, moves=self.moves + 1)
+        return replace(self, lines=lines)
 
     @property
     def revision(self) -> str | None:
@@ -104,7 +103,6 @@ def saying(state: State, record: ConversationRecord | None, closed: Place | None
     return {
         "record": None if record is None else _dumped(record),
         "lines": list(state.lines),
-        "moves": state.moves,
         "tips": {tip: state.tips.get(tip, home) for tip in left},
         "closed": None if closed is None else [closed.line, closed.entry_id],
     }
@@ -129,16 +127,19 @@ def groups(change: Change, said: Mapping[str, Any], *, begins: bool) -> list[lis
 def card(state: State, record: ConversationRecord | None) -> dict[str, Any]:
     """Return the data of a name, by which lists know its record without a request.
 
-    A name that has moved since then has another revision.
+    line: where the name points to. A new line has no id yet.
     """
-    made = {"record": None if record is None else _dumped(record), "moves": state.moves}
+    made = {"record": None if record is None else _dumped(record), "line": state.line}
     return made if len(jsontext.write(made).encode()) <= CARD_BYTES_MAX else {}
 
 
-def is_of(data: Mapping[str, Any], revision: int) -> bool:
-    """Return whether a card belongs to the line that the name points to."""
-    moves = data.get("moves")
-    return isinstance(moves, int) and moves + 1 == revision
+def is_of(name: results.Name) -> bool:
+    """Return whether the card of a name belongs to the line that it points to.
+
+    A name that has not moved was made with the line. Each move is later than what it moves.
+    """
+    line = name.data.get("line")
+    return line == name.conversation_id or (line == "" and name.created_at == name.updated_at)
 
 
 def record_in(said: Mapping[str, Any]) -> ConversationRecord | None:
@@ -160,7 +161,6 @@ def state_in(conversation_id: str, stored: results.Entry, *, last: str) -> State
         line=stored.conversation_id,
         last=last,
         lines=tuple(said["lines"]),
-        moves=said["moves"],
         tips=dict(said["tips"]),
         closed=None if closed is None else Place(*closed),
     )
