@@ -201,6 +201,17 @@ def test_a_killed_process_can_be_followed_by_another(service: Service, user: str
         assert client.conversations(mode="all").list() == []
 
 
+def test_a_crowd_of_arrays_comes_back(service: Service, user: str) -> None:
+    crowd: dict[str, Any] = {"many": [[]] * 210_000}
+    with service.client(user) as client:
+        repository = ForkloreSessionRepository(client)
+        repository.create_session(session())
+        repository.create_agent("s", SessionAgent("a", state=crowd, conversation_manager_state={}))
+        kept = repository.read_agent("s", "a")
+        assert kept is not None
+        assert kept.state == crowd
+
+
 def test_what_python_holds_as_json_comes_back(service: Service, user: str) -> None:
     odd: dict[str, Any] = {
         "half": "half \ud83d",
