@@ -326,10 +326,17 @@ def _draft(
     held = {"kind": kind, "id": thing_id, "value": storable(value)}
     draft: dict[str, Any] = {"contentType": OPAQUE, "content": [{"strands": held}]}
     if shown is not None:
-        role = "AI" if shown["role"] == "assistant" else "USER"
-        content = {"role": role, "text": _text(shown), "strands": held}
+        content = {"role": _role(shown), "text": _text(shown), "strands": held}
         draft = {"channel": HISTORY, "contentType": HISTORY, "content": [content]}
     return draft if key is None else {**draft, "key": key}
+
+
+def _role(message: Message) -> str:
+    """Return who shows as the author: of what tools return the system."""
+    if message["role"] == "assistant":
+        return "AI"
+    is_returned = ["toolResult" in block for block in message["content"]]
+    return "SYSTEM" if is_returned and all(is_returned) else "USER"
 
 
 def _text(message: Message) -> str:
