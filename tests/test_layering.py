@@ -89,9 +89,10 @@ FRAMEWORKS = {
 }
 """What each adapter may import of its framework. No adapter imports another one."""
 ROOMS["forklore.adapters"] = set()
+ROOMS["forklore.adapters.storable"] = {"forklore.client"}
 for adapter, packages in FRAMEWORKS.items():
     room = f"forklore.adapters.{adapter}"
-    ROOMS[room] = {room, "forklore.client", "forklore.extras", *packages}
+    ROOMS[room] = {room, "forklore.adapters.storable", "forklore.client", "forklore.extras", *packages}
     ROOMS[room] |= {f"forklore.{name}" for name in forklore.__all__}
 ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.client", "forklore.fsck", "forklore.porting", "forklore.extras"),

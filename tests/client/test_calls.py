@@ -8,7 +8,7 @@ import pytest
 from forklore.api import entry_requests, operation, requests
 from forklore.client import calls
 from forklore.client.calls import Call
-from forklore.client.errors import InputError
+from forklore.client.errors import InputError, TooLargeError
 from forklore.client.operations.shapes import SHAPES
 
 ID = "00000000-0000-4000-8000-000000000001"
@@ -101,7 +101,7 @@ def test_a_body_that_is_too_long_is_refused_with_its_length() -> None:
     fits = "x" * (calls.BODY_CHARACTERS_MAX - len('{"content":[""]}'))
     assert Call.of(APPEND, {"conversationId": ID, "content": [fits]}).body_text()
 
-    with pytest.raises(InputError, match=r"at most 5,500,000 characters, not 5,500,001"):
+    with pytest.raises(TooLargeError, match=r"at most 5,500,000 characters, not 5,500,001"):
         Call.of(APPEND, {"conversationId": ID, "content": [fits + "x"]}).body_text()
 
 

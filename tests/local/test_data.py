@@ -349,6 +349,6 @@ def test_make_run_passes_the_folder_and_the_receiver_to_the_server() -> None:
 
     [*_, command] = done.stdout.splitlines()
     assert command == (
-        '"nowhere/bin/python" -m forklore.local'
+        'exec "nowhere/bin/python" -m forklore.local'
         ' --data "./my data" --allow-host "box" --on-event "agent:at_home"'
     )

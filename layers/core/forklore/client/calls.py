@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.errors import InputError
+from forklore.client.errors import InputError, TooLargeError
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
 BODY_CHARACTERS_MAX = 5_500_000
@@ -103,12 +103,13 @@ class Call:
     def body_text(self) -> str:
         """Return the body as JSON text.
 
-        Raises InputError if it is longer than the service reads, or cannot be written.
+        Raises TooLargeError if it is longer than the service reads, InputError if it cannot be
+        written.
         """
         elsewhere = {*self.shape.path_names, *self.shape.query}
         text = jsontext.write({name: held for name, held in self.given.items() if name not in elsewhere})
         if len(text) > BODY_CHARACTERS_MAX:
-            raise InputError(f"a body is at most {BODY_CHARACTERS_MAX:,} characters, not {len(text):,}")
+            raise TooLargeError(f"a body is at most {BODY_CHARACTERS_MAX:,} characters, not {len(text):,}")
         return text
 
 

@@ -213,9 +213,9 @@ class Table:
         if left:
             raise UnavailableError("the store is busy; try again")
 
-    def has_time(self) -> bool:
-        """Return whether the request has time left to start another call."""
-        return self._until().allows(0)
+    def has_time(self, seconds: float = 0) -> bool:
+        """Return whether the request will have time left in so many seconds to start a call."""
+        return self._until().allows(seconds)
 
     def turn(self, conversation_id: str) -> AbstractContextManager[None]:
         """Wait for this thread's turn to write to a conversation, while the request has time."""
@@ -548,7 +548,9 @@ class Table:
         return self.connection.call("query", self._until(), TableName=name, **parameters)
 
     def _until(self) -> Deadline:
-        return self._deadline or Deadline.after(BUDGET_MAX_S)
+        """Return the deadline of the next call, which lasts as long as a request's at the most."""
+        most = Deadline.after(BUDGET_MAX_S)
+        return most if self._deadline is None else min(self._deadline, most)
 
 
 def _whole_body(group_id: str, stored: StoredEntry, blobs: Mapping[Key, Item]) -> bytes:

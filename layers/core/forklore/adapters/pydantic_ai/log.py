@@ -4,26 +4,31 @@ An entry of a message is `[{"role", "text", "id", "parentId", "message", "record
 what a save says. A save without new messages is an entry `[{"record"}]` of its own content type.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter
 from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 
-from forklore import TooLargeError
 from forklore.adapters.pydantic_ai.places import Place
 from forklore.adapters.pydantic_ai.shown import shown
+from forklore.adapters.storable import (
+    APPEND_ENTRIES_MAX,
+    ENTRY_BYTES_MAX,
+    checked_size,
+    restored,
+    size_of,
+    storable,
+)
 from forklore.client import jsontext, results
 
 HISTORY, RECORD = "history", "application/vnd.pydantic-ai.record+json"
 BEGIN = "begin"
-ENTRIES_MAX = 50
-ENTRY_BYTES_MAX = 2_500_000
+T = TypeVar("T")
 APPEND_BYTES_MAX = 4_000_000
 """The service takes 5,000,000, and 3.9 MB as compressed."""
 CARD_BYTES_MAX = 4096
@@ -86,11 +91,8 @@ class Change:
         messages = tuple(_message(entry) for entry in new_entries)
         said = {"record": _dumped(record)}
         for draft in (*messages, _alone(said)):
-            size = _size(draft)
-            if size > ENTRY_BYTES_MAX:
-                what = f"message {draft['content'][0]['id']}" if draft in messages else "the record"
-                told = f"{what} has {size:,} bytes as JSON, and an entry holds at most {ENTRY_BYTES_MAX:,}"
-                raise TooLargeError(told)
+            what = f"message {draft['content'][0]['id']}" if draft in messages else "the record"
+            checked_size(what, draft["content"])
         return cls(record, new_entries[0].parent_id if new_entries else record.head_id, messages)
 
 
@@ -114,7 +116,7 @@ def groups(change: Change, said: Mapping[str, Any], *, begins: bool) -> list[lis
     drafts = list(change.messages)
     if drafts:
         last = {**drafts[-1], "content": [{**drafts[-1]["content"][0], "record": said}]}
-        drafts[-1:] = [last] if _size(last) <= ENTRY_BYTES_MAX else [drafts[-1], _alone(said)]
+        drafts[-1:] = [last] if size_of(last["content"]) <= ENTRY_BYTES_MAX else [drafts[-1], _alone(said)]
     else:
         drafts = [_alone(said)]
     if begins:
@@ -144,7 +146,7 @@ def record_in(said: Mapping[str, Any]) -> ConversationRecord | None:
     """Return the record of a card, or of what a save says."""
     if said["record"] is None:
         return None
-    return _records().validate_json(jsontext.write([said["record"]]))[0]
+    return _read(_records(), said["record"])
 
 
 def state_in(conversation_id: str, stored: results.Entry, *, last: str) -> State | None:
@@ -169,7 +171,7 @@ def entry_in(stored: results.Entry) -> ConversationEntry | None:
     held = _first(stored)
     if "message" not in held:
         return None
-    message = ModelMessagesTypeAdapter.validate_json(jsontext.write([held["message"]]))[0]
+    message = _read(ModelMessagesTypeAdapter, held["message"])
     return ConversationEntry(id=held["id"], parent_id=held["parentId"], message=message)
 
 
@@ -185,7 +187,12 @@ def _first(stored: results.Entry) -> Mapping[str, Any]:
 
 def _message(entry: ConversationEntry) -> Draft:
     message = ModelMessagesTypeAdapter.dump_python([entry.message], mode="json")[0]
-    content = {**shown(entry.message), "id": entry.id, "parentId": entry.parent_id, "message": message}
+    content = {
+        **shown(entry.message),
+        "id": entry.id,
+        "parentId": entry.parent_id,
+        "message": storable(message),
+    }
     return {"channel": HISTORY, "contentType": HISTORY, "content": [content]}
 
 
@@ -201,20 +208,25 @@ def _records() -> TypeAdapter[list[ConversationRecord]]:
 
 
 def _dumped(record: ConversationRecord) -> Any:
-    return _records().dump_python([record], mode="json")[0]
+    return storable(_records().dump_python([record], mode="json")[0])
 
 
-def _size(draft: Draft) -> int:
-    """Return the bytes of a content as the service counts them: as text inside of JSON text."""
-    return len(json.dumps(jsontext.write(draft["content"]))) - 2
+def _read(kind: TypeAdapter[list[T]], stored: Any) -> T:
+    """Return what was stored. What stands as text may hold halves of surrogate pairs.
+
+    Pydantic takes these from an object and not from JSON text.
+    """
+    if isinstance(stored, str):
+        return kind.validate_python([restored(stored)])[0]
+    return kind.validate_json(jsontext.write([stored]))[0]
 
 
 def _grouped(drafts: Iterable[Draft]) -> Iterable[list[Draft]]:
     group: list[Draft] = []
     size = 0
     for draft in drafts:
-        one = _size(draft)
-        if group and (len(group) == ENTRIES_MAX or size + one > APPEND_BYTES_MAX):
+        one = size_of(draft["content"])
+        if group and (len(group) == APPEND_ENTRIES_MAX or size + one > APPEND_BYTES_MAX):
             yield group
             group, size = [], 0
         group.append(draft)
