@@ -241,7 +241,7 @@ def test_a_session_whose_deletion_was_interrupted_does_not_exist(service: Servic
     with service.client(user) as client:
         repository = ForkloreSessionRepository(client)
         begun(repository, "a")
-        client.named("strands/s").delete(scope="branch")  # the name stays
+        client.named("strands/s").delete()  # the name stays
         for change in (
             lambda: repository.create_message("s", "a", message(1, "b")),
             lambda: repository.create_agent("s", agent(name="b")),
@@ -270,7 +270,7 @@ def test_of_two_that_make_a_session_anew_one_is_refused(service: Service, user: 
     with service.client(user) as client:
         repository = ForkloreSessionRepository(client)
         repository.create_session(session())
-        client.named("strands/s").delete(scope="branch")
+        client.named("strands/s").delete()
         wire = Meanwhile(work=lambda: begun(repository, "a"))
         with pytest.raises(SessionException, match="Session s already exists"):
             ForkloreSessionRepository(wire.wrapped(client)).create_session(session())

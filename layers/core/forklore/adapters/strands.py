@@ -101,17 +101,13 @@ class ForkloreSessionRepository(SessionRepository):
         drafts = [_draft(SESSION, session_id, value, key=_key(SESSION))]
         named = self._client.named(self._name(session_id))
         with _refused_if_taken(f"Session {session_id} already exists"):
-            try:
-                named.append_all(drafts, **fork)
-            except NotFoundError:
-                self._free(session_id)
-                self._client.named(self._name(session_id)).append_all(drafts, **fork)
+            named.append_all(drafts, **fork)
         return session
 
     def delete_session(self, session_id: str, **_: Any) -> None:
         """Delete a session. Forks of it stay whole."""
         try:
-            self._conversation(session_id, anew=True).delete(scope="branch")
+            self._conversation(session_id, anew=True).delete()
         except NotFoundError as error:
             if not self._free(session_id):
                 raise SessionException(f"Session {session_id} does not exist") from error

@@ -116,7 +116,7 @@ def _prepare(
         parts.group.count_child(group),
         *([] if caller.user_id == group.owner else [_still_writer(group, caller)]),
         parts.group.put_child(child_key, started_by),
-        *name_parts(table, request.described.name, was=None, conversation_id=child_id, nonce=nonce),
+        *name_parts(table, request.described.name, conversation_id=child_id, nonce=nonce),
     ]
     tree = parts.group.put_tree(
         root.conversation, root.head, parent.members, nonce=nonce, now_s=table.now_s(), child_key=child_key

@@ -189,17 +189,18 @@ def name_parts(
     table: Table,
     move: NameMove | None,
     *,
-    was: Name | None,
+    was: Name | None = None,
     conversation_id: str,
     nonce: str,
 ) -> list[Part]:
     """Return the part that points a name to a new conversation. Without a name: no part.
 
-    was: the name as it was read. Raises NameMovedError if it is not at the revision that the caller
-    expects.
+    was: the name as it was read; None: that of the move. Raises NameMovedError if it is not at the
+    revision that the caller expects.
     """
     if move is None:
         return []
+    was = was or move.left
     now = ids.timestamp(table.now_ms())
     revision = table.first_revision()
     name = move.decide(was, conversation_id=conversation_id, now=now, nonce=nonce, first_revision=revision)

@@ -275,14 +275,8 @@ class ForkloreConversationStore(ConversationStore):
             raise ConversationConflict(conversation_id) from None
         try:
             await self._append(log.State(conversation_id), change, origin=place)
-        except NotFoundError:
-            name = self._name(conversation_id)
-            left = await self._named(name)
-            if left is None:
-                raise ConversationConflict(conversation_id) from None  # what it forks is deleted
-            if left.deleted:
-                await self._free(left)
-            raise
+        except NotFoundError:  # what it forks is deleted
+            raise ConversationConflict(conversation_id) from None
 
     async def _go_on(self, state: log.State, change: log.Change) -> None:
         """Write behind a state, by an append or by a fork.
