@@ -164,6 +164,11 @@ class Reads:
         rows = self._source.query(keys.contexts_range(group_id))
         return (items.context(row) for row in rows if keys.is_context_of(_sort(row), client_id))
 
+    def known_contexts(self, group_id: str) -> Iterator[Key]:
+        """Yield the keys of a tree's CTX items that have a digest."""
+        rows = self._source.query(keys.contexts_range(group_id), only=("digest",))
+        return (items.key(row) for row in rows if "digest" in row)
+
     def context_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
         """Yield the keys of the CTX items of a conversation."""
         return map(items.key, self._source.query(keys.contexts_of_range(group_id, conversation_id), only=()))

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 from forklore.client import results
 from forklore.client.calls import new_key
 from forklore.client.errors import BadRequestError, InputError, NotFoundError, UnexpectedAnswerError
+from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.synchronous import Operations
@@ -121,20 +122,23 @@ class Conversation:
         *,
         context: Sequence[Any] | None = None,
         content_type: str = CONTENT_TYPE,
+        based_on: Base = OMITTED,
         usage: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> results.AppendedEntry:
         """Append a message together with the agent's whole present memory, in one transaction.
 
         No fork ever shows one without the other. What became of the memory is in `context` of what
-        is returned. more: other arguments of `say`.
+        is returned. based_on: as of `context.sync`. more: other arguments of `say`.
+        Raises ConflictError with the reason `context_moved` if the memory would replace another one
+        than that which it is based on. Then the message is not appended either.
         """
-        memory = (
-            None
-            if context is None
-            else {"contentType": content_type, "content": elements(context, "context")}
-        )
-        return self.say(role, text, usage=usage, context=memory, **more)
+        if context is None:
+            return self.say(role, text, usage=usage, **more)
+        memory = self.context.present(context, content_type, based_on)
+        appended = self.say(role, text, usage=usage, context=memory, **more)
+        self.context.written(context, appended.context)
+        return appended
 
     def append(
         self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Any
