@@ -13,9 +13,9 @@ from tests.support.lines import Lines, reading_lines
 
 
 def pytest_configure() -> None:
-    """Let the processes that tests start be interrupted, also where a shell runs this in background.
+    """Let the processes that tests start be interrupted.
 
-    Such a shell ignores SIGINT, and each process inherits that.
+    A shell that runs a command in the background ignores SIGINT, and each process inherits that.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

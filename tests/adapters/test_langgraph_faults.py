@@ -52,20 +52,16 @@ def test_channels_are_stored_again_one_by_one() -> None:
         assert max(back.values()) <= BACK_MAX
         changed = {name for name, each in versions.items() if known and known.versions.get(name) != each}
         assert all(back[name] == 0 for name in changed)
-        known = Known(dict(versions), back, (0, None))
+        known = Known(dict(versions), back, (), "")
 
 
-def test_a_saver_that_does_not_know_the_parent_stores_all_channels(service: Service, user: str) -> None:
+def test_a_saver_that_does_not_know_the_parent_reads_it(service: Service, user: str) -> None:
     with service.client(user) as client:
         at = line(ForkloreSaver(client), "t", 3)[-1]
         step(ForkloreSaver(client), at, 3)
-        read = ForkloreSaver(client)
-        found = read.get_tuple(config_of("t"))
-        assert found is not None
-        step(read, found.config, 4)
         heads = [entry.content[0]["langgraph"] for entry in client.named("langgraph/t").entries()]
-        assert [head["back"] for head in heads if head["kind"] == "checkpoint"] == [0, 1, 2, 0, 1]
-        assert numbers(ForkloreSaver(client), "t") == [4, 3, 2, 1, 0]
+        assert [head["back"] for head in heads if head["kind"] == "checkpoint"] == [0, 1, 2, 3]
+        assert numbers(ForkloreSaver(client), "t") == [3, 2, 1, 0]
 
 
 def test_a_record_whose_parts_are_on_an_older_page_is_read_whole(
@@ -350,16 +346,59 @@ def test_a_pruned_thread_still_shows_its_messages(service: Service, user: str) -
         assert shown_in(client, "t") == []
 
 
-def test_a_checkpoint_without_its_ancestors_does_not_hide_the_others(service: Service, user: str) -> None:
+@pytest.mark.parametrize("how", ["deleted", "used again", "replaced"])
+def test_a_checkpoint_is_whole_although_its_thread_was_deleted_before(
+    service: Service, user: str, how: str
+) -> None:
     with service.client(user) as client:
         saver = ForkloreSaver(client)
         at = line(saver, "t", 3)[-1]
+        other = ForkloreSaver(client)
+        line(other, "u", 2, first=90)
+        other.delete_thread("t")
+        if how == "used again":
+            line(other, "t", 2, first=90)
+        if how == "replaced":
+            other.copy_thread("u", "t")
+        at = step(saver, at, 3)
+        assert numbers(ForkloreSaver(client), "t")[0] == 3
+        found = ForkloreSaver(client).get_tuple(config_of("t"))
+        assert found is not None
+        assert found.checkpoint["channel_values"] == {"base": "b" * 100, "n": 3}
+        wire = Wire()
+        step(ForkloreSaver(wire.wrapped(client)), at, 4)
+        step(saver, at, 5)
+        assert numbers(ForkloreSaver(client), "t")[:3] == [5, 4, 3]
+
+
+@pytest.mark.parametrize("lives", [1, 2])
+def test_a_checkpoint_without_its_ancestors_does_not_hide_the_others(
+    service: Service, user: str, lives: int
+) -> None:
+    with service.client(user) as client:
+        wire = Wire()
+        saver = ForkloreSaver(wire.wrapped(client))
+        at = line(saver, "t", 3)[-1]
         ForkloreSaver(client).delete_thread("t")
-        broken = step(saver, at, 3)  # it does not know of the deletion
+        wire.lives = len(wire.sent) + lives  # the append, and the look for the parent
+        with pytest.raises(Killed):
+            step(saver, at, 3)
+        assert ForkloreSaver(client).get_tuple(config_of("t")) is None
         line(ForkloreSaver(client), "t", 2, first=4)
         assert numbers(ForkloreSaver(client), "t") == [5, 4]
-        with pytest.raises(LookupError, match="is deleted"):
-            ForkloreSaver(client).get_tuple(broken)
+
+
+def test_a_forgotten_parent_hides_no_message(
+    service: Service, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("forklore.adapters.langgraph.steps.KNOWN_MAX", 5)
+    with service.client(user) as client:
+        saver = ForkloreSaver(client)
+        asked, told = HumanMessage("Lisbon?", id="1"), AIMessage("In May.", id="2")
+        at = said(saver, config_of("t"), asked)
+        line(saver, "other", 6)
+        said(saver, at, asked, told)
+        assert shown_in(client, "t") == [("user", "Lisbon?"), ("ai", "In May.")]
 
 
 def test_writes_that_came_before_a_put_that_failed_are_named_by_the_next(service: Service, user: str) -> None:

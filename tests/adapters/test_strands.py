@@ -150,8 +150,9 @@ def test_a_message_of_2_4_mb_is_kept_and_a_larger_one_is_refused(service: Servic
     with service.client(user) as client:
         repository = ForkloreSessionRepository(client)
         begun(repository, "x" * 2_400_000)
-        with pytest.raises(TooLargeError):
-            repository.create_message("s", "a", message(1, "x" * 2_600_000))
+        for characters in (2_600_000, 6_000_000):
+            with pytest.raises(TooLargeError):
+                repository.create_message("s", "a", message(1, "x" * characters))
         assert [len(text) for text in texts(repository)] == [2_400_000]
 
 

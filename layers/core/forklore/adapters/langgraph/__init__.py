@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import anyio
@@ -9,6 +10,7 @@ import anyio
 from forklore import ApiError, AsyncForklore, Forklore
 from forklore.adapters.langgraph.reading import Steps
 from forklore.adapters.langgraph.steps import PAUSE, PAUSE_S, StepsOfSaver
+from forklore.client.kinds import as_async, as_sync, checked
 from forklore.extras import needing
 
 with needing("langgraph"):
@@ -27,17 +29,31 @@ T = TypeVar("T")
 
 
 class ForkloreSaver(StepsOfSaver):
-    """A saver for graphs that run with `invoke` and `stream`.
+    """A saver for graphs that run with `invoke` and `stream`, or with `ainvoke` and `astream`.
 
-    client: of forklore; it is not closed here. prefix: of the names of the threads. show: whether
-    the messages of the state are stored as readable text as well; None: unless `serde` encrypts.
+    client: of either kind, made and closed by the caller. prefix: of the names of the threads.
+    show: whether the messages of the state are stored as readable text as well; None: unless
+    `serde` encrypts.
     """
 
     def __init__(
-        self, client: Forklore, *, prefix: str = "langgraph/", serde: Any = None, show: bool | None = None
+        self,
+        client: Forklore | AsyncForklore,
+        *,
+        prefix: str = "langgraph/",
+        serde: Any = None,
+        show: bool | None = None,
     ) -> None:
         super().__init__(prefix=prefix, serde=serde, show=show)
-        self._client = client
+        self._client = checked(client)
+
+    @cached_property
+    def _sync(self) -> Forklore:
+        return as_sync(self._client)
+
+    @cached_property
+    def _async(self) -> AsyncForklore:
+        return as_async(self._client)
 
     def _run(self, steps: Steps[T]) -> T:
         try:
@@ -58,7 +74,28 @@ class ForkloreSaver(StepsOfSaver):
     def _call(self, operation: str, given: dict[str, Any]) -> Any:
         if operation == PAUSE:
             return time.sleep(PAUSE_S)
-        return getattr(self._client.api, operation)(**given)
+        return getattr(self._sync.api, operation)(**given)
+
+    async def _arun(self, steps: Steps[T]) -> T:
+        try:
+            operation, given = next(steps)
+            while True:
+                try:
+                    answer = await self._acall(operation, given)
+                except ApiError as error:
+                    operation, given = steps.throw(error)
+                else:
+                    operation, given = steps.send(answer)
+        except StopIteration as end:
+            done: T = end.value
+            return done
+        finally:
+            steps.close()  # also after a cancellation
+
+    async def _acall(self, operation: str, given: dict[str, Any]) -> Any:
+        if operation == PAUSE:
+            return await anyio.sleep(PAUSE_S)
+        return await getattr(self._async.api, operation)(**given)
 
     def put(
         self,
@@ -113,46 +150,6 @@ class ForkloreSaver(StepsOfSaver):
         """Return what the ancestors of a checkpoint wrote to delta channels."""
         return self._run(self._delta_history(config, channels))
 
-
-class AsyncForkloreSaver(StepsOfSaver):
-    """A saver for graphs that run with `ainvoke` and `astream`.
-
-    client: of forklore; it is not closed here. prefix: of the names of the threads. show: whether
-    the messages of the state are stored as readable text as well; None: unless `serde` encrypts.
-    """
-
-    def __init__(
-        self,
-        client: AsyncForklore,
-        *,
-        prefix: str = "langgraph/",
-        serde: Any = None,
-        show: bool | None = None,
-    ) -> None:
-        super().__init__(prefix=prefix, serde=serde, show=show)
-        self._client = client
-
-    async def _run(self, steps: Steps[T]) -> T:
-        try:
-            operation, given = next(steps)
-            while True:
-                try:
-                    answer = await self._call(operation, given)
-                except ApiError as error:
-                    operation, given = steps.throw(error)
-                else:
-                    operation, given = steps.send(answer)
-        except StopIteration as end:
-            done: T = end.value
-            return done
-        finally:
-            steps.close()  # also after a cancellation
-
-    async def _call(self, operation: str, given: dict[str, Any]) -> Any:
-        if operation == PAUSE:
-            return await anyio.sleep(PAUSE_S)
-        return await getattr(self._client.api, operation)(**given)
-
     async def aput(
         self,
         config: RunnableConfig,
@@ -161,17 +158,17 @@ class AsyncForkloreSaver(StepsOfSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint with the channels that changed; return its config."""
-        return await self._run(self._put(config, checkpoint, metadata, new_versions))
+        return await self._arun(self._put(config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store the writes of a task in one request."""
-        await self._run(self._put_writes(config, writes, task_id, task_path))
+        await self._arun(self._put_writes(config, writes, task_id, task_path))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint, without an id the latest one; None if there is none."""
-        return await self._run(self._get_tuple(config))
+        return await self._arun(self._get_tuple(config))
 
     async def alist(
         self,
@@ -182,16 +179,16 @@ class AsyncForkloreSaver(StepsOfSaver):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield checkpoints, the newest first. With a limit no more is read than is needed."""
-        for one in await self._run(self._list(config, filter, before, limit)):
+        for one in await self._arun(self._list(config, filter, before, limit)):
             yield one
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread. Copies of it live on."""
-        await self._run(self._delete(thread_id))
+        await self._arun(self._delete(thread_id))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Fork a thread. Nothing is copied. A target that exists is deleted first."""
-        await self._run(self._copy(source_thread_id, target_thread_id))
+        await self._arun(self._copy(source_thread_id, target_thread_id))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace, or with `delete` nothing.
@@ -199,10 +196,14 @@ class AsyncForkloreSaver(StepsOfSaver):
         Delta channels keep the ancestors that they need. Raises ConflictError if the thread is
         appended to all the time, TooLargeError if what stays is too large for one append.
         """
-        await self._run(self._prune(thread_ids, strategy))
+        await self._arun(self._prune(thread_ids, strategy))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return what the ancestors of a checkpoint wrote to delta channels."""
-        return await self._run(self._delta_history(config, channels))
+        return await self._arun(self._delta_history(config, channels))
+
+
+class AsyncForkloreSaver(ForkloreSaver):
+    """The same saver, under the name that users of `ainvoke` look for."""

@@ -29,10 +29,12 @@ class Record:
     """A checkpoint or the writes of a task, as stored.
 
     parts: of the text, as far as they were read. In an entry they stand before the head.
+    conversation: where it was read.
     """
 
     head: Mapping[str, Any]
     parts: list[str]
+    conversation: str = ""
 
     @classmethod
     def of(cls, head: Mapping[str, Any], body: tuple[str, bytes]) -> "Record":
@@ -119,21 +121,27 @@ class Thread:
         for entry in newest_first:
             for element in reversed(entry.content):
                 if isinstance(element, Mapping) and MEMBER in element:
-                    self._take(element[MEMBER], element["data"])
+                    self._take(element[MEMBER], element["data"], entry.conversation_id)
 
-    def _take(self, head: Mapping[str, Any], text: str) -> None:
+    def _take(self, head: Mapping[str, Any], text: str, conversation: str) -> None:
         if "part" in head:
             self._by_id[head["part"]].parts.insert(0, text)
             return
-        record = self._by_id[head["record"]] = Record(head, [text])
+        record = self._by_id[head["record"]] = Record(head, [text], conversation)
         if head["kind"] == "writes":
             self.writes.setdefault(record.place, []).insert(0, record)
         else:
             self.checkpoints.setdefault(record.place, record)
 
     def latest(self, namespace: str) -> str | None:
-        """Return the highest id of a namespace that was read."""
-        return max((found for ns, found in self.checkpoints if ns == namespace), default=None)
+        """Return the highest id of a namespace that was read.
+
+        Of a whole thread: of a checkpoint that has all its channels. One whose ancestors are
+        deleted is about to be stored again, or its saver was killed.
+        """
+        ids = sorted((found for ns, found in self.checkpoints if ns == namespace), reverse=True)
+        fits = (one for one in ids if not self.is_all or has_all_channels(self.needed((namespace, one))))
+        return next(fits, None)
 
     def line(self, place: Place) -> Iterator[Record]:
         """Yield a checkpoint and its ancestors, the newest first, as far as they were read."""
