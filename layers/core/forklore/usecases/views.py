@@ -268,10 +268,12 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, *, stop: E
     """
     removed = set(table.read.remnant_ids(group_id))
     showing = Showing(table, group_id)
-    contexts = sorted(table.read.contexts(group_id, client_id), key=lambda one: one[1].epoch, reverse=True)
+    contexts = sorted(
+        table.read.contexts(group_id, client_id), key=lambda one: one[1].epoch.number, reverse=True
+    )
     highest = 0
     for conversation_id, context in contexts:
-        number, first = context.epoch
+        number, first = context.epoch.number, context.epoch.first
         if number <= highest:
             break
         most = showing.most_of(conversation_id) if conversation_id in removed else None
