@@ -19,13 +19,14 @@ PAGE_ENTRIES = 1000
 class AsyncContext:
     """The agent's own context of one conversation. The caller must be an agent, so with a client.
 
-    resolve: returns the conversation's id. resolve_made: does so once the conversation exists.
+    resolve: returns the conversation's id, and None for a name that does not exist.
+    resolve_made: returns the id of a conversation that exists.
     """
 
     def __init__(
         self,
         api: AsyncOperations,
-        resolve: Callable[[], Awaitable[str]],
+        resolve: Callable[[], Awaitable[str | None]],
         resolve_made: Callable[[], Awaitable[str]],
     ) -> None:
         self._api = api
@@ -110,8 +111,11 @@ class AsyncContext:
         begin = None if after is None else id_of(after)
 
         async def fetch(cursor: str | None) -> Page[results.ListedEntry]:
+            shown = await self._resolve()
+            if shown is None:
+                return Page((), None)
             page = await self._api.list_entries(
-                await self._resolve(),
+                shown,
                 channel=CONTEXT,
                 epoch=epoch,
                 limit=PAGE_ENTRIES,

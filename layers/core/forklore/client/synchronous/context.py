@@ -20,13 +20,14 @@ PAGE_ENTRIES = 1000
 class Context:
     """The agent's own context of one conversation. The caller must be an agent, so with a client.
 
-    resolve: returns the conversation's id. resolve_made: does so once the conversation exists.
+    resolve: returns the conversation's id, and None for a name that does not exist.
+    resolve_made: returns the id of a conversation that exists.
     """
 
     def __init__(
         self,
         api: Operations,
-        resolve: Callable[[], str],
+        resolve: Callable[[], str | None],
         resolve_made: Callable[[], str],
     ) -> None:
         self._api = api
@@ -111,8 +112,11 @@ class Context:
         begin = None if after is None else id_of(after)
 
         def fetch(cursor: str | None) -> Page[results.ListedEntry]:
+            shown = self._resolve()
+            if shown is None:
+                return Page((), None)
             page = self._api.list_entries(
-                self._resolve(),
+                shown,
                 channel=CONTEXT,
                 epoch=epoch,
                 limit=PAGE_ENTRIES,

@@ -7,7 +7,13 @@ from typing import Any, Literal, overload
 
 from forklore.client import results
 from forklore.client.calls import new_key
-from forklore.client.errors import BadRequestError, InputError, NotFoundError, UnexpectedAnswerError
+from forklore.client.errors import (
+    BadRequestError,
+    ForbiddenError,
+    InputError,
+    NotFoundError,
+    UnexpectedAnswerError,
+)
 from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
@@ -49,7 +55,7 @@ class Conversation:
         self._born = dict(born or {})
         self._is_made = born is None
         self._keys_by_name: set[str] = set()
-        self.context = Context(api, self.resolve, self._resolve_made)
+        self.context = Context(api, self._resolve_shown, self._resolve_made)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._id or self._name!r})"
@@ -78,6 +84,21 @@ class Conversation:
             assert self._name is not None
             self._id = (self._api.look_up_name(name=self._name)).conversation_id
         return self._id
+
+    def exists(self) -> bool:
+        """Tell whether there is such a conversation that the caller may see."""
+        try:
+            self.details()
+        except (NotFoundError, ForbiddenError):
+            return False
+        return True
+
+    def _resolve_shown(self) -> str | None:
+        """Return the id; None for a name that does not exist. It shows nothing."""
+        try:
+            return self.resolve()
+        except NotFoundError:
+            return None
 
     def _resolve_made(self) -> str:
         if not self._is_made:
@@ -317,6 +338,7 @@ class Conversation:
     ) -> Pages[results.ListedEntry]:
         """Return what the conversation shows, the oldest first; with `backward` the newest first.
 
+        A name that does not exist yet shows nothing.
         channel: None shows users the history, and agents their own context as well. after: only
         what follows this entry; not with `backward`. more: other arguments of `list_entries`.
         """
@@ -329,8 +351,11 @@ class Conversation:
         begin = None if after is None else id_of(after)
 
         def forward(cursor: str | None) -> Page[results.ListedEntry]:
+            shown = self._resolve_shown()
+            if shown is None:
+                return Page((), None)
             page = self._api.list_entries(
-                self.resolve(),
+                shown,
                 channel=channel,
                 limit=page_entries,
                 after_cursor=begin if cursor is None else cursor,
@@ -339,8 +364,11 @@ class Conversation:
             return Page(page.data, page.after_cursor)
 
         def back(cursor: str | None) -> Page[results.ListedEntry]:
+            shown = self._resolve_shown()
+            if shown is None:
+                return Page((), None)
             page = self._api.list_entries(
-                self.resolve(),
+                shown,
                 channel=channel,
                 limit=page_entries,
                 tail=True if cursor is None else None,
@@ -350,6 +378,10 @@ class Conversation:
             return Page(page.data[::-1], page.before_cursor)
 
         return Pages(back if backward else forward)
+
+    def last(self) -> results.ListedEntry | None:
+        """Return the last entry of the history; None without any."""
+        return self.entries(channel="history", backward=True, page_entries=1).first()
 
     def entry(self, entry_id: str) -> results.Entry:
         """Return one entry that the conversation shows."""
