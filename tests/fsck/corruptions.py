@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.ancestry import Segment
+from forklore.domain.epochs import digest_of
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Channel, LastEntries
@@ -602,6 +603,21 @@ CORRUPTIONS = [
         "a CTX that is behind",
         "wrong_ctx",
         lambda m: m.change(keys.context(ROOT, ROOT, "planner"), last=text(m.world.thoughts[1])),
+    ),
+    a(
+        "a CTX with the digest of another context",
+        "wrong_ctx",
+        lambda m: m.change(keys.context(ROOT, ROOT, "planner"), digest=binary(b"\1" * 32)),
+    ),
+    a(
+        "a CTX of a fork with the digest of what it has itself, without what it inherits",
+        "wrong_ctx",
+        lambda m: m.change(keys.context(ROOT, HEAD_FORK, "planner"), digest=binary(digest_of(["f"]))),
+    ),
+    a(
+        "a CTX with a digest that is none",
+        "malformed_ctx",
+        lambda m: m.change(keys.context(ROOT, ROOT, "planner"), digest=binary(b"1")),
     ),
     a(
         "a CTX with another first entry of the epoch",

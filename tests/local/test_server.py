@@ -18,6 +18,8 @@ import boto3
 import httpx
 import pytest
 
+from forklore import Forklore
+from forklore.local.identity import clients_by_hash
 from tests.local.project import write_project
 
 ROOT = Path(__file__).parents[2]
@@ -297,3 +299,22 @@ def test_a_deleted_tree_is_removed_in_the_background_also_with_an_endpoint() -> 
         client.close()
 
     assert [item["PK"]["S"] for item in left] == [f"PTR#{made}"]
+
+
+def test_an_agent_finds_its_name_and_memory_in_a_folder_that_it_has_written_in_process(
+    tmp_path: Path,
+) -> None:
+    data = str(tmp_path / "data")
+    with Forklore.local(user="ann", client="planner", data=data) as fl:
+        fl.named("holiday").turn("user", "Lisbon?", context=["Lisbon"])
+    clients = ["--client", "planner=secret=1", "--client", "coder=other"]
+    with running("--port", "0", "--data", data, *clients, last_line="Ctrl+C") as local:
+        for key, expected in (("secret=1", ["Lisbon"]), ("other", [])):
+            with Forklore(local.url, token="ann", client_key=key) as fl:
+                assert fl.named("holiday").context.latest() == expected
+
+
+@pytest.mark.parametrize("clients", [["planner"], ["=key"], ["a=local-key"], ["a=1", "b=1"]])
+def test_a_client_without_a_name_and_a_key_of_its_own_is_refused(clients: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"^--client number"):
+        clients_by_hash({}, clients)

@@ -367,6 +367,9 @@ PAIRS: dict[str, Pair] = {
     "context, next epoch": pair(
         append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("d", epoch=2))
     ),
+    "context, the same context in the next epoch": pair(
+        append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("a", "b", epoch=2))
+    ),
     "next epoch, next epoch": pair(
         append(PLANNER, entry=thought("c", epoch=2)), append(PLANNER, entry=thought("d", epoch=2))
     ),
@@ -374,6 +377,19 @@ PAIRS: dict[str, Pair] = {
         append(CODER, entry=thought("c")), append(CODER, entry=thought("d", epoch=3))
     ),
     "sync, sync": pair(OPERATIONS["sync more"], OPERATIONS["sync something else"]),
+    "sync, sync based on the same": pair(
+        *(
+            post(
+                "syncContext",
+                PLANNER,
+                conversationId=ROOT,
+                contentType="note",
+                content=["a", "b", more],
+                basedOnEntryId="<noted more>",
+            )
+            for more in ("mine", "yours")
+        )
+    ),
     "sync, sync for the first time": pair(
         OPERATIONS["sync for the first time"],
         post("syncContext", CODER, conversationId=ROOT, contentType="note", content=["z"]),

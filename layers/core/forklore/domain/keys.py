@@ -577,6 +577,11 @@ def erased_tree(erasure_id: str, group_id: str) -> Key:
     return Key(f"{ERASURES}{erasure_id}", f"{_TREE}{group_id}")
 
 
+def in_erased_tree(place: Key) -> str:
+    """Return the tree that such an item names."""
+    return place.sort.removeprefix(_TREE)
+
+
 def erased_trees_range(erasure_id: str) -> SortRange:
     """Return the range of the trees that an erasure has changed."""
     return _all(f"{ERASURES}{erasure_id}", _TREE)

@@ -13,11 +13,12 @@ from forklore.domain.tree import Group, Member, State
 
 
 class ContextEntry(NamedTuple):
-    """A context entry."""
+    """A context entry. hashes: of its elements; None: its body is in BLOB items, or was erased."""
 
     entry_id: str
     client_id: str | None
     epoch: int | None
+    hashes: tuple[bytes, ...] | None
 
 
 NO_USAGE = TokenUsage()
@@ -89,6 +90,7 @@ class Ctx:
     first: str
     last: str
     count: int
+    digest: bytes | None
 
 
 @dataclass(slots=True)

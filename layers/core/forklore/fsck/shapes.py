@@ -81,7 +81,7 @@ SHAPES = {
         " cachedInputTokens:N costNanoUsd:N",
         "first:S lastHistory:S lastContext:S untitled:BOOL preview:S changes:N imported:BOOL",
     ),
-    Kind.CTX: _shape("epoch:N first:S last:S count:N"),
+    Kind.CTX: _shape("epoch:N first:S last:S count:N", "digest:B"),
     Kind.TREE: _shape("", "L1:S"),
     Kind.GONE: _shape("removedAt:S nonce:S", "L1:S imported:BOOL"),
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S"),

@@ -83,7 +83,7 @@ def _serve(
     try:
         listener = _listen(arguments.host, arguments.port)
         callers = Callers(name for name in (arguments.host, *arguments.allow_host) if name)
-        authorizer = read_authorizer(os.environ)
+        authorizer = read_authorizer(os.environ, arguments.client)
         events = Events(arguments.on_event, arguments.event_content)
         stack.callback(events.close)
         events.open({**environment, "FORKLORE_URL": _url(listener)})
@@ -174,6 +174,13 @@ def _parser(command: str) -> argparse.ArgumentParser:
         "--engine",
         choices=[EMBEDDED, *ENGINES],
         help=f"what keeps a new folder ({EMBEDDED}); a folder with data goes on with its own",
+    )
+    parser.add_argument(
+        "--client",
+        action="append",
+        default=[],
+        metavar="NAME=KEY",
+        help="the API key of an agent, beside those of FORKLORE_API_KEYS; may be repeated",
     )
     parser.add_argument(
         "--on-event",
