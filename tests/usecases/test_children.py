@@ -30,7 +30,7 @@ from forklore.usecases.append_request import Append, Start
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
 from tests.support.samples import drawn
-from tests.support.tables import Store
+from tests.support.tables import Store, Ticking
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -134,7 +134,7 @@ def plant_members(store: Store, count: int, level: AccessLevel = READER) -> None
 @pytest.fixture
 def parent(store: Store) -> Table:
     """A root of Ann with a fork. Bob is a writer, and Eve is a reader."""
-    table = store.process()
+    table = store.process(clock=Ticking())
     say(table, ROOT, "a", "b")
     fork(table)
     share(table, "bob", WRITER)

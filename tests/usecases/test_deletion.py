@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from moto.backends import get_backend
-from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
@@ -109,16 +107,15 @@ class World:
     def __post_init__(self) -> None:
         plant(self.store)
         self.before = self.store.contents()
-        self._tables = get_backend("dynamodb")[DEFAULT_ACCOUNT_ID]["us-east-1"].tables
-        self._saved = copy.deepcopy(self._tables[self.store.name])
+        self._saved = self.store.saved()
 
     def set_back(self) -> "World":
-        self._tables[self.store.name] = copy.deepcopy(self._saved)
+        self.store.set_back(self._saved)
         return self
 
 
 @pytest.fixture(scope="module")
-def planted(moto: None) -> Iterator[World]:
+def planted() -> Iterator[World]:
     with fresh_store("deletion") as store:
         yield World(store)
 

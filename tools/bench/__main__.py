@@ -21,7 +21,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from forklore.local.dynamodb_local import VERSION
 from tools.bench.cost import COLUMNS, Row, cells_of, in_order, rows_of
 from tools.bench.growth import growth_table
 from tools.bench.judging import unexplained
@@ -32,6 +31,7 @@ from tools.bench.money import Function, Month, Prices, tables
 from tools.bench.package_sizes import sizes_table
 from tools.bench.plots import draw
 from tools.bench.shapes import AXES, BASE, Shape
+from tools.harness.amazons_local import VERSION
 
 PROJECT = Path(__file__).parents[2]
 FOLDER = PROJECT / "docs" / "performance"

@@ -17,12 +17,12 @@ from importlib.metadata import version
 from pathlib import Path
 from unittest import mock
 
-from forklore.local.dynamodb_local import VERSION
 from tools.bench.ecosystem.contenders import FORKLORE, Contender, contenders
 from tools.bench.ecosystem.measuring import STEPS, Measured, Writers, long_session, measure, two_writers
 from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table
 from tools.bench.shapes import Texts
+from tools.harness.amazons_local import VERSION
 
 PROJECT = Path(__file__).parents[3]
 PAGE = PROJECT / "docs" / "performance" / "ecosystem.md"
