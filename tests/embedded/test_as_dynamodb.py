@@ -1,4 +1,4 @@
-"""The engine answers as DynamoDB Local: random calls in the grammar of `storage`, to both.
+"""The engine answers random calls in the grammar of `storage` as DynamoDB Local does.
 
 Answers, errors, reasons, ends of pages, sizes and capacity are compared. Where DynamoDB Local is not
 as AWS's documentation says, `_as_on_aws` names the page.
@@ -86,7 +86,8 @@ class Calls:
         if self.is_one_in(25):
             item["big"] = {"B": bytes(self.random.choice(LARGE))}
         if self.is_one_in(400):
-            bad = [("L1", {"N": "1"}), ("L1", {"S": ""}), ("n", {"N": "1" * 39}), ("n", {"N": "x"})]
+            bad: list[tuple[str, Any]] = [("L1", {"N": "1"}), ("L1", {"S": ""}), ("n", {"N": "x"})]
+            bad += [("n", {"N": "1" * 39})]
             bad += [
                 ("s", {"SS": []}),
                 ("s", {"SS": ["a", "a"]}),
@@ -354,8 +355,8 @@ def as_on_aws(name: str, asked: dict[str, Any], ours: Any, locals_: Any) -> Any:
     """
     if name == "transact_write_items" and ours.get("code") == "ValidationException":
         places = [repr(_key_of(part)) for part in asked["TransactItems"]]
-        if len(set(places)) < len(places) and locals_.get("code") == "TransactionCanceledException":
-            return ours
+        is_twice = len(set(places)) < len(places)
+        return ours if is_twice and locals_.get("code") == "TransactionCanceledException" else locals_
     codes = {reason["Code"] for reason in ours.get("reasons", [])}
     refusals = ("ValidationException", "TransactionCanceledException")
     if "ValidationError" in codes and locals_.get("code") in refusals:

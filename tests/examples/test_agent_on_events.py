@@ -26,6 +26,7 @@ from tests.aws.direct import Direct
 from tests.events.recording import Recorded, events_in
 from tests.examples.test_python import InvokedHere
 from tests.local.receiving import wait_until
+from tests.support.tables import Store
 from tools.deployment.loading import load
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, store_in_memory

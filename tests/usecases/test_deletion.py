@@ -1,6 +1,5 @@
 """Deletion as a whole: what remains of a tree, what is refused, and that other trees stay."""
 
-import copy
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -597,7 +596,7 @@ def test_a_worker_killed_at_any_point_is_completed_by_the_next_worker(
     expected, k = remains(planted.before), 1
     planted.set_back()
     delete(planted.store)
-    dead = copy.deepcopy(planted._tables[planted.store.name])
+    dead = planted.store.saved()
     while killed(
         planted.store,
         end,
@@ -609,7 +608,7 @@ def test_a_worker_killed_at_any_point_is_completed_by_the_next_worker(
             sweep(planted.store.process(), mailbox.queue)
             drain(planted.store, mailbox)
         assert left(planted.store) == expected, k
-        planted._tables[planted.store.name] = copy.deepcopy(dead)
+        planted.store.set_back(dead)
         k += 1
     assert k > 10
 

@@ -20,7 +20,7 @@ class Check:
     """A check, named as in the table of docs/reliability.md.
 
     paths: its tests. parts: how often `make gate-long` runs it, each time with another seed. `make
-    gate` runs the first part only. engine: the database of its tests, `embedded` for forklore's own;
+    gate` runs the first part only. engine: the database of its tests, `embedded` for our own;
     None: DynamoDB Local.
     """
 

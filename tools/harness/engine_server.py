@@ -29,7 +29,7 @@ class Tables:
 
     def answer(self, operation: str, asked: Any) -> tuple[int, Any]:
         """Return the status and the body of an answer."""
-        name = asked.get("TableName") or _name_of(asked)
+        name = str(asked.get("TableName") or _name_of(asked))
         with self._lock:
             match operation:
                 case "ListTables":

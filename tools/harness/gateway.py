@@ -194,7 +194,7 @@ def store_in_memory() -> Iterator[Store]:
 
 def stored() -> list[str]:
     """Return every item of the table as text, in a fixed order."""
-    client, start, found = open_table().connection.client, {}, []
+    client, start, found = open_table().connection.client, dict[str, Any](), list[str]()
     while True:
         page = client.scan(TableName=os.environ["FORKLORE_TABLE"], ConsistentRead=True, **start)
         found += [repr(sorted(item.items())) for item in page["Items"]]

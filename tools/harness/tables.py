@@ -38,7 +38,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass(frozen=True)
 class Store:
-    """The table from outside. endpoint: of a DynamoDB. database: of an engine, without an endpoint."""
+    """The table from outside. endpoint: of a DynamoDB. database: of an engine; then no endpoint."""
 
     client: Any
     name: str

@@ -76,13 +76,14 @@ class TappedClient:
             return self._answer(name, operation, parameters)
         context: dict[str, Any] = {}
         body = json.dumps(parameters, default=_base64).encode()
-        sent, model = {"body": body, "headers": {}}, SimpleNamespace(name=operation)
+        sent: dict[str, Any] = {"body": body, "headers": {}}
+        model = SimpleNamespace(name=operation)
         answered = self._emit(
             "before-call", operation, model=model, params=sent, context=context, request_signer=None
         )
         http = SimpleNamespace(content=b"", status_code=200)
         if answered is not None:
-            parsed = answered[1]
+            parsed: dict[str, Any] = answered[1]
         else:
             if sent["body"] is not body:
                 parameters = with_bytes(json.loads(sent["body"]))

@@ -168,7 +168,9 @@ class Engine:
             places = [_place(key) for key in wanted]
             _require_number(len(places), BATCH_KEYS_MAX)
             _require_different(places)
-            found, left, total, units = [], [], 0, 0.0
+            found: list[Item] = []
+            left: list[Item] = []
+            total, units = 0, 0.0
             is_consistent = asked.get("ConsistentRead", False)
             for key, place in zip(wanted, places, strict=True):
                 one = None if left else _find(connection, place)
@@ -325,7 +327,7 @@ class Engine:
             def work(connection: sqlite3.Connection) -> Change:
                 before = _find(connection, action.place)
                 if not action.holds(before):
-                    shown = {"Item": before.item} if before and action.shows_item else {}
+                    shown: Any = {"Item": before.item} if before and action.shows_item else {}
                     raise _refusal(
                         "ConditionalCheckFailedException", "The conditional request failed", **shown
                     )
@@ -670,13 +672,13 @@ def _checked(item: Item) -> Found:
     """Return an item as it is kept. Raises InvalidError."""
     found = Found(*checked_item(item))
     _place_of(found.item)
+    if schema.ENTRY_SORT_KEY in found.item and 2 * found.size > ITEM_BYTES_MAX:
+        raise InvalidError("Item size with its copy in the local index has exceeded the maximum size")
     return found
 
 
 def _indexed(found: Found) -> Found:
     """Return the item. Raises InvalidError if an index cannot hold it."""
-    if schema.ENTRY_SORT_KEY in found.item and 2 * found.size > ITEM_BYTES_MAX:
-        raise InvalidError("Item size with its copy in the local index has exceeded the maximum size")
     for name in _INDEX_KEYS & found.item.keys():
         bytes_max = PARTITION_KEY_BYTES_MAX if name == schema.TREE_PARTITION_KEY else SORT_KEY_BYTES_MAX
         _require_key(name, found.item[name], bytes_max)

@@ -270,7 +270,7 @@ class _Parser:
             return lambda i, n, _v: i.get(n.get(first, first))
 
         def held(item: Item, names: Names, _values: Values) -> Value | None:
-            value: Any = item.get(names.get(first, first))
+            value: Value | None = item.get(names.get(first, first))
             for name in rest:
                 value = value.get("M", {}).get(names.get(name, name)) if value is not None else None
             return value

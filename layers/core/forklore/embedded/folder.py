@@ -30,7 +30,8 @@ class DataError(Exception):
 def prepared(folder: Path) -> Path:
     """Return the file that keeps the data of a folder. Both are made if they are missing.
 
-    Only the user may read them. A new folder gets a `.gitignore`, so that git ignores it. A file of the first format is taken over in one transaction.
+    Only the user may read them. A new folder gets a `.gitignore`, so that git ignores it. A file
+    of the first format is taken over in one transaction.
     Raises DataError if the folder or the file cannot be used.
     """
     for other, name in OTHERS.items():

@@ -115,7 +115,7 @@ def _open_store(data: Path | None, events: Events, stack: contextlib.ExitStack) 
             raise ValueError(f"--data and {ENDPOINT} name two stores")
         events.require(None, f"a DynamoDB at {ENDPOINT}")
         open_table_at(endpoint)
-        worker = Worker(open_table(), **jobs)
+        worker = Worker(open_table(), expire=lambda _now_s: None, **jobs)
         stack.callback(worker.stop)
         give(Given(queue=worker.queue))
         return f"The store is the DynamoDB at {endpoint}.", worker
