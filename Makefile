@@ -3,7 +3,6 @@
 #   .venv      forklore and its tests                   Python 3.11 or newer
 #   .run       the local server and the demo            Python 3.11 or newer
 #   .adapters  the agent frameworks and their adapters  Python 3.11 or newer
-#   .ecosystem the same, and others' packages for them  Python 3.11 or newer
 #   .web       the tests of the explorer in a browser   Python 3.11 or newer
 #   .sam       AWS SAM                                  Python 3.11 or newer
 #   .checks    the checks of what is deployed           Python 3.11 or newer
@@ -17,7 +16,6 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN ?= .run
 ADAPTERS ?= .adapters
-ECOSYSTEM ?= .ecosystem
 WEB ?= .web
 SAM ?= .sam
 CHECKS ?= .checks
@@ -65,13 +63,13 @@ extras := service authorizer lambda local cli
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web pictures chromium fix-web test-random test-reliability bench bench-adapters gate gate-long demo openapi fix build build-here size validate test-deployment client deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web pictures chromium fix-web test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment client deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
 
-run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, DATA=./data keeps what is stored, ON_EVENT=… gets events
-	@$(run) -m forklore.local $(if $(DATA),--data "$(DATA)")$(if $(ON_EVENT), --on-event "$(ON_EVENT)")
+run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, ALLOW_HOST=… is another name, DATA=./data keeps what is stored, ON_EVENT=… gets events
+	@exec $(run) -m forklore.local $(if $(DATA),--data "$(DATA)")$(if $(ALLOW_HOST), --allow-host "$(ALLOW_HOST)")$(if $(ON_EVENT), --on-event "$(ON_EVENT)")
 
 test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the other test commands
 	$(python) -m ruff format --check
@@ -87,11 +85,8 @@ test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on Dyna
 	$(python) -m pytest --numprocesses=auto --dist=worksteal $(reliability)
 	$(python) -m pytest --numprocesses=auto --dist=worksteal -m long $(long)
 
-bench: $(if $(RUNTIME_PYTHON),build-here) $(VENV)/ready $(runtime) ## measure costs and times, and write docs/performance/tables.md: ten minutes, for which nothing else should run
+bench: $(if $(RUNTIME_PYTHON),build-here) $(VENV)/ready $(runtime) ## measure costs and times, and write .cache/bench.md: ten minutes, for which nothing else should run
 	$(in_runtime) $(python) -m tools.bench $(if $(RUNTIME_PYTHON),--build "$(here)") $(ARGUMENTS)
-
-bench-adapters: $(ECOSYSTEM)/ready ## compare the adapters with other packages for DynamoDB, and write docs/performance/ecosystem.md: about five minutes
-	"$(ECOSYSTEM)/bin/python" -m tools.bench.ecosystem $(ARGUMENTS)
 
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
 	$(python) -m tools.gate --size gate $(ARGUMENTS)
@@ -166,7 +161,7 @@ build-here: $(SAM)/locked
 	$(call build-for,$(machine),$(patsubst %/build,%,$(here)))
 
 size: build-here $(VENV)/ready $(runtime) ## print how large each part of the deployment is, and how long each function takes to start
-	$(python) -m tools.bench.package_sizes --build "$(here)"
+	@du -sh "$(here)"/*/ | sort -h
 	$(in_runtime) $(python) -m tools.bench.cold_start --build "$(here)"
 
 validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormation and SAM
@@ -213,26 +208,23 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 	$(compile) pyproject.toml --extra local --group run -c $(locks)/dev.txt -o $(locks)/run.txt
 	$(compile) pyproject.toml $(addprefix --extra ,local lambda $(adapters)) --group adapters -c layers/core/requirements.txt \
 		-o $(locks)/adapters.txt
-	$(compile) pyproject.toml $(addprefix --extra ,local lambda $(adapters)) --group ecosystem -c $(locks)/adapters.txt \
-		-o $(locks)/ecosystem.txt
 	$(compile) pyproject.toml --extra local --extra cli --group web -c $(locks)/dev.txt -o $(locks)/web.txt
 	for group in sam checks runtime emulator; do \
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(ECOSYSTEM)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist node_modules *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # These are two steps, so a change of pyproject.toml does not make the environment again.
-$(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready $(ECOSYSTEM)/ready $(WEB)/ready: %/ready: %/locked pyproject.toml
+$(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready $(WEB)/ready: %/ready: %/locked pyproject.toml
 	@"$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
 	@touch "$@"
 
 $(VENV)/locked: $(locks)/dev.txt
 $(RUN)/locked: $(locks)/run.txt
 $(ADAPTERS)/locked: $(locks)/adapters.txt
-$(ECOSYSTEM)/locked: $(locks)/ecosystem.txt
 $(RUN)/locked: install += --no-compile
 $(WEB)/locked: $(locks)/web.txt
 $(SAM)/locked: $(locks)/sam.txt
@@ -241,7 +233,7 @@ $(RUNTIME)/locked: $(locks)/runtime.txt
 $(EMULATOR)/locked: $(locks)/emulator.txt
 $(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
 
-$(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(ECOSYSTEM)/locked $(WEB)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
+$(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(WEB)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)." \
 			"Name a newer one: make PYTHON=python3.13 …" >&2; exit 1; }

@@ -14,10 +14,11 @@ else:  # the service itself, in this process; it forgets everything at the end
 for session in ("session/fish", "session/trip"):
     fl.named(session).say("user", f"Hello from {session}.")
 for name in fl.names("session/"):
-    print(f"{name.name}: revision {name.revision}")
+    print(name.name)
 
 # Rewind: fork before an entry, and move the name to the fork in the same step.
 trip = fl.named("session/trip")
+known = fl.api.look_up_name(name="session/trip").revision
 wrong = trip.say("user", "In Paris.")
 rewound = trip.fork(before=wrong, move_name=True)
 rewound.say("user", "In Lisbon.")
@@ -25,7 +26,7 @@ print("trip:", *map(text_of, fl.named("session/trip").entries(channel="history")
 
 # Move a name only if nobody else has moved it.
 try:
-    trip.point("session/trip", expect_revision=1)
+    trip.point("session/trip", expect_revision=known)
 except ConflictError as error:
     print("not moved:", error.reason)
-print("revision", fl.api.look_up_name(name="session/trip").revision)
+print("moves:", fl.api.look_up_name(name="session/trip").revision - known)

@@ -12,7 +12,8 @@ named AI 'Hotel Lutetia.' > /dev/null
 shown
 
 echo 'Go back, and say something else:'
-fork='{"atEntryId": "'"$paris"'", "name": {"name": "trip", "expectRevision": 1}}'
+revision=$(call "$me" GET '/names/lookup?name=trip' | field revision)
+fork='{"atEntryId": "'"$paris"'", "name": {"name": "trip", "expectRevision": '"$revision"'}}'
 call "$me" POST "/conversations/$first/fork" "$fork" > /dev/null
 named USER 'In Lisbon.' > /dev/null
 shown

@@ -1,6 +1,7 @@
 """Fixtures of the whole suite: a DynamoDB in a process of its own, and the lines of the log."""
 
 import gc
+import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
@@ -9,6 +10,15 @@ import pytest
 from tests.reliability.figures import COUNT, SEED
 from tests.support.dynamodb_local import any_dynamodb, dynamodb_local_or_skip
 from tests.support.lines import Lines, reading_lines
+
+
+def pytest_configure() -> None:
+    """Let the processes that tests start be interrupted.
+
+    A shell that runs a command in the background ignores SIGINT, and each process inherits that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:

@@ -89,9 +89,10 @@ FRAMEWORKS = {
 }
 """What each adapter may import of its framework. No adapter imports another one."""
 ROOMS["forklore.adapters"] = set()
+ROOMS["forklore.adapters.storable"] = {"forklore.client"}
 for adapter, packages in FRAMEWORKS.items():
     room = f"forklore.adapters.{adapter}"
-    ROOMS[room] = {room, "forklore.client", "forklore.extras", *packages}
+    ROOMS[room] = {room, "forklore.adapters.storable", "forklore.client", "forklore.extras", *packages}
     ROOMS[room] |= {f"forklore.{name}" for name in forklore.__all__}
 ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.client", "forklore.fsck", "forklore.porting", "forklore.extras"),
@@ -99,7 +100,10 @@ ROOMS["forklore.cli"] = {
 }
 ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {"forklore.local.server"}
 # The page's files, which need only the standard library.
-ROOMS["forklore.cli.exploring"] = ROOMS["forklore.cli"] | {"forklore.local.page", "forklore.local.asgi"}
+ROOMS["forklore.cli.exploring"] = {
+    *ROOMS["forklore.cli"],
+    *("forklore.local.asgi", "forklore.local.callers", "forklore.local.page"),
+}
 
 # What a room may import besides for types alone: under `if TYPE_CHECKING`.
 FOR_TYPES = {"forklore": {"forklore.client"}, "forklore.client": {"httpx2"}}

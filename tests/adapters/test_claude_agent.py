@@ -15,10 +15,11 @@ from claude_agent_sdk import (
     rename_session_via_store,
 )
 
-from forklore import InputError, role_of, text_of
+from forklore import TooLargeError, role_of, text_of
 from forklore.adapters.claude_agent import heads
-from forklore.adapters.claude_agent.messages import BYTES_MAX, ENTRIES_MAX, TEXT_MAX, size_of
+from forklore.adapters.claude_agent.messages import BYTES_MAX, TEXT_MAX
 from forklore.adapters.claude_agent.places import name_of
+from forklore.adapters.storable import APPEND_ENTRIES_MAX, size_of
 from tests.adapters.claude_agent_lines import new_key, other, said, store_of, turn
 from tests.adapters.services import Service
 
@@ -219,10 +220,10 @@ async def test_lines_with_the_longest_texts_fill_one_append(service: Service, us
         return "".join(chr(drawn.randrange(0x20000, 0x2A000)) for _ in range(TEXT_MAX))
 
     async with store_of(service, user) as (store, operations):
-        for messages in (1, ENTRIES_MAX):
+        for messages in (1, APPEND_ENTRIES_MAX):
             key, last = new_key(), rare()
             lines = [*(said("user", rare()) for _ in range(messages - 1)), said("user", last)]
-            left = BYTES_MAX - sum(map(size_of, lines)) - len('\\"pad\\": \\"\\", ')
+            left = BYTES_MAX - sum(map(size_of, lines)) - len('\\"pad\\":\\"\\",')
             lines[-1] = said("user", last, pad=drawn.randbytes(left).hex()[:left])
             assert BYTES_MAX - 10 <= sum(map(size_of, lines)) <= BYTES_MAX
             before = len(operations)
@@ -236,7 +237,7 @@ async def test_a_longer_line_is_refused_before_anything_is_written(service: Serv
     lines = [*turn(1), said("user", "x" * 2_450_000)]
     assert size_of(lines[-1]) > BYTES_MAX
     async with store_of(service, user) as (store, operations):
-        with pytest.raises(InputError, match="at most 2450000 bytes"):
+        with pytest.raises(TooLargeError, match="at most 2,450,000 fit"):
             await store.append(key, lines)
         assert operations == []
         assert await store.load(key) is None

@@ -4,13 +4,14 @@ from typing import Any
 
 import anyio
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
 from forklore import role_of, text_of
 from forklore.adapters.langgraph import AsyncForkloreSaver, ForkloreSaver
-from tests.adapters.langgraph_agent import agent, counter, paid, texts, thread, with_subgraph
+from tests.adapters.langgraph_agent import Agent, agent, counter, paid, texts, thread, with_subgraph
 from tests.adapters.pages import run_page
 from tests.adapters.services import Service
 from tests.adapters.wires import Killed, Wire
@@ -66,7 +67,7 @@ def test_an_agent_with_a_tool_an_interruption_a_fork_and_a_summary(service: Serv
         shown = [(role_of(one), text_of(one)) for one in client.named("langgraph/trip").entries()]
         assert ("user", "pay 7") in shown
         assert ("ai", "[calls pay {'euros': 7}]") in shown
-        assert ("ai", "[pay returned paid 7]") in shown
+        assert ("system", "[pay returned paid 7]") in shown
         assert shown.count(("user", "hello")) == 1
         assert shown.count(("system", "7 messages before")) == 1
 
@@ -117,6 +118,57 @@ def test_a_killed_run_goes_on_from_what_it_has_stored(service: Service, user: st
             assert texts(done) == ["hello", "1 messages"]
             lives += 1
         assert lives > 4
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_a_thread_that_is_deleted_during_a_run_goes_on_whole(
+    service: Service, user: str, durability: Any
+) -> None:
+    with service.client(user) as client:
+
+        def slow(state: MessagesState) -> dict[str, list[AIMessage]]:
+            if state["messages"][-1].text == "clear":
+                ForkloreSaver(client).delete_thread("t")
+            return {"messages": [AIMessage(f"{len(state['messages'])}")]}
+
+        graph = StateGraph(MessagesState)
+        graph.add_node("slow", slow)
+        graph.add_edge(START, "slow")
+        run: Agent = graph.compile(checkpointer=ForkloreSaver(client))
+        run.invoke(say("hello"), thread("t"), durability=durability)
+        assert texts(run.invoke(say("clear"), thread("t"), durability=durability))[-2:] == ["clear", "3"]
+        again: Agent = graph.compile(checkpointer=ForkloreSaver(client))
+        whole = ["hello", "1", "clear", "3"]
+        assert texts(again.get_state(thread("t")).values) == whole
+        assert texts(again.invoke(say("more"), thread("t"))) == [*whole, "more", "5"]
+
+
+def test_an_edited_question_and_a_branch_are_shown(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        talking = agent(ForkloreSaver(client))
+        talking.invoke(say("hello"), thread("t"))
+        asked = next(state for state in talking.get_state_history(thread("t")) if state.next == ("model",))
+        other = agent(ForkloreSaver(client))
+        edited = other.update_state(
+            asked.config, {"messages": [HumanMessage("bye", id=asked.values["messages"][0].id)]}
+        )
+        other.invoke(None, edited)
+        shown = [
+            (role_of(one), text_of(one)) for one in client.named("langgraph/t").entries() if role_of(one)
+        ]
+        mark = f"[goes on from checkpoint {asked.config['configurable']['checkpoint_id']}]"
+        assert shown == [
+            ("user", "hello"),
+            ("ai", "1 messages"),
+            ("system", mark),
+            ("user", "bye"),
+            ("ai", "1 messages"),
+        ]
+        agent(ForkloreSaver(client)).invoke(None, asked.config)
+        shown = [
+            (role_of(one), text_of(one)) for one in client.named("langgraph/t").entries() if role_of(one)
+        ]
+        assert shown[5:] == [("system", mark), ("ai", "1 messages")]
 
 
 def test_a_delta_channel_is_rebuilt_also_after_a_prune(service: Service, user: str) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from forklore import Forklore, TooLargeError, role_of, text_of
 from forklore.adapters.openai_agents import ForkloreSession, kept
-from forklore.adapters.openai_agents.items import ENTRIES_MAX, drafts_of, packs_of
+from forklore.adapters.openai_agents.items import drafts_of, packs_of
+from forklore.adapters.storable import APPEND_ENTRIES_MAX
 from forklore.client.calls import Call
 from tests.adapters.services import Service
 from tests.adapters.wires import Killed, Wire
@@ -189,7 +190,7 @@ def test_more_than_50_items_are_added_at_once_and_taken_away_one_by_one(service:
 @pytest.mark.parametrize("sizes", [[1] * 51, [99_000] * 50, [419_999, 2] * 11 + [1] * 4000, [5_000] * 999])
 def test_items_fit_into_the_entries_of_one_append(sizes: list[int]) -> None:
     packs = packs_of(sizes)
-    assert len(packs) <= ENTRIES_MAX
+    assert len(packs) <= APPEND_ENTRIES_MAX
     assert [at for start, stop in packs for at in range(start, stop)] == list(range(len(sizes)))
 
 

@@ -1,14 +1,24 @@
 """The store of Pydantic AI under what its own tests leave out: kills, sizes, deletions, forks."""
 
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 import pytest
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 
 from forklore import AsyncForklore, TooLargeError, role_of, text_of
 from forklore.adapters.pydantic_ai import ForkloreConversationStore
@@ -273,6 +283,31 @@ def test_many_saves_without_messages_do_not_take_many_requests(
     run(service, user, backend, test)
 
 
+def test_what_python_holds_as_json_comes_back(service: Service, user: str, backend: str) -> None:
+    odd: dict[str, Any] = {
+        "half": "half \ud83d",
+        "numbers": [1e300, 2**70, -0.0],
+        "text": "\u00e9\U0001f600\x00",
+    }
+    deep = json.loads('{"a":' * 90 + "1" + "}" * 90)
+    messages = [
+        asked("a \ud83d"),
+        ModelResponse(parts=[ToolCallPart("pay", odd), ToolCallPart("pay", deep)]),
+        ModelRequest(parts=[ToolReturnPart("pay", odd, tool_call_id="t")], metadata=odd),
+        ModelResponse(parts=[ToolCallPart("pay", deep)]),
+    ]
+
+    async def test(client: AsyncForklore) -> None:
+        await ForkloreConversationStore(client).save(Conversation(conversation_id="s", messages=messages))
+        held = await ForkloreConversationStore(client).load("s")
+        assert held is not None
+        assert held.messages == messages
+        shown = [text_of(entry) async for entry in client.named("pydantic-ai/s").entries()]
+        assert shown[0] == "a ?"
+
+    run(service, user, backend, test)
+
+
 def test_an_entry_of_2_4_mb_is_kept_and_a_larger_one_is_refused(
     service: Service, user: str, backend: str
 ) -> None:
@@ -286,7 +321,7 @@ def test_an_entry_of_2_4_mb_is_kept_and_a_larger_one_is_refused(
         assert held is not None
         held.messages += [asked("small"), answered("x" * 2_600_000)]
         wire.sent.clear()
-        with pytest.raises(TooLargeError, match="bytes as JSON, and an entry holds at most 2,500,000"):
+        with pytest.raises(TooLargeError, match="bytes as escaped JSON, and at most 2,500,000 fit"):
             await store.save(held)
         assert wire.sent == ["listEntriesByName"]
         assert len((await store.load_entries("trip")) or []) == 3

@@ -150,8 +150,9 @@ def test_a_message_of_2_4_mb_is_kept_and_a_larger_one_is_refused(service: Servic
     with service.client(user) as client:
         repository = ForkloreSessionRepository(client)
         begun(repository, "x" * 2_400_000)
-        with pytest.raises(TooLargeError):
-            repository.create_message("s", "a", message(1, "x" * 2_600_000))
+        for characters in (2_600_000, 6_000_000):
+            with pytest.raises(TooLargeError):
+                repository.create_message("s", "a", message(1, "x" * characters))
         assert [len(text) for text in texts(repository)] == [2_400_000]
 
 
@@ -198,6 +199,17 @@ def test_a_killed_process_can_be_followed_by_another(service: Service, user: str
             assert lives > requests_min
         assert client.names().list() == []
         assert client.conversations(mode="all").list() == []
+
+
+def test_a_crowd_of_arrays_comes_back(service: Service, user: str) -> None:
+    crowd: dict[str, Any] = {"many": [[]] * 210_000}
+    with service.client(user) as client:
+        repository = ForkloreSessionRepository(client)
+        repository.create_session(session())
+        repository.create_agent("s", SessionAgent("a", state=crowd, conversation_manager_state={}))
+        kept = repository.read_agent("s", "a")
+        assert kept is not None
+        assert kept.state == crowd
 
 
 def test_what_python_holds_as_json_comes_back(service: Service, user: str) -> None:
@@ -298,7 +310,11 @@ def test_requests_of_a_message_and_of_a_state(service: Service, user: str) -> No
 
 def test_a_session_is_shown_with_roles_and_texts(service: Service, user: str) -> None:
     with service.client(user) as client:
-        begun(ForkloreSessionRepository(client), "Lisbon?", "In May.")
+        repository = ForkloreSessionRepository(client)
+        begun(repository, "Lisbon?", "In May.")
+        returned = {"toolResult": {"toolUseId": "t", "status": "success", "content": [{"text": "paid"}]}}
+        said = SessionMessage.from_message({"role": "user", "content": [returned]}, 2)  # type: ignore[list-item]
+        repository.create_message("s", "a", said)
         entries = client.named("strands/s").entries().list()
         shown = [(role_of(entry), text_of(entry)) for entry in entries if role_of(entry)]
-        assert shown == [("user", "Lisbon?"), ("ai", "In May.")]
+        assert shown == [("user", "Lisbon?"), ("ai", "In May."), ("system", "[returned paid]")]

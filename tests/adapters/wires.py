@@ -6,6 +6,7 @@ from typing import Any
 
 from forklore import AsyncForklore, Forklore
 from forklore.client.calls import Call, RawAnswer
+from forklore.client.driving import Transport
 
 
 class Killed(BaseException):
@@ -32,7 +33,8 @@ class Wire:
     def wrapped_async(self, client: AsyncForklore) -> AsyncForklore:
         """Return the client with this wire."""
         transport = client._transport
-        return type(client)._over(_AsyncWired(self, transport.send, transport.aclose), client._identity)
+        made = _AsyncWired(self, transport.send, transport.blocking, transport.aclose)  # type: ignore[attr-defined]
+        return type(client)._over(made, client._identity)
 
 
 @dataclass
@@ -50,8 +52,13 @@ class _Wired:
 class _AsyncWired:
     wire: Wire
     pass_on: Callable[[Call, float], Awaitable[RawAnswer]]
+    beside: Callable[[], Transport]
     aclose: Callable[[], Coroutine[Any, Any, None]]
 
     async def send(self, call: Call, timeout_s: float) -> RawAnswer:
         self.wire.note(call)
         return await self.pass_on(call, timeout_s)
+
+    def blocking(self) -> _Wired:
+        beside = self.beside()
+        return _Wired(self.wire, beside.send, beside.close)

@@ -175,7 +175,7 @@ SEEN_BY: Mapping[str, Callable[[Json], Json]] = {
     "promote": itemgetter("isCurrent"),
     "count": lambda shown: len(shown["equal"]),
     "atKey": lambda shown: VALUES["atKey"] if "forkedAtEntryId" in shown else None,
-    "expectRevision": lambda shown: shown["revision"] - 1,
+    "expectRevision": lambda shown: 0 if "revision" in shown else None,
 }
 """The fields that no answer shows, each with what is seen of it.
 

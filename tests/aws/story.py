@@ -14,7 +14,10 @@ NOTHING = "00000000-0000-7000-8000-000000000001"
 
 @dataclass(frozen=True)
 class Step:
-    """One request. `<name>` in it stands for the id in the answer of the step that keeps `name`."""
+    """One request. `<name>` in it stands for the id in the answer of the step that keeps `name`.
+
+    Of a name it stands for the revision.
+    """
 
     operation: str
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -83,7 +86,7 @@ STORY = [
     Step("listNames"),
     Step("listNames", {"prefix": "tr", "limit": 1}),
     Step("listNames", {"afterCursor": "x"}),
-    Step("lookUpName", {"name": "trip"}),
+    Step("lookUpName", {"name": "trip"}, keep="revision"),
     Step("lookUpName", {"name": "trip"}, agent="planner"),
     Step("lookUpName"),
     Step("appendEntryByName", {"name": "trip", **PLAIN}),
@@ -101,8 +104,8 @@ STORY = [
     Step("adminLookUpName", {"userId": "ann", "clientId": "planner", "name": "new"}, user="aude"),
     Step("adminDeleteName", {"userId": "ann", "name": "new"}, user="aude"),
     Step("adminDeleteName", {"userId": "ann", "name": "new"}, user="adam"),
-    Step("deleteName", {"name": "trip", "expectRevision": 2}),
     Step("deleteName", {"name": "trip", "expectRevision": 1}),
+    Step("deleteName", {"name": "trip", "expectRevision": "<revision>"}),
     Step("deleteName", {"name": "trip"}),
     Step("forkConversation", at(ROOT, id=FORK, atEntryId="<second>", position="after", ifMatch="<second>")),
     Step("forkConversation", at(ROOT, id=FORK, atEntryId="<second>", position="after")),
@@ -262,20 +265,20 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 def tell(ask: Ask) -> list[tuple[Step, int, Any]]:
-    """Return the answer to every step. Generated ids are numbered and times are replaced."""
-    kept: dict[str, str] = {}
+    """Return the answer to every step. Ids are numbered, times and revisions are replaced."""
+    kept: dict[str, Any] = {}
     numbers: dict[str, str] = {}
     told = []
     for step in STORY:
         given = {name: _filled(held, kept) for name, held in step.given.items()}
         status, body = ask(Step(step.operation, given, step.user, step.agent))
         if step.keep:
-            kept[step.keep] = body["id"]
+            kept[step.keep] = body["revision" if "revision" in body else "id"]
         told.append((step, status, _still(body, numbers)))
     return told
 
 
-def _filled(held: Any, kept: Mapping[str, str]) -> Any:
+def _filled(held: Any, kept: Mapping[str, Any]) -> Any:
     return kept[held[1:-1]] if isinstance(held, str) and held.startswith("<") else held
 
 
@@ -283,7 +286,7 @@ def _still(body: Any, numbers: dict[str, str]) -> Any:
     match body:
         case dict():
             return {
-                name: "a cursor" if name == "afterCursor" and held else _still(held, numbers)
+                name: f"a {name}" if name in ("afterCursor", "revision") and held else _still(held, numbers)
                 for name, held in body.items()
                 if name != "requestId"
             }

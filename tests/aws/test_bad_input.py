@@ -833,6 +833,7 @@ BAD_BODIES = {
 BAD_DOCUMENTS = [
     *(bad(name, create(body)) for name, body in BAD_BODIES.items()),
     bad("65 levels of content", append(nested(65))),
+    bad("200,001 arrays and objects", append(with_content([[[]] * (200_001 - 3)]))),
     bad("a lone surrogate in content", append('{"contentType":"x","content":["\\ud800"]}')),
     bad("a duplicate name in content", append('{"contentType":"x","content":[{"a":1,"a":2}]}')),
     bad("a duplicate name in usage", append(with_usage('{"costUsd":1,"costUsd":1}'))),

@@ -70,6 +70,7 @@ ENOUGH = {
     "content: opaque without a channel": append({**PLAIN, "channel": None, "content": [1, 2]}),
     "content type: 127 characters": append({**PLAIN, "contentType": "x" * 127}),
     "64 levels": append(nested(64)),
+    "200,000 arrays and objects": append(with_content([[[]] * (200_000 - 3)])),
     "user: the caller": append({**PLAIN, "userId": "ann"}),
     "several: 1": append({"entries": [PLAIN]}),
     "several: 50": append({"entries": [PLAIN] * 50}),

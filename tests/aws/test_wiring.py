@@ -17,7 +17,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def test_only_the_table_must_be_set(environment: pytest.MonkeyPatch) -> None:
-    assert ServiceSettings.from_environment() == ServiceSettings("t", None, None, 35)
+    assert ServiceSettings.from_environment() == ServiceSettings("t", None, None, 60)
 
     environment.delenv("FORKLORE_TABLE")
     with pytest.raises(RuntimeError, match="FORKLORE_TABLE"):

@@ -12,6 +12,7 @@ BLOCKS = re.compile(r"```console\n(.*?)```", re.DOTALL)
 SHELL_BLOCKS = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 LINE = re.compile(r"(?:printf '(?P<stdin>[^']*)' \| )?forklore (?P<line>.*?)(?P<shows_code>; echo \$\?)?")
 ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+END = re.compile(r"\b[0-9a-f]{8}\b")
 TIME = re.compile(r"\b\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d{3}Z)?")
 
 
@@ -48,8 +49,13 @@ def output_of(forklore: Forklore, line: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """Return a text whose ids are numbered in their order, and whose times are all equal."""
+    """Return a text whose ids are numbered in their order, and whose times are all equal.
+
+    The end of an id has the number of the id.
+    """
     numbers: dict[str, str] = {}
     for found in ID.findall(text):
         numbers.setdefault(found, f"<id {len(numbers)}>")
-    return TIME.sub(r"<time\1>", ID.sub(lambda found: numbers[found[0]], text))
+    ends = {one[-8:]: f"<end of {number}>" for one, number in numbers.items()}
+    text = END.sub(lambda found: ends[found[0]], ID.sub(lambda found: numbers[found[0]], text))
+    return TIME.sub(r"<time\1>", text)

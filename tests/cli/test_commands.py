@@ -395,7 +395,7 @@ def test_log_leaves_out_records_without_text_unless_asked(trip: Forklore, folder
     def shown(line: str) -> list[str]:
         return [each.split(" ", 1)[1].rstrip() for each in trip(line).lines]
 
-    newest = ["user", 'application/x {"data":"x"}', "ai Alfama.", "user Two nights in Lisbon?"]
+    newest = ["user", "ai Alfama.", "user Two nights in Lisbon?"]
     assert shown("log trip --oneline") == newest
     assert shown("log trip --oneline --reverse") == newest[::-1]
     assert shown("log trip --oneline -n 3") == newest[:3]
@@ -403,3 +403,44 @@ def test_log_leaves_out_records_without_text_unless_asked(trip: Forklore, folder
     assert shown("log trip --oneline -n 2 --all") == ["user", "application/x"]
     assert len(shown("log trip --oneline --all")) == 6
     assert len(objects(trip("log trip --json").out)) == 6
+
+
+def test_log_shows_the_memory_of_an_agent_to_this_agent(trip: Forklore, folder: Path) -> None:
+    with forklore.Forklore.local(user=trip.options[-1], client="planner", data=folder) as client:
+        chat = client.named("trip")
+        chat.turn("ai", "Alfama.", context=["old"])
+        chat.context.sync(["quiet", {"nights": 2}])
+        chat.context.sync(["quiet", {"nights": 2}, {"text": "by train"}])
+    agent = Forklore((*trip.options, "--client", "planner"), trip.variables)
+
+    whole = agent("log trip --context")
+    assert [line.split(" ", 1)[1] for line in agent("log trip --context --oneline").lines] == [
+        "context by train",
+        'context quiet {"nights":2}',
+    ]
+    assert whole.lines[0].endswith(" epoch 2")
+    assert [one["epoch"] for one in objects(agent("log trip --context --json -n 1").out)] == [2]
+    assert agent("log trip --context --graph").code == 2
+    assert trip("log trip --context").code == 4
+
+
+def test_a_moved_name_can_be_moved_back_as_it_is_said(trip: Forklore) -> None:
+    old, other = trip.id_of("trip"), trip.id_of("other")
+
+    for line in ("fork trip --move-name", "switch other --name trip"):
+        before = trip.id_of("trip")
+        said = trip(line).err
+        assert trip.id_of("trip") != before
+        assert said == f"trip was at {before}: `forklore switch {before} --name trip`\n"
+    assert trip(f"switch {old} --name trip").code == 0
+    assert trip.id_of("trip") == old
+    assert trip("switch trip --name trip").err == trip("switch other --name new").err == ""
+    assert trip.id_of("new") == other
+
+
+@pytest.mark.parametrize(("word", "command"), [("promote", "switch"), ("delete", "branch -d")])
+def test_a_word_of_the_api_leads_to_the_command(run: Forklore, word: str, command: str) -> None:
+    found = run(f"{word} trip")
+
+    assert (found.code, found.out) == (2, "")
+    assert f": here it is `forklore {command}`" in found.err

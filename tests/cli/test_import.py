@@ -233,3 +233,42 @@ def test_no_tree_is_kept_after_it_has_ended(run: Forklore, tmp_path: Path) -> No
 
     assert [line.split("\t")[2] for line in found.lines] == [f"t{number}" for number in range(60)]
     assert most < 10
+
+
+def test_an_imported_tree_is_found_by_its_title_and_sorted_by_its_time(run: Forklore, tmp_path: Path) -> None:
+    def told(number: int, above: int | None) -> dict[str, Any]:
+        parent = None if above is None else f"m{above}"
+        return {**said(f"text {number}"), "uuid": f"m{number}", "parent_message_uuid": parent}
+
+    forked = [told(0, None), told(1, 0), told(2, 0)]
+    export = tmp_path / "conversations.json"
+    export.write_text(
+        json.dumps(
+            [
+                {
+                    "uuid": "a",
+                    "name": "Holiday",
+                    "created_at": "2024-05-01T10:00:00Z",
+                    "chat_messages": forked,
+                },
+                {"uuid": "b", "created_at": "2025-05-01T10:00:00Z", "chat_messages": [told(0, None)]},
+                {"uuid": "c", "created_at": "2023-05-01T10:00:00Z", "chat_messages": forked},
+            ]
+        )
+    )
+    assert run(f"import {export} --parallel 1").code == 0
+    run("say today hello")
+
+    for mode in ("latest-fork", "current", "roots"):
+        assert {line.split("\t")[4] for line in run(f"ls --mode {mode}").lines} == {
+            "Holiday",
+            "text 0",
+            "hello",
+        }
+        assert len(run(f"ls holi --mode {mode}").lines) == 1
+    assert [line.split("\t")[4] for line in run("ls --all holi").lines] == ["Holiday", "Holiday"]
+    sorted_ = [line.split("\t") for line in run("ls --by-origin").lines]
+    assert [row[4] for row in sorted_] == ["hello", "text 0", "Holiday", "text 0"]
+    assert [row[2] for row in sorted_[1:]] == [f"{year}-05-01 10:00:00" for year in (2025, 2024, 2023)]
+    assert run("ls --by-origin -n 1").lines[0].endswith("\thello")
+    assert run("ls --names --by-origin").code == 2

@@ -116,10 +116,12 @@ def test_an_interrupted_command_ends_with_130_and_says_nothing() -> None:
 def test_a_service_that_is_not_there_is_said_in_one_line() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        done = ran(f"$F --url http://127.0.0.1:{unused.getsockname()[1]} --token secret ls")
+        port = unused.getsockname()[1]
+        done = ran(f"$F --url http://127.0.0.1:{port} --token secret ls")
 
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (5, "", 1)
-    assert "Connection refused" in done.stderr
+    start = f"`forklore serve --port {port}` starts a local server"
+    assert done.stderr.endswith(f"Connection refused (http://127.0.0.1:{port}: {start})\n")
     assert "secret" not in done.stderr
 
 
@@ -169,6 +171,31 @@ def test_serve_and_a_folder_that_both_ways_share(tmp_path: Path) -> None:
     assert (said.returncode, said.stderr) == (0, "")
     again = ran(f"$F --data {tmp_path}/d --user ann log trip --oneline")
     assert (again.stdout, again.stderr) == (said.stdout, "")
+
+
+def test_ending_make_run_by_its_pid_ends_the_server(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    for made in ("locked", "ready"):
+        (tmp_path / made).touch()
+    command = ["make", "--no-print-directory", "run", f"RUN={tmp_path}"]
+    in_environment = variables(PORT="0", PYTHONUNBUFFERED="1")
+    with subprocess.Popen(
+        command, cwd=ROOT, env=in_environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as make:
+        try:
+            assert make.stdout is not None
+            url = next(iter(make.stdout)).split()[-1].rstrip("/")
+            make.terminate()
+            make.communicate(timeout=RUN_S)  # the server holds the pipe until it ends, too
+        except BaseException:
+            os.killpg(make.pid, signal.SIGKILL)
+            raise
+
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])))
 
 
 def test_a_profile_file_is_read(tmp_path: Path, url: str) -> None:
@@ -258,8 +285,28 @@ def test_a_function_that_cannot_be_invoked_is_one_line() -> None:
 
 def test_the_version_is_shown_and_completion_is_there() -> None:
     assert re.fullmatch(r"forklore \S.*\n", ran("$F --version").stdout)
-    completed = ran("$F", _FORKLORE_COMPLETE="complete_bash", COMP_WORDS="forklore br", COMP_CWORD="1")
-    assert completed.stdout.split() == ["branch"]
+    assert completed("forklore br") == ["branch"]
+
+
+def completed(line: str, **more: str) -> list[str]:
+    """Return what bash is told at the Tab key at the end of a line."""
+    words = len(line.split(" ")) - 1
+    done = ran("$F", _FORKLORE_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=f"{words}", **more)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+def test_the_shell_completes_names_and_roles(url: str, tmp_path: Path) -> None:
+    options = f"--url {url} --token completer"
+    names = ("trip", "trip-by-train", "other", "trip;reboot", "tri p")
+    assert ran("; ".join(f"$F {options} say '{name}' hello" for name in names)).returncode == 0
+
+    assert completed(f"forklore {options} log tr") == ["trip", "trip-by-train"]
+    assert completed("forklore diff trip o", FORKLORE_URL=url, FORKLORE_TOKEN="completer") == ["other"]
+    assert completed(f"forklore merge {options} trip trip-") == ["trip-by-train"]
+    assert completed("forklore say trip x --as s") == ["system"]
+    assert completed("forklore log tr", FORKLORE_URL="http://127.0.0.1:1") == []
+    assert completed(f"forklore --data {tmp_path}/none log tr") == []
 
 
 @pytest.mark.parametrize("options", ["--endpoint http://127.0.0.1:1", "--segments 0"])

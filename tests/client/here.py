@@ -12,6 +12,7 @@ import uvicorn
 from botocore.exceptions import ClientError
 
 from forklore.local import invocation
+from forklore.local.callers import Callers
 from forklore.local.cors import with_cors
 from forklore.local.deployment import Deployment
 from forklore.local.gateway import Gateway
@@ -31,7 +32,7 @@ def served(template: Deployment) -> Iterator[str]:
     keys = ",".join(f"{client}={key}" for client, key in AGENTS.items())
     gateway = Gateway(template.functions, authorize=read_authorizer({"FORKLORE_API_KEYS": keys, **ROLES}))
     settings: dict[str, Any] = {"http": "h11", "ws": "none", "lifespan": "off", "log_config": None}
-    server = uvicorn.Server(uvicorn.Config(with_cors(gateway), access_log=False, **settings))
+    server = uvicorn.Server(uvicorn.Config(with_cors(gateway, Callers()), access_log=False, **settings))
     listener = _listen("127.0.0.1", 0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

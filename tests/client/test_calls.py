@@ -8,7 +8,7 @@ import pytest
 from forklore.api import entry_requests, operation, requests
 from forklore.client import calls
 from forklore.client.calls import Call
-from forklore.client.errors import InputError
+from forklore.client.errors import InputError, TooLargeError
 from forklore.client.operations.shapes import SHAPES
 
 ID = "00000000-0000-4000-8000-000000000001"
@@ -36,7 +36,9 @@ def test_every_post_that_writes_gets_a_key_of_its_own_and_nothing_else_gets_one(
         if first.idempotency_key is not None:
             assert first.idempotency_key != second.idempotency_key
             assert re.fullmatch(r"[\w-]{32}", first.idempotency_key)
-        assert shape.may_be_repeated
+        assert first.may_be_repeated == (shape.method != "PATCH")
+        if shape.takes_if_match:
+            assert Call.of(shape, given, if_match="x").may_be_repeated
 
 
 @pytest.mark.parametrize("key", ["k", "k" * 255, "with space", '"quoted"'])
@@ -99,7 +101,7 @@ def test_a_body_that_is_too_long_is_refused_with_its_length() -> None:
     fits = "x" * (calls.BODY_CHARACTERS_MAX - len('{"content":[""]}'))
     assert Call.of(APPEND, {"conversationId": ID, "content": [fits]}).body_text()
 
-    with pytest.raises(InputError, match=r"at most 5,500,000 characters, not 5,500,001"):
+    with pytest.raises(TooLargeError, match=r"at most 5,500,000 characters, not 5,500,001"):
         Call.of(APPEND, {"conversationId": ID, "content": [fits + "x"]}).body_text()
 
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -17,7 +18,9 @@ from forklore import (
     UnavailableError,
     text_of,
 )
+from forklore.client.calls import Call, RawAnswer, TransportError
 from tests.client.test_on_lambda import Answers, answered
+from tests.client.ways import WAYS, opened
 
 BACKENDS = ["asyncio", "trio"]
 THREADS, SAYS = 8, 5
@@ -230,3 +233,43 @@ def test_a_service_that_refuses_for_good_is_not_asked_again() -> None:
     with pytest.raises(UnavailableError, match="closed") as caught:
         client.named("trip").say("user", "Hello")
     assert caught.value.attempts == 1
+
+
+@pytest.mark.parametrize(("transport", "mode"), WAYS)
+def test_a_change_whose_answer_is_lost_never_undoes_a_revocation_that_came_between(
+    transport: str, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(transport, mode, monkeypatch) as way:
+        ann = way.client()
+        made = way.run(ann.api.create_conversation)
+        way.run(lambda: ann.api.share_conversation(made.id, user_id="bob", access_level="reader"))
+
+        def change(level: str) -> Any:
+            return way.run(lambda: ann.api.update_membership(made.id, user_id="bob", access_level=level))
+
+        send, sent = ann.api._transport.send, list[str]()
+
+        def note(call: Call) -> None:
+            if call.shape.method != "PATCH":
+                return
+            sent.append(call.given["accessLevel"])
+            if len(sent) == 1:
+                raise TransportError("the answer was lost")
+
+        async def lose(call: Call, timeout_s: float) -> RawAnswer:
+            answer: RawAnswer = await send(call, timeout_s)
+            note(call)
+            return answer
+
+        def lose_now(call: Call, timeout_s: float) -> RawAnswer:
+            answer: RawAnswer = send(call, timeout_s)
+            note(call)
+            return answer
+
+        monkeypatch.setattr(ann.api._transport, "send", lose_now if mode == "sync" else lose)
+        with pytest.raises(NoAnswerError):
+            change("writer")
+        change("reader")
+        [_, bob] = way.run(lambda: ann.api.list_memberships(made.id)).data
+
+    assert (bob.user_id, bob.access_level, sent) == ("bob", "reader", ["writer", "reader"])

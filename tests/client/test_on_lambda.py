@@ -14,10 +14,10 @@ from forklore import (
     ApiError,
     AsyncForklore,
     Forklore,
-    InputError,
     InvocationError,
     NoAnswerError,
     ServerError,
+    TooLargeError,
 )
 from forklore.client.calls import Call, TransportError
 from forklore.client.operations.shapes import SHAPES
@@ -196,7 +196,7 @@ def test_a_repeated_delete_of_a_function_that_is_missing_has_not_succeeded() -> 
 
 def test_a_payload_that_lambda_does_not_take_is_refused_before_it_is_sent() -> None:
     made, boto = client(answered(201))
-    with pytest.raises(InputError, match=r"an invocation holds at most 6,291,456 bytes"):
+    with pytest.raises(TooLargeError, match=r"an invocation holds at most 6,291,456 bytes"):
         made.conversation(ID).append(["é" * 3_200_000], content_type="x")
     assert boto.payloads == []
 
@@ -263,5 +263,5 @@ def test_what_is_no_entry_goes_on_as_it_is_for_the_service_to_refuse(odd: dict[s
 
 
 def test_an_input_has_the_bound_of_a_body() -> None:
-    with pytest.raises(InputError, match=r"at most 5,500,000 characters"):
+    with pytest.raises(TooLargeError, match=r"at most 5,500,000 characters"):
         given_of("appendEntry", content=["x" * 5_500_000])

@@ -18,7 +18,8 @@ DELETE = "deleteConversation"
 LOST = TransportError("the connection was reset")
 OK = RawAnswer(200, "{}")
 USUAL = Options()
-ONCE_ONLY = Shape(name="onceOnly", method="POST", path="/once")
+NOT_SENT = TransportError("no connection", may_have_arrived=False)
+ONCE_ONLY = Call.of(Shape(name="onceOnly", method="POST", path="/once"), {})
 """A POST that takes no key. The service has none."""
 NOT_FOUND = RawAnswer(404, json.dumps({"code": "not_found", "details": {"message": "no conversation"}}))
 
@@ -72,9 +73,7 @@ def a_call(name: str = READ, **more: Any) -> Call:
     return Call.of(SHAPES[name], {"conversationId": ID}, **more)
 
 
-@pytest.mark.parametrize(
-    "name", [READ, WRITE, DELETE, "updateConversation", "searchConversations", "setName"]
-)
+@pytest.mark.parametrize("name", [READ, WRITE, DELETE, "removeMembership", "searchConversations", "setName"])
 @pytest.mark.parametrize(
     "status", [*range(200, 207), *range(300, 309), *range(400, 429), 429, *range(500, 512)]
 )
@@ -219,9 +218,27 @@ def test_a_first_delete_that_finds_nothing_and_a_repeated_read_that_does_are_err
 
 
 @pytest.mark.parametrize(
-    ("first", "sent"), [(LOST, 1), *((RawAnswer(s, ""), 1) for s in (500, 502, 504)), (RawAnswer(429, ""), 2)]
+    ("outcomes", "sent"),
+    [
+        ([LOST], 1),
+        *(([RawAnswer(status, "")], 1) for status in (500, 502, 503, 504)),
+        ([RawAnswer(429, "")], 2),
+        ([NOT_SENT], 2),
+        ([NOT_SENT, RawAnswer(429, ""), NOT_SENT, LOST], 4),
+        ([RawAnswer(429, ""), RawAnswer(503, "")], 2),
+    ],
 )
 def test_a_call_that_must_not_happen_twice_is_sent_again_only_if_it_did_not_happen(
-    first: Outcome, sent: int
+    outcomes: list[Outcome], sent: int
 ) -> None:
-    assert len(run(Call.of(ONCE_ONLY, {}), first, OK).sent) == sent
+    for call in (ONCE_ONLY, a_call("updateMembership"), a_call("updateConversation")):
+        assert len(run(call, *outcomes, OK).sent) == sent
+
+
+def test_a_patch_with_if_match_is_sent_again_as_it_cannot_undo_what_came_between() -> None:
+    done = run(
+        a_call("updateConversation", if_match="2026-03-01T09:15:00.000Z"), LOST, RawAnswer(503, ""), OK
+    )
+
+    assert done.answer
+    assert (done.answer.status, done.answer.attempts) == (200, 3)

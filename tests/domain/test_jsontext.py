@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.domain import jsontext
-from forklore.domain.jsontext import DEPTH_MAX, JsonText
+from forklore.domain.jsontext import CONTAINERS_MAX, DEPTH_MAX, JsonText
 from forklore.errors import ValidationError
 from tests.domain.builders import examples
 
@@ -227,6 +227,37 @@ def test_levels_that_are_closed_again_do_not_count() -> None:
 
     assert read(f'{{"content":[{closed},{deepest}]}}')["content"].text == f"[{closed},{deepest}]"
     assert refusal(f'{{"content":[{closed},{deeper}]}}') == "the body nests deeper than 64 levels"
+
+
+# How many arrays and objects
+
+
+@pytest.mark.failure("malformed-body")
+def test_an_object_may_hold_200000_arrays_and_objects_and_no_more() -> None:
+    strings = '"[{", "' + r"\"[" + '"'
+    most = ",".join(["[]", "{}"] * (CONTAINERS_MAX // 2 - 1))  # and the body, and its content
+
+    assert CONTAINERS_MAX == 200_000
+    assert read(f'{{"content":[{strings},{most}]}}')["content"].text == f"[{strings},{most}]"
+    for one_more in ("[]", '{"a":1}'):
+        told = refusal(f'{{"content":[{strings},{most},{one_more}]}}')
+        assert told == "the body holds more than 200000 arrays and objects"
+
+
+@pytest.mark.parametrize("inner", [[], {}])
+def test_a_python_value_may_hold_as_many_as_a_body_and_no_more(inner: Any) -> None:
+    assert len(jsontext.text_of([inner] * (CONTAINERS_MAX - 1)).value) == CONTAINERS_MAX - 1
+    with pytest.raises(ValidationError, match="the value holds more than 200000 arrays and objects"):
+        jsontext.text_of([inner] * CONTAINERS_MAX)
+
+
+@pytest.mark.failure("malformed-body")
+def test_a_body_of_many_deep_arrays_is_refused_before_it_is_read() -> None:
+    body = '{"content":[' + ",".join(["[" * 50 + "]" * 50] * 52_000) + "]}"
+    begin = time.process_time()
+
+    assert refusal(body) == "the body holds more than 200000 arrays and objects"
+    assert time.process_time() - begin < 1  # to read it took 7 seconds
 
 
 # Numbers

@@ -1,5 +1,6 @@
 """What a search finds in texts: the words of a query, and what is shown around them."""
 
+import json
 from collections.abc import Sequence
 from time import process_time
 
@@ -16,6 +17,7 @@ from forklore.domain.matching import (
     HIGHLIGHTS_MAX,
     fold,
     has_all,
+    may_have_all,
     words_of,
 )
 
@@ -60,6 +62,44 @@ def test_every_word_must_occur_somewhere_in_the_texts(query: str, texts: list[st
 
 def highlights(words: Sequence[str], texts: Sequence[str]) -> list[str]:
     return matching.highlights(words, texts, [fold(text) for text in texts])
+
+
+@pytest.mark.parametrize("text", ["a" * 2_400, "a" * 250, "ä" * 2_400])
+@pytest.mark.parametrize("word", ["a" * 497 + "baa", "a" * 200 + "b" + "a" * 200, "a" * 40 + "baa"])
+def test_a_word_is_looked_for_in_a_time_that_does_not_grow_with_it(text: str, word: str) -> None:
+    """To compare it at each letter of 10 MB took 3 seconds."""
+    texts = [text] * (10_000_000 // len(text))
+    begun = process_time()
+
+    assert not has_all([word, word.replace("a", "ä")], texts)
+    assert process_time() - begun < 0.5
+
+
+@given(st.lists(LETTERS | st.text(alphabet='ab"\\/\b\f\u2028', max_size=4), max_size=3), st.booleans())
+def test_texts_that_have_all_words_may_have_them_as_json(texts: list[str], is_ascii: bool) -> None:
+    """Nothing that is there is missed, however JSON spells it."""
+    json_text = json.dumps([{"text": text} for text in texts], ensure_ascii=is_ascii)
+    folded = [fold(text) for text in texts]
+    inner = [text[at : at + 3] for text in texts for at in range(len(text))]
+    for spelled in (json_text, json_text.replace("/", r"\/")):
+        for query in (*inner, " ".join(texts)):
+            if has_all(words_of(query), folded):
+                assert may_have_all(words_of(query), spelled)
+
+
+@pytest.mark.parametrize(
+    ("query", "other", "may"),
+    [
+        ("lisbon", (), True),
+        ("porto", (), False),
+        ("lisbon porto", (), False),
+        ("lisbon porto", ("porto",), True),
+        ('"lisbon"', (), True),
+        ('"porto"', (), False),
+    ],
+)
+def test_text_without_the_words_needs_not_be_read(query: str, other: Sequence[str], may: bool) -> None:
+    assert may_have_all(words_of(query), '[{"text":"Two nights\\nin \\"LISBON\\""}]', other) is may
 
 
 def test_a_highlight_shows_some_text_on_each_side_of_a_word() -> None:

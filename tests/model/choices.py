@@ -197,7 +197,11 @@ class Choices:
         mine = self._oracle.names.get((of.user, of.client), {})
         name = self.one_of(*mine) if mine and self.chance(0.6) else self.one_of(*NAMES)
         revision = mine[name].said["revision"] if name in mine else 0
-        return {"name": name, **self.some_of(expectRevision=self.one_of(revision, revision, 0, 1))}
+        of_deleted = sorted(self._oracle.deleted.get(name, ()))[:2]
+        return {
+            "name": name,
+            **self.some_of(expectRevision=self.one_of(revision, revision, 0, 1, *of_deleted)),
+        }
 
     def usage(self) -> Json:
         usage = self.some_of(inputTokens=3, outputTokens=2**40, cachedInputTokens=0, costUsd=Decimal("0.25"))

@@ -72,7 +72,14 @@ class Comparison:
         self._agree(self.oracle.answer(request, chosen), answer)
         if request.name == "copyConversation" and answer.status == 201:
             self._learn_ids(request.caller, answer.body["id"])
+        self._learn_revisions(request.caller)
         return answer
+
+    def _learn_revisions(self, caller: Caller) -> None:
+        """Let the oracle learn the first revision of a name that an append or a fork has made."""
+        for name, known in self.oracle.names.get((caller.user, caller.client), {}).items():
+            if known.said["revision"] is None:
+                self.ask(Request("lookUpName", caller, {"name": name}))
 
     def _learn_ids(self, owner: Caller, copy_id: str) -> None:
         """Let the oracle learn the ids of the entries of a copy, if it does not know them yet."""

@@ -33,7 +33,12 @@ class Imagined:
         names = {*request.given, *(name for draft in drafts for name in draft)}
         self.asked |= {(request.name, name) for name in names}
         whole, after = _whole(request)
-        status, body = self._oracle.answer(whole, self._chosen(len(drafts)))
+        chosen = self._chosen(len(drafts))
+        if request.name == "setName":
+            chosen |= {"name": request.given.get("name"), "revision": self._revision()}
+        status, body = self._oracle.answer(whole, chosen)
+        for name in (name for names in self._oracle.names.values() for name in names.values()):
+            name.said["revision"] = name.said["revision"] or self._revision()
         for conversation in self._oracle.conversations.values():
             for time in ("createdAt", "updatedAt"):
                 conversation.said[time] = conversation.said.get(time) or self._time()
@@ -60,6 +65,9 @@ class Imagined:
 
     def _id(self) -> str:
         return str(UUID(int=self._random.getrandbits(128), version=4))
+
+    def _revision(self) -> int:
+        return 1 + self._random.getrandbits(52)
 
     def _time(self) -> str:
         self._now += 1

@@ -577,12 +577,13 @@ PAIRS: dict[str, Pair] = {
         _remove(ROOT), post("promoteConversation", ANN, conversationId=FORK), is_endless=True
     ),
     "remove, remove": pair(_CUT_OFF, _remove(FORK, by=MIA)),
+    "remove, remove again": pair(_CUT_OFF, _CUT_OFF),
     "remove, remove the other": pair(_CUT_OFF, _remove(ROOT, by=MIA), also=GOES_ON, is_endless=True),
-    "remove, delete": pair(_CUT_OFF, _DELETE, also=GOES_ON),
+    "remove, delete": pair(_CUT_OFF, _DELETE, also=BOTH_GONE + GOES_ON),
     "remove, delete and the worker": pair(
         _remove(CUT_TWIG, of=removed),
         (delete("deleteConversation", ANN, of=removed, conversationId=CUT), _work_off(CUT, of=removed)),
-        also=((204, 202, 200),),
+        also=(*_and_worked(BOTH_GONE), (204, 202, 200)),
         is_endless=True,
     ),
     "remove, accept": pair(_remove(GIVEN_FORK, of=offered), _ACCEPT),
@@ -593,6 +594,12 @@ PAIRS: dict[str, Pair] = {
     ),
     "remove as a manager, downgrade and a look": pair((_DOWNGRADE_MIA, _look(FORK)), _remove(FORK, by=MIA)),
     "remove the last, fork": pair(_LAST, _fork_of(UNTITLED, of=untitled)),
+    "remove the last, fork and remove it and a look": pair(
+        _LAST,
+        (_fork_of(UNTITLED, of=untitled), _LAST, _look(NEW, of=untitled)),
+        also=tuple((one, 404, other, 404) for one, other in BOTH_GONE + GOES_ON),
+        is_endless=True,
+    ),
     "remove the last, remove the last": pair(_LAST, _LAST, also=BOTH_GONE + GOES_ON),
     "prune, fork through another branch": pair(
         _prune(CUT, CUT_FORK, of=removed_first),

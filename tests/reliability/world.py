@@ -20,7 +20,7 @@ from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.usecases import cascade, pruning, retention, sweeper, transfers
 from forklore.usecases import erasing as erasing_users
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
-from tests.reliability.service import Process, new_store
+from tests.reliability.service import Process, new_store, random_bits
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Store, WrongClock
 from tools.harness.service import Answer
@@ -559,7 +559,7 @@ def _rising() -> Callable[[int], int]:
 
     def bits(wanted: int) -> int:
         is_of_id = wanted == ids.RANDOM_BITS
-        return next(numbers) << low | secrets.randbits(low) if is_of_id else secrets.randbits(wanted)
+        return next(numbers) << low | secrets.randbits(low) if is_of_id else random_bits(wanted)
 
     return bits
 
@@ -567,7 +567,7 @@ def _rising() -> Callable[[int], int]:
 def _first_step(step: int) -> Callable[[int], int]:
     """Return a source of random bits, with a fixed first step from one id to the next."""
     left = [step - 1]
-    return lambda bits: left.pop() if bits == STEP_BITS and left else secrets.randbits(bits)
+    return lambda bits: left.pop() if bits == STEP_BITS and left else random_bits(bits)
 
 
 def post(

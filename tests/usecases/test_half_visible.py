@@ -3,7 +3,7 @@
 Source: read-committed isolation of Query and BatchGetItem (DynamoDB developer guide, transactions).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -14,13 +14,15 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Caller
 from forklore.domain.tree import State
 from forklore.errors import ForbiddenError, NotFoundError, UnavailableError
+from forklore.fsck.check import check
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import LOOKS_MAX, Table
 from forklore.usecases import cascade, deletion, pruning, removal, transfers
+from forklore.usecases.drafts import Draft
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
-from tests.usecases.builders import ANN, BOB, FORK, OTHER, PLANNER, ROOT, TWIG, append, fork, read, say
+from tests.usecases.builders import ANN, BOB, FORK, OTHER, PLANNER, ROOT, TWIG, append, fork, read, said, say
 from tests.usecases.members import accept, members, offer, remove, share
 from tests.usecases.test_children import CHILD, start
 from tests.usecases.test_context import known, note, sync
@@ -344,3 +346,64 @@ def test_a_branch_is_not_pruned_too_far_while_its_fork_is_being_removed(store: S
 
     assert not hidden
     assert read(store.process(), OTHER) == ["a", "f1", "f2", "g", "own"]
+
+
+@pytest.mark.failure("half-visible-transaction", "removal-race")
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_branch_is_pruned_although_its_fork_is_shown_when_that_is_pruned(store: Store, times: int) -> None:
+    """The end of a pruning deletes a record. A Query in the middle of that may still see it."""
+    table = store.process()
+    say(table, ROOT, "a")
+    fork(table, ROOT, FORK)
+    say(table, FORK, "f1", "f2")
+    fork(table, FORK, TWIG)
+    say(table, TWIG, "g")
+    for removed in (FORK, TWIG):
+        assert removal.remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=removed, wait_s=0)
+    record = store.item(keys.remnant(ROOT, TWIG))
+    assert pruning.run_prune(table, Mailbox().queue, ROOT, TWIG, wait_s=0)
+
+    worker, late = store.process(), [record] * times
+
+    def show_late(request: Request, answer: dict[str, Any]) -> None:
+        if late and f"{FORK}#F#" in str(request.body.get("ExpressionAttributeValues")):
+            answer["Items"][:] = [late.pop()]
+
+    Wire.of(worker).after(show_late)
+    while not pruning.run_prune(worker, Mailbox().queue, ROOT, FORK, wait_s=0):
+        pass
+
+    assert check(store.contents().values(), now_s=worker.now_s()) == []
+    assert [key for key in store.contents() if key.partition == ROOT and key.sort.startswith("GONE#")] == []
+
+
+@pytest.mark.failure("torn-read", "removal-race")
+@pytest.mark.parametrize("drafts", [(), (said("c"),)], ids=["fork", "append to a new fork"])
+def test_no_fork_is_made_of_a_branch_whose_head_is_still_shown(store: Store, drafts: Sequence[Draft]) -> None:
+    """The branch is removed and pruned. A read then shows GROUP as it is, but the branch late."""
+    table = store.process()
+    say(table, ROOT, "a")
+    fork(table, ROOT, FORK)
+    [own] = say(table, FORK, "b")
+    process = store.process()
+    late = store.contents()
+    removal.remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=FORK, wait_s=0)
+    assert pruning.run_prune(table, Mailbox().queue, ROOT, FORK, wait_s=0)
+    before = store.contents()
+    wire, reads = Wire.of(process), 0
+
+    def show_late(request: Request, answer: dict[str, Any]) -> None:
+        nonlocal reads
+        if request.operation == "BatchGetItem" and reads < 2:
+            reads += 1
+            [(name, asked)] = request.body["RequestItems"].items()
+            wanted = {items.key(key) for key in asked["Keys"]} - {keys.group(ROOT)}
+            shown = [item for item in answer["Responses"][name] if items.key(item) not in wanted]
+            answer["Responses"][name] = [*shown, *(late[key] for key in wanted if key in late)]
+
+    wire.after(show_late)
+    with pytest.raises(NotFoundError):
+        fork(process, FORK, TWIG, own, drafts=drafts)
+
+    assert "TransactWriteItems" in wire.operations
+    assert store.contents() == before

@@ -1,5 +1,7 @@
 import itertools
+from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -120,7 +122,7 @@ def test_a_name_points_to_a_conversation(table: Table) -> None:
 
     made = point(table, data='{"a": 1.0}')
 
-    assert made.name.revision == 1
+    assert 1 <= made.name.revision <= 2**52
     assert made.name.conversation_id == ROOT
     assert made.name.data == '{"a": 1.0}'
     assert made.name.created_at == made.name.updated_at
@@ -128,7 +130,7 @@ def test_a_name_points_to_a_conversation(table: Table) -> None:
     assert look(table) == made
 
 
-def test_a_move_and_an_append_set_the_time_of_the_clock_that_they_are_done_by(
+def test_an_append_sets_the_time_of_its_own_clock_and_a_move_is_later_than_what_it_moves(
     store: Store, table: Table
 ) -> None:
     create(table)
@@ -140,8 +142,8 @@ def test_a_move_and_an_append_set_the_time_of_the_clock_that_they_are_done_by(
     between = look(table).name.updated_at
     tell(slow, "b")
 
-    assert moved.name.updated_at < first.name.updated_at <= between
-    assert moved.name.updated_at <= look(table).name.updated_at < between
+    assert first.name.updated_at < moved.name.updated_at
+    assert look(table).name.updated_at < first.name.updated_at <= between
 
 
 def test_a_move_counts_and_keeps_the_data_that_it_does_not_replace(table: Table) -> None:
@@ -152,8 +154,8 @@ def test_a_move_counts_and_keeps_the_data_that_it_does_not_replace(table: Table)
     second = point(table, OTHER)
     third = point(table, OTHER, data='{"b":2}')
 
-    assert (second.name.revision, second.name.data) == (2, "{}")
-    assert (third.name.revision, third.name.data) == (3, '{"b":2}')
+    assert (second.name.revision, second.name.data) == (first.name.revision + 1, "{}")
+    assert (third.name.revision, third.name.data) == (first.name.revision + 2, '{"b":2}')
     assert second.name.created_at == third.name.created_at == first.name.created_at
     assert third.name.updated_at >= second.name.updated_at >= first.name.updated_at
     assert look(table) == third
@@ -165,22 +167,22 @@ def test_a_name_of_another_revision_than_expected_says_where_it_points(table: Ta
 
     with pytest.raises(NameMovedError) as absent:
         point(table, expect=1)
-    point(table, expect=0)
+    made = point(table, expect=0).name.revision
     with pytest.raises(NameMovedError) as not_new:
         point(table, OTHER, expect=0)
-    point(table, OTHER, expect=1)
+    point(table, OTHER, expect=made)
     with pytest.raises(NameMovedError) as stale:
-        point(table, expect=1)
+        point(table, expect=made)
     with pytest.raises(NameMovedError):
-        drop(table, expect=1)
+        drop(table, expect=made)
 
     assert absent.value.details["revision"] == 0
     assert "conversationId" not in absent.value.details
-    assert (not_new.value.details["revision"], not_new.value.details["conversationId"]) == (1, ROOT)
-    assert (stale.value.details["revision"], stale.value.details["conversationId"]) == (2, OTHER)
+    assert (not_new.value.details["revision"], not_new.value.details["conversationId"]) == (made, ROOT)
+    assert (stale.value.details["revision"], stale.value.details["conversationId"]) == (made + 1, OTHER)
     assert stale.value.details["reason"] == "name_moved"
     assert target(table) == OTHER
-    drop(table, expect=2)
+    drop(table, expect=made + 1)
 
 
 def test_a_deleted_name_is_free_at_once(table: Table) -> None:
@@ -193,7 +195,39 @@ def test_a_deleted_name_is_free_at_once(table: Table) -> None:
     for gone in (look, drop):
         with pytest.raises(NotFoundError):
             gone(table)
-    assert point(table, expect=0).name.revision == 1
+    assert not point(table, expect=0).is_deleted
+
+
+@pytest.mark.parametrize("change", [point, drop])
+def test_who_knows_a_deleted_name_cannot_change_the_one_that_is_made_anew(
+    table: Table, change: Callable[..., object]
+) -> None:
+    create(table)
+    create(table, OTHER)
+    known = point(table).name.revision
+    drop(table)
+    made = point(table, OTHER)
+
+    with pytest.raises(NameMovedError):
+        change(table, expect=known)
+
+    assert look(table) == made
+
+
+def test_each_way_to_make_a_name_begins_at_another_revision(table: Table) -> None:
+    create(table)
+    revisions = set()
+    for number in range(3):
+        revisions.add(point(table).name.revision)
+        drop(table)
+        tell(table, "a")
+        revisions.add(look(table).name.revision)
+        drop(table)
+        fork(table, ROOT, str(UUID(int=number)), name=move_to(expect=0))
+        revisions.add(look(table).name.revision)
+        drop(table)
+
+    assert len(revisions) == 9
 
 
 def test_names_of_other_users_and_clients_do_not_meet(table: Table) -> None:
@@ -296,12 +330,12 @@ def test_all_names_of_a_user_are_listed_client_by_client(table: Table) -> None:
 
 def test_a_name_that_was_moved_under_a_key_is_moved_once(table: Table) -> None:
     create(table)
-    point(table, key=idempotency_key())
+    moved = point(table, key=idempotency_key())
 
     with pytest.raises(IdempotentReplay):
         point(table, key=idempotency_key())
 
-    assert look(table).name.revision == 1
+    assert look(table) == moved
 
 
 # Append by a name
@@ -312,11 +346,11 @@ def test_the_first_append_by_a_name_makes_conversation_and_name(table: Table) ->
 
     shown = look(table)
     assert shown.name.conversation_id == first.conversation_id == second.conversation_id
-    assert (shown.name.revision, shown.name.data) == (1, '{"x":1}')
+    assert shown.name.data == '{"x":1}'
     assert show(table, first.conversation_id).conversation.title == "a"
     tell(table, "c")
     assert read(table, first.conversation_id) == ["a", "b", "c"]
-    assert look(table).name.revision == 1
+    assert look(table).name.revision == shown.name.revision
 
 
 def test_an_append_by_a_name_touches_it(table: Table) -> None:
@@ -438,14 +472,14 @@ def test_what_is_too_large_makes_no_name(table: Table) -> None:
 def test_a_fork_moves_a_name(table: Table) -> None:
     create(table)
     _, b = say(table, ROOT, "a", "b")
-    point(table, data="{}")
+    first = point(table, data="{}").name.revision
 
-    fork(table, ROOT, FORK, b, name=move_to(expect=1))
+    fork(table, ROOT, FORK, b, name=move_to(expect=first))
     tell(table, "c")
 
     assert read(table, FORK) == ["a", "c"]
     moved = look(table).name
-    assert (moved.conversation_id, moved.revision, moved.data) == (FORK, 2, "{}")
+    assert (moved.conversation_id, moved.revision, moved.data) == (FORK, first + 1, "{}")
     fork(table, FORK, TWIG, name=move_to("new", expect=0))
     assert target(table, "new") == TWIG
 
@@ -453,19 +487,19 @@ def test_a_fork_moves_a_name(table: Table) -> None:
 def test_a_fork_with_a_name_that_has_moved_is_not_made(table: Table) -> None:
     create(table)
     [a] = say(table, ROOT, "a")
-    point(table)
+    first = point(table).name.revision
 
-    for expect in (0, 2):
+    for expect in (0, first + 1):
         with pytest.raises(NameMovedError) as moved:
             fork(table, ROOT, FORK, a, name=move_to(expect=expect))
-        assert moved.value.details["revision"] == 1
+        assert moved.value.details["revision"] == first
     with pytest.raises(NotFoundError):
         show(table, FORK)
 
 
 def test_an_append_that_forks_moves_a_name(table: Table) -> None:
     _, b = say(table, ROOT, "a", "b")
-    point(table)
+    first = point(table).name.revision
 
     def edit(to: str, position: Any, at: Any, expect: int) -> list[Entry]:
         request = Append(
@@ -476,15 +510,15 @@ def test_an_append_that_forks_moves_a_name(table: Table) -> None:
         )
         return append_entries(table, caller=ANN, request=request)
 
-    edit(FORK, BEFORE, b, 1)
+    edit(FORK, BEFORE, b, first)
     assert read(table, target(table)) == ["a", "c"]
     with pytest.raises(NameMovedError):
-        edit(TWIG, AFTER, None, 1)
-    edit(TWIG, AFTER, None, 2)
+        edit(TWIG, AFTER, None, first)
+    edit(TWIG, AFTER, None, first + 1)
     assert read(table, target(table)) == ["a", "b", "c"]
-    edit(OTHER, BLANK, None, 3)
+    edit(OTHER, BLANK, None, first + 2)
     assert read(table, target(table)) == ["c"]
-    edit(FORK, BEFORE, b, 1)  # the fork exists, so this is a plain append
+    edit(FORK, BEFORE, b, first)  # the fork exists, so this is a plain append
     assert read(table, FORK) == ["a", "c", "c"]
     assert target(table) == OTHER
 

@@ -2,19 +2,22 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from random import Random
+from typing import Any
 
 import pytest
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
+from forklore.domain.ids import FIRST, LAST
 from forklore.domain.keys import Key
-from forklore.domain.model import Caller, Channel
-from forklore.domain.tree import Group
+from forklore.domain.model import Caller, Channel, ForkPosition
+from forklore.domain.tree import Group, State
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
 from forklore.fsck.check import check
 from forklore.storage import items
 from forklore.storage.table import Table
-from forklore.usecases import transfers
+from forklore.usecases import transfers, views
 from forklore.usecases.append import append_entries
 from forklore.usecases.append_request import Append, Start
 from forklore.usecases.children import list_children
@@ -25,6 +28,7 @@ from forklore.usecases.sweeper import sweep
 from forklore.usecases.worker import Outcome
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
+from tests.support.torn import tear
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -339,8 +343,91 @@ def test_the_context_that_a_fork_inherits_stays_with_it(store: Store) -> None:
     assert_intact(store)
 
 
-def context(table: Table, conversation_id: str) -> list[str]:
-    return read(table, conversation_id, by=PLANNER, channel=Channel.CONTEXT)
+def test_the_latest_epoch_of_all_forks_is_the_latest_that_a_live_branch_shows(store: Store) -> None:
+    table = store.process()
+    append(table, ROOT, thought("one", 1), "a", by=PLANNER)
+    fork(table)
+    append(table, FORK, thought("five", 5), by=PLANNER)
+    [anchor] = say(table, FORK, "b")
+    append(table, FORK, thought("seven", 7), by=PLANNER)
+    fork(table, FORK, TWIG, anchor, ForkPosition.AFTER)
+
+    assert context(table, ROOT, all_forks=True) == ["seven"]
+    assert context(table, FORK, all_forks=True, up_to=anchor) == ["five"]
+    remove(table, FORK)
+    for _ in range(2):
+        assert context(table, ROOT, all_forks=True) == ["five"]
+        prune(store)
+    remove(table, TWIG)
+    for _ in range(2):
+        assert context(table, ROOT, all_forks=True) == ["one"]
+        prune(store)
+
+
+def test_the_latest_epoch_of_all_forks_is_found_without_reading_the_tree(store: Store) -> None:
+    """Neither a removed branch nor an earlier state makes it read more than one entry."""
+    table = store.process()
+    append(table, ROOT, thought("one", 1), by=PLANNER)
+    said_ids = say(table, ROOT, *map(str, range(40)))
+    fork(table)
+    append(table, FORK, thought("two", 2), by=PLANNER)
+    [anchor] = say(table, FORK, "b")
+    append(table, FORK, thought("three", 3), by=PLANNER)
+    fork(table, FORK, TWIG, anchor)
+    remove(table, FORK)
+    process, read_entries = store.process(), 0
+
+    def count(_request: Request, answer: dict[str, Any]) -> None:
+        nonlocal read_entries
+        read_entries += sum("size" in item for item in answer.get("Items", []))
+
+    Wire.of(process).after(count)
+    for stop, epoch, most in ((LAST, 2, 1), (anchor, 2, 1), (said_ids[-1], 1, 0), (FIRST, None, 0)):
+        read_entries = 0
+        assert views.latest_epoch_of_tree(process, ROOT, "planner", stop=stop) == epoch
+        assert read_entries <= most, stop
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_latest_epoch_of_all_forks_is_the_highest_of_all_epochs(store: Store, seed: int) -> None:
+    random = Random(seed)
+    table, live, removed = store.process(), [ROOT], 0
+    say(table, ROOT, "a")
+    for number in range(14):
+        at = random.choice(live)
+        shown = [entry.entry_id for entry in page(table, at, limit=100).entries]
+        append(table, at, thought(f"{number}", random.choice([None, number + 1])), "said", by=PLANNER)
+        anchor = random.choice([None, *shown])
+        position = random.choice([ForkPosition.AFTER, ForkPosition.BEFORE]) if anchor else None
+        live.append(conversation(100 + number))
+        fork(table, at, live[-1], anchor, position)
+        if random.random() < 0.5 and len(live) > 2:
+            remove(table, live.pop(random.randrange(len(live))))
+            removed += 1
+    assert removed
+    for up_to in (None, *(entry.entry_id for entry in page(table, live[0], limit=100).entries)):
+        whole = page(
+            table,
+            live[0],
+            by=PLANNER,
+            channel=Channel.CONTEXT,
+            all_forks=True,
+            epoch="all",
+            limit=100,
+            up_to=up_to,
+        )
+        latest = max((entry.epoch or 0 for entry in whole.entries), default=None)
+        wanted = [
+            text
+            for entry, text in zip(whole.entries, texts(whole.entries), strict=True)
+            if entry.epoch == latest
+        ]
+        assert context(table, live[0], all_forks=True, up_to=up_to) == wanted
+    prune(store)
+
+
+def context(table: Table, conversation_id: str, **what: Any) -> list[str]:
+    return read(table, conversation_id, by=PLANNER, channel=Channel.CONTEXT, **what)
 
 
 def test_a_branch_that_nobody_shows_leaves_only_its_id(store: Store) -> None:
@@ -615,3 +702,71 @@ def test_of_two_removals_of_one_branch_the_second_is_404(store: Store) -> None:
 
     with pytest.raises(NotFoundError):
         remove(late, FORK)
+
+
+# Reads that are torn: GROUP is read after another request, and HEAD before it
+
+
+def removed_amid_the_read(store: Store, conversation_id: str) -> Table:
+    """Return a process that sees GROUP as after a removal, and the branch as before it."""
+    late = store.process()
+    show(late, conversation_id)
+    tear(
+        late, early=lambda key: key.sort != "GROUP", between=lambda: remove(store.process(), conversation_id)
+    )
+    return late
+
+
+@pytest.mark.failure("torn-read")
+def test_a_branch_that_was_just_removed_does_not_take_its_tree_along(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "a")
+    fork(table)
+    late = removed_amid_the_read(store, FORK)
+
+    with pytest.raises(NotFoundError):
+        remove(late, FORK)
+
+    assert read(table, ROOT) == ["a"]
+    prune(store)
+
+
+@pytest.mark.failure("torn-read")
+def test_a_branch_is_counted_down_only_once(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "a")
+    fork(table)
+    fork(table, ROOT, TWIG)
+    late = removed_amid_the_read(store, FORK)
+
+    with pytest.raises(NotFoundError):
+        remove(late, FORK)
+
+    assert group(store).conversations == 2
+    prune(store)
+
+
+# A removal of the last branch that stopped
+
+
+@pytest.mark.failure("killed-between-calls")
+def test_a_removal_of_the_last_branch_goes_on_after_its_tombstone(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "a")
+    first = store.process()
+
+    def stop(request: Request) -> None:
+        if request.operation == "Query":
+            raise KeyboardInterrupt
+
+    Wire.of(first).before(stop)
+    with pytest.raises(KeyboardInterrupt):
+        remove(first, ROOT)
+    assert group(store).state is State.DELETING
+
+    assert remove(store.process(), ROOT)
+
+    with pytest.raises(NotFoundError):
+        say(table, ROOT, "too late")
+    with pytest.raises(NotFoundError):
+        remove(store.process(), ROOT)

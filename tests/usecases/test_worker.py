@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from forklore.domain import keys
+from forklore.domain.tree import WAIT_SECONDS
 from forklore.errors import UnavailableError
 from forklore.storage import items
 from forklore.storage.clock import system_ms
@@ -42,7 +43,7 @@ def deleted(store: Store) -> Mailbox:
     mailbox = Mailbox()
     say(store.process(), ROOT, "a")
     assert delete_conversation(store.process(), mailbox.queue, caller=ANN, conversation_id=ROOT)
-    assert mailbox.messages == [Message(ROOT, 36)]
+    assert mailbox.messages == [Message(ROOT, WAIT_SECONDS + 1)]
     return mailbox
 
 

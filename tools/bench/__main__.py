@@ -1,19 +1,17 @@
-"""Measure everything, write the tables into docs/performance/tables.md, and judge them.
+"""Measure everything, write the tables into .cache/bench.md, and judge them.
 
-python -m tools.bench [--runs 20] [--seconds 3] [--build FOLDER]
+python -m tools.bench [--runs 20] [--build FOLDER]
 
-It also writes every figure of every shape (docs/performance/costs.csv) and the charts.
-docs/performance.md explains the tables; it is written by hand. A run takes about ten minutes, in
-which nothing else should run.
+docs/performance.md explains the tables and has the figures that matter; it is written by hand. A
+run takes about ten minutes, in which nothing else should run.
 """
 
 import argparse
-import csv
 import os
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -28,20 +26,17 @@ from tools.bench.limits import limits_table
 from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table
 from tools.bench.money import Function, Month, Prices, tables
-from tools.bench.package_sizes import sizes_table
-from tools.bench.plots import draw
 from tools.bench.shapes import AXES, BASE, Shape
 from tools.harness.amazons_local import VERSION
 
 PROJECT = Path(__file__).parents[2]
-FOLDER = PROJECT / "docs" / "performance"
-PAGE = FOLDER / "tables.md"
+PAGE = PROJECT / ".cache" / "bench.md"
 RUNS_ELSEWHERE = 3
 """How often a case is run for its times on the shapes other than the base."""
 HEAD = """\
 # Benchmark tables
 
-`make bench` writes this page; do not edit it. [performance.md](../performance.md) explains it.
+`make bench` writes this page. docs/performance.md explains it.
 A cost such as `3 / 17 / 0` is 3 rounds, 17 read units and 0 write units.
 """
 NOT_MEASURED = "Not measured, because there was no build."
@@ -54,10 +49,7 @@ def main() -> int:
     )
     parser.add_argument("--runs", type=int, default=20, help="runs of each case for its times (default: 20)")
     parser.add_argument(
-        "--seconds", type=float, default=3, help="seconds of each run of throughput (default: 3)"
-    )
-    parser.add_argument(
-        "--build", type=Path, help="a build, for the cold starts and the sizes; without it they are left out"
+        "--build", type=Path, help="a build, for the cold starts; without it they are left out"
     )
     options = parser.parse_args()
     console = Console(stderr=True)
@@ -68,22 +60,17 @@ def main() -> int:
         "Every operation": table(COLUMNS, [cells_of(row) for row in rows[BASE]]),
         **{f"Growth by {axis.replace('_', ' ')}": growth_table(axis, by_axis[axis]) for axis in AXES},
         "Cold start": NOT_MEASURED,
-        "Package sizes": NOT_MEASURED,
         "Warm path": _printed("tools.bench.warm_path"),
-        "Throughput": _printed("tools.bench.throughput", "--seconds", str(options.seconds)),
         "Money": tables(rows[BASE], Prices(), Function(), Month()),
     }
     if options.build:
         sections["Cold start"] = _printed("tools.bench.cold_start", "--build", str(options.build))
-        sections["Package sizes"] = sizes_table(options.build)
-    _write_all(FOLDER / "costs.csv", rows)
-    charts = draw(FOLDER, by_axis)
+    PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(_machine(), sections), encoding="utf-8")
     wrong = unexplained(sections, console)
     if not options.build:
-        console.print("not measured: cold start, package sizes (--build)", style="yellow")
-    for written in (PAGE, FOLDER / "costs.csv", *charts):
-        console.print(written.relative_to(PROJECT))
+        console.print("not measured: cold start (--build)", style="yellow")
+    console.print(PAGE.relative_to(PROJECT))
     return 1 if wrong else 0
 
 
@@ -114,16 +101,6 @@ def page(machine: str, sections: Mapping[str, str]) -> str:
     return "\n".join(
         [HEAD, machine, *(f"\n## {name}\n\n{text.strip()}" for name, text in sections.items()), ""]
     )
-
-
-def _write_all(file: Path, rows: Mapping[Shape, Sequence[Row]]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("w", encoding="utf-8", newline="") as opened:
-        writer = csv.writer(opened, lineterminator="\n")
-        writer.writerow(["entries", "forks", "chain", "entry bytes", *COLUMNS])
-        for shape, of_shape in rows.items():
-            axes = [shape.entries, shape.forks, shape.chain, shape.entry_bytes]
-            writer.writerows([[*axes, *cells_of(row)] for row in of_shape])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ const PATIENCE_MS = 90_000; // how long one request is tried
 const QUIET_MS = 5_000; // after this without an answer, another program may have the address
 const WAIT_MS = [400, 800, 1600, 3000, 5000];
 const AGAIN = [0, 429, 502, 503, 504];
+const REFUSED = 429; // it was not done
 
 /** What went wrong, as a sentence for people. status 0: there was no answer. */
 export class Problem extends Error {
@@ -52,7 +53,8 @@ export function httpOf(credentials, server, { signal: ended, lost, refused }) {
 
 	/**
 	 * Send a request, again and again while there is no answer, and return its answer. Raises Problem for each status
-	 * from 400 on, and after PATIENCE_MS without an answer. A DELETE that finds nothing after a lost answer is done.
+	 * from 400 on, and after PATIENCE_MS without an answer. A DELETE that finds nothing after a lost answer is done. A
+	 * PATCH that may have been done is not sent again: that would undo what somebody else has changed meanwhile.
 	 * @type {Send}
 	 */
 	async function send(method, path, sent = {}) {
@@ -65,7 +67,8 @@ export function httpOf(credentials, server, { signal: ended, lost, refused }) {
 				if (!(error instanceof Problem)) throw error;
 				if (method === "DELETE" && error.status === 404 && attempt) return { status: 204, body: null };
 				const waits = error.details.retryAfter * 1000 || (WAIT_MS[attempt] ?? 5000);
-				if (sent.once || !AGAIN.includes(error.status) || performance.now() + waits > until) throw error;
+				const isOnce = sent.once || (method === "PATCH" && error.status !== REFUSED);
+				if (isOnce || !AGAIN.includes(error.status) || performance.now() + waits > until) throw error;
 				await pause(waits, signal);
 			}
 		}

@@ -31,7 +31,7 @@ class Conversations(Making):
         everyone = r.caller.bypasses_membership and "userId" not in r.given
         mine = [tree for tree in self.trees[::-1] if everyone or user in tree.levels]
         of = [t for t in mine if ancestry in ("all", "children" if t.started_by else "roots")]
-        listed = [c for tree in of for c in _of_tree(tree, mode) if _passes(r.given, c)]
+        listed = [c for tree in of for c in _of_tree(tree, mode) if _passes(r.given, c, _also(tree, mode))]
         return 200, [self._shown(r, c) for c in listed]
 
     def delete_conversation(self, r: Request, _chosen: Json) -> Outcome:
@@ -83,11 +83,17 @@ def _of_tree(tree: Tree, mode: str) -> list[Conversation]:
     return {"roots": roots, "all": newest, "current": [tree.current], "latest-fork": [latest]}[mode]
 
 
-def _passes(given: Json, c: Conversation) -> bool:
+def _also(tree: Tree, mode: str) -> Conversation | None:
+    """Return the conversation whose title a search finds as well: the root, if it is there."""
+    return None if mode == "all" or tree.all[0].is_removed else tree.all[0]
+
+
+def _passes(given: Json, c: Conversation, root: Conversation | None) -> bool:
     name, has_value, value = given.get("tag", "").partition(":")
     tags = c.said.get("tags") or {}
+    titled = [one for one in (c, root) if one is not None]
     return (
-        given.get("query", "").casefold() in (c.said.get("title") or "").casefold()
+        any(given.get("query", "").casefold() in (one.said.get("title") or "").casefold() for one in titled)
         and given.get("agentId") in (None, c.said.get("agentId"))
         and (not name or (tags.get(name) == value if has_value else name in tags))
     )

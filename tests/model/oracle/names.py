@@ -38,7 +38,8 @@ class Names(Entries):
     def delete_name(self, r: Request, _chosen: Json) -> Outcome:
         self._named(r)
         self._require_revision(r, r.given)
-        del self._names_of(r)[r.given["name"]]
+        left = self._names_of(r).pop(r.given["name"])
+        self.deleted.setdefault(r.given["name"], set()).add(left.said["revision"])
         return 204, None
 
     def append_entry_by_name(self, r: Request, chosen: Json) -> Outcome:

@@ -10,7 +10,7 @@ from tests.model.oracle.world import World
 
 @dataclass
 class Name:
-    """Where a name points. said: its other fields."""
+    """Where a name points. said: its other fields; the service chooses the first revision."""
 
     to: Conversation
     said: Json
@@ -22,12 +22,16 @@ class Pointers(World):
     def __init__(self) -> None:
         super().__init__()
         self.names: dict[tuple[str, str | None], dict[str, Name]] = {}
+        self.deleted: dict[str, set[int]] = {}
+        """The last revisions of deleted names, whosever they were."""
 
     def _learn_name(self, r: Request, row: Json) -> None:
-        """Learn the times that the service has chosen."""
+        """Learn the times and the first revision that the service has chosen."""
         of = (row["userId"], row.get("clientId")) if "userId" in row else (r.caller.user, r.caller.client)
         if known := self.names.get(of, {}).get(row["name"]):
-            known.said |= {t: known.said.get(t) or row.get(t) for t in ("createdAt", "updatedAt")}
+            chosen = ("createdAt", "updatedAt", "revision")
+            known.said |= {t: known.said.get(t) or row.get(t) for t in chosen}
+            assert known.said["revision"] not in self.deleted.get(row["name"], ()), "a revision comes back"
 
     def _names_of(self, r: Request) -> dict[str, Name]:
         return self.names.setdefault(owner_of(r), {})
@@ -44,9 +48,10 @@ class Pointers(World):
 
     def _point(self, r: Request, by: Json, to: Conversation, chosen: Json) -> None:
         mine, name = self._names_of(r), by["name"]
-        known = mine.get(name, Name(to, {"name": name, "revision": 0, "createdAt": chosen.get("createdAt")}))
-        known.to, known.said["revision"] = to, known.said["revision"] + 1
+        known = mine.get(name, Name(to, {"name": name, "createdAt": chosen.get("createdAt")}))
+        known.to = to
         known.said |= {
+            "revision": known.said["revision"] + 1 if name in mine else chosen.get("revision"),
             "updatedAt": chosen.get("updatedAt"),
             "data": by.get("data", known.said.get("data", {})),
         }

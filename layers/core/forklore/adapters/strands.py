@@ -6,17 +6,18 @@ A value that the service does not take is JSON text.
 """
 
 import hashlib
-import json
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from forklore import ConflictError, Conversation, Forklore, NotFoundError
+from forklore import AsyncForklore, ConflictError, Conversation, Forklore, NotFoundError
+from forklore.adapters.storable import checked_name, restored, shortened, storable
+from forklore.client.kinds import as_sync
 from forklore.client.results import Entry
 from forklore.extras import needing
 
 with needing("strands"):
+    from strands.session.repository_session_manager import RepositorySessionManager
     from strands.session.session_repository import SessionRepository
     from strands.types.content import Message
     from strands.types.exceptions import SessionException
@@ -25,17 +26,12 @@ with needing("strands"):
 if TYPE_CHECKING:
     from strands.multiagent import MultiAgentBase
 
-__all__ = ["ForkloreSessionRepository"]
+__all__ = ["ForkloreSessionManager", "ForkloreSessionRepository"]
 
 SESSION, AGENT, MULTI_AGENT, MESSAGE = "session", "agent", "multi-agent", "message"
 TAKEN = frozenset({"key_in_use", "not_the_fork"})
 HISTORY, OPAQUE = "history", "application/vnd.strands+json"
-TEXT_CHARACTERS_MAX = 8000
-"""The whole message is beside its text."""
 PAGE_ENTRIES_MAX = 1000
-LEVELS_MAX = 40
-"""Of a value; the service takes 64 of a whole request."""
-HALVES = re.compile("[\ud800-\udfff]")
 NEWEST_ENTRIES = 50
 
 
@@ -44,13 +40,13 @@ class ForkloreSessionRepository(SessionRepository):
 
     All processes that share a session use the same user and client.
 
-    client: made and closed by the caller. prefix: of the names.
+    client: of either kind, made and closed by the caller. prefix: of the names.
     Raises SessionException for what exists already, or does not exist; TooLargeError for a message
     or a state beyond 2.5 MB, before anything is written.
     """
 
-    def __init__(self, client: Forklore, *, prefix: str = "strands/") -> None:
-        self._client = client
+    def __init__(self, client: Forklore | AsyncForklore, *, prefix: str = "strands/") -> None:
+        self._client = as_sync(client)
         self._prefix = prefix
         self._ids: dict[str, str] = {}
 
@@ -198,7 +194,7 @@ class ForkloreSessionRepository(SessionRepository):
     # Entries
 
     def _name(self, session_id: str) -> str:
-        return self._prefix + session_id
+        return checked_name("session_id", self._prefix, session_id)
 
     def _conversation(self, session_id: str, *, anew: bool = False) -> Conversation:
         """Return a session's conversation. Raises NotFoundError if it has no name."""
@@ -291,6 +287,18 @@ class ForkloreSessionRepository(SessionRepository):
             return
 
 
+class ForkloreSessionManager(RepositorySessionManager):
+    """A session manager of Strands that keeps a session in forklore.
+
+    client, prefix: as of ForkloreSessionRepository, which is its `session_repository`.
+    """
+
+    def __init__(
+        self, session_id: str, client: Forklore | AsyncForklore, *, prefix: str = "strands/", **more: Any
+    ) -> None:
+        super().__init__(session_id, ForkloreSessionRepository(client, prefix=prefix), **more)
+
+
 @contextmanager
 def _refused_if_taken(told: str) -> Iterator[None]:
     """Raise SessionException where the service says that a key or a name is in use."""
@@ -315,20 +323,25 @@ def _draft(
     shown: Message | None = None,
     key: str | None = None,
 ) -> dict[str, Any]:
-    held = {"kind": kind, "id": thing_id, "value": _storable(value)}
+    held = {"kind": kind, "id": thing_id, "value": storable(value)}
     draft: dict[str, Any] = {"contentType": OPAQUE, "content": [{"strands": held}]}
     if shown is not None:
-        role = "AI" if shown["role"] == "assistant" else "USER"
-        content = {"role": role, "text": _text(shown), "strands": held}
+        content = {"role": _role(shown), "text": _text(shown), "strands": held}
         draft = {"channel": HISTORY, "contentType": HISTORY, "content": [content]}
     return draft if key is None else {**draft, "key": key}
 
 
+def _role(message: Message) -> str:
+    """Return who shows as the author: of what tools return the system."""
+    if message["role"] == "assistant":
+        return "AI"
+    is_returned = ["toolResult" in block for block in message["content"]]
+    return "SYSTEM" if is_returned and all(is_returned) else "USER"
+
+
 def _text(message: Message) -> str:
     """Return the text that people see of a message."""
-    text = "\n".join(line for block in message["content"] if (line := _line(block)))
-    text = text.encode(errors="replace").decode()
-    return text if len(text) <= TEXT_CHARACTERS_MAX else text[: TEXT_CHARACTERS_MAX - 1] + "…"
+    return shortened("\n".join(line for block in message["content"] if (line := _line(block))))
 
 
 def _line(block: Mapping[str, Any]) -> str:
@@ -349,23 +362,6 @@ def _held(entry: Entry) -> Mapping[str, Any]:
     return held if isinstance(held, Mapping) else {}
 
 
-def _storable(value: Mapping[str, Any]) -> Mapping[str, Any] | str:
-    """Return a value as it is, or as JSON text if the service cannot take it."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except TypeError:  # the client says what is wrong
-        return value
-    except ValueError:  # not a number, or infinite
-        return json.dumps(value)
-    return json.dumps(value) if HALVES.search(text) or _levels(value) > LEVELS_MAX else value
-
-
-def _levels(value: Any) -> int:
-    held = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return 1 + max(map(_levels, held), default=0) if isinstance(value, Mapping | list) else 0
-
-
 def _value(held: Mapping[str, Any]) -> Mapping[str, Any]:
-    value = held["value"]
-    read: Mapping[str, Any] = json.loads(value) if isinstance(value, str) else value
+    read: Mapping[str, Any] = restored(held["value"])
     return read

@@ -30,6 +30,18 @@ COMMANDS = (
 OTHERS = (OSError, MissingExtraError)
 """Errors of the machine whose text is enough, without a traceback."""
 DEBUG = "FORKLORE_DEBUG"
+_NO_COMMAND = re.compile("No such command '(.*?)'")
+SAID_HERE = {
+    "append": "say",
+    "checkout": "switch",
+    "compare": "diff",
+    "delete": "branch -d",
+    "list": "ls",
+    "promote": "switch",
+    "rm": "branch -d",
+    "search": "grep",
+}
+"""Words of the API and of git, and the command that does this."""
 _NO_OPTION = re.compile("No such option: -[^-]")
 
 
@@ -101,6 +113,9 @@ def _usage(error: typer.TyperException) -> int:
     said = exits.line_of(exits.CommandError(error.format_message()))
     where = f" ({context.command_path} --help)" if context is not None else ""
     hint = "; -- before a text lets it begin with -" if _NO_OPTION.match(said) else ""
+    unknown = _NO_COMMAND.match(said)
+    if unknown and unknown[1] in SAID_HERE:
+        said, hint = unknown[0], f": here it is `forklore {SAID_HERE[unknown[1]]}`"
     sys.stderr.write(f"forklore: {said}{hint}{where}\n")
     return exits.USAGE
 

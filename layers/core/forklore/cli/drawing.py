@@ -1,12 +1,14 @@
 """`forklore log --graph`: reads a fork tree, draws it, and shows the lines."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from forklore.cli.entries import text_to_show
-from forklore.cli.graph import GraphEntry, GraphLine, Linked, draw, link
+from forklore.cli.entries import is_shown, text_to_show
+from forklore.cli.graph import GraphEntry, GraphLine, Linked, draw, link, without
 from forklore.cli.output import Output, Part
+from forklore.cli.references import PART_MIN
 from forklore.cli.trees import PAGE_ENTRIES, Row, live_rows, whole_rows
 from forklore.cli.visible import visible
 from forklore.client.messages import role_of
@@ -20,6 +22,8 @@ COLOURS = ("red", "green", "yellow", "blue", "magenta", "cyan")
 TEXT_MAX = 200  # characters kept of an entry
 ENTRIES_MAX = 100_000
 """So many entries of a tree are read and drawn, its oldest ones."""
+NAMES_MAX = 1_000
+"""So many of the user's names are read, to find those of the branches."""
 TITLE_MAX = 40  # characters of a branch's title
 TEXT_CELLS_MIN = 20
 
@@ -31,37 +35,48 @@ def show_graph(
     *,
     lines_max: int | None = None,
     is_whole: bool = False,
+    with_records: bool = False,
 ) -> bool:
     """Write the drawing of the tree of a conversation. Return whether all its entries are in it.
 
-    lines_max: how many lines at most. is_whole: no entry is folded away.
+    lines_max: how many lines at most. is_whole: no entry is folded away. with_records: also entries
+    that `is_shown` leaves out.
     """
-    linked, rows, is_all = _linked(client, conversation)
-    drawn = draw(linked.entries, labels=_labels(rows, linked), folded=not is_whole)
-    lines = islice(drawn, lines_max)
+    linked, rows, is_all = _linked(client, conversation, with_records=with_records)
+    branches = _at_their_heads(_named(client, rows), linked)
+    shorter = short_ids(row["conversationId"] for row in rows)
+    labels = {head: [_label(row, shorter) for row in held] for head, held in branches.items()}
+    lines = islice(draw(linked.entries, labels=labels, folded=not is_whole), lines_max)
     if out.is_json:
-        out.results(_row(line) for line in lines)
+        out.results(_row(line, branches) for line in lines)
         return is_all
+    shorter = short_ids(entry.entry_id for entry in linked.entries)
     for line in lines:
         parts = [(cell.text, COLOURS[cell.colour % len(COLOURS)]) for cell in line.cells]
-        out.line(*parts, *_told(line, out.width - 2 * len(parts) if out.is_terminal else None))
+        cells = out.width - 2 * len(parts) if out.is_terminal else None
+        out.line(*parts, *_told(line, cells, shorter))
     return is_all
 
 
-def _linked(client: "Forklore", conversation: "Conversation") -> tuple[Linked, list[Row], bool]:
+def _linked(
+    client: "Forklore", conversation: "Conversation", *, with_records: bool
+) -> tuple[Linked, list[Row], bool]:
     """Return the linked entries, the rows of all branches, and whether all entries are there."""
     rows = live_rows(conversation)
     known = {row["conversationId"] for row in rows}
     first: dict[str, Entry] = {}
     entries: list[GraphEntry] = []
+    records: set[str] = set()
     listed = iter(conversation.entries(all_forks=True, channel="history", page_entries=PAGE_ENTRIES))
     for entry in islice(listed, ENTRIES_MAX):
         if entry.conversation_id not in known:
             first.setdefault(entry.conversation_id, entry)
         entries.append(_drawn(entry))
+        if not (with_records or is_shown(entry) or entry.merged_from_conversation_id):
+            records.add(entry.id)
     is_all = next(listed, None) is None
     rows = whole_rows(client, rows, first)
-    return link(rows, entries), rows, is_all
+    return without(link(rows, entries), records), rows, is_all
 
 
 def _drawn(entry: "Entry") -> GraphEntry:
@@ -70,28 +85,59 @@ def _drawn(entry: "Entry") -> GraphEntry:
     return GraphEntry(entry.id, entry.conversation_id, None, said, entry.merged_from_conversation_id)
 
 
-def _labels(rows: Iterable[Row], linked: Linked) -> dict[str, list[str]]:
-    """Return what stands beside the last entry of each branch: its id and title, `*` if current."""
-    labels: dict[str, list[str]] = {}
+def _named(client: "Forklore", rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of the branches that are there, each with its names."""
+    names: dict[str, list[str]] = {}
+    for one in islice(client.names(), NAMES_MAX):
+        names.setdefault(one.conversation_id, []).append(one.name)
+    return [{**row, "names": names.get(row["conversationId"], [])} for row in rows if not row.get("removed")]
+
+
+def _at_their_heads(rows: Iterable[Row], linked: Linked) -> dict[str, list[Row]]:
+    """Return the branches by the last entry that they show. A title that is no news is left out."""
+    heads: dict[str, list[Row]] = {}
+    titles: set[str | None] = set()
     for row in rows:
+        title = row.get("title")
         head = linked.heads.get(row["conversationId"])
-        if head is None or row.get("removed"):
-            continue
-        star = "* " if row["isCurrent"] else ""
-        title = f" {_cut(row['title'], TITLE_MAX)}" if row.get("title") else ""
-        labels.setdefault(head, []).append(f"{star}{row['conversationId']}{title}")
-    return labels
+        if head is not None:
+            heads.setdefault(head, []).append({**row, "title": None if title in titles else title})
+        titles.add(title)
+    return heads
 
 
-def _told(line: GraphLine, cells: int | None) -> Iterator[Part]:
+def _label(row: Row, shorter: Mapping[str, str]) -> str:
+    """Return what stands for a branch: its names or its id, its title, and `*` if it is current."""
+    star = "* " if row["isCurrent"] else ""
+    title = f" {_cut(row['title'], TITLE_MAX)}" if row["title"] else ""
+    return f"{star}{' '.join(row['names']) or shorter[row['conversationId']]}{title}"
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """Return the end of each id; where several ids end alike, the whole of each.
+
+    >>> short_ids(["019ca8ad-fa20-7000-8000-000000000005"])["019ca8ad-fa20-7000-8000-000000000005"]
+    '00000005'
+    """
+    whole = list(ids)
+    count = Counter(one[-PART_MIN:] for one in whole)
+    return {one: one[-PART_MIN:] if count[one[-PART_MIN:]] == 1 else one for one in whole}
+
+
+def _told(line: GraphLine, cells: int | None, shorter: Mapping[str, str]) -> Iterator[Part]:
     """Yield what stands beside the cells. cells: how wide it may be; None: as wide as it is.
 
     The first label and some of the text are shown however narrow it is.
     """
     notes = ""
-    if line.labels:
-        notes = f"({_some([visible(label) for label in line.labels], cells)}) "
+    if len(line.entries) == 1:
+        notes = f"{shorter[line.entries[0]]} "
         yield (notes, "yellow")
+    if line.labels:
+        left = None if cells is None else cells - len(notes)
+        labels = f"({_some([visible(label) for label in line.labels], left)}) "
+        notes += labels
+        yield (labels, "cyan")
     if line.merged_from:
         merged = f"(merged from {line.merged_from}) "
         notes += merged
@@ -135,11 +181,13 @@ def _cut(text: str, length_max: int) -> str:
     return line if len(line) <= length_max else f"{line[: length_max - 1]}…"
 
 
-def _row(line: GraphLine) -> Row:
+def _row(line: GraphLine, branches: Mapping[str, Sequence[Row]]) -> Row:
+    members = ("conversationId", "names", "title", "isCurrent")
+    held = branches.get(line.entries[0], ()) if line.labels else ()
     return {
         "graph": line.graph,
         "entries": list(line.entries),
-        "labels": list(line.labels),
+        "branches": [{member: row[member] for member in members} for row in held],
         "mergedFromConversationId": line.merged_from,
         "text": line.text,
     }

@@ -40,8 +40,9 @@ def show_on_one_line(out: Output, entry: Entry) -> None:
 
 
 def is_shown(entry: Entry) -> bool:
-    """Return whether an entry is a message, or has something to show."""
-    return role_of(entry) is not None or text_to_show(entry).strip() != ""
+    """Return whether an entry is a message, or has a text. Others are records of programs."""
+    is_message = entry.erased or role_of(entry) is not None
+    return is_message or any((_text(element) or "").strip() for element in entry.content)
 
 
 def role_part(entry: Entry) -> tuple[str, str]:
@@ -65,14 +66,22 @@ def text_to_show(entry: Entry) -> str:
 
 
 def _shown(element: Any) -> str:
-    text = element.get("text") if isinstance(element, Mapping) else None
-    return text if isinstance(text, str) else jsontext.write(element)
+    text = _text(element)
+    return jsontext.write(element) if text is None else text
+
+
+def _text(element: Any) -> str | None:
+    """Return the text of an element; None for an element without one."""
+    text = element.get("text") if isinstance(element, Mapping) else element
+    return text if isinstance(text, str) else None
 
 
 def _notes(entry: Entry) -> list[Part]:
     notes: list[Part] = []
     if entry.key:
         notes.append((f" @{entry.key}", "cyan"))
+    if entry.epoch is not None:
+        notes.append((f" epoch {entry.epoch}", "dim"))
     if entry.merged_from_conversation_id:
         notes.append((f" merged from {entry.merged_from_conversation_id}", "magenta"))
     if entry.copied_from_conversation_id:

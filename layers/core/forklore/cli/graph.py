@@ -7,7 +7,8 @@ branches has at most 1 + log2(n) columns: 1,000 forks need no more than ten.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Any
 
 ENTRY, FOLD, LINE, JOIN = "* ", ": ", "| ", "|/"
@@ -225,6 +226,23 @@ def link(forks: Iterable[Mapping[str, Any]], entries: Iterable[GraphEntry]) -> L
         if head is not None:
             heads[branch] = head
     return Linked(list(linked.values()), heads)
+
+
+def without(linked: Linked, left_out: AbstractSet[str]) -> Linked:
+    """Return the same tree without some entries. What follows one of them hangs on what is before.
+
+    A branch that shows no other entry has no head.
+    """
+    above: dict[str | None, str | None] = {}
+    entries: list[GraphEntry] = []
+    for entry in linked.entries:
+        parent = above.get(entry.parent, entry.parent)
+        if entry.entry_id in left_out:
+            above[entry.entry_id] = parent
+        else:
+            entries.append(replace(entry, parent=parent))
+    heads = {branch: above.get(head, head) for branch, head in linked.heads.items()}
+    return Linked(entries, {branch: head for branch, head in heads.items() if head is not None})
 
 
 def _anchor(row: Mapping[str, Any], linked: Mapping[str, GraphEntry], heads: Mapping[str, str]) -> str | None:

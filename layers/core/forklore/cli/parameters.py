@@ -4,10 +4,15 @@ from typing import Annotated
 
 import typer
 
+from forklore.cli import completing
+
 ConversationArgument = Annotated[
     str,
     typer.Argument(
-        metavar="NAME|ID", help="The conversation: a name of yours, or an id.", show_default=False
+        metavar="NAME|ID",
+        help="The conversation: a name of yours, or an id.",
+        show_default=False,
+        autocompletion=completing.names,
     ),
 ]
 

@@ -14,6 +14,7 @@ service of this profile, so that its token is never sent to another address. The
 token only for the local server at its usual address.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from pathlib import Path
 from forklore.cli.exits import SettingsError
 
 LOCAL_SERVER = "http://127.0.0.1:8080"
+_LOCAL = re.compile(r"http://(?:127\.0\.0\.1|localhost)(?::(?P<port>[0-9]+))?/?")
 MEMORY = ":memory:"
 CREDENTIALS: Mapping[str, tuple[str, ...]] = {
     "url": ("token", "client_key"),
@@ -129,6 +131,19 @@ def _target(kind: str, value: str, heard: list[_Place], login: str) -> Target:
     if kind == "function":
         return OnLambda(value, user, client)
     return InProcess(None if value == MEMORY else value, user, client)
+
+
+def started_by(url: str) -> str | None:
+    """Return the command that starts a server at an address; None if it is not of this machine.
+
+    >>> started_by("http://127.0.0.1:8080"), started_by("http://localhost:9000/"), started_by("https://a.b")
+    ('forklore serve', 'forklore serve --port 9000', None)
+    """
+    found = _LOCAL.fullmatch(url)
+    if found is None:
+        return None
+    port = found["port"] or "80"
+    return "forklore serve" + ("" if LOCAL_SERVER.endswith(f":{port}") else f" --port {port}")
 
 
 def file_path(environment: Values, home: Path) -> Path:

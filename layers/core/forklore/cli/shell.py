@@ -1,21 +1,30 @@
 """What a command has at hand: the settings, a client, and the output."""
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from forklore.cli.connecting import chosen, connected
+from forklore.cli.exits import is_forklores
 from forklore.cli.output import Output
 from forklore.cli.paging import pager_of
-from forklore.cli.references import is_id
-from forklore.cli.settings import FIELDS, LOCAL_SERVER, PROFILE, OverHttp, Target
+from forklore.cli.references import id_with, is_id, is_part
+from forklore.cli.settings import FIELDS, PROFILE, OverHttp, Target, started_by
 from forklore.cli.visible import visible
+from forklore.client.errors import NotFoundError
 
 if TYPE_CHECKING:
     from forklore.client.synchronous.client import Forklore
     from forklore.client.synchronous.conversation import Conversation
+
+
+PAGE_ROWS = 200
+NEWEST_MAX = 1_000
+"""Among so many conversations, with their branches, an id is found by a part of it."""
 
 
 class Shell:
@@ -54,20 +63,45 @@ class Shell:
 
     @property
     def hint(self) -> str:
-        """What to add to the message that no answer came."""
+        """What to add where no answer came: the address, and how to start a server."""
         target = self.target
-        is_usual = isinstance(target, OverHttp) and target.url == LOCAL_SERVER
-        return " (`forklore serve` starts the local server)" if is_usual else ""
+        if not isinstance(target, OverHttp):
+            return ""
+        start = started_by(target.url)
+        return f" ({target.url}{f': `{start}` starts a local server' if start else ''})"
 
     def conversation(self, reference: str) -> "Conversation":
-        """Return the conversation that a name or an id stands for. Nothing is sent yet."""
+        """Return the conversation that a name, an id or a part of an id stands for.
+
+        Only for what can be a part of an id something is sent. A name that is spelled like one goes
+        first. Raises CommandError if no id among the newest has this part, or several have it.
+        """
         if is_id(reference):
             return self.client.conversation(reference.lower())
-        return self.client.named(reference)
+        named = self.client.named(reference)
+        if not is_part(reference):
+            return named
+        try:
+            named.resolve()
+        except NotFoundError as error:
+            if not is_forklores(error):
+                raise
+        else:
+            return named
+        newest = self.client.conversations(mode="all", ancestry="all", limit=PAGE_ROWS)
+        ids = (one.id for one in islice(newest, NEWEST_MAX))
+        found = id_with(reference, ids, f"your newest {NEWEST_MAX:,} conversations, and is no name")
+        return self.client.conversation(found)
 
     def say(self, line: str) -> None:
         """Write a line for people to standard error, such as what was done."""
         sys.stderr.write(visible(line) + "\n")
+
+    def say_where_it_was(self, name: str, conversation_id: str) -> None:
+        """Tell how a move of a name is undone: the service does not keep where a name was."""
+        self.say(
+            f"{name} was at {conversation_id}: `forklore switch {conversation_id} --name {shlex.quote(name)}`"
+        )
 
     def close(self) -> None:
         """Stop the client and wait for the pager."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.errors import InputError
+from forklore.client.errors import InputError, TooLargeError
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
 BODY_CHARACTERS_MAX = 5_500_000
@@ -46,11 +46,6 @@ class Shape:
         """
         known = self.query if self.has_body else {*given} - {*self.path_names}
         return sorted(known.intersection(given))
-
-    @property
-    def may_be_repeated(self) -> bool:
-        """Whether a second sending has no other effect than the first one."""
-        return self.is_read or self.takes_key or self.method != "POST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +90,26 @@ class Call:
         match = None if if_match is None else if_match.strip('"')
         return cls(shape, jsontext.copied(given), idempotency_key, match)
 
+    @property
+    def may_be_repeated(self) -> bool:
+        """Whether a second sending has no other effect than the first one.
+
+        That of a PATCH undoes what somebody else has changed meanwhile, such as a revocation.
+        `If-Match` refuses it then.
+        """
+        is_guarded = self.idempotency_key is not None or self.if_match is not None
+        return self.shape.is_read or self.shape.method == "DELETE" or is_guarded
+
     def body_text(self) -> str:
         """Return the body as JSON text.
 
-        Raises InputError if it is longer than the service reads, or cannot be written.
+        Raises TooLargeError if it is longer than the service reads, InputError if it cannot be
+        written.
         """
         elsewhere = {*self.shape.path_names, *self.shape.query}
         text = jsontext.write({name: held for name, held in self.given.items() if name not in elsewhere})
         if len(text) > BODY_CHARACTERS_MAX:
-            raise InputError(f"a body is at most {BODY_CHARACTERS_MAX:,} characters, not {len(text):,}")
+            raise TooLargeError(f"a body is at most {BODY_CHARACTERS_MAX:,} characters, not {len(text):,}")
         return text
 
 

@@ -79,9 +79,10 @@ def attempts(
     """Send `call` until there is an answer that another sending would not change.
 
     Sent again are: lost connections and answers, 429, 500 and 502 to 504, after a pause with full
-    jitter, not shorter than the service's `Retry-After`. A call that must not happen twice and has
-    no key is sent again only after 429, which says that it did not happen. A DELETE that is sent
-    again, because the first one may have arrived, and finds nothing has succeeded.
+    jitter, not shorter than the service's `Retry-After`. A call that must not happen twice, such as
+    a PATCH without If-Match, is sent again only if it did not happen: after 429, or if there was no
+    connection. A DELETE that is sent again, because the first one may have arrived, and finds
+    nothing has succeeded.
     Raises NoAnswerError if no answer came at all.
     """
     give_up_at = now() + options.deadline_s
@@ -132,11 +133,8 @@ def _finds_nothing(outcome: RawAnswer | TransportError) -> bool:
 
 
 def _is_worth_repeating(call: Call, outcome: RawAnswer | TransportError) -> bool:
-    if isinstance(outcome, TransportError):
-        return call.shape.may_be_repeated
-    if not call.shape.may_be_repeated:
-        return outcome.status == REFUSED
-    return outcome.status in RETRIED
+    has_failed = isinstance(outcome, TransportError) or outcome.status in RETRIED
+    return has_failed and (call.may_be_repeated or not _may_have_arrived(outcome))
 
 
 def _pause_s(

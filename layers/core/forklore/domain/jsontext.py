@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, NoReturn
 from forklore.errors import ValidationError
 
 DEPTH_MAX = 64
+CONTAINERS_MAX = 200_000
+"""Arrays and objects in one text: to read 5 MB of nothing else takes many seconds."""
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _INTEGER_DIGITS_MAX = 40
@@ -48,10 +50,11 @@ def read_object(text: str, *, kept: frozenset[str]) -> dict[str, Any]:
     The members of the objects in the array `entries` and of the object `context` are read in the
     same way.
 
-    Raises ValidationError for anything but one JSON object, for a nesting deeper than DEPTH_MAX, a
-    repeated name, NaN, an infinity, a lone surrogate, or text after the end.
+    Raises ValidationError for anything but one JSON object, for a nesting deeper than DEPTH_MAX,
+    more than CONTAINERS_MAX arrays and objects, a repeated name, NaN, an infinity, a lone
+    surrogate, or text after the end.
     """
-    _check_depth(text)
+    _check_containers(text)
     try:
         value = _DECODER.decode(text)
         if _SURROGATE_ESCAPE.search(text) or not text.isascii():
@@ -89,8 +92,8 @@ def elements_of(array: JsonText, start: int) -> JsonText:
 def text_of(value: Any) -> JsonText:
     """Return a value that was read elsewhere as JSON text, without spaces, and what that means.
 
-    Raises ValidationError for a nesting deeper than DEPTH_MAX, and for NaN, the infinities and lone
-    surrogates, which JSON cannot spell.
+    Raises ValidationError for a nesting deeper than DEPTH_MAX, for more than CONTAINERS_MAX arrays
+    and objects, and for NaN, the infinities and lone surrogates, which JSON cannot spell.
     """
     _check_levels(value)
     try:
@@ -106,7 +109,7 @@ def check_value(text: str) -> JsonText:
 
     Raises ValidationError for anything that `read_object` would refuse as a member's value.
     """
-    _check_depth(text)
+    _check_containers(text)
     try:
         return JsonText(text, _DECODER.decode(text))
     except (json.JSONDecodeError, RecursionError) as error:
@@ -131,21 +134,26 @@ def escaped_size(text: str) -> int:
     return len(json.dumps(text)) - 2
 
 
-def _check_depth(text: str) -> None:
-    depth = 0
+def _check_containers(text: str) -> None:
+    depth = count = 0
     for token in _STRING_OR_BRACKET.finditer(text):
         bracket = token[0]
         if bracket in "[{":
-            depth += 1
+            depth, count = depth + 1, count + 1
             if depth > DEPTH_MAX:
                 raise ValidationError(f"the body nests deeper than {DEPTH_MAX} levels")
+            if count > CONTAINERS_MAX:
+                raise ValidationError(f"the body holds more than {CONTAINERS_MAX} arrays and objects")
         elif bracket in "]}":
             depth -= 1
 
 
 def _check_levels(value: Any) -> None:
-    level = _containers([value])
+    level, count = _containers([value]), 0
     for _ in range(DEPTH_MAX):
+        count += len(level)
+        if count > CONTAINERS_MAX:
+            raise ValidationError(f"the value holds more than {CONTAINERS_MAX} arrays and objects")
         level = _containers(inner for outer in level for inner in _held(outer))
     if level:
         raise ValidationError(f"the value nests deeper than {DEPTH_MAX} levels")

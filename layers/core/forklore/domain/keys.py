@@ -204,11 +204,6 @@ def contexts_of_range(group_id: str, conversation_id: str) -> SortRange:
     return _all(group_id, f"{_CONTEXT}{conversation_id}#")
 
 
-def is_context_of(sort_key: str, client_id: str) -> bool:
-    """Tell whether a CTX item's sort key names this client."""
-    return sort_key.split("#")[2] == escape(client_id)
-
-
 def in_context(sort_key: str) -> tuple[str, str]:
     """Return the conversation and the client that a CTX item's sort key names.
 

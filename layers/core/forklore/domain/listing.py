@@ -51,7 +51,7 @@ class Tag(NamedTuple):
 class Filter(NamedTuple):
     """What a conversation must be like to be listed. None: anything.
 
-    query: a part of the title; upper and lower case are equal. agent_id: its logical agent.
+    query: a part of a title; upper and lower case are equal. agent_id: its logical agent.
     """
 
     query: str | None = None
@@ -63,9 +63,11 @@ class Filter(NamedTuple):
         """Return whether every conversation passes."""
         return not self.query and self.agent_id is None and self.tag is None
 
-    def passes(self, conversation: Conversation) -> bool:
+    def passes(self, conversation: Conversation, *, root: Conversation | None = None) -> bool:
+        """Return whether a conversation passes. root: of its tree, if its title counts as well."""
+        query = (self.query or "").casefold()
         return (
-            (self.query or "").casefold() in (conversation.title or "").casefold()
+            any(query in (one.title or "").casefold() for one in (conversation, root) if one is not None)
             and self.agent_id in (None, conversation.agent_id)
             and (self.tag is None or self.tag.is_of(conversation))
         )

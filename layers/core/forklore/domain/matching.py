@@ -4,7 +4,9 @@ A word is found wherever its letters occur, also inside another word. Upper and 
 equal, by Unicode's full case folding. Nothing else is: `e` and `é` are different letters.
 """
 
+import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
 
 HIGHLIGHTS_MAX = 3
@@ -15,6 +17,8 @@ AROUND_CHARACTERS = 60
 CUT = "…"
 FOLDED_AT_ONCE = 4096
 """A place in a text is looked for in steps of so many characters."""
+_ESCAPED_IN_JSON = re.compile(r'["\\/\x08]')
+"""What JSON may spell with a backslash and one more character, without white space."""
 
 
 def words_of(query: str) -> tuple[str, ...]:
@@ -43,7 +47,33 @@ def has_all(words: Iterable[str], folded: Sequence[str]) -> bool:
     >>> has_all(words_of("STRASSE zwei"), [fold("Zwei"), fold("in der Straße")])
     True
     """
-    return all(any(word in text for text in folded) for word in words)
+    finders = map(_finder, words)
+    return all(any(finder.search(text) for text in folded) for finder in finders)
+
+
+def may_have_all(words: Iterable[str], json_text: str, folded: Sequence[str] = ()) -> bool:
+    r"""Return False if the strings of JSON text, with other texts, surely do not have all words.
+
+    It needs not read the JSON. folded: the other texts, as of `fold`.
+
+    >>> may_have_all(words_of("two/three nights"), r'["Two\/three\nNIGHTS"]')
+    True
+    >>> may_have_all(words_of("four nights"), '["Two nights"]')
+    False
+    """
+    if r"\u" in json_text:  # such an escape spells any character
+        return True
+    pieces = (piece for word in words for piece in _ESCAPED_IN_JSON.split(word))
+    return has_all(pieces, [fold(json_text), *folded])
+
+
+@lru_cache(maxsize=1024)
+def _finder(word: str) -> re.Pattern[str]:
+    """Return a pattern that finds the word.
+
+    The time is linear in the text. That of `word in text` grows with the word, too.
+    """
+    return re.compile(re.escape(word))
 
 
 def highlights(words: Iterable[str], texts: Sequence[str], folded: Sequence[str]) -> list[str]:
@@ -78,10 +108,11 @@ def highlights(words: Iterable[str], texts: Sequence[str], folded: Sequence[str]
 
 def _first(word: str, folded: Sequence[str]) -> tuple[int, int, int] | None:
     """Return where the word first occurs: the number of the text, the start and the end in it."""
+    finder = _finder(word)
     for at, text in enumerate(folded):
-        start = text.find(word)
-        if start >= 0:
-            return at, start, start + len(word)
+        place = finder.search(text)
+        if place is not None:
+            return at, *place.span()
     return None
 
 

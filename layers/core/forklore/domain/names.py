@@ -2,11 +2,20 @@
 
 from typing import NamedTuple
 
+from forklore.domain import ids
 from forklore.domain.model import Caller
 from forklore.domain.users import has_controls
 from forklore.errors import NameMovedError
 
 NAME_BYTES_MAX = 255
+REVISION_BITS = 52
+"""Of a new name's revision, which is random.
+
+A name can be deleted and made again. Who expects a revision of the deleted one must not meet it
+again. A clock can go back, and a counter would have to outlive the name. At random, one of a
+thousand moves is met with a chance of one in 4 * 10^12. JSON's numbers are exact up to 2^53, which
+leaves room for as many moves.
+"""
 
 
 def is_name(text: str) -> bool:
@@ -50,9 +59,9 @@ class NameRef(NamedTuple):
 class Name(NamedTuple):
     """A name as it is stored.
 
-    revision: 1 for a new name, one more for each move.
+    revision: random for a new name, one more for each move.
     updated_at: of the last move or append, by the clock of the process that did it. Clocks differ,
-    so it can go back.
+    so an append can set it back. A move is later than what it moves.
     data: the caller's JSON object as it was sent; None without one. nonce: of the last move.
     """
 
@@ -76,18 +85,20 @@ class NameMove(NamedTuple):
     expect_revision: int | None = None
     data: str | None = None
 
-    def decide(self, was: Name | None, *, conversation_id: str, now: str, nonce: str) -> Name:
+    def decide(
+        self, was: Name | None, *, conversation_id: str, now: str, nonce: str, first_revision: int
+    ) -> Name:
         """Return the name as it is after the move. was: as it was read.
 
-        Raises NameMovedError if the caller expects another revision.
+        first_revision: of a new name. Raises NameMovedError if the caller expects another revision.
         """
         self.require(was)
         return Name(
             ref=self.ref,
             conversation_id=conversation_id,
-            revision=was.revision + 1 if was else 1,
+            revision=was.revision + 1 if was else first_revision,
             created_at=was.created_at if was else now,
-            updated_at=now,
+            updated_at=max(now, ids.timestamp(ids.milliseconds(was.updated_at) + 1)) if was else now,
             nonce=nonce,
             data=self.data if self.data is not None or was is None else was.data,
         )
@@ -108,7 +119,7 @@ def name_moved(name: Name | None) -> NameMovedError:
     if name is None:
         return NameMovedError("there is no such name", revision=0)
     return NameMovedError(
-        f"the name is at revision {name.revision}",
+        "the name is at another revision",
         revision=name.revision,
         conversation_id=name.conversation_id,
     )

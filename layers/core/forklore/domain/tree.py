@@ -10,10 +10,11 @@ from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.keys import JobName, Key, ListKey
 from forklore.domain.model import Conversation
 
-WAIT_SECONDS = 35
-"""For how many seconds after the tombstone no item is removed.
+WAIT_SECONDS = 60
+"""For how many seconds after the time in a tombstone no item is removed.
 
-No request that read the tree before the tombstone runs longer.
+No request that read the tree before the tombstone may still run. A request runs for at most 30
+seconds. The time is taken before the tombstone is written, which may take nearly as long.
 """
 
 

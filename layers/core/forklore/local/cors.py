@@ -1,25 +1,34 @@
-"""CORS on a developer's machine: pages of this machine, at any port, may call the server.
+"""A server on a developer's machine answers its callers only, and tells browsers so (CORS).
 
-A deployment has its own settings. A page of any other origin gets no CORS header, so it cannot
-read an answer.
+A deployment has its own settings. Here pages of this machine may call, at any port.
 """
 
-import re
+from forklore.local.asgi import App, Message, Receive, Response, Scope, Send, send_response
+from forklore.local.callers import Callers, Headers
 
-from forklore.local.asgi import App, Message, Receive, Scope, Send
-
-OF_THIS_MACHINE = re.compile(rb"http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?")
 METHODS = ("GET", "POST", "PATCH", "DELETE")
 HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "X-API-Key", "X-Request-Id")
 EXPOSED = ("Retry-After", "X-Request-Id")
 """The same three lists are in template.yaml."""
 
 
-def with_cors(app: App) -> App:
-    """Return `app` with CORS headers in its answers, also in those to a preflight (OPTIONS)."""
+def with_cors(app: App, callers: Callers) -> App:
+    """Return `app` for `callers`, with CORS headers in its answers and in those to a preflight.
+
+    What another site's page sends does not reach `app`.
+    """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        told = _headers(scope)
+        sent: dict[str, list[str]] = {}
+        for name, value in scope["headers"]:
+            sent.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+        refusal = callers.refusal(sent)
+        if refusal is not None:
+            headers = [("content-type", "application/json"), ("vary", "Origin"), ("connection", "close")]
+            body = f'{{"message":"{refusal.message} The option --allow-host names others."}}'.encode()
+            await send_response(send, Response(refusal.status, headers, body))
+            return
+        told = _headers(scope["method"], sent)
 
         async def send_with(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -31,14 +40,12 @@ def with_cors(app: App) -> App:
     return serve
 
 
-def _headers(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """Return the headers that let the request's origin read the answer."""
-    sent = dict(scope["headers"])
-    origin = sent.get(b"origin", b"")
-    if not OF_THIS_MACHINE.fullmatch(origin):
+def _headers(method: str, sent: Headers) -> list[tuple[bytes, bytes]]:
+    """Return the headers that let the request's origin read the answer. It may."""
+    if "origin" not in sent:
         return [(b"vary", b"Origin")]
-    told = [(b"vary", b"Origin"), (b"access-control-allow-origin", origin)]
-    if scope["method"] == "OPTIONS" and b"access-control-request-method" in sent:
+    told = [(b"vary", b"Origin"), (b"access-control-allow-origin", sent["origin"][0].encode("latin-1"))]
+    if method == "OPTIONS" and "access-control-request-method" in sent:
         return [*told, _list("allow-methods", METHODS), _list("allow-headers", HEADERS)]
     return [*told, _list("expose-headers", EXPOSED)]
 

@@ -128,7 +128,7 @@ _TRANSFER: Json = {
 _NAME: Json = {
     "name": "weekend trip",
     "conversationId": _ID,
-    "revision": 1,
+    "revision": 3_141_592_653_589_794,
     "data": {"colour": "blue"},
     "createdAt": _AT,
     "updatedAt": "2025-11-07T10:30:12.480Z",

@@ -13,10 +13,16 @@ from typing import Any
 
 import uvicorn
 
+<<<<<<< HEAD
 from forklore.aws.wiring import Given, ServiceSettings, give, open_table
 from forklore.embedded.folder import DataError
 from forklore.embedded.opened import Opened
 from forklore.embedded.worker import Worker
+=======
+from forklore.embedded.store import NAME, Store
+from forklore.local.background import Background, open_queues
+from forklore.local.callers import Callers
+>>>>>>> main
 from forklore.local.cors import with_cors
 from forklore.local.deployment import Deployment
 from forklore.local.events import CONTENTS, Events
@@ -80,6 +86,7 @@ def _serve(
     """Serve as `main` does. environment: the user's. stack: closed when the server has stopped."""
     try:
         listener = _listen(arguments.host, arguments.port)
+        callers = Callers(name for name in (arguments.host, *arguments.allow_host) if name)
         authorizer = read_authorizer(os.environ)
         events = Events(arguments.on_event, arguments.event_content)
         stack.callback(events.close)
@@ -90,7 +97,7 @@ def _serve(
         print(f"forklore: {error}", file=sys.stderr)
         return CANNOT_START
     gateway = Gateway(served.functions, authorize=authorizer, explain=hinted, verbose=arguments.verbose)
-    server = uvicorn.Server(_configuration(gateway))
+    server = uvicorn.Server(_configuration(gateway, callers))
     _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end, without a traceback
     print(BANNER.format(url=_url(listener), store=store), flush=True)
     worker.start()
@@ -134,6 +141,13 @@ def _parser(command: str) -> argparse.ArgumentParser:
     )
     host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8080")
     parser.add_argument("--host", default=host, help="address to listen on (HOST; 127.0.0.1)")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="answer by this name, too, and to its pages; may be repeated",
+    )
     parser.add_argument("--port", default=port, type=int, help="0 takes a free one (PORT; 8080)")
     parser.add_argument("--data", type=Path, help="keep what is stored in this folder; it is made")
     parser.add_argument(
@@ -154,9 +168,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _configuration(gateway: Gateway) -> uvicorn.Config:
+def _configuration(gateway: Gateway, callers: Callers) -> uvicorn.Config:
     return uvicorn.Config(
-        with_page(with_cors(with_reference(gateway, document))),
+        with_cors(with_page(with_reference(gateway, document)), callers),
         http="h11",
         ws="none",
         lifespan="off",

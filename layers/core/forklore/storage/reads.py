@@ -159,10 +159,12 @@ class Reads:
         rows = self._source.query(keys.members_range(group_id), only=("userId",))
         return map(items.user_id, rows)
 
-    def contexts(self, group_id: str, client_id: str) -> Iterator[ClientContext]:
-        """Yield what the conversations of a tree say of one client's context."""
-        rows = self._source.query(keys.contexts_range(group_id))
-        return (items.context(row) for row in rows if keys.is_context_of(_sort(row), client_id))
+    def contexts(self, group_id: str, client_id: str) -> Iterator[tuple[str, ClientContext]]:
+        """Yield the conversations of a tree that have context of a client, with what they say."""
+        for row in self._source.query(keys.contexts_range(group_id)):
+            conversation_id, of = keys.in_context(_sort(row))
+            if of == client_id:
+                yield conversation_id, items.context(row)
 
     def context_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
         """Yield the keys of the CTX items of a conversation."""

@@ -15,6 +15,7 @@ from forklore.domain.clock import OFFSET_MAX_MS
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
 from forklore.domain.model import Conversation, Entry, StoredEntry
+from forklore.domain.names import REVISION_BITS
 from forklore.domain.paging import RangeAnswer, RangeRead
 from forklore.errors import GroupFullError, UnavailableError
 from forklore.storage import bodies, items, schema
@@ -147,6 +148,10 @@ class Table:
         """Return a mark by which a request recognises its own earlier attempt."""
         return f"{self._random(64):016x}"
 
+    def first_revision(self) -> int:
+        """Return the revision of a new name."""
+        return self._random(REVISION_BITS) + 1
+
     # Writing
 
     def commit(self, parts: Sequence[Part]) -> None:
@@ -208,9 +213,9 @@ class Table:
         if left:
             raise UnavailableError("the store is busy; try again")
 
-    def has_time(self) -> bool:
-        """Return whether the request has time left to start another call."""
-        return self._until().allows(0)
+    def has_time(self, seconds: float = 0) -> bool:
+        """Return whether the request will have time left in so many seconds to start a call."""
+        return self._until().allows(seconds)
 
     def turn(self, conversation_id: str) -> AbstractContextManager[None]:
         """Wait for this thread's turn to write to a conversation, while the request has time."""
@@ -543,7 +548,9 @@ class Table:
         return self.connection.call("query", self._until(), TableName=name, **parameters)
 
     def _until(self) -> Deadline:
-        return self._deadline or Deadline.after(BUDGET_MAX_S)
+        """Return the deadline of the next call, which lasts as long as a request's at the most."""
+        most = Deadline.after(BUDGET_MAX_S)
+        return most if self._deadline is None else min(self._deadline, most)
 
 
 def _whole_body(group_id: str, stored: StoredEntry, blobs: Mapping[Key, Item]) -> bytes:

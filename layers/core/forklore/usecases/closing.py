@@ -75,16 +75,17 @@ def close_children(table: Table, queue: Queue, child_keys: Iterable[Key], *, del
 
 
 def tombstone(
-    group_id: str, *, at: str, owner: str | None = None, is_last: bool = False, cascaded: bool = False
+    group_id: str, *, at: str, owner: str | None = None, last_of: Group | None = None, cascaded: bool = False
 ) -> list[Part]:
     """Return the parts that mark a live tree as deleted and add its deletion job.
 
     owner: if it is not None, the transaction is refused unless this user owns the tree.
-    is_last: whether the transaction is refused unless the tree has only one live conversation.
+    last_of: if it is not None, the tree as it was read. The transaction is refused unless its
+    current branch is the same, and is its only live conversation.
     cascaded: whether the tree is deleted because what had started it is.
     """
     return [
-        parts.group.mark_deleted(group_id, at=at, owner=owner, is_last=is_last, cascaded=cascaded),
+        parts.group.mark_deleted(group_id, at=at, owner=owner, last_of=last_of, cascaded=cascaded),
         parts.job.put(JobKind.DELETION, group_id, at=at),
     ]
 
@@ -112,9 +113,12 @@ def _mark_children_deleted(table: Table, child_keys: Sequence[Key]) -> dict[str,
     Return for each tree whether its tombstone was set just now. If not, the tree already had one,
     or is gone. The CHILD items stay until the children are closed, so a repetition finds them.
     """
-    at = time_now(table)
     children = [_child_of(child_key) for child_key in child_keys]
-    marked = table.commit_each([tombstone(child, at=at, cascaded=True) for child in children])
+
+    def mark(child: str) -> bool:
+        return table.try_commit(tombstone(child, at=time_now(table), cascaded=True)) is None
+
+    marked = table.side_by_side(mark, children)
     return dict(zip(children, marked, strict=True))
 
 

@@ -198,5 +198,6 @@ def name_parts(
     if move is None:
         return []
     now = ids.timestamp(table.now_ms())
-    name = move.decide(was, conversation_id=conversation_id, now=now, nonce=nonce)
+    revision = table.first_revision()
+    name = move.decide(was, conversation_id=conversation_id, now=now, nonce=nonce, first_revision=revision)
     return [parts.name.move(name, was=was, data=move.data)]

@@ -56,7 +56,7 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
     for _ in attempts(table, TOMBSTONE):
         found = look_up(table, conversation_id, caller=caller)
         if found.loaded is None:
-            return _deleting_group(table, found, caller, conversation_id), False
+            return deleting_group(table, found, caller, conversation_id), False
         group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
         owner = None if caller.bypasses_membership else caller.user_id
         at = time_now(table)
@@ -66,7 +66,7 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
     raise UnavailableError("the conversation keeps changing; try again")
 
 
-def _deleting_group(table: Table, found: LookUp, caller: Caller, conversation_id: str) -> str:
+def deleting_group(table: Table, found: LookUp, caller: Caller, conversation_id: str) -> str:
     """Return the tree's id if the tree has a tombstone and the caller may close it.
 
     The deletion closes the named conversation last. So while its HEAD exists, the tree is not

@@ -246,7 +246,7 @@ def _narrowed(
     if request.all_forks:
         if request.epoch != "latest":
             return show._replace(epoch=None if request.epoch == "all" else request.epoch), window, whole
-        number = views.latest_epoch_of_tree(table, group_id, client, window)
+        number = views.latest_epoch_of_tree(table, group_id, client, stop=window.stop)
         return show._replace(epoch=number), window if number else Window(stop=ids.FIRST), whole
     if own_context is None:
         latest = views.latest_epoch(table, group_id, loaded.inherited, client, window)

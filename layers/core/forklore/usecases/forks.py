@@ -265,7 +265,7 @@ def _prepare(
         ),
         *member,
         *name_parts(table, request.name, was=source.name, conversation_id=fork_id, nonce=nonce),
-        *_held_source(source, request),
+        _check_source(loaded, request),
         *batch_parts(batch, group_id=group_id, nonce=nonce),
         *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
     ]
@@ -315,13 +315,16 @@ def _read_source(
     return _Source(loaded, stored, taken, name, history_before[0] if history_before else None)
 
 
-def _held_source(source: _Source, request: ForkRequest) -> list[Part]:
-    """Return the check that the source still ends where it did, if the request needs it."""
+def _check_source(loaded: LoadedConversation, request: ForkRequest) -> Part:
+    """Return the check that the source was not removed, and where needed, ends where it did.
+
+    The version of the tree does not tell: GROUP may have been read after a removal of the source,
+    and its HEAD before.
+    """
+    source = loaded.conversation
     if not request.holds_source:
-        return []
-    loaded = source.loaded
-    where = {"group_id": loaded.group.group_id, "conversation_id": loaded.conversation.conversation_id}
-    return [parts.conversation.check_head(**where, last=loaded.head.last)]
+        return parts.conversation.check_not_removed(source)
+    return parts.conversation.check_head(source.group_id, source.conversation_id, last=loaded.head.last)
 
 
 def _fork_ids(table: Table, request: ForkRequest) -> list[str]:

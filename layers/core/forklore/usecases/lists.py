@@ -137,7 +137,10 @@ def _one_of_each(
 
     shown = choosing.one_of_each(table, trees, request.mode, read_again=again)
     for tree, one in zip(trees, shown, strict=True):
-        is_listed = one is not None and request.wanted.passes(one.conversation)
+        root = tree.details(tree.found, tree.group.group_id)
+        is_listed = one is not None and request.wanted.passes(
+            one.conversation, root=root.conversation if root is not None else None
+        )
         listed = [(Place(tree.place), one)] if one is not None and is_listed else []
         yield Listing(listed, choosing.looked_at(tree.group, request.mode))
 

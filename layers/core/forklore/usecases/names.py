@@ -61,6 +61,7 @@ def set_name(
             conversation_id=conversation_id,
             now=ids.timestamp(table.now_ms()),
             nonce=nonce,
+            first_revision=table.first_revision(),
         )
         shown = ShownName(name, is_deleted=False)
         record = record_answer(

@@ -9,10 +9,10 @@ the tree. So the part of the branch that others show only shrinks.
 from collections.abc import Iterator
 
 from forklore.domain import keys
-from forklore.domain.ids import FIRST, EntryId
+from forklore.domain.ids import FIRST
 from forklore.domain.model import JobKind
 from forklore.domain.remnants import Remnant, end_of_shown, next_to_prune
-from forklore.domain.tree import WAIT_SECONDS, Job
+from forklore.domain.tree import WAIT_SECONDS, ForkRecord, Job
 from forklore.errors import UnavailableError
 from forklore.storage import parts
 from forklore.storage.parts import Part, PartKind
@@ -67,38 +67,41 @@ def _advance(table: Table, queue: Queue, group_id: str, conversation_id: str, wa
     left_s = seconds_left(remnant.removed_at, table.now_ms(), wait_s)
     if left_s > 0:
         return left_s
-    end = _end_of_shown(table, group_id, conversation_id, apart_s=min(wait_s, LOOKS_APART_SECONDS))
+    last = _last_fork(table, group_id, conversation_id, apart_s=min(wait_s, LOOKS_APART_SECONDS))
+    end = end_of_shown([last] if last else [])
     erase_entries(table, group_id, table.read.own_entries(group_id, conversation_id, first=end))
     keyed = table.read.entry_keys(group_id, conversation_id)
     for some in in_batches((key for key, entry_id in keyed if entry_id >= end), ERASED_AT_ONCE):
         table.delete(some)
-    if end == FIRST:
+    if last is None or end == FIRST:
         _end(table, queue, remnant)
         return None
-    return _pause(table, job)
+    return _pause(table, group_id, job, last)
 
 
-def _end_of_shown(table: Table, group_id: str, conversation_id: str, *, apart_s: float) -> EntryId:
-    """Return the first position of a removed branch's own entries that nobody shows any more.
+def _last_fork(table: Table, group_id: str, conversation_id: str, *, apart_s: float) -> ForkRecord | None:
+    """Return the record of a fork that shows the most of a removed branch; None if there is none.
 
     A removal moves the record of a fork from TREE to GONE, and a Query in the middle of that may
     see neither. A fork is removed once. So one of two Queries, some seconds apart, sees its record.
     """
-    ends = []
+    last: ForkRecord | None = None
     for look in range(2):
         if look:
             table.wait(apart_s)
-        records = table.read.fork_records(group_id, conversation_id, newest_first=True, limit=1)
-        ends.append(end_of_shown(records))
-    return max(ends)
+        for record in table.read.fork_records(group_id, conversation_id, newest_first=True, limit=1):
+            last = record if last is None or record.stop >= last.stop else last
+    return last
 
 
-def _pause(table: Table, job: Job) -> int | None:
+def _pause(table: Table, group_id: str, job: Job, last: ForkRecord) -> int | None:
     """Delete the job of a branch of which others still show a part, as `_advance` returns.
 
-    If such a fork was removed meanwhile, the job was put again. Then it stays.
+    If such a fork was pruned meanwhile, the job was put again, and stays. The job also stays if the
+    last fork was pruned before, and the Query in the middle of that still saw its record.
     """
-    refused = table.try_commit([parts.job.delete_prune(job)])
+    seen = [parts.remnant.check(group_id, last.conversation_id, is_there=True)] if last.is_removed else []
+    refused = table.try_commit([parts.job.delete_prune(job), *seen])
     return None if refused is None or refused.is_absent(PartKind.JOB) else 0
 
 

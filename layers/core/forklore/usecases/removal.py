@@ -12,13 +12,13 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import WAIT_SECONDS
-from forklore.errors import ForbiddenError, NotFoundError, UnavailableError, brief
+from forklore.errors import ForbiddenError, UnavailableError
 from forklore.storage import parts
 from forklore.storage.parts import Part, PartKind
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.closing import close_children, time_now, tombstone
-from forklore.usecases.deletion import delete_conversation, finish_deletion
+from forklore.usecases.deletion import deleting_group, finish_deletion
 from forklore.usecases.loading import LoadedConversation, look_up
 from forklore.usecases.optimistic import CHANGE, attempts
 
@@ -35,30 +35,31 @@ def remove_branch(
 ) -> bool:
     """Remove a conversation, and every tree that it has started. Other branches do not change.
 
-    To remove the last live branch is to delete the tree.
+    To remove the last live branch is to delete the tree. If an earlier deletion of the tree stopped
+    before the tree was closed, its owner goes on with it.
     Return True if the conversation and its direct children can no longer be read or written.
     Return False if a worker still has to close some children.
     Raises NotFoundError. Raises ForbiddenError below manager, and for the last branch if the caller
     is not the owner.
     """
-    nonce, group_id, is_last = table.nonce(), "", False
+    nonce, group_id = table.nonce(), ""
     for attempt in attempts(table, CHANGE):
-        loaded = look_up(table, conversation_id, caller=caller).loaded
-        if loaded is None and is_last:
-            return delete_conversation(
-                table, queue, caller=caller, conversation_id=conversation_id, wait_s=wait_s
-            )
+        found = look_up(table, conversation_id, caller=caller)
+        loaded = found.loaded
         if loaded is None and attempt and _is_removed_by(table, group_id, conversation_id, nonce):
             return _finish(table, queue, group_id, conversation_id, has_children=True, wait_s=wait_s)
         if loaded is None:
-            raise NotFoundError(f"no conversation {brief(conversation_id)}")
+            group_id = deleting_group(table, found, caller, conversation_id)
+            return finish_deletion(table, queue, group_id, last=conversation_id, is_new=False, wait_s=wait_s)
         access.require(loaded.level, AccessLevel.MANAGER)
         group, group_id = loaded.group, loaded.group.group_id
-        is_last = group.conversations == 1
-        if is_last:
+        if group.conversations == 1:
+            if group.current != conversation_id:
+                continue  # the read was torn: GROUP does not count this conversation any more
             access.require(loaded.level, AccessLevel.OWNER)
             owner = None if caller.bypasses_membership else caller.user_id
-            if table.try_commit(tombstone(group_id, at=time_now(table), owner=owner, is_last=True)) is None:
+            at = time_now(table)
+            if table.try_commit(tombstone(group_id, at=at, owner=owner, last_of=group)) is None:
                 return finish_deletion(table, queue, group_id, last=conversation_id, wait_s=wait_s)
             continue
         refused = table.try_commit(_parts(table, caller, loaded, nonce))

@@ -31,6 +31,8 @@ The last read can be a Query of up to QUERY_BYTES_MAX, or one large body of up t
 """
 CONTENT_BYTES_MAX = 40_000_000
 """A request that has looked through so much content stops. Stored content is compressed."""
+SPARE_SECONDS = 5.0
+"""A request that has less time left looks at no further entry, so that it can still answer."""
 UNIT_BYTES = 4096
 """Each read counts as a multiple of this, as DynamoDB counts it."""
 ROWS_AT_ONCE = 100
@@ -212,7 +214,7 @@ class _Looking:
             elif (left := self._take(group_id, finding.matches, found)) is not None:
                 place, is_cut = left.before, True
         self.place = place
-        self.is_over = is_cut or self.read_bytes >= READ_BYTES_MAX
+        self.is_over = is_cut or self.read_bytes >= READ_BYTES_MAX or not self._has_time(place)
 
     def _find(self, part: _Part) -> _Finding:
         """Return the entries of a part that have all words, as many as the answer has room for."""
@@ -220,7 +222,7 @@ class _Looking:
         place, answer_bytes = self.place, self.answer_bytes
         for stored in part.entries:
             if stored.entry.channel is Channel.HISTORY:
-                if not self._may_look_at(stored):
+                if not self._may_look_at(stored, place):
                     return _Finding(matches, place, is_cut=True)
                 match = self._match(part.tree.conversation_id, stored, place)
                 if match is not None:
@@ -233,10 +235,17 @@ class _Looking:
                 return _Finding(matches, place, is_cut=True)
         return _Finding(matches, Place(part.tree, part.reached))
 
-    def _may_look_at(self, stored: StoredEntry) -> bool:
-        """Return whether the request may still read and unpack the entry's body."""
+    def _may_look_at(self, stored: StoredEntry, place: Place | None) -> bool:
+        """Return whether the request may still read and unpack the entry's body.
+
+        place: what was looked through before it.
+        """
         may_read = not stored.chunks or self.read_bytes < READ_BYTES_MAX
-        return may_read and self.content_bytes < CONTENT_BYTES_MAX
+        return may_read and self.content_bytes < CONTENT_BYTES_MAX and self._has_time(place)
+
+    def _has_time(self, place: Place | None) -> bool:
+        """Return whether there is time for more. Each request gets on, however late it is."""
+        return place == self.start or self.table.has_time(SPARE_SECONDS)
 
     def _match(self, group_id: str, stored: StoredEntry, before: Place | None) -> _Match | None:
         """Return the entry if it has all words. One whose body cannot be read yet has none.
@@ -249,8 +258,11 @@ class _Looking:
         body = self.table.content_of(group_id, stored)
         if body is None:
             return None
+        indexed = matching.fold(stored.entry.indexed or "")
+        if not matching.may_have_all(self.request.words, body, [indexed]):
+            return None
         texts = content.texts_of(jsontext.read_value(body))
-        folded = [matching.fold(text) for text in (*texts, stored.entry.indexed or "")]
+        folded = [*map(matching.fold, texts), indexed]
         if not matching.has_all(self.request.words, folded):
             return None
         highlights = matching.highlights(self.request.words, texts, folded)

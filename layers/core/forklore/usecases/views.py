@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple
 
 from forklore.domain import ancestry, content, jsontext, keys, paging
-from forklore.domain.ancestry import NOTHING_SHOWN, View
+from forklore.domain.ancestry import NOTHING_SHOWN, Segment, View
 from forklore.domain.chain import Chain
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import FIRST, EntryId
@@ -13,7 +13,7 @@ from forklore.domain.paging import PAGE_BYTES_MAX, RangeAnswer, RangeRead, Span,
 from forklore.domain.tree import ClientContext
 from forklore.errors import UnavailableError
 from forklore.storage.table import BATCH_KEYS_MAX, Table
-from forklore.usecases.showing import Reachable
+from forklore.usecases.showing import Reachable, Showing
 
 READ_MAX = 10_000
 """Entries of the view read for one page. At the bound the page is short, and has a cursor."""
@@ -259,25 +259,31 @@ def nearest(table: Table, group_id: str, read: RangeRead, *, backward: bool = Fa
     return None
 
 
-def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, window: Window) -> int | None:
-    """Return the highest epoch of the client's context anywhere in the tree, in `window`.
+def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, *, stop: EntryId) -> int | None:
+    """Return the highest epoch of the client's context that the tree shows before `stop`.
 
-    The CTX items say it for the tree as it is now, if no branch was removed. Otherwise the tree is
-    read through.
+    The CTX of a conversation names its latest epoch and the first entry of that. If this entry is
+    not shown, the last own entry before `stop`, and before what nobody shows of a removed branch,
+    has the conversation's highest epoch.
     """
-    if window == Window() and not any(True for _ in table.read.remnant_ids(group_id)):
-        contexts = table.read.contexts(group_id, client_id)
-        return max((context.epoch.number for context in contexts), default=None)
-    show = Filter((Channel.CONTEXT,), client_id)
-    highest: int | None = None
-    while True:
-        page = read_tree(
-            table, group_id, show=show, limit=paging.PAGE_ENTRIES_MAX, window=window, backward=False
-        )
-        highest = max([highest or 0, *(s.entry.epoch or 0 for s in page.entries)]) or None
-        if page.resume is None:
-            return highest
-        window = window.beyond(page.resume, backward=False)
+    removed = set(table.read.remnant_ids(group_id))
+    showing = Showing(table, group_id)
+    contexts = sorted(table.read.contexts(group_id, client_id), key=lambda one: one[1].epoch, reverse=True)
+    highest = 0
+    for conversation_id, context in contexts:
+        number, first = context.epoch
+        if number <= highest:
+            break
+        most = showing.most_of(conversation_id) if conversation_id in removed else None
+        end = min(stop, most.stop if most else FIRST) if conversation_id in removed else stop
+        if first is not None and first < end:
+            return number
+        path = table.get([keys.path(group_id, conversation_id)]).path(group_id, conversation_id)
+        own = Window(ancestry.floor_of(path), end)
+        view = View((Segment(conversation_id, end),))
+        last = _last(table, group_id, view, Filter((Channel.CONTEXT,), client_id), own)
+        highest = max(highest, last.entry.epoch or 0) if last else highest
+    return highest or None
 
 
 def first_text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> str | None:

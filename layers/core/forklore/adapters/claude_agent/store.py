@@ -17,11 +17,20 @@ from claude_agent_sdk import (
     SessionSummaryEntry,
 )
 
-from forklore import AsyncForklore, ConflictError, MismatchError, NotFoundError, UnexpectedAnswerError
+from forklore import (
+    AsyncForklore,
+    ConflictError,
+    Forklore,
+    MismatchError,
+    NotFoundError,
+    UnexpectedAnswerError,
+)
 from forklore.adapters.claude_agent.forks import FORK, forked, record_of
 from forklore.adapters.claude_agent.heads import Head, Sessions, data_of, folded, new_batch
-from forklore.adapters.claude_agent.messages import Message, appends_of, loaded
+from forklore.adapters.claude_agent.messages import Message, appends_of
 from forklore.adapters.claude_agent.places import name_of, session_name, sessions_of, subpath_of, subpaths_of
+from forklore.adapters.storable import restored
+from forklore.client.kinds import as_async
 from forklore.client.results import Entries, Name
 
 HISTORY = "history"
@@ -39,12 +48,13 @@ class ForkloreSessionStore(SessionStore):
     A session is a conversation with a name, and a subpath is a child of it. What a user says is an
     entry, and what follows is another one. Tasks may share a store.
 
-    forklore: is not closed here. Its user and client own the sessions.
+    forklore: a client of either kind, which is not closed here. Its user and client own the
+    sessions.
     """
 
-    def __init__(self, forklore: AsyncForklore) -> None:
-        self._forklore = forklore
-        self._api = forklore.api
+    def __init__(self, forklore: AsyncForklore | Forklore) -> None:
+        self._forklore = as_async(forklore)
+        self._api = self._forklore.api
         self._sessions = Sessions()
 
     # What the SDK calls
@@ -53,7 +63,7 @@ class ForkloreSessionStore(SessionStore):
         """Append a batch of lines, in one request if it has up to 2,450,000 bytes.
 
         A batch that failed can be appended again: no line of it is doubled.
-        Raises InputError for a line of more than 2,450,000 bytes; then nothing is appended.
+        Raises TooLargeError for a line of more than 2,450,000 bytes; then nothing is appended.
         """
         if not entries:
             return
@@ -91,7 +101,7 @@ class ForkloreSessionStore(SessionStore):
                     continue  # of another author
                 if FORK in message:
                     lines = await forked(distinct(lines), message[FORK])
-                lines += map(loaded, message.get("lines", ()))
+                lines += map(restored, message.get("lines", ()))
             cursor = page.after_cursor
             if cursor is None:
                 break

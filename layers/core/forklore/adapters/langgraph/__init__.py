@@ -1,14 +1,17 @@
 """Checkpoint savers of LangGraph that keep each thread in a conversation."""
 
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import cached_property
+from typing import Any, Self, TypeVar
 
 import anyio
 
 from forklore import ApiError, AsyncForklore, Forklore
 from forklore.adapters.langgraph.reading import Steps
 from forklore.adapters.langgraph.steps import PAUSE, PAUSE_S, StepsOfSaver
+from forklore.client.kinds import as_async, as_sync, checked
 from forklore.extras import needing
 
 with needing("langgraph"):
@@ -27,17 +30,47 @@ T = TypeVar("T")
 
 
 class ForkloreSaver(StepsOfSaver):
-    """A saver for graphs that run with `invoke` and `stream`.
+    """A saver for graphs that run with `invoke` and `stream`, or with `ainvoke` and `astream`.
 
-    client: of forklore; it is not closed here. prefix: of the names of the threads. show: whether
-    the messages of the state are stored as readable text as well; None: unless `serde` encrypts.
+    client: of either kind, made and closed by the caller. prefix: of the names of the threads.
+    show: whether the messages of the state are stored as readable text as well; None: unless
+    `serde` encrypts.
     """
 
     def __init__(
-        self, client: Forklore, *, prefix: str = "langgraph/", serde: Any = None, show: bool | None = None
+        self,
+        client: Forklore | AsyncForklore,
+        *,
+        prefix: str = "langgraph/",
+        serde: Any = None,
+        show: bool | None = None,
     ) -> None:
         super().__init__(prefix=prefix, serde=serde, show=show)
-        self._client = client
+        self._client = checked(client)
+
+    @classmethod
+    @contextmanager
+    def from_conn_string(cls, conn_string: str, **how: Any) -> Iterator[Self]:
+        """Yield a saver with a client of its own, which is closed at the end.
+
+        conn_string: a server's address, or a folder that keeps everything; `:memory:` keeps
+        nothing. how: arguments of the client (`token` and `client_key`, or `user` and `client`)
+        and of the saver.
+        """
+        opening, of_saver = _opening(conn_string, how)
+        with opening(Forklore) as client:
+            yield cls(client, **of_saver)
+
+    def setup(self) -> None:
+        """Do nothing. It is here for those who call it on other savers."""
+
+    @cached_property
+    def _sync(self) -> Forklore:
+        return as_sync(self._client)
+
+    @cached_property
+    def _async(self) -> AsyncForklore:
+        return as_async(self._client)
 
     def _run(self, steps: Steps[T]) -> T:
         try:
@@ -58,7 +91,28 @@ class ForkloreSaver(StepsOfSaver):
     def _call(self, operation: str, given: dict[str, Any]) -> Any:
         if operation == PAUSE:
             return time.sleep(PAUSE_S)
-        return getattr(self._client.api, operation)(**given)
+        return getattr(self._sync.api, operation)(**given)
+
+    async def _arun(self, steps: Steps[T]) -> T:
+        try:
+            operation, given = next(steps)
+            while True:
+                try:
+                    answer = await self._acall(operation, given)
+                except ApiError as error:
+                    operation, given = steps.throw(error)
+                else:
+                    operation, given = steps.send(answer)
+        except StopIteration as end:
+            done: T = end.value
+            return done
+        finally:
+            steps.close()  # also after a cancellation
+
+    async def _acall(self, operation: str, given: dict[str, Any]) -> Any:
+        if operation == PAUSE:
+            return await anyio.sleep(PAUSE_S)
+        return await getattr(self._async.api, operation)(**given)
 
     def put(
         self,
@@ -93,11 +147,11 @@ class ForkloreSaver(StepsOfSaver):
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a thread. Copies of it live on."""
-        self._run(self._delete(thread_id))
+        self._run(self._delete(str(thread_id)))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Fork a thread. Nothing is copied. A target that exists is deleted first."""
-        self._run(self._copy(source_thread_id, target_thread_id))
+        self._run(self._copy(str(source_thread_id), str(target_thread_id)))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace, or with `delete` nothing.
@@ -105,53 +159,13 @@ class ForkloreSaver(StepsOfSaver):
         Delta channels keep the ancestors that they need. Raises ConflictError if the thread is
         appended to all the time, TooLargeError if what stays is too large for one append.
         """
-        self._run(self._prune(thread_ids, strategy))
+        self._run(self._prune(list(map(str, thread_ids)), strategy))
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return what the ancestors of a checkpoint wrote to delta channels."""
         return self._run(self._delta_history(config, channels))
-
-
-class AsyncForkloreSaver(StepsOfSaver):
-    """A saver for graphs that run with `ainvoke` and `astream`.
-
-    client: of forklore; it is not closed here. prefix: of the names of the threads. show: whether
-    the messages of the state are stored as readable text as well; None: unless `serde` encrypts.
-    """
-
-    def __init__(
-        self,
-        client: AsyncForklore,
-        *,
-        prefix: str = "langgraph/",
-        serde: Any = None,
-        show: bool | None = None,
-    ) -> None:
-        super().__init__(prefix=prefix, serde=serde, show=show)
-        self._client = client
-
-    async def _run(self, steps: Steps[T]) -> T:
-        try:
-            operation, given = next(steps)
-            while True:
-                try:
-                    answer = await self._call(operation, given)
-                except ApiError as error:
-                    operation, given = steps.throw(error)
-                else:
-                    operation, given = steps.send(answer)
-        except StopIteration as end:
-            done: T = end.value
-            return done
-        finally:
-            steps.close()  # also after a cancellation
-
-    async def _call(self, operation: str, given: dict[str, Any]) -> Any:
-        if operation == PAUSE:
-            return await anyio.sleep(PAUSE_S)
-        return await getattr(self._client.api, operation)(**given)
 
     async def aput(
         self,
@@ -161,17 +175,17 @@ class AsyncForkloreSaver(StepsOfSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint with the channels that changed; return its config."""
-        return await self._run(self._put(config, checkpoint, metadata, new_versions))
+        return await self._arun(self._put(config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store the writes of a task in one request."""
-        await self._run(self._put_writes(config, writes, task_id, task_path))
+        await self._arun(self._put_writes(config, writes, task_id, task_path))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint, without an id the latest one; None if there is none."""
-        return await self._run(self._get_tuple(config))
+        return await self._arun(self._get_tuple(config))
 
     async def alist(
         self,
@@ -182,16 +196,16 @@ class AsyncForkloreSaver(StepsOfSaver):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield checkpoints, the newest first. With a limit no more is read than is needed."""
-        for one in await self._run(self._list(config, filter, before, limit)):
+        for one in await self._arun(self._list(config, filter, before, limit)):
             yield one
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread. Copies of it live on."""
-        await self._run(self._delete(thread_id))
+        await self._arun(self._delete(str(thread_id)))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Fork a thread. Nothing is copied. A target that exists is deleted first."""
-        await self._run(self._copy(source_thread_id, target_thread_id))
+        await self._arun(self._copy(str(source_thread_id), str(target_thread_id)))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace, or with `delete` nothing.
@@ -199,10 +213,35 @@ class AsyncForkloreSaver(StepsOfSaver):
         Delta channels keep the ancestors that they need. Raises ConflictError if the thread is
         appended to all the time, TooLargeError if what stays is too large for one append.
         """
-        await self._run(self._prune(thread_ids, strategy))
+        await self._arun(self._prune(list(map(str, thread_ids)), strategy))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return what the ancestors of a checkpoint wrote to delta channels."""
-        return await self._run(self._delta_history(config, channels))
+        return await self._arun(self._delta_history(config, channels))
+
+
+class AsyncForkloreSaver(ForkloreSaver):
+    """The same saver, under the name that users of `ainvoke` look for."""
+
+    @classmethod
+    @asynccontextmanager
+    async def from_conn_string(cls, conn_string: str, **how: Any) -> AsyncIterator[Self]:  # type: ignore[override]
+        """Yield a saver with a client of its own, as that of `ForkloreSaver` does."""
+        opening, of_saver = _opening(conn_string, how)
+        async with opening(AsyncForklore) as client:
+            yield cls(client, **of_saver)
+
+    async def setup(self) -> None:  # type: ignore[override]
+        """Do nothing. It is here for those who call it on other savers."""
+
+
+def _opening(conn_string: str, how: dict[str, Any]) -> tuple[Callable[[Any], Any], dict[str, Any]]:
+    """Return what makes a client of a kind, and the arguments of the saver."""
+    named: tuple[str, ...] = ("prefix", "serde", "show")
+    of_saver = {name: how.pop(name) for name in named if name in how}
+    if "://" in conn_string:
+        return lambda kind: kind(conn_string, **how), of_saver
+    data = None if conn_string == ":memory:" else conn_string
+    return lambda kind: kind.local(data=data, **how), of_saver

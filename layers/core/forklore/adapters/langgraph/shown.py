@@ -1,8 +1,11 @@
 """What people see of a checkpoint: its new messages, with roles and texts."""
 
+from array import array
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from forklore.adapters.storable import TEXT_CHARACTERS_MAX, shortened
 from forklore.extras import needing
 
 with needing("langgraph"):
@@ -10,9 +13,8 @@ with needing("langgraph"):
 
 MESSAGES_MAX = 40
 """Of more new messages the last ones are shown. The checkpoint has all of them."""
-TEXT_CHARACTERS_MAX = 160_000
+TEXTS_CHARACTERS_MAX = 160_000
 """Of all messages of a checkpoint together."""
-MESSAGE_CHARACTERS_MAX = 8000
 
 
 def messages_of(values: Any) -> list[BaseMessage]:
@@ -21,29 +23,42 @@ def messages_of(values: Any) -> list[BaseMessage]:
     return [one for one in held if isinstance(one, BaseMessage)] if isinstance(held, list) else []
 
 
-Seen = tuple[int, str | None]
-"""How many messages a state has, and the id of the last one."""
+Seen = Sequence[int]
+"""A digest of each message of a state."""
 
 
 def seen_of(values: Any) -> Seen:
     """Return what is known of the messages of a state."""
-    held = messages_of(values)
-    return len(held), held[-1].id if held else None
+    return array("q", map(_digest, messages_of(values)))
 
 
-def shown(values: Any, before: Seen) -> list[dict[str, str]]:
-    """Return roles and texts of the new messages of a state. before: what was there already.
+def shown(values: Any, before: Seen | None) -> list[dict[str, str]]:
+    """Return roles and texts of the messages of a state that were not there before.
 
-    All are new if the last one from before is gone, as after a summary.
+    A message with a known id and another text is new. before: None: nothing was there.
     """
-    count, last = before
-    messages = messages_of(values)
-    ids = [one.id for one in messages]
-    if last is not None:
-        count = ids.index(last) + 1 if last in ids else 0
-    fresh = messages[count:][-MESSAGES_MAX:]
-    most = min(MESSAGE_CHARACTERS_MAX, TEXT_CHARACTERS_MAX // max(1, len(fresh)))
-    return [{**_role(one), "text": _cut(_text(one), most)} for one in fresh]
+    known = Counter(before or ())
+    fresh = []
+    for message, digest in zip(messages_of(values), seen_of(values), strict=True):
+        if known[digest]:
+            known[digest] -= 1
+        else:
+            fresh.append(message)
+    fresh = fresh[-MESSAGES_MAX:]
+    most = min(TEXT_CHARACTERS_MAX, TEXTS_CHARACTERS_MAX // max(1, len(fresh)))
+    return [{**_role(one), "text": shortened(_text(one), most)} for one in fresh]
+
+
+def goes_on_from(checkpoint_id: str) -> dict[str, str]:
+    """Return the line that people see where a branch begins, which goes on from a checkpoint."""
+    return {"role": "SYSTEM", "text": f"[goes on from checkpoint {checkpoint_id}]"}
+
+
+def _digest(message: BaseMessage) -> int:
+    """Return a number of what is shown of a message, and of its id, for this process."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else ()
+    content = message.content if isinstance(message.content, str) else repr(message.content)
+    return hash((message.id, message.type, content, repr(calls) if calls else ""))
 
 
 def _role(message: BaseMessage) -> dict[str, str]:
@@ -51,7 +66,7 @@ def _role(message: BaseMessage) -> dict[str, str]:
         (HumanMessage, "USER"),
         (SystemMessage, "SYSTEM"),
         (AIMessage, "AI"),
-        (ToolMessage, "AI"),
+        (ToolMessage, "SYSTEM"),
     ):
         if isinstance(message, kind):
             return {"role": role}
@@ -64,9 +79,3 @@ def _text(message: BaseMessage) -> str:
         return f"[{message.name or 'tool'} returned {said}]"
     calls: Sequence[Any] = message.tool_calls if isinstance(message, AIMessage) else ()
     return "\n".join([*([said] if said else []), *(f"[calls {one['name']} {one['args']}]" for one in calls)])
-
-
-def _cut(text: str, characters_max: int) -> str:
-    """Return a text of so many characters at the most, which UTF-8 can express."""
-    kept = text if len(text) <= characters_max else text[: characters_max - 1] + "…"
-    return kept.encode("utf-8", "replace").decode()

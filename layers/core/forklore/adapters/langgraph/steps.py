@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from forklore import ConflictError, NotFoundError
 from forklore.adapters.langgraph.reading import (
@@ -27,7 +27,9 @@ from forklore.adapters.langgraph.records import (
     message_entry,
     packed,
 )
-from forklore.adapters.langgraph.shown import Seen, seen_of, shown
+from forklore.adapters.langgraph.shown import Seen, goes_on_from, seen_of, shown
+from forklore.adapters.storable import checked_name
+from forklore.client.results import Entries
 from forklore.extras import needing
 
 with needing("langgraph"):
@@ -45,6 +47,8 @@ with needing("langgraph"):
     )
     from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
+K = TypeVar("K")
+V = TypeVar("V")
 KNOWN_MAX = 1000
 PAUSE = "pause"
 """In place of a call: wait PAUSE_S, and go on."""
@@ -57,12 +61,13 @@ class Known:
     """What a saver knows of a checkpoint that it has stored or read.
 
     back: how many checkpoints before it have the channel's value, for each channel. seen: the
-    messages of the state.
+    messages of the state. conversation: where it stands.
     """
 
     versions: Mapping[str, Any]
     back: Mapping[str, int]
     seen: Seen
+    conversation: str
 
 
 def back_of(parent: Known | None, versions: Mapping[str, Any]) -> dict[str, int]:
@@ -78,6 +83,14 @@ def back_of(parent: Known | None, versions: Mapping[str, Any]) -> dict[str, int]
     return back
 
 
+def remember(held: dict[K, V], key: K, value: V) -> None:
+    """Put a value last. Of more than KNOWN_MAX values the first one is forgotten."""
+    held.pop(key, None)
+    held[key] = value
+    if len(held) > KNOWN_MAX:
+        del held[next(iter(held))]
+
+
 class StepsOfSaver(BaseCheckpointSaver[str]):
     """What both savers do, as steps.
 
@@ -90,6 +103,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         self._prefix = prefix
         self._show = not isinstance(self.serde, EncryptedSerializer) if show is None else show
         self._known: dict[tuple[str, Place], Known] = {}
+        self._newest: dict[tuple[str, str], str] = {}
         self._early: dict[tuple[str, Place], list[str]] = {}
         self._putting: set[tuple[str, Place]] = set()
         self._order = Lock()
@@ -99,20 +113,39 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         count = 0 if current is None else int(str(current).split(".")[0])
         return f"{count + 1:032}"
 
+    def _name(self, thread: str) -> str:
+        return checked_name("thread_id", self._prefix, thread)
+
     def _config(self, thread: str, place: Place) -> RunnableConfig:
         of = {"thread_id": thread, "checkpoint_ns": place[0], "checkpoint_id": place[1]}
         return {"configurable": of}
 
     # Writing
 
-    def _append(self, thread: str, entries: list[dict[str, Any]]) -> Steps[None]:
-        asked = {"name": self._prefix + thread, "entries": entries}
+    def _append(self, thread: str, record: Record, messages: Sequence[Mapping[str, str]] = ()) -> Steps[str]:
+        """Append a record to a thread; return the id of its conversation.
+
+        A large record takes several appends, of which the last one has its head. If somebody
+        replaces the thread between two of them, all are made again.
+        """
+        appends = entries_of(record, messages)
+        while True:
+            made: set[str] = set()
+            for entries in appends:
+                made.add((yield from self._append_entries(thread, entries)))
+            if len(made) == 1:
+                return made.pop()
+
+    def _append_entries(self, thread: str, entries: list[dict[str, Any]]) -> Steps[str]:
+        asked = {"name": self._name(thread), "entries": entries}
         try:
-            yield "append_entry_by_name", asked
+            made = yield "append_entry_by_name", asked
         except NotFoundError:
             if not (yield from self._free(thread)):
                 raise
-            yield "append_entry_by_name", asked
+            made = yield "append_entry_by_name", asked
+        last = made.data[-1] if isinstance(made, Entries) else made
+        return str(last.conversation_id)
 
     def _free(self, thread: str) -> Steps[bool]:
         """Delete a name whose conversation is deleted; return whether there was one."""
@@ -134,31 +167,43 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new: ChannelVersions,
     ) -> Steps[RunnableConfig]:
+        """Store a checkpoint with the channels that its parent does not have.
+
+        Somebody may have deleted or replaced the thread since the parent was stored or read. The
+        answer tells it. If the parent is gone, the checkpoint is stored again with all channels.
+        """
         given = config["configurable"]
         thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
         parent, place = given.get("checkpoint_id"), (namespace, checkpoint["id"])
-        values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
-        known = None if parent is None else self._known.get((thread, (namespace, parent)))
-        back = back_of(known, versions)
-        stored = {name: each for name, each in versions.items() if back[name] == 0} | new
-        back |= dict.fromkeys(stored, 0)
         whole = get_checkpoint_metadata(config, metadata)
-        body = {
-            "checkpoint": {name: value for name, value in checkpoint.items() if name != "channel_values"},
-            "metadata": whole,
-            "values": [[each, stored[each], each in values, values.get(each)] for each in stored],
-        }
         head = {"kind": "checkpoint", "ns": namespace, "id": place[1], "parent": parent}
-        head |= {"back": max(back.values(), default=0)}
         head |= {"outer": dict(whole.get("parents") or {})}
-        messages = self._messages(values, known, parent)
+
+        def append(known: Known | None, messages: Sequence[Mapping[str, str]]) -> Steps[str]:
+            versions, values = checkpoint["channel_versions"], checkpoint["channel_values"]
+            back = back_of(known, versions)
+            stored = {name: each for name, each in versions.items() if back[name] == 0} | new
+            back |= dict.fromkeys(stored, 0)
+            body = {
+                "checkpoint": {name: value for name, value in checkpoint.items() if name != "channel_values"},
+                "metadata": whole,
+                "values": [[each, stored[each], each in values, values.get(each)] for each in stored],
+            }
+            record = Record.of(head | {"back": max(back.values(), default=0)}, self.serde.dumps_typed(body))
+            made = yield from self._append(thread, record, messages)
+            self._learn(thread, place, Known(dict(versions), back, seen_of(values), made))
+            return made
+
         with self._order:
             self._putting.add((thread, place))
             head["early"] = self._early.pop((thread, place), [])
         try:
-            record = Record.of(head, self.serde.dumps_typed(body))
-            yield from self._append(thread, entries_of(record, messages))
-            self._learn(thread, place, Known(dict(versions), back, seen_of(values)))
+            known = yield from self._what_is_known(thread, namespace, parent)
+            made = yield from append(known, self._messages(thread, namespace, parent, known, checkpoint))
+            if known is not None and known.conversation != made:
+                self._forget(thread)
+                if (yield from self._what_is_known(thread, namespace, parent)) is None:
+                    yield from append(None, ())
         except BaseException:
             with self._order:
                 if head["early"]:  # it is put again
@@ -166,26 +211,43 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             raise
         finally:
             self._putting.discard((thread, place))
+        self._note_newest(thread, place)
         return self._config(thread, place)
 
+    def _what_is_known(self, thread: str, namespace: str, checkpoint_id: str | None) -> Steps[Known | None]:
+        """Return what is known of a checkpoint, which is read if need be; None if it is gone."""
+        if checkpoint_id is None:
+            return None
+        place = (namespace, checkpoint_id)
+        if (thread, place) not in self._known:
+            with suppress(LookupError):
+                yield from self._get_tuple(self._config(thread, place))
+        return self._known.get((thread, place))
+
     def _messages(
-        self, values: Mapping[str, Any], known: Known | None, parent: str | None
+        self, thread: str, namespace: str, parent: str | None, known: Known | None, checkpoint: Checkpoint
     ) -> list[dict[str, str]]:
-        """Return the messages that are new. Without knowledge of the parent none are shown."""
-        if not self._show or (known is None and parent is not None):
+        """Return what people see of a checkpoint: its new messages, and where a branch begins."""
+        if not self._show:
             return []
-        return shown(values, known.seen if known else (0, None))
+        before = self._newest.get((thread, namespace))
+        branch = [goes_on_from(parent)] if known and parent and before and parent != before else []
+        return branch + shown(checkpoint["channel_values"], known.seen if known else None)
 
     def _learn(self, thread: str, place: Place, known: Known) -> None:
         with self._order:
-            self._known[thread, place] = known
-            if len(self._known) > KNOWN_MAX:
-                del self._known[next(iter(self._known))]
+            remember(self._known, (thread, place), known)
+
+    def _note_newest(self, thread: str, place: Place) -> None:
+        """Note the newest checkpoint of a namespace: one with another parent begins a branch."""
+        with self._order:
+            of = (thread, place[0])
+            remember(self._newest, of, max(place[1], self._newest.get(of, "")))
 
     def _forget(self, thread: str) -> None:
         with self._order:
-            for each in [each for each in self._known if each[0] == thread]:
-                del self._known[each]
+            self._known = {of: known for of, known in self._known.items() if of[0] != thread}
+            self._newest = {of: newest for of, newest in self._newest.items() if of[0] != thread}
 
     def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -202,7 +264,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         record = Record.of(head, self.serde.dumps_typed([list(write) for write in writes]))
         while not self._may_go(thread, place, record):
             yield PAUSE, {}
-        yield from self._append(thread, entries_of(record))
+        yield from self._append(thread, record)
 
     def _may_go(self, thread: str, place: Place, record: Record) -> bool:
         """Note writes whose checkpoint is not there; return False while it is on its way."""
@@ -210,9 +272,8 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             if (thread, place) in self._putting:
                 return False
             if (thread, place) not in self._known:
-                self._early.setdefault((thread, place), []).append(record.head["record"])
-                if len(self._early) > KNOWN_MAX:
-                    del self._early[next(iter(self._early))]
+                early = self._early.get((thread, place), [])
+                remember(self._early, (thread, place), [*early, record.head["record"]])
         return True
 
     # Reading
@@ -234,7 +295,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         there = {name: values[name, each] for name, each in versions.items() if (name, each) in values}
         held = {name: value for name, (_, is_there, value) in there.items() if is_there}
         back = {name: count for name, (count, _, _) in there.items()}
-        self._learn(thread, place, Known(dict(versions), back, seen_of(held)))
+        self._learn(thread, place, Known(dict(versions), back, seen_of(held), line[0].conversation))
         pending = [
             (one.head["task"], one.head["path"], self.serde.loads_typed(one.body))
             for one in found.writes.get(place, [])
@@ -253,7 +314,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
         chosen, outer = get_checkpoint_id(config), given.get("checkpoint_map") or {}
         is_on_its_way = self._is_on_its_way(thread, outer)
-        reading = Reading(LONG_PAGE_ENTRIES if chosen else PAGE_ENTRIES, name=self._prefix + thread)
+        reading = Reading(LONG_PAGE_ENTRIES if chosen else PAGE_ENTRIES, name=self._name(thread))
         while True:
             goes_on = yield from reading.page()
             found = reading.found
@@ -262,6 +323,8 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             place = (namespace, wanted or "")
             is_new = wanted is None and found.began_after(namespace, outer, is_on_its_way=is_on_its_way)
             if not goes_on or is_new or found.is_whole(place):
+                if newest := found.latest(namespace):
+                    self._note_newest(thread, (namespace, newest))
                 return self._tuple(thread, place, found) if place in found.checkpoints else None
 
     def _is_on_its_way(self, thread: str, outer: Mapping[str, str]) -> bool:
@@ -290,17 +353,16 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
         listed: list[CheckpointTuple] = []
         for thread in threads:
-            left = None if limit is None else limit - len(listed)
-            if left is not None and left <= 0:
-                break
-            listed += yield from self._list_thread(thread, chosen, metadata or {}, left)
-        return listed
+            listed += yield from self._list_thread(thread, chosen, metadata or {}, limit)
+        if config is None:
+            listed.sort(key=lambda one: one.checkpoint["id"], reverse=True)
+        return listed[:limit]
 
     def _list_thread(
         self, thread: str, chosen: Callable[[Place], bool], metadata: Mapping[str, Any], limit: int | None
     ) -> Steps[list[CheckpointTuple]]:
         """Return the chosen checkpoints of a thread. With a limit it reads no further."""
-        reading = Reading(LONG_PAGE_ENTRIES if limit else WHOLE_PAGE_ENTRIES, name=self._prefix + thread)
+        reading = Reading(LONG_PAGE_ENTRIES if limit else WHOLE_PAGE_ENTRIES, name=self._name(thread))
         while True:
             goes_on = yield from reading.page()
             found = reading.found
@@ -326,7 +388,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         """Return what the ancestors wrote, as the base class does, and read the thread once."""
         given = config["configurable"]
         thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
-        found = (yield from read_all(name=self._prefix + thread)).found
+        found = (yield from read_all(name=self._name(thread))).found
         place = (namespace, get_checkpoint_id(config) or found.latest(namespace) or "")
         writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
         seeds: dict[str, Any] = {}
@@ -350,7 +412,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
     def _look_up(self, thread: str) -> Steps[Any]:
         try:
-            return (yield "look_up_name", {"name": self._prefix + thread})
+            return (yield "look_up_name", {"name": self._name(thread)})
         except NotFoundError:
             return None
 
@@ -396,7 +458,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         if named is None or named.deleted or source == target:
             return
         yield from self._delete(target)
-        name = {"name": self._prefix + target, "expectRevision": 0}
+        name = {"name": self._name(target), "expectRevision": 0}
         yield "fork_conversation", {"conversation_id": named.conversation_id, "name": name}
 
     def _prune(self, threads: Sequence[str], strategy: str) -> Steps[None]:
@@ -441,7 +503,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         if not self._show or place not in found.checkpoints:
             return []
         values = self._tuple(thread, place, found).checkpoint["channel_values"]
-        return [message_entry(one) for one in shown(values, (0, None))]
+        return [message_entry(one) for one in shown(values, None)]
 
     def _kept(self, thread: str, found: Thread) -> Generator[Record, None, None]:
         """Yield what a prune keeps: the latest checkpoint of each namespace with its writes.

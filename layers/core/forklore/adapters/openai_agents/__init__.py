@@ -4,10 +4,12 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
-from forklore import Forklore
+from forklore import AsyncForklore, Forklore
 from forklore.adapters.openai_agents.kept import Kept
+from forklore.adapters.storable import checked_name
+from forklore.client.kinds import as_sync
 from forklore.extras import needing
 
 with needing("openai-agents"):
@@ -26,23 +28,49 @@ class ForkloreSession(SessionABC):
     All processes that share a session use the same user and client. Threads and event loops may
     share an object. What writes goes on to its end if its task is cancelled, as in `SQLiteSession`.
 
-    client: made and closed by the caller; its calls run in threads. prefix: of the session's name.
+    client: of either kind, made and closed by the caller; its calls run in threads. prefix: of the
+    session's name.
     session_settings: as of the SDK's sessions; a dict is taken, too.
     """
 
     def __init__(
         self,
         session_id: str,
-        client: Forklore,
+        client: Forklore | AsyncForklore,
         *,
         prefix: str = "openai/",
         session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
         self.session_id = session_id
         self.session_settings = _settings(session_settings)
-        self._client = client
+        self._client = as_sync(client)
+        self._own: Forklore | None = None
         self._prefix = prefix
-        self._kept = Kept(client, prefix + session_id)
+        self._kept = Kept(self._client, checked_name("session_id", prefix, session_id))
+
+    @classmethod
+    def from_url(
+        cls,
+        session_id: str,
+        *,
+        url: str,
+        prefix: str = "openai/",
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+        **credentials: Any,
+    ) -> Self:
+        """Return a session with a client of its own, which `close` closes.
+
+        credentials: `token` and `client_key`, and what else `Forklore` takes.
+        """
+        client = Forklore(url, **credentials)
+        made = cls(session_id, client, prefix=prefix, session_settings=session_settings)
+        made._own = client
+        return made
+
+    async def close(self) -> None:
+        """Close the client if the session has made it, and forks of the session with it."""
+        if self._own is not None:
+            await asyncio.to_thread(self._own.close)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the items, the oldest first.

@@ -6,13 +6,18 @@ stands in `text` alone, and `textIn` is the path to its place in the item.
 """
 
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
+from forklore.adapters.storable import (
+    APPEND_ENTRIES_MAX,
+    checked_size,
+    restored,
+    shortened,
+    storable,
+)
 from forklore.client.errors import TooLargeError
-from forklore.client.jsontext import write
 from forklore.client.messages import role_of, text_of
 from forklore.client.results import Entry
 
@@ -21,18 +26,13 @@ CONTENT_TYPE = "history/openai-agents"
 ROLES = {"user": "USER", "assistant": "AI", "system": "SYSTEM", "developer": "SYSTEM"}
 AUTHORS = {"user": "user", "ai": "assistant", "system": "system"}
 """Who says a message that another program has appended."""
-ENTRIES_MAX = 50
-ENTRY_BYTES_MAX, APPEND_BYTES_MAX = 2_500_000, 5_000_000
+APPEND_BYTES_MAX = 5_000_000
 PACKS, PACK_BYTES_MAX = 25, 420_000
 """Items of a pack: so many that all items are in 25 packs, unless their bytes end a pack earlier.
 
 The bytes end less than 24 packs of an append: a pack and the first item after it pass their
 bound, and each item stands in two of these sums at most. So there are never more than 50 packs.
 """
-TEXT_CHARACTERS_MAX = 8_000
-"""Of a text that is made up to be shown. The whole item is beside it."""
-LEVELS_MAX = 40
-HALVES = re.compile("[\ud800-\udfff]")
 
 
 def drafts_of(items: Sequence[Any]) -> list[dict[str, Any]]:
@@ -43,14 +43,11 @@ def drafts_of(items: Sequence[Any]) -> list[dict[str, Any]]:
     """
     plain: list[Item] = [json.loads(json.dumps(item)) for item in items]
     contents = [_content([item]) for item in plain]
-    sizes = [size_of(content) for content in contents]
-    for size in sizes:
-        if size > ENTRY_BYTES_MAX:
-            raise TooLargeError(f"an item has at most {ENTRY_BYTES_MAX} bytes as escaped JSON, not {size}")
+    sizes = [checked_size("an item", content) for content in contents]
     if sum(sizes) > APPEND_BYTES_MAX:
         told = f"items added at once have at most {APPEND_BYTES_MAX} bytes as escaped JSON, not {sum(sizes)}"
         raise TooLargeError(told)
-    if len(contents) > ENTRIES_MAX:
+    if len(contents) > APPEND_ENTRIES_MAX:
         contents = [_content(plain[start:stop]) for start, stop in packs_of(sizes)]
     return [{"contentType": CONTENT_TYPE, "content": content} for content in contents]
 
@@ -82,7 +79,7 @@ def items_of(entry: Entry) -> list[Item]:
     if entry.erased:
         return []
     held = entry.content[0]
-    items = [json.loads(item) if isinstance(item, str) else item for item in held["events"]]
+    items = [restored(item) for item in held["events"]]
     if "textIn" in held:
         *path, last = held["textIn"]
         place = items[0]
@@ -97,20 +94,15 @@ def is_said_by_user(item: Mapping[str, Any]) -> bool:
     return item.get("role") == "user" and item.get("type", "message") == "message"
 
 
-def size_of(content: Any) -> int:
-    """Return the bytes of a content as the service counts them: as JSON text inside JSON text."""
-    return len(json.dumps(write(content))) - 2
-
-
 def _content(items: Sequence[Item]) -> list[dict[str, Any]]:
-    stored = [_stored(item) for item in items]
+    stored = [storable(item) for item in items]
     if len(items) > 1:
         text = "\n".join(f"{_role(item).lower()}: {shown_of(item)}" for item in items)
-        return [{"role": _role(items[0]), "text": _shortened(text), "events": stored}]
+        return [{"role": _role(items[0]), "text": shortened(text), "events": stored}]
     [item], role = items, _role(items[0])
     path = _path_of_text(item)
     if path is None or isinstance(stored[0], str):
-        return [{"role": role, "text": _shortened(shown_of(item)), "events": stored}]
+        return [{"role": role, "text": shortened(shown_of(item)), "events": stored}]
     *steps, last = path
     lifted: Any = json.loads(json.dumps(item))
     place = lifted
@@ -118,22 +110,6 @@ def _content(items: Sequence[Item]) -> list[dict[str, Any]]:
         place = place[step]
     text, place[last] = place[last], ""
     return [{"role": role, "text": text, "events": [lifted], "textIn": path}]
-
-
-def _stored(item: Item) -> Item | str:
-    """Return an item as it is stored: as it is, or as JSON text if the service cannot take it."""
-    try:
-        text = json.dumps(item, ensure_ascii=False, allow_nan=False)
-    except ValueError:  # not a number, or infinite
-        return json.dumps(item)
-    return json.dumps(item) if HALVES.search(text) or _levels(item) > LEVELS_MAX else item
-
-
-def _levels(value: Any) -> int:
-    held: Iterable[Any] = (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    )
-    return 1 + max(map(_levels, held), default=0) if isinstance(value, dict | list) else 0
 
 
 def _path_of_text(item: Item) -> list[str | int] | None:
@@ -182,8 +158,3 @@ def _shown_part(part: Any) -> str:
         if isinstance(part.get(member), str):
             return str(part[member])
     return f"[{part.get('type')}]"
-
-
-def _shortened(text: str) -> str:
-    text = text.encode(errors="replace").decode()
-    return text if len(text) <= TEXT_CHARACTERS_MAX else text[: TEXT_CHARACTERS_MAX - 1] + "…"

@@ -3,8 +3,7 @@
 What takes items away makes a fork and moves the name to it, in one request. So a process that is
 killed leaves nothing half done.
 
-A name is moved and never deleted. A name that is made again begins at revision 1 again, and then a
-process that has read the old one would move the new one.
+A name is moved and never deleted, so whoever follows it finds what was kept.
 """
 
 import uuid

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from forklore import AsyncForklore, ConflictError, NotFoundError
+from forklore import AsyncForklore, ConflictError, Forklore, NotFoundError
+from forklore.adapters.storable import checked_name
 from forklore.client.errors import BadRequestError
+from forklore.client.kinds import as_async
 from forklore.client.results import Appended, Entries, Name
 from forklore.extras import needing
 
@@ -39,12 +41,12 @@ class ForkloreConversationStore(ConversationStore):
     save is one append behind the last entry that it knows of. A rewritten history is a fork that
     takes the name. All writers that share a conversation use the same user and client.
 
-    client: made and closed by the caller. prefix: of the names.
+    client: of either kind, made and closed by the caller. prefix: of the names.
     Raises TooLargeError for a message or a record beyond 2.5 MB, before anything is written.
     """
 
-    def __init__(self, client: AsyncForklore, *, prefix: str = "pydantic-ai/") -> None:
-        self._client = client
+    def __init__(self, client: AsyncForklore | Forklore, *, prefix: str = "pydantic-ai/") -> None:
+        self._client = as_async(client)
         self._prefix = prefix
         self._places = Places()
         self._known: log.State | None = None
@@ -185,7 +187,7 @@ class ForkloreConversationStore(ConversationStore):
     # States
 
     def _name(self, conversation_id: str) -> str:
-        return self._prefix + conversation_id
+        return checked_name("conversation_id", self._prefix, conversation_id)
 
     async def _read_state(self, conversation_id: str) -> log.State | None:
         """Return what the last record says; None if there is no such conversation.
@@ -228,7 +230,7 @@ class ForkloreConversationStore(ConversationStore):
         """Return the record of a listed name. The name's data hold it unless the name has moved."""
         if name.deleted:
             return None
-        if log.is_of(name.data, name.revision):
+        if log.is_of(name):
             return log.record_in(name.data)
         state = await self._read_state(name.name.removeprefix(self._prefix))
         return None if state is None else state.record

@@ -4,26 +4,31 @@ An entry of a message is `[{"role", "text", "id", "parentId", "message", "record
 what a save says. A save without new messages is an entry `[{"record"}]` of its own content type.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter
 from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 
-from forklore import TooLargeError
 from forklore.adapters.pydantic_ai.places import Place
 from forklore.adapters.pydantic_ai.shown import shown
+from forklore.adapters.storable import (
+    APPEND_ENTRIES_MAX,
+    ENTRY_BYTES_MAX,
+    checked_size,
+    restored,
+    size_of,
+    storable,
+)
 from forklore.client import jsontext, results
 
 HISTORY, RECORD = "history", "application/vnd.pydantic-ai.record+json"
 BEGIN = "begin"
-ENTRIES_MAX = 50
-ENTRY_BYTES_MAX = 2_500_000
+T = TypeVar("T")
 APPEND_BYTES_MAX = 4_000_000
 """The service takes 5,000,000, and 3.9 MB as compressed."""
 CARD_BYTES_MAX = 4096
@@ -37,8 +42,8 @@ class State:
 
     record: None: there is none yet, or it was deleted. line: where the name points to. last: the
     last entry of the line; None: the conversation does not exist. lines: the others that it has
-    written. moves: of the name up to now. tips:
-    the line of each branch that it left. closed: where the head is, if it is not at the end of the
+    written. tips: the
+    line of each branch that it left. closed: where the head is, if it is not at the end of the
     line; without an entry there is no head. begun: no save stands in the line; somebody makes the
     conversation, or was killed.
     """
@@ -48,7 +53,6 @@ class State:
     line: str = ""
     last: str | None = None
     lines: tuple[str, ...] = ()
-    moves: int = 0
     tips: Mapping[str, str] = field(default_factory=dict)
     closed: Place | None = None
     begun: bool = False
@@ -61,7 +65,7 @@ class State:
     def moved(self, line: str) -> "State":
         """Return the state of a conversation that leaves its line for another one."""
         lines = tuple(one for one in (*self.lines, self.line) if one != line)
-        return replace(self, lines=lines, moves=self.moves + 1)
+        return replace(self, lines=lines)
 
     @property
     def revision(self) -> str | None:
@@ -87,11 +91,8 @@ class Change:
         messages = tuple(_message(entry) for entry in new_entries)
         said = {"record": _dumped(record)}
         for draft in (*messages, _alone(said)):
-            size = _size(draft)
-            if size > ENTRY_BYTES_MAX:
-                what = f"message {draft['content'][0]['id']}" if draft in messages else "the record"
-                told = f"{what} has {size:,} bytes as JSON, and an entry holds at most {ENTRY_BYTES_MAX:,}"
-                raise TooLargeError(told)
+            what = f"message {draft['content'][0]['id']}" if draft in messages else "the record"
+            checked_size(what, draft["content"])
         return cls(record, new_entries[0].parent_id if new_entries else record.head_id, messages)
 
 
@@ -102,7 +103,6 @@ def saying(state: State, record: ConversationRecord | None, closed: Place | None
     return {
         "record": None if record is None else _dumped(record),
         "lines": list(state.lines),
-        "moves": state.moves,
         "tips": {tip: state.tips.get(tip, home) for tip in left},
         "closed": None if closed is None else [closed.line, closed.entry_id],
     }
@@ -116,7 +116,7 @@ def groups(change: Change, said: Mapping[str, Any], *, begins: bool) -> list[lis
     drafts = list(change.messages)
     if drafts:
         last = {**drafts[-1], "content": [{**drafts[-1]["content"][0], "record": said}]}
-        drafts[-1:] = [last] if _size(last) <= ENTRY_BYTES_MAX else [drafts[-1], _alone(said)]
+        drafts[-1:] = [last] if size_of(last["content"]) <= ENTRY_BYTES_MAX else [drafts[-1], _alone(said)]
     else:
         drafts = [_alone(said)]
     if begins:
@@ -127,23 +127,26 @@ def groups(change: Change, said: Mapping[str, Any], *, begins: bool) -> list[lis
 def card(state: State, record: ConversationRecord | None) -> dict[str, Any]:
     """Return the data of a name, by which lists know its record without a request.
 
-    A name that has moved since then has another revision.
+    line: where the name points to. A new line has no id yet.
     """
-    made = {"record": None if record is None else _dumped(record), "moves": state.moves}
+    made = {"record": None if record is None else _dumped(record), "line": state.line}
     return made if len(jsontext.write(made).encode()) <= CARD_BYTES_MAX else {}
 
 
-def is_of(data: Mapping[str, Any], revision: int) -> bool:
-    """Return whether a card belongs to the line that the name points to."""
-    moves = data.get("moves")
-    return isinstance(moves, int) and moves + 1 == revision
+def is_of(name: results.Name) -> bool:
+    """Return whether the card of a name belongs to the line that it points to.
+
+    A name that has not moved was made with the line. Each move is later than what it moves.
+    """
+    line = name.data.get("line")
+    return line == name.conversation_id or (line == "" and name.created_at == name.updated_at)
 
 
 def record_in(said: Mapping[str, Any]) -> ConversationRecord | None:
     """Return the record of a card, or of what a save says."""
     if said["record"] is None:
         return None
-    return _records().validate_json(jsontext.write([said["record"]]))[0]
+    return _read(_records(), said["record"])
 
 
 def state_in(conversation_id: str, stored: results.Entry, *, last: str) -> State | None:
@@ -158,7 +161,6 @@ def state_in(conversation_id: str, stored: results.Entry, *, last: str) -> State
         line=stored.conversation_id,
         last=last,
         lines=tuple(said["lines"]),
-        moves=said["moves"],
         tips=dict(said["tips"]),
         closed=None if closed is None else Place(*closed),
     )
@@ -169,7 +171,7 @@ def entry_in(stored: results.Entry) -> ConversationEntry | None:
     held = _first(stored)
     if "message" not in held:
         return None
-    message = ModelMessagesTypeAdapter.validate_json(jsontext.write([held["message"]]))[0]
+    message = _read(ModelMessagesTypeAdapter, held["message"])
     return ConversationEntry(id=held["id"], parent_id=held["parentId"], message=message)
 
 
@@ -185,7 +187,12 @@ def _first(stored: results.Entry) -> Mapping[str, Any]:
 
 def _message(entry: ConversationEntry) -> Draft:
     message = ModelMessagesTypeAdapter.dump_python([entry.message], mode="json")[0]
-    content = {**shown(entry.message), "id": entry.id, "parentId": entry.parent_id, "message": message}
+    content = {
+        **shown(entry.message),
+        "id": entry.id,
+        "parentId": entry.parent_id,
+        "message": storable(message),
+    }
     return {"channel": HISTORY, "contentType": HISTORY, "content": [content]}
 
 
@@ -201,20 +208,25 @@ def _records() -> TypeAdapter[list[ConversationRecord]]:
 
 
 def _dumped(record: ConversationRecord) -> Any:
-    return _records().dump_python([record], mode="json")[0]
+    return storable(_records().dump_python([record], mode="json")[0])
 
 
-def _size(draft: Draft) -> int:
-    """Return the bytes of a content as the service counts them: as text inside of JSON text."""
-    return len(json.dumps(jsontext.write(draft["content"]))) - 2
+def _read(kind: TypeAdapter[list[T]], stored: Any) -> T:
+    """Return what was stored. What stands as text may hold halves of surrogate pairs.
+
+    Pydantic takes these from an object and not from JSON text.
+    """
+    if isinstance(stored, str):
+        return kind.validate_python([restored(stored)])[0]
+    return kind.validate_json(jsontext.write([stored]))[0]
 
 
 def _grouped(drafts: Iterable[Draft]) -> Iterable[list[Draft]]:
     group: list[Draft] = []
     size = 0
     for draft in drafts:
-        one = _size(draft)
-        if group and (len(group) == ENTRIES_MAX or size + one > APPEND_BYTES_MAX):
+        one = size_of(draft["content"])
+        if group and (len(group) == APPEND_ENTRIES_MAX or size + one > APPEND_BYTES_MAX):
             yield group
             group, size = [], 0
         group.append(draft)

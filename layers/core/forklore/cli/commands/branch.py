@@ -102,8 +102,9 @@ def _make(shell: Shell, reference: str, name: str, at: str | None) -> None:
 
 def _delete(shell: Shell, reference: str, *, is_sure: bool) -> int | None:
     revision = None
-    if is_id(reference):
-        conversation_id = shell.conversation(reference).id
+    asked = shell.conversation(reference)
+    if asked.name is None:
+        conversation_id = asked.id
     else:
         held = shell.client.api.look_up_name(name=reference)
         conversation_id, revision = held.conversation_id, held.revision

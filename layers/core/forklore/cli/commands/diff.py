@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Annotated
 
 import typer
 
-from forklore.cli.entries import role_part, text_to_show
+from forklore.cli.entries import is_shown, role_part, text_to_show
 from forklore.cli.exits import NO
 from forklore.cli.output import Output
 from forklore.cli.parameters import ConversationArgument
@@ -20,10 +21,18 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
 
     @command(app, "diff", example="forklore diff trip trip-by-train", pages=True)
-    def diff(shell: Shell, one: ConversationArgument, other: ConversationArgument) -> int | None:
+    def diff(
+        shell: Shell,
+        one: ConversationArgument,
+        other: ConversationArgument,
+        is_whole: Annotated[
+            bool, typer.Option("--all", help="Also entries of programs that have no text.")
+        ] = False,
+    ) -> int | None:
         """Show the last entry that two branches of a tree share, and what each says after it.
 
-        Exit code 1: they differ.
+        Entries that are nobody's message and have no text are left out, unless --all or --json is
+        given. Exit code 1: they differ.
         """
         first, second = shell.conversation(one), shell.conversation(other)
         found = first.compare(second, limit=PAGE_ENTRIES)
@@ -31,7 +40,9 @@ def register(app: typer.Typer) -> None:
         if shell.out.is_json:
             shell.out.result(whole)
         elif _differ(whole):
-            _show(shell.out, whole, (one, other))
+            left_out = _show(shell.out, whole, (one, other), with_records=is_whole)
+            if left_out:
+                shell.say(f"left out are {left_out:,} without text: --all shows them")
         return NO if _differ(whole) else None
 
 
@@ -49,7 +60,9 @@ def _differ(compared: Comparison) -> bool:
     return any(branch.data for branch in compared.branches)
 
 
-def _show(out: Output, compared: Comparison, references: tuple[str, str]) -> None:
+def _show(out: Output, compared: Comparison, references: tuple[str, str], *, with_records: bool) -> int:
+    """Write the comparison. Return how many entries are left out."""
+    left_out = 0
     styles = (("-", "red"), ("+", "green"))
     for (mark, _), branch, reference in zip(styles, compared.branches, references, strict=True):
         same = reference == branch.conversation_id
@@ -58,8 +71,12 @@ def _show(out: Output, compared: Comparison, references: tuple[str, str]) -> Non
     out.line((f"@@ after {base} @@" if base else "@@ nothing is shared @@", "cyan"))
     for (mark, style), branch in zip(styles, compared.branches, strict=True):
         for entry in branch.data:
+            if not (with_records or is_shown(entry)):
+                left_out += 1
+                continue
             for line in _lines(entry):
                 out.text(f"{mark}{line}", style=style)
+    return left_out
 
 
 def _lines(entry: Entry) -> Iterator[str]:

@@ -49,13 +49,13 @@ def register(app: typer.Typer) -> None:
             raise CommandError("--before and --after exclude each other")
         if name is not None and move_name:
             raise CommandError("--name and --move-name exclude each other")
-        if move_name and is_id(conversation):
-            raise CommandError("--move-name needs a name, not an id")
         if name is not None and is_id(name):
             raise CommandError("a name cannot look like an id")
         if count is not None and count > 1 and (name or move_name or promote):
             raise CommandError("several forks cannot share a name, nor all be the current branch")
         source = shell.conversation(conversation)
+        if move_name and source.name is None:
+            raise CommandError("--move-name needs a name, not an id")
         anchor = before if before is not None else after
         placed: dict[str, Any] = {}
         if anchor is not None:
@@ -70,6 +70,8 @@ def register(app: typer.Typer) -> None:
             count=count if count != 1 else None,
             **placed,
         )
+        if move_name:
+            shell.say_where_it_was(conversation, source.id)
         for one in made.data if isinstance(made, Conversations) else (made,):
             if shell.out.is_json:
                 shell.out.result(one)

@@ -32,6 +32,9 @@ def register(app: typer.Typer) -> None:
         is_whole: Annotated[
             bool, typer.Option("--all", help="Also entries of programs that have no text.")
         ] = False,
+        memory: Annotated[
+            bool, typer.Option("--context", help="The agent's memory of now instead of the history.")
+        ] = False,
         graph: Annotated[
             bool, typer.Option("--graph", help="Draw the whole fork tree, as git log does.")
         ] = False,
@@ -41,19 +44,30 @@ def register(app: typer.Typer) -> None:
         With -n and --reverse the newest N entries are shown, the oldest of them first. Entries that
         are nobody's message and have no text are left out, unless --all or --json is given. --graph
         draws all branches, and folds long runs of entries; with --oneline too it folds none.
+        --context is for an agent, so with its key or its --client, and shows the latest epoch.
         """
+        if graph and memory:
+            raise CommandError("--graph and --context exclude each other")
         if graph:
             if reverse:
                 raise CommandError("--graph goes from the newest to the oldest")
             tree = shell.conversation(conversation)
-            if not show_graph(shell.out, shell.client, tree, lines_max=number, is_whole=oneline):
+            is_all = show_graph(
+                shell.out,
+                shell.client,
+                tree,
+                lines_max=number,
+                is_whole=oneline,
+                with_records=is_whole or shell.out.is_json,
+            )
+            if not is_all:
                 shell.say(f"the tree has more entries; its oldest {ENTRIES_MAX:,} are drawn")
             return
-        is_whole = is_whole or shell.out.is_json
+        is_whole = is_whole or shell.out.is_json or memory
         page = min(number or PAGE_MAX, PAGE_MAX)
         from_end = number is not None or not reverse
         listed = shell.conversation(conversation).entries(
-            backward=from_end, channel="history", page_entries=page
+            backward=from_end, channel="context" if memory else "history", page_entries=page
         )
         entries: Iterable[Entry] = (entry for entry in listed if is_whole or is_shown(entry))
         entries = islice(entries, number)

@@ -1,6 +1,7 @@
 """`forklore ls`: list conversations and names."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,7 @@ from forklore.cli.shell import Shell
 from forklore.client.results import Conversation, Name
 
 Mode = Literal["latest-fork", "current", "roots", "all"]
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 Ancestry = Literal["roots", "children", "all"]
 
 
@@ -52,8 +54,15 @@ def register(app: typer.Typer) -> None:
         tag: Annotated[
             str | None, typer.Option("--tag", metavar="KEY[:VALUE]", help="Only those with this tag.")
         ] = None,
+        by_origin: Annotated[
+            bool, typer.Option("--by-origin", help="Sort by when each began, imported ones at their source.")
+        ] = False,
     ) -> None:
-        """List conversations, the newest tree first."""
+        """List conversations, the newest tree first.
+
+        A text is looked for in the titles of the branches that are listed, and of their roots. With
+        --by-origin all are read before the first is shown.
+        """
         if everything and mode not in (None, "all"):
             raise CommandError(f"--all and --mode {mode} exclude each other")
         chosen: dict[str, Any] = {
@@ -65,21 +74,37 @@ def register(app: typer.Typer) -> None:
         }
         if names:
             others = [name for name, held in chosen.items() if held is not None and name != "query"]
-            if others:
+            if others or by_origin:
                 raise CommandError("--names goes without the other filters")
             _names(shell, islice(shell.client.names(query), number))
             return
-        shown = islice(shell.client.conversations(**chosen), number)
+        listed: Iterable[Conversation] = shell.client.conversations(**chosen)
+        if by_origin:
+            listed = sorted(listed, key=_began, reverse=True)
+        shown = islice(listed, number)
         if shell.out.is_json:
             shell.out.results(shown)
             return
-        shell.out.table(("", "id", "updated", "access", "title"), map(_row, shown))
+        at = ("began", _began) if by_origin else ("updated", _updated)
+        rows = (_row(one, moment(at[1](one))) for one in shown)
+        shell.out.table(("", "id", at[0], "access", "title"), rows)
 
 
-def _row(one: Conversation) -> tuple[Part, ...]:
+def _began(one: Conversation) -> str:
+    """Return when a conversation began: an imported one at its source, if that is known."""
+    source = one.metadata.get("source")
+    began = source.get("createdAt") if isinstance(source, Mapping) else None
+    return began if isinstance(began, str) and _TIME.fullmatch(began) else one.created_at
+
+
+def _updated(one: Conversation) -> str:
+    return one.updated_at
+
+
+def _row(one: Conversation, at: str) -> tuple[Part, ...]:
     title = one.title if one.title is not None else one.last_message_preview or ""
     mark = ("*", "green") if one.is_current else ""
-    return (mark, (one.id, "yellow"), moment(one.updated_at), one.access_level, title)
+    return (mark, (one.id, "yellow"), at, one.access_level, title)
 
 
 def _names(shell: Shell, names: Iterable[Name]) -> None:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from forklore.cli import completing
 from forklore.cli.entries import show_on_one_line
 from forklore.cli.references import entry_id_of
 from forklore.cli.registering import command
@@ -16,8 +17,18 @@ def register(app: typer.Typer) -> None:
     @command(app, "merge", example="forklore merge trip trip-by-train --up-to -1")
     def merge(
         shell: Shell,
-        into: Annotated[str, typer.Argument(metavar="INTO", help="The branch that gets the copies.")],
-        source: Annotated[str, typer.Argument(metavar="FROM", help="The branch whose entries are copied.")],
+        into: Annotated[
+            str,
+            typer.Argument(
+                metavar="INTO", help="The branch that gets the copies.", autocompletion=completing.names
+            ),
+        ],
+        source: Annotated[
+            str,
+            typer.Argument(
+                metavar="FROM", help="The branch whose entries are copied.", autocompletion=completing.names
+            ),
+        ],
         after: Annotated[
             str | None,
             typer.Option("--after", metavar="ENTRY", help="The last entry of FROM that is not copied."),

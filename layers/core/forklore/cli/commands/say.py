@@ -1,15 +1,21 @@
 """`forklore say`: append a message."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from forklore.cli import completing
 from forklore.cli.entries import show_on_one_line
-from forklore.cli.exits import CommandError
+from forklore.cli.exits import NOT_FOUND, CommandError, code_of, line_of
 from forklore.cli.parameters import ConversationArgument
+from forklore.cli.references import is_id, resembles_id
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from forklore.client.synchronous.conversation import Conversation
 
 STDIN = "-"
 
@@ -25,21 +31,49 @@ def register(app: typer.Typer) -> None:
             str, typer.Argument(metavar="TEXT", help="What is said; - reads it from standard input.")
         ],
         role: Annotated[
-            str, typer.Option("--role", "--as", metavar="ROLE", help="Who says it: user, ai or system.")
+            str,
+            typer.Option(
+                "--role",
+                "--as",
+                metavar="ROLE",
+                help="Who says it: user, ai or system.",
+                autocompletion=completing.roles,
+            ),
         ] = "user",
         key: Annotated[
             str | None, typer.Option("--key", metavar="KEY", help="A key for the entry, to find it by.")
         ] = None,
+        new: Annotated[
+            bool, typer.Option("--new", help="Make the conversation, also for an id that does not exist.")
+        ] = False,
     ) -> None:
-        """Append a message. A name or an id that does not exist is made with it."""
+        """Append a message. A name that does not exist is made with it, an id with --new only."""
         said = _read() if text == STDIN else text
         if not said:
             raise CommandError("standard input is empty" if text == STDIN else "the text is empty")
-        entry = shell.conversation(conversation).say(role, said, key=key)
+        entry = _talk(shell, conversation, makes=new).say(role, said, key=key)
         if shell.out.is_json:
             shell.out.result(entry)
         else:
             show_on_one_line(shell.out, entry)
+
+
+def _talk(shell: Shell, reference: str, *, makes: bool) -> "Conversation":
+    """Return where to speak. What looks like an id must be there unless `makes` is true.
+
+    Raises CommandError if it is not.
+    """
+    if not resembles_id(reference) or (makes and not is_id(reference)):
+        return shell.client.named(reference)
+    try:
+        talk = shell.conversation(reference)
+        if not makes:
+            talk.details()
+    except (NotFoundError, CommandError) as error:
+        if (code_of(error) if isinstance(error, NotFoundError) else error.code) != NOT_FOUND:
+            raise
+        raise CommandError(f"{line_of(error)}; --new makes a new one", NOT_FOUND) from error
+    return talk
 
 
 def _read() -> str:

@@ -28,6 +28,14 @@ def register(app: typer.Typer) -> None:
         host: Annotated[
             str | None, typer.Option("--host", metavar="ADDRESS", help="Where to listen (HOST; 127.0.0.1).")
         ] = None,
+        allow_host: Annotated[
+            list[str] | None,
+            typer.Option(
+                "--allow-host",
+                metavar="NAME",
+                help="Answer by this name, too, and to its pages; may be repeated.",
+            ),
+        ] = None,
         port: Annotated[
             int | None, typer.Option("--port", metavar="N", help="0 takes a free one (PORT; 8080).")
         ] = None,
@@ -57,6 +65,7 @@ def register(app: typer.Typer) -> None:
         named = {"--data": data, "--engine": engine, "--host": host, "--port": port}
         named |= {"--event-content": event_content}
         given = [f"{name}={value}" for name, value in named.items() if value is not None]
+        given += [f"--allow-host={name}" for name in allow_host or ()]
         given += [f"--on-event={receiver}" for receiver in on_event or ()]
         code = main(arguments=[*given, *(["--verbose"] if verbose else [])], command="forklore serve")
         sys.stdout.flush()

@@ -1,6 +1,6 @@
 """`forklore share`: who may use a conversation."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -10,6 +10,9 @@ from forklore.cli.parameters import ConversationArgument
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client.errors import ConflictError
+
+if TYPE_CHECKING:
+    from forklore.client.synchronous.conversation import Conversation
 
 Level = Literal["manager", "writer", "reader"]
 IS_MEMBER = "already_member"
@@ -36,7 +39,7 @@ def register(app: typer.Typer) -> None:
         if user is None:
             if remove:
                 raise CommandError("--remove needs a user")
-            _list(shell, conversation)
+            _list(shell, shared)
         elif remove:
             if level is not None:
                 raise CommandError("--remove goes without a level")
@@ -48,11 +51,11 @@ def register(app: typer.Typer) -> None:
         elif level is None:
             raise CommandError("a level is manager, writer or reader: give one, or --remove")
         else:
-            _let_in(shell, conversation, user, level)
+            _let_in(shell, shared, user, level)
 
 
-def _list(shell: Shell, reference: str) -> None:
-    members = shell.conversation(reference).members()
+def _list(shell: Shell, shared: "Conversation") -> None:
+    members = shared.members()
     if shell.out.is_json:
         shell.out.results(members)
         return
@@ -60,9 +63,8 @@ def _list(shell: Shell, reference: str) -> None:
     shell.out.table(("user", "access", "since"), rows)
 
 
-def _let_in(shell: Shell, reference: str, user: str, level: Level) -> None:
+def _let_in(shell: Shell, shared: "Conversation", user: str, level: Level) -> None:
     """Make a user a member, or change the level of one."""
-    shared = shell.conversation(reference)
     try:
         made = shared.share(user, level)
     except ConflictError as error:

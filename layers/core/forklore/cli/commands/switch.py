@@ -4,11 +4,13 @@ from typing import Annotated
 
 import typer
 
-from forklore.cli.exits import CommandError
+from forklore.cli import completing
+from forklore.cli.exits import CommandError, is_forklores
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.references import is_id
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client.errors import NotFoundError
 
 
 def register(app: typer.Typer) -> None:
@@ -19,19 +21,38 @@ def register(app: typer.Typer) -> None:
         shell: Shell,
         conversation: ConversationArgument,
         name: Annotated[
-            str | None, typer.Option("--name", metavar="NAME", help="Let this name point to the branch, too.")
+            str | None,
+            typer.Option(
+                "--name",
+                metavar="NAME",
+                help="Let this name point to the branch, too.",
+                autocompletion=completing.names,
+            ),
         ] = None,
     ) -> None:
         """Make a branch the current one of its fork tree, which lists show for the tree."""
         if name is not None and is_id(name):
             raise CommandError("a name cannot look like an id")
         chosen = shell.conversation(conversation)
+        was = None if name is None else _place_of(shell, name)
         chosen.promote()
         if name is not None:
             chosen.point(name)
+            if was not in (None, chosen.id):
+                shell.say_where_it_was(name, was)
         if shell.out.is_json:
             pointed = {} if name is None else {"name": name}
             shell.out.result({"conversationId": chosen.id, "isCurrent": True, **pointed})
         else:
             pointing = "" if name is None else f", and {name} points to it"
             shell.out.line((chosen.id, "yellow"), f" is the current branch{pointing}")
+
+
+def _place_of(shell: Shell, name: str) -> str | None:
+    """Return the conversation that a name points to; None for a new name."""
+    try:
+        return shell.client.named(name).resolve()
+    except NotFoundError as error:
+        if not is_forklores(error):
+            raise
+        return None

@@ -16,8 +16,10 @@ from forklore.cli.exploring import rules
 from forklore.cli.exploring.stage import Stage, message
 from forklore.local import page
 from forklore.local.asgi import Response
+from forklore.local.callers import Callers, Headers, Refusal
 
 HOST = "127.0.0.1"
+CALLERS = Callers()
 BODY_BYTES_MAX = 10 * 1024 * 1024
 """What API Gateway takes. The stage refuses what is too large for its functions."""
 UNREAD_BYTES_MAX = 100 * 1024 * 1024
@@ -100,12 +102,12 @@ class _Handler(BaseHTTPRequestHandler):
         headers: dict[str, list[str]] = {}
         for name, value in self.headers.items():
             headers.setdefault(name.lower(), []).append(value)
-        refusal = rules.refusal_of_host(headers, self.server.server_port)
+        refusal = CALLERS.refusal(headers)
         if refusal is not None:
             self._refuse(refusal)
             return
         length = rules.body_length(headers, bytes_max=BODY_BYTES_MAX)
-        if isinstance(length, rules.Refusal):
+        if isinstance(length, Refusal):
             self._skip(headers)
             self._refuse(length)
             return
@@ -117,13 +119,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_HEAD = do_POST = do_PATCH = do_DELETE = do_PUT = do_OPTIONS = _serve  # noqa: N815
 
-    def _answer(self, headers: rules.Headers, body: bytes) -> Response:
+    def _answer(self, headers: Headers, body: bytes) -> Response:
         try:
             return self._found(headers, body)
         except Exception as error:  # noqa: BLE001 (the last resort)
             return message(500, f"An error of forklore: {type(error).__name__}.")
 
-    def _found(self, headers: rules.Headers, body: bytes) -> Response:
+    def _found(self, headers: Headers, body: bytes) -> Response:
         if self.path.startswith(rules.API):
             refusal = rules.refusal_of_call(self.command, self.path, headers)
             if refusal is not None:
@@ -137,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
             return message(405, "The page can only be read.")
         return served
 
-    def _skip(self, headers: rules.Headers) -> None:
+    def _skip(self, headers: Headers) -> None:
         """Read a body that is too large and forget it."""
         left = rules.body_length(headers, bytes_max=UNREAD_BYTES_MAX)
         while isinstance(left, int) and left > 0:
@@ -146,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             left -= len(part)
 
-    def _refuse(self, refusal: rules.Refusal) -> None:
+    def _refuse(self, refusal: Refusal) -> None:
         """Refuse, and close the connection: it may hold more of the request."""
         self.close_connection = True
         self._send(_refused(refusal))
@@ -172,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, *_said: object, **_more: object) -> None:
         """Refuse what is no request, without its text."""
-        self._refuse(rules.Refusal(code, f"This is no request: {HTTPStatus(code).phrase}."))
+        self._refuse(Refusal(code, f"This is no request: {HTTPStatus(code).phrase}."))
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (its name there)
         """Write no log."""
@@ -182,7 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
         return "forklore"
 
 
-def _refused(refusal: rules.Refusal) -> Response:
+def _refused(refusal: Refusal) -> Response:
     answer = message(refusal.status, refusal.message)
     if refusal.status == HTTPStatus.METHOD_NOT_ALLOWED:
         answer.headers.append(("Allow", ", ".join(rules.METHODS)))

@@ -1,14 +1,14 @@
 """Which requests of a browser are answered, and what of them goes to the stage. Pure.
 
-A web page of any site can send requests to an address of this machine. So a request must name this
-server as its host, which no site's own name can (DNS rebinding), and one for the stage must come
-from the page that is served here.
+`forklore.local.callers` says whom a server of this machine answers at all. A request for the stage
+must come from the very page that is served here.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 from urllib.parse import unquote
+
+from forklore.local.callers import Headers, Refusal
 
 METHODS = ("GET", "POST", "PATCH", "DELETE")
 SENT = (
@@ -19,29 +19,10 @@ SENT = (
 RETURNED = ("Content-Type", "X-Request-Id", "Retry-After", "WWW-Authenticate", "Allow", "Cache-Control")
 """The headers of an answer that come back."""
 API = "/v1/"
-HTTP_PORT = 80
-
-Headers = Mapping[str, Sequence[str]]
-"""The values of a request's headers, by their names in lower case."""
-
-
-class Refusal(NamedTuple):
-    """Why a request is not answered, as a sentence."""
-
-    status: int
-    message: str
-
-
-def refusal_of_host(headers: Headers, port: int) -> Refusal | None:
-    """Return why a request is not for this server, or None. port: where this server listens."""
-    hosts = headers.get("host", ())
-    if len(hosts) == 1 and hosts[0].lower() in _names(port):
-        return None
-    return Refusal(421, f"This server is at http://127.0.0.1:{port}/ only.")
 
 
 def refusal_of_call(method: str, target: str, headers: Headers) -> Refusal | None:
-    """Return why a request does not go to the stage, or None. Its host is this server.
+    """Return why a request does not go to the stage, or None. Its caller is one of this machine.
 
     target: path and query, as the request line has them.
     """
@@ -95,9 +76,3 @@ def body_length(headers: Headers, *, bytes_max: int) -> int | Refusal:
     if length > bytes_max:
         return Refusal(413, f"A body has at most {bytes_max:,} bytes.")
     return length
-
-
-def _names(port: int) -> set[str]:
-    """Return how a browser names this server. It leaves the usual port out."""
-    names = {f"127.0.0.1:{port}", f"localhost:{port}"}
-    return names | {"127.0.0.1", "localhost"} if port == HTTP_PORT else names

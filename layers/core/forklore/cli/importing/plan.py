@@ -33,6 +33,8 @@ from forklore.client.errors import InputError
 
 BATCH_ENTRIES_MAX = 44  # of one append, each with a key
 BATCH_BYTES_MAX = 2_500_000  # of content, escaped; one entry may have as much alone
+TITLE_CHARACTERS = 40
+"""So much of the first text is a title, where the source has none."""
 SOURCE_TAG = "source"
 """The tag that every imported conversation has, with the format as its value."""
 _NAMESPACE = uuid.UUID("5f1b7a5e-3c5e-5d0e-9d5a-7f2a6f6b6c11")
@@ -145,12 +147,13 @@ def plan_tree(tree: Tree, *, owner: str, report: Report, again: str = "") -> Pla
     keys = keys_for(message.message_id for message in tree.messages)
     lines, forks, place_of = lines_of(tree)
     settings = _settings(tree, report)
+    known_by = {**settings, **_title(tree)}
     conversations = [
         PlannedConversation(
             str(uuid.uuid5(namespace, f"line {keys[line[0]]}")),
             fork,
             tuple(_entry(keys[index], tree.messages[index].content) for index in line),
-            settings if fork is None else {"tags": settings["tags"]},
+            settings if fork is None else known_by,
         )
         for line, fork in zip(lines, forks, strict=True)
     ]
@@ -244,6 +247,14 @@ def entry_of(
 
 def _entry(key: str, content: dict[str, Any]) -> PlannedEntry:
     return entry_of(key, {"contentType": "history", "content": [content]})
+
+
+def _title(tree: Tree) -> dict[str, str]:
+    """Return the title of the root, as the service gives it to one without: the first text's."""
+    texts = (message.content.get("text") for message in tree.messages)
+    first = next((text[:TITLE_CHARACTERS] for text in texts if isinstance(text, str) and text), None)
+    title = tree.title or first
+    return {} if title is None else {"title": title}
 
 
 def _fork(above: Place) -> PlannedFork:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from threading import Lock
 from typing import Any
 from urllib.parse import quote
 
@@ -82,6 +83,8 @@ class AsyncHttpTransport:
         self._credentials = (token, client_key)
         self._owned = client is None
         self._client = client or httpx2.AsyncClient(trust_env=_host(self._base) not in LOOPBACK)
+        self._lock = Lock()
+        self._blocking: HttpTransport | None = None
 
     async def send(self, call: Call, timeout_s: float) -> RawAnswer:
         """Send once. Raises TransportError without a whole answer."""
@@ -100,10 +103,28 @@ class AsyncHttpTransport:
             raise
         raise TransportError(f"no whole answer within {timeout_s:g} s")
 
+    def blocking(self) -> HttpTransport:
+        """Return a transport for threads to the same address. It is closed with this one.
+
+        Raises InputError if a client of httpx2 was given.
+        """
+        if not self._owned:
+            raise InputError("this call needs a Forklore: no thread can use the client given as `http`")
+        token, client_key = self._credentials
+        with self._lock:
+            if self._blocking is None:
+                self._blocking = HttpTransport(self._base, token=token, client_key=client_key)  # type: ignore[arg-type]
+                if self._client.is_closed:
+                    self._blocking.close()
+            return self._blocking
+
     async def aclose(self) -> None:
         """Close the connections."""
         if self._owned:
             await self._client.aclose()
+        with self._lock:
+            if self._blocking is not None:
+                self._blocking.close()
 
 
 def base_of(url: str) -> str:

@@ -103,10 +103,11 @@ class AsyncInProcessTransport:
         """Run the call. Raises InputError also if the folder cannot be used."""
         import anyio.to_thread
 
-        def sent() -> RawAnswer:
-            return self._opening.transport().acting_as(self._identity).send(call, timeout_s)
+        return await anyio.to_thread.run_sync(self.blocking().send, call, timeout_s)
 
-        return await anyio.to_thread.run_sync(sent)
+    def blocking(self) -> "_Late":
+        """Return the same transport for threads."""
+        return _Late(self._opening, self._identity)
 
     async def aclose(self) -> None:
         """Stop the service, if it was opened here. A cancelled task stops it as well."""
@@ -142,6 +143,20 @@ class _Opening:
             self._is_closed = True
             if self._opened is not None:
                 self._opened.close()
+
+
+class _Late:
+    """Sends calls to a service that the first one opens."""
+
+    def __init__(self, opening: _Opening, identity: Identity) -> None:
+        self._opening, self._identity = opening, identity
+
+    def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        """Run the call. Raises InputError also if the folder cannot be used."""
+        return self._opening.transport().acting_as(self._identity).send(call, timeout_s)
+
+    def close(self) -> None:
+        """Leave the service open."""
 
 
 def _input(call: Call) -> dict[str, Any]:

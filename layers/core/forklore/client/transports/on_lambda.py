@@ -5,7 +5,7 @@ from typing import Any
 
 from forklore.client import jsontext
 from forklore.client.calls import Call, RawAnswer, TransportError
-from forklore.client.errors import InputError, InvocationError
+from forklore.client.errors import InvocationError, TooLargeError
 from forklore.client.transports.direct import Identity, input_text
 
 PAYLOAD_BYTES_MAX = 6 * 1024 * 1024
@@ -65,7 +65,7 @@ class LambdaTransport:
             f'"input":{input_text(call)},"bodyJson":true}}'
         ).encode()
         if len(text) > PAYLOAD_BYTES_MAX:
-            raise InputError(f"an invocation holds at most {PAYLOAD_BYTES_MAX:,} bytes, not {len(text):,}")
+            raise TooLargeError(f"an invocation holds at most {PAYLOAD_BYTES_MAX:,} bytes, not {len(text):,}")
         return text
 
 
@@ -86,6 +86,10 @@ class AsyncLambdaTransport:
         with anyio.move_on_after(timeout_s):
             return await anyio.to_thread.run_sync(self._inner.send, call, timeout_s, abandon_on_cancel=True)
         raise TransportError(f"no answer within {timeout_s:.0f} s")
+
+    def blocking(self) -> LambdaTransport:
+        """Return the same transport for threads."""
+        return self._inner
 
     async def aclose(self) -> None:
         """Leave the connections to boto3."""

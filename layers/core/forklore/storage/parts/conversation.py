@@ -245,6 +245,20 @@ def check_exists(group_id: str, conversation_id: str, *, last: EntryId | None = 
     return _check_head(PartKind.NAMED_HEAD, group_id, conversation_id, last)
 
 
+def check_not_removed(conversation: Conversation) -> Part:
+    """Check that a conversation of a live tree was not removed.
+
+    TREE is there as long as HEAD is, and no append writes to it.
+    """
+    return conditional(
+        PartKind.TREE,
+        "ConditionCheck",
+        of=conversation.conversation_id,
+        Key=key_of(keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id)),
+        ConditionExpression="attribute_exists(PK)",
+    )
+
+
 def check_unused(group_id: str, conversation_id: str, head: Head) -> Part:
     """Check that nobody has appended to a conversation or changed it since its HEAD was read."""
     n = Names()
@@ -276,12 +290,21 @@ def _check_head(kind: PartKind, group_id: str, conversation_id: str, last: Entry
 
 
 def remove(conversation: Conversation) -> list[Part]:
-    """Delete HEAD, CONV and TREE of a branch, and block its id. The rest is for the worker."""
+    """Delete HEAD, CONV and TREE of a branch that is there, and block its id.
+
+    The rest is for the worker.
+    """
     group_id, conversation_id = conversation.group_id, conversation.conversation_id
     tree = keys.tree(group_id, conversation.created_at, conversation_id)
     return [
         rest_id(conversation_id, group_id),
-        delete_head(group_id, conversation_id),
+        conditional(
+            PartKind.HEAD,
+            "Delete",
+            of=conversation_id,
+            Key=key_of(keys.head(group_id, conversation_id)),
+            ConditionExpression="attribute_exists(PK)",
+        ),
         part.delete(PartKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
         part.delete(PartKind.TREE, tree),
     ]

@@ -304,6 +304,13 @@ def _live_as_read(n: Names, tree: Group) -> str:
     return f"{is_live} AND {n.name('version')} = {n.value('version', number(tree.version))}"
 
 
+def _current_as_read(n: Names, tree: Group) -> str:
+    """Return the condition that a tree has the current branch that was read."""
+    if tree.promoted is None:
+        return f"attribute_not_exists({n.name('current')})"
+    return f"{n.name('current')} = {n.value('current', text(tree.promoted))}"
+
+
 def remove_branch(tree: Group, *, current: str | None, at: str) -> Part:
     """Count a branch less in a tree that is live and unchanged in what the removal depends on.
 
@@ -313,11 +320,7 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Part:
     now.
     """
     n = Names()
-    conditions = [_live_as_read(n, tree)]
-    if tree.promoted is None:
-        conditions.append(f"attribute_not_exists({n.name('current')})")
-    else:
-        conditions.append(f"{n.name('current')} = {n.value('current', text(tree.promoted))}")
+    conditions = [_live_as_read(n, tree), _current_as_read(n, tree)]
     if tree.children == 0:
         conditions.append(f"{n.name('children')} = {n.value('none', number(0))}")
     sets = f" SET {n.name('usedAt')} = {n.value('at', text(at))}"
@@ -432,12 +435,13 @@ def _while_rewriting(verb: str, group: Group, **request: Any) -> Part:
 
 
 def mark_deleted(
-    group_id: str, *, at: str, owner: str | None = None, is_last: bool = False, cascaded: bool = False
+    group_id: str, *, at: str, owner: str | None = None, last_of: Group | None = None, cascaded: bool = False
 ) -> Part:
     """Set the tombstone of a live tree and take it off the list of all trees.
 
-    owner: if not None, the user who must still be the owner. is_last: whether the tree must have
-    only one live conversation. cascaded: whether it is deleted only because what started it is.
+    owner: if not None, the user who must still be the owner. last_of: if not None, the tree as it
+    was read: its current branch must be the same, and its only live conversation. cascaded: whether
+    it is deleted only because what started it is.
     """
     n = Names()
     if cascaded:
@@ -445,8 +449,9 @@ def mark_deleted(
     conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
     if owner is not None:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
-    if is_last:
+    if last_of is not None:
         conditions.append(f"{n.name('conversations')} = {n.value('one', number(1))}")
+        conditions.append(_current_as_read(n, last_of))
     return _tombstone(group_id, n, at=at, conditions=conditions)
 
 

@@ -1,0 +1,50 @@
+"""The examples with curl: each script prints exactly what stands beside it."""
+
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from tools.harness.local_server import ROOT, local_server
+
+SCRIPTS = sorted({path.stem for path in (ROOT / "examples").glob("*.sh")} - {"client"})
+RUN_S = 60
+
+
+@pytest.fixture(scope="module", params=["embedded", pytest.param("DynamoDB Local", marks=pytest.mark.long)])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a server that the scripts share, on either database."""
+    of_its_own: dict[str, str] = {}
+    if request.param == "DynamoDB Local":
+        endpoint: str = request.getfixturevalue("dynamodb_local_endpoint")
+        table = f"examples-{uuid.uuid4()}"
+        of_its_own = {"FORKLORE_DYNAMODB_ENDPOINT": endpoint, "FORKLORE_TABLE": table}
+    with local_server(**of_its_own) as address:
+        yield address
+
+
+def test_the_page_names_every_example() -> None:
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    scripts = {path.name for path in (ROOT / "examples").iterdir() if path.suffix in (".py", ".sh")}
+
+    assert {name for name in scripts if f"(../examples/{name})" not in page} == set()
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="NOT TESTED: the scripts need curl")
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_prints_what_stands_beside_it(url: str, name: str) -> None:
+    done = subprocess.run(
+        ["bash", f"examples/{name}.sh"],
+        cwd=ROOT,
+        env=os.environ | {"FORKLORE_URL": url},  # the script's `python3` may be another one, as in a shell
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+
+    expected = (ROOT / "examples" / f"{name}.sh.out").read_text(encoding="utf-8")
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", expected)

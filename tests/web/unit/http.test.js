@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Problem, httpOf } from "../../../web/service/http.js";
+
+const LOST = 0;
+
+for (const status of [LOST, 500, 502, 503, 504]) {
+	test(`a PATCH that may have been done is not sent again: ${status || "no answer"}`, async (t) => {
+		let sent = 0;
+		t.mock.method(globalThis, "fetch", async () => {
+			sent += 1;
+			if (status === LOST) throw new TypeError("lost");
+			return new Response("", { status });
+		});
+		const { signal } = new AbortController();
+		const nothing = () => undefined;
+		const http = httpOf({ token: "ann", key: "" }, "", { signal, lost: nothing, refused: nothing });
+
+		const asked = http.send("PATCH", "/conversations/c/memberships", { body: { accessLevel: "writer" } });
+
+		await assert.rejects(asked, (error) => error instanceof Problem && error.status === status);
+		assert.equal(sent, 1);
+	});
+}

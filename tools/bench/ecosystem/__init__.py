@@ -1,1 +1,0 @@
-"""The adapters beside other packages that keep sessions in DynamoDB."""
