@@ -32,7 +32,7 @@ from forklore.usecases.idempotency import IdempotencyKey
 from forklore.usecases.sweeper import sweep
 from tests.support.mailbox import Mailbox
 from tests.support.samples import drawn
-from tests.support.tables import Store, WrongClock
+from tests.support.tables import Store, Ticking, WrongClock
 from tests.support.torn import tear
 from tests.usecases.builders import (
     ANN,
@@ -137,7 +137,7 @@ def plant_members(store: Store, count: int, level: AccessLevel = READER) -> None
 @pytest.fixture
 def parent(store: Store) -> Table:
     """A root of Ann with a fork. Bob is a writer, and Eve is a reader."""
-    table = store.process()
+    table = store.process(clock=Ticking())
     say(table, ROOT, "a", "b")
     fork(table)
     share(table, "bob", WRITER)

@@ -23,7 +23,7 @@ from forklore.usecases.lists import TREES_AT_ONCE, TREES_MAX, ConversationPage, 
 from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.sharing import remove_membership, share_conversation, update_membership
 from forklore.usecases.transfers import accept_transfer, request_transfer
-from tests.support.tables import Store, fresh_store, mine_of
+from tests.support.tables import Store, Ticking, fresh_store, mine_of
 from tests.support.torn import of_kind, tear
 from tests.usecases.builders import ANN, BOB, EVE, FORK, ROOT, conversation, create, fork, promote, say, show
 from tools.harness.wire import Request, Wire
@@ -102,7 +102,7 @@ def grow(store: Store) -> Table:
 
     Last updated: 21 and 4. Promoted: 20.
     """
-    table = store.process()
+    table = store.process(clock=Ticking())
     for number in range(1, 6):
         plant_tree(store, number, child=number == 4)
     store.change(keys.conversation(conversation(2), conversation(2)), agentId=items.text("planner"))
@@ -116,7 +116,7 @@ def grow(store: Store) -> Table:
 
 
 @pytest.fixture(scope="module")
-def still_forest(moto: None) -> Iterator[Table]:
+def still_forest() -> Iterator[Table]:
     """A table of trees that no test changes."""
     with fresh_store("still-forest") as store:
         yield grow(store)

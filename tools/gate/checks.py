@@ -20,8 +20,8 @@ class Check:
     """A check, named as in the table of docs/reliability.md.
 
     paths: its tests. parts: how often `make gate-long` runs it, each time with another seed. `make
-    gate` runs the first part only. engine: the database of its tests, a program on the PATH; if it
-    is not installed, the check is left out. engine None: DynamoDB Local.
+    gate` runs the first part only. engine: the database of its tests, `embedded` for our own;
+    None: DynamoDB Local.
     """
 
     name: str
@@ -62,12 +62,13 @@ CHECKS = (
     Check(
         "moved-data", "exports and imports of whole trees, with faults", [f"{R}/test_porting.py"], How.WIDE
     ),
+    Check("engine", "the engine answers as DynamoDB Local, and is whole under faults", ["tests/embedded"]),
     Check(
-        "third-engine",
-        "histories over HTTP, and each condition, on a third engine",
+        "own-engine",
+        "histories over HTTP, and each condition, on forklore's own engine",
         ["tests/http/test_model.py", f"{R}/test_conditions.py"],
         How.WIDE,
-        engine="dynoxide",
+        engine="embedded",
     ),
 )
 """All checks except `template`, which is `make test-deployment`."""
