@@ -13,16 +13,11 @@ from typing import Any
 
 import uvicorn
 
-<<<<<<< HEAD
 from forklore.aws.wiring import Given, ServiceSettings, give, open_table
 from forklore.embedded.folder import DataError
 from forklore.embedded.opened import Opened
 from forklore.embedded.worker import Worker
-=======
-from forklore.embedded.store import NAME, Store
-from forklore.local.background import Background, open_queues
 from forklore.local.callers import Callers
->>>>>>> main
 from forklore.local.cors import with_cors
 from forklore.local.deployment import Deployment
 from forklore.local.events import CONTENTS, Events
