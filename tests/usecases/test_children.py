@@ -739,7 +739,7 @@ COSTS: dict[str, tuple[Callable[[Table], object], bool, int, int]] = {
     "start, cold": (lambda t: start(t, by=BOB), False, 3, 3),
     "start, warm": (lambda t: start(t, by=BOB), True, 3, 3),
     "start, with a key": (lambda t: start(t, by=BOB, idempotency_key=idempotency_key(by=BOB)), False, 3, 3),
-    "start at an entry": (lambda t: start(t, by=BOB, at=ids.FIRST), False, 1, 1),
+    "start at an unknown entry": (lambda t: start(t, by=BOB, at=ids.FIRST), False, 2, 2),
     "start of a fork, cold": (lambda t: start(t, of=FORK), False, 4, 4),
     "page of children": (lambda t: kids(t, limit=20), False, 3, 3),
 }
@@ -759,7 +759,7 @@ def test_the_number_of_requests_for_a_child(store: Store, parent: Table, name: s
     try:
         act(process)
     except ValidationError:
-        assert name == "start at an entry"
+        assert name == "start at an unknown entry"
 
     assert (len(wire.requests), wire.rounds) == (requests, rounds), wire.operations
 
