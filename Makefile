@@ -6,6 +6,7 @@
 #   .web       the tests of the explorer in a browser   Python 3.11 or newer
 #   .sam       AWS SAM                                  Python 3.11 or newer
 #   .checks    the checks of what is deployed           Python 3.11 or newer
+#   .release   builds the package and checks it         Python 3.11 or newer
 #   .runtime   what AWS puts around a function          the functions' Python
 #   .emulator  an emulator of CloudFormation            the functions' Python
 # .sam, .checks and .emulator need other versions of the packages that .venv has, so they cannot be one.
@@ -19,6 +20,7 @@ ADAPTERS ?= .adapters
 WEB ?= .web
 SAM ?= .sam
 CHECKS ?= .checks
+RELEASE ?= .release
 RUNTIME ?= .runtime
 EMULATOR ?= .emulator
 # The functions' version of Python, from the PATH or from pyenv. The tests of what is built need it, and
@@ -63,7 +65,7 @@ extras := service authorizer lambda local cli
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web pictures chromium fix-web test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment client deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web pictures chromium fix-web test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -168,8 +170,13 @@ validate: $(SAM)/locked ## hold template.yaml against the rules of CloudFormatio
 	$(offline) validate --lint
 	$(offline) validate --lint --template examples/agent_on_events/template.yaml
 
+package: $(RELEASE)/locked ## build the sdist, and the wheel from it, into dist; check what a registry would refuse or not show
+	rm -rf dist
+	"$(RELEASE)/bin/python" -m build --outdir dist
+	"$(RELEASE)/bin/python" -m twine check --strict dist/*
+
 # checkov is started as a module, because its script fails in a folder whose name has a space.
-test-deployment: validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
+test-deployment: package validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
 	"$(CHECKS)/bin/python" -m checkov.main --config-file .checkov.yaml
 	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions tools/deployment \
 		examples/agent_on_events
@@ -209,11 +216,11 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 	$(compile) pyproject.toml $(addprefix --extra ,local lambda $(adapters)) --group adapters -c layers/core/requirements.txt \
 		-o $(locks)/adapters.txt
 	$(compile) pyproject.toml --extra local --extra cli --group web -c $(locks)/dev.txt -o $(locks)/web.txt
-	for group in sam checks runtime emulator; do \
+	for group in sam checks release runtime emulator; do \
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist node_modules *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -229,11 +236,12 @@ $(RUN)/locked: install += --no-compile
 $(WEB)/locked: $(locks)/web.txt
 $(SAM)/locked: $(locks)/sam.txt
 $(CHECKS)/locked: $(locks)/checks.txt
+$(RELEASE)/locked: $(locks)/release.txt
 $(RUNTIME)/locked: $(locks)/runtime.txt
 $(EMULATOR)/locked: $(locks)/emulator.txt
 $(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
 
-$(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(WEB)/locked $(SAM)/locked $(CHECKS)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
+$(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(WEB)/locked $(SAM)/locked $(CHECKS)/locked $(RELEASE)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)." \
 			"Name a newer one: make PYTHON=python3.13 …" >&2; exit 1; }

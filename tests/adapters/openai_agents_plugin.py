@@ -39,7 +39,7 @@ class Session(ForkloreSession):
         client = type(self).client
         super().__init__(session_id, client, prefix=f"{database}/", session_settings=session_settings)
 
-    def close(self) -> None:
+    def close(self) -> None:  # type: ignore[override]
         """Do nothing: the client is closed at the end."""
 
     def __getattribute__(self, name: str) -> Any:

@@ -1,6 +1,7 @@
 """Each adapter takes a client of either kind, and nothing else."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,12 +11,12 @@ from claude_agent_sdk import SessionKey
 from pydantic_ai import Conversation, ModelMessage, ModelRequest
 from strands.types.session import Session, SessionType
 
-from forklore import AsyncForklore, Forklore
+from forklore import AsyncForklore, Forklore, UnavailableError
 from forklore.adapters.claude_agent import ForkloreSessionStore
 from forklore.adapters.langgraph import AsyncForkloreSaver, ForkloreSaver
 from forklore.adapters.openai_agents import ForkloreSession
 from forklore.adapters.pydantic_ai import ForkloreConversationStore
-from forklore.adapters.strands import ForkloreSessionRepository
+from forklore.adapters.strands import ForkloreSessionManager, ForkloreSessionRepository
 from tests.adapters.langgraph_agent import agent, texts, thread
 from tests.adapters.services import Service
 
@@ -60,6 +61,8 @@ async def strands(client: Client) -> None:
     repository = ForkloreSessionRepository(client)
     repository.create_session(Session(session_id="s", session_type=SessionType.AGENT))
     assert repository.read_session("s") is not None
+    ForkloreSessionManager("other", client)
+    assert repository.read_session("other") is not None
 
 
 ADAPTERS: list[Callable[[Client], Awaitable[None]]] = [
@@ -85,3 +88,27 @@ async def test_each_kind_of_client_is_taken(
 async def test_what_is_no_client_is_refused(adapter: Callable[[Any], Awaitable[None]]) -> None:
     with pytest.raises(TypeError, match="client is a Forklore or an AsyncForklore, not str"):
         await adapter("http://127.0.0.1:8080")
+
+
+async def test_a_saver_and_a_session_may_have_clients_of_their_own(
+    service: Service, user: str, tmp_path: Path
+) -> None:
+    how: dict[str, Any] = {"user": user} if service.url is None else {"token": user}
+    where = service.url or str(tmp_path)
+    said: Any = {"messages": [("human", "hello")]}
+    with ForkloreSaver.from_conn_string(where, prefix="graph/", **how) as saver:
+        saver.setup()
+        agent(saver).invoke(said, thread("t"))
+    with pytest.raises(UnavailableError):
+        saver.get_tuple(thread("t"))
+    async with AsyncForkloreSaver.from_conn_string(where, prefix="graph/", **how) as other:
+        await other.setup()
+        assert texts((await agent(other).aget_state(thread("t"))).values) == ["hello", "1 messages"]
+    async with AsyncForkloreSaver.from_conn_string(":memory:", user=user) as empty:
+        assert await empty.aget_tuple(thread("t")) is None
+    if service.url is not None:
+        session = ForkloreSession.from_url("s", url=service.url, token=user)
+        await session.add_items([{"role": "user", "content": "Hello."}])
+        await session.close()
+        with pytest.raises(UnavailableError):
+            await session.get_items()

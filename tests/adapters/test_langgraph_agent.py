@@ -67,7 +67,7 @@ def test_an_agent_with_a_tool_an_interruption_a_fork_and_a_summary(service: Serv
         shown = [(role_of(one), text_of(one)) for one in client.named("langgraph/trip").entries()]
         assert ("user", "pay 7") in shown
         assert ("ai", "[calls pay {'euros': 7}]") in shown
-        assert ("ai", "[pay returned paid 7]") in shown
+        assert ("system", "[pay returned paid 7]") in shown
         assert shown.count(("user", "hello")) == 1
         assert shown.count(("system", "7 messages before")) == 1
 

@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from forklore import ConflictError, Forklore, InputError, TooLargeError, role_of, text_of
+from forklore import ConflictError, Forklore, InputError, role_of, text_of
 from forklore.adapters.langgraph import ForkloreSaver
 from forklore.adapters.langgraph.records import BACK_MAX
 from forklore.adapters.langgraph.steps import Known, back_of
@@ -260,19 +260,62 @@ def test_a_copy_takes_as_many_requests_however_long_the_thread_is(
         assert numbers(saver, "u") == [1, 0]
 
 
-def test_a_value_of_2_4_mb_is_kept_and_a_larger_one_is_refused(service: Service, user: str) -> None:
+def test_a_large_value_takes_several_appends(service: Service, user: str) -> None:
     with service.client(user) as client:
-        saver = ForkloreSaver(client)
+        wire = Wire()
+        saver = ForkloreSaver(wire.wrapped(client))
         at = step(saver, config_of("t"), 0)
-        saver.put_writes(at, [("large", NOISE[:2_400_000])], "task")
-        entries = len(client.named("langgraph/t").entries().list())
-        for characters, error in ((7_200_000, TooLargeError), (10_000_000, InputError)):
-            with pytest.raises(error):
-                saver.put_writes(at, [("large", NOISE[:characters])], "other")
-        assert len(client.named("langgraph/t").entries().list()) == entries
+        saver.put_writes(at, [("large", NOISE)], "task")
+        assert wire.sent == ["appendEntryByName"] * 3
         found = ForkloreSaver(client).get_tuple(at)
         assert found is not None
-        assert found.pending_writes == [("task", "large", NOISE[:2_400_000])]
+        assert found.pending_writes == [("task", "large", NOISE)]
+        # If the saver is killed before the last append, nothing of the value is there.
+        wire.lives = 4
+        with pytest.raises(Killed):
+            saver.put_writes(at, [("large", NOISE)], "other")
+        wire.lives = None
+        for again in (saver.get_tuple(at), *saver.list(config_of("t"))):
+            assert again == found
+
+
+def test_a_large_value_is_whole_although_its_thread_is_deleted_meanwhile(service: Service, user: str) -> None:
+    with service.client(user) as client:
+
+        class Deleting(Wire):
+            def note(self, call: Any) -> None:
+                super().note(call)
+                if len(self.sent) == 2:
+                    ForkloreSaver(client).delete_thread("t")
+
+        checkpoint = checkpoint_of({"large": NOISE}, {"large": "1"})
+        metadata: Any = {"source": "loop", "step": 0}
+        ForkloreSaver(Deleting().wrapped(client)).put(config_of("t"), checkpoint, metadata, {"large": "1"})
+        found = ForkloreSaver(client).get_tuple(config_of("t"))
+        assert found is not None
+        assert found.checkpoint["channel_values"] == {"large": NOISE}
+
+
+def test_an_id_of_a_thread_may_be_a_number_and_must_be_a_name(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        saver, number = ForkloreSaver(client), cast("str", 42)
+        line(saver, number, 1)
+        saver.copy_thread(number, cast("str", 43))
+        saver.prune([cast("str", 43)])
+        saver.delete_thread(number)
+        assert (numbers(saver, number), numbers(saver, cast("str", 43))) == ([], [0])
+        for wrong in ("x" * 250, "\u00e4" * 125, "a\nb", "\ud83d"):
+            with pytest.raises(InputError, match=r"thread_id has at most 245 bytes .* no control character"):
+                line(saver, wrong, 1)
+
+
+def test_all_threads_are_listed_the_newest_checkpoint_first(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        saver = ForkloreSaver(client)
+        made = [line(saver, thread, 1, first=number)[0] for number, thread in enumerate("bcabca")]
+        for limit in (None, 2):
+            listed = [one.config["configurable"] for one in saver.list(None, limit=limit)]
+            assert [one["checkpoint_id"] for one in listed] == [id_of(one) for one in made[::-1]][:limit]
 
 
 def test_requests_of_the_calls(service: Service, user: str) -> None:

@@ -160,11 +160,11 @@ def test_a_fork_lives_without_its_source(service: Service, user: str) -> None:
                 await session.fork(before_turn=turn)
         with pytest.raises(ValueError, match="'second' exists already"):
             await session.fork("second")
-        client.named("openai/s").delete(scope="branch")
+        client.named("openai/s").delete()
         assert await texts(second) == ["0", "1", "other"]
         assert await texts(whole) == ["0", "1", "2", "3", "4", "5"]
         assert await session.get_items() == []
-        client.named("openai/second").delete(scope="branch")
+        client.named("openai/second").delete()
         assert await texts(await whole.fork("second")) == ["0", "1", "2", "3", "4", "5"]
 
     with service.client(user) as client:
@@ -285,7 +285,7 @@ def test_a_killed_process_can_be_followed_by_another(service: Service, user: str
             assert asyncio.run(texts(session)) == ["summary", "0", "1"]
             fork = ForkloreSession("fork", client)
             assert asyncio.run(texts(fork)) == [f"{at}" for at in range(48)]
-            client.named("openai/s").delete()
+            client.named("openai/s").delete_tree()
             lives += 1
         assert lives > 15
 

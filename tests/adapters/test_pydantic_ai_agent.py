@@ -96,7 +96,7 @@ def test_an_agent_with_tools_an_approval_a_fork_and_a_compaction(service: Servic
             assert shown[:4] == [
                 ("user", "weather Lisbon"),
                 ("ai", '[calls weather {"city":"Lisbon"}]'),
-                (None, "[weather returned sun in Lisbon]"),
+                ("system", "[weather returned sun in Lisbon]"),
                 ("ai", "done: sun in Lisbon"),
             ]
 

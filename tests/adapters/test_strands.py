@@ -201,6 +201,17 @@ def test_a_killed_process_can_be_followed_by_another(service: Service, user: str
         assert client.conversations(mode="all").list() == []
 
 
+def test_a_crowd_of_arrays_comes_back(service: Service, user: str) -> None:
+    crowd: dict[str, Any] = {"many": [[]] * 210_000}
+    with service.client(user) as client:
+        repository = ForkloreSessionRepository(client)
+        repository.create_session(session())
+        repository.create_agent("s", SessionAgent("a", state=crowd, conversation_manager_state={}))
+        kept = repository.read_agent("s", "a")
+        assert kept is not None
+        assert kept.state == crowd
+
+
 def test_what_python_holds_as_json_comes_back(service: Service, user: str) -> None:
     odd: dict[str, Any] = {
         "half": "half \ud83d",
@@ -230,7 +241,7 @@ def test_a_session_whose_deletion_was_interrupted_does_not_exist(service: Servic
     with service.client(user) as client:
         repository = ForkloreSessionRepository(client)
         begun(repository, "a")
-        client.named("strands/s").delete(scope="branch")  # the name stays
+        client.named("strands/s").delete()  # the name stays
         for change in (
             lambda: repository.create_message("s", "a", message(1, "b")),
             lambda: repository.create_agent("s", agent(name="b")),
@@ -259,7 +270,7 @@ def test_of_two_that_make_a_session_anew_one_is_refused(service: Service, user: 
     with service.client(user) as client:
         repository = ForkloreSessionRepository(client)
         repository.create_session(session())
-        client.named("strands/s").delete(scope="branch")
+        client.named("strands/s").delete()
         wire = Meanwhile(work=lambda: begun(repository, "a"))
         with pytest.raises(SessionException, match="Session s already exists"):
             ForkloreSessionRepository(wire.wrapped(client)).create_session(session())
@@ -299,7 +310,11 @@ def test_requests_of_a_message_and_of_a_state(service: Service, user: str) -> No
 
 def test_a_session_is_shown_with_roles_and_texts(service: Service, user: str) -> None:
     with service.client(user) as client:
-        begun(ForkloreSessionRepository(client), "Lisbon?", "In May.")
+        repository = ForkloreSessionRepository(client)
+        begun(repository, "Lisbon?", "In May.")
+        returned = {"toolResult": {"toolUseId": "t", "status": "success", "content": [{"text": "paid"}]}}
+        said = SessionMessage.from_message({"role": "user", "content": [returned]}, 2)  # type: ignore[list-item]
+        repository.create_message("s", "a", said)
         entries = client.named("strands/s").entries().list()
         shown = [(role_of(entry), text_of(entry)) for entry in entries if role_of(entry)]
-        assert shown == [("user", "Lisbon?"), ("ai", "In May.")]
+        assert shown == [("user", "Lisbon?"), ("ai", "In May."), ("system", "[returned paid]")]

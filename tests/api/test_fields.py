@@ -38,7 +38,7 @@ from tests.aws.world import (
     show,
     show_transfer,
 )
-from tools.harness.gateway import Answer, Gateway, opened_anew, table_on_moto
+from tools.harness.gateway import Answer, Gateway, opened_anew, table_in_memory
 
 Json = Any
 
@@ -208,7 +208,7 @@ def value_of(name: str, schemas: list[Json]) -> Json:
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
         assert world.send(append({**SAID, "key": VALUES["atKey"]})).status == 201
         yield world

@@ -40,7 +40,7 @@ from tests.aws.world import (
     transfers,
 )
 from tests.domain.builders import examples
-from tools.harness.gateway import Answer, Gateway, table_on_moto
+from tools.harness.gateway import Answer, Gateway, table_in_memory
 
 CASES = 250
 """The number of random requests for each route. Every run sends the same ones."""
@@ -583,7 +583,7 @@ def check(world: World, operation: Operation, ask: Ask) -> int:
 @pytest.fixture
 def fresh_world() -> Iterator[World]:
     """A world on its own table, for the requests of one route."""
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         world = World(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude"))
         for number in (7, 8):
             world.send(append({**SAID, "startedByConversationId": ROOT}, to=conversation_id(number)))

@@ -334,6 +334,34 @@ def test_merge_copies_what_the_other_says(trip: Forklore) -> None:
     assert (nothing.code, nothing.out) in ((0, ""), (2, ""))
 
 
+def test_merge_copies_nothing_twice_unless_it_is_told_to(trip: Forklore) -> None:
+    def texts(arguments: str) -> list[str]:
+        return [one["content"][0]["text"] for one in objects(trip(f"merge {arguments} --json").out)]
+
+    first = texts("trip other")
+    again = trip("merge trip other")
+    assert (again.code, again.out, again.err) == (0, "", "already merged; --again copies it once more\n")
+    assert texts("trip other") == []
+    trip('say other "By train?" --key train')
+    trip("say other never")
+
+    assert texts("trip other --up-to @train") == ["By train?"]
+    assert texts("trip other --after @train") == ["never"]
+    assert texts("trip other --after @train") == texts("trip other") == []
+    assert texts("trip other --again") == [*first, "By train?", "never"]
+    assert texts("trip other --up-to @train --again") == [*first, "By train?"]
+
+
+def test_merge_back_copies_only_what_is_new(trip: Forklore) -> None:
+    trip("merge trip other")
+    trip('say trip "By train?"')
+
+    copied = objects(trip("merge other trip --json").out)
+
+    assert "By train?" in [one["content"][0]["text"] for one in copied]
+    assert trip("merge other trip").err == "already merged; --again copies it once more\n"
+
+
 def test_grep_finds_words(trip: Forklore) -> None:
     found = trip("grep nights LISBON")
 

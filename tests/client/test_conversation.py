@@ -234,13 +234,15 @@ def test_a_tree_is_shared_changed_and_deleted_as_a_whole_or_by_branch(way: Way, 
     do(lambda: bobs.say("user", "from Bob"))
 
     branch = do(chat.fork)
-    do(lambda: branch.delete(scope="branch"))
+    do(branch.delete)
     with pytest.raises(NotFoundError):
         do(branch.details)
     assert texts(do, chat)[-1] == "from Bob"
-    do(chat.delete)
-    with pytest.raises(NotFoundError):
-        do(chat.details)
+    other = do(chat.fork)
+    do(chat.delete_tree)
+    for gone in (chat, other):
+        with pytest.raises(NotFoundError):
+            do(gone.details)
 
 
 def test_lists_of_the_client_go_over_all_pages(way: Way, do: Do) -> None:

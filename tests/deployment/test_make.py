@@ -12,7 +12,7 @@ from tools.harness.runtime import PROCESSORS
 
 OUR_CALLERS = {"MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "ARCHITECTURE", "STAGE", "ASK", "CONFIRM", "SAMCONFIG"}
 """Variables that make may get from the environment of the tests."""
-ENVIRONMENTS = ("VENV", "RUN", "WEB", "SAM", "CHECKS", "RUNTIME", "EMULATOR")
+ENVIRONMENTS = ("VENV", "RUN", "WEB", "SAM", "CHECKS", "RELEASE", "RUNTIME", "EMULATOR")
 HERE, DEPLOYED = ".aws-sam/here/build", ".aws-sam/build"
 MACHINE = PROCESSORS.get(platform.machine(), platform.machine())
 OTHER = {"arm64": "x86_64"}.get(MACHINE, "arm64")

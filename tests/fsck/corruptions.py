@@ -380,6 +380,11 @@ CORRUPTIONS = [
         "wrong_untitled",
         lambda m: m.change(head(ROOT), untitled={"BOOL": True}),
     ),
+    a(
+        "a HEAD that does not count a change of CONV",
+        "wrong_changes",
+        lambda m: m.change(conv(ROOT), changes={"N": "7"}),
+    ),
     # Turns
     a(
         "an entry of a turn that names no turn",

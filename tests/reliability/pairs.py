@@ -308,6 +308,12 @@ PAIRS: dict[str, Pair] = {
         OPERATIONS["change with If-Match"],
         (replace(append(BOB), in_seconds=60), replace(_look(ROOT, by=BOB), in_seconds=60)),
     ),
+    "show, change": pair(_look(ROOT), OPERATIONS["change"]),
+    "show, first text": pair(_look(UNTITLED, of=untitled), append(BOB, to=UNTITLED, of=untitled)),
+    "show, accept": pair(_look(GIVEN, of=offered), _ACCEPT),
+    "show, accept by the new owner": pair(_look(GIVEN, by=BOB, of=offered), _ACCEPT),
+    "list, change": pair(read("listConversations", ANN), OPERATIONS["change"]),
+    "list, accept": pair(read("listConversations", BOB, of=offered), _ACCEPT),
     "change with If-Match, change": pair(OPERATIONS["change with If-Match"], OPERATIONS["change"]),
     "promote, promote another and a look": pair(
         OPERATIONS["promote"],

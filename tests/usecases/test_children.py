@@ -29,8 +29,11 @@ from forklore.usecases.append import append_entries
 from forklore.usecases.append_request import Append, Start
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
+from forklore.usecases.sweeper import sweep
+from tests.support.mailbox import Mailbox
 from tests.support.samples import drawn
-from tests.support.tables import Store
+from tests.support.tables import Store, Ticking, WrongClock
+from tests.support.torn import tear
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -134,7 +137,7 @@ def plant_members(store: Store, count: int, level: AccessLevel = READER) -> None
 @pytest.fixture
 def parent(store: Store) -> Table:
     """A root of Ann with a fork. Bob is a writer, and Eve is a reader."""
-    table = store.process()
+    table = store.process(clock=Ticking())
     say(table, ROOT, "a", "b")
     fork(table)
     share(table, "bob", WRITER)
@@ -505,6 +508,27 @@ def leave_half_way(store: Store, nth: int = 4, *, by: Caller = BOB, of: str = RO
     with pytest.raises(Killed):
         start(process, by=by, of=of)
     assert items.group(store.item(keys.group(CHILD))).state is State.CREATING
+
+
+def test_a_child_that_was_given_up_is_503_until_its_id_is_free(store: Store, parent: Table) -> None:
+    """And while a torn read shows its id, and its tree not any more."""
+    plant_members(store, 60)
+    leave_half_way(store)
+    mailbox = Mailbox()
+    sweep(store.process(clock=WrongClock(600_000)), mailbox.queue)
+    with pytest.raises(UnavailableError):
+        start(store.process(), by=BOB)
+    process = store.process()
+
+    def clear() -> None:
+        for message in mailbox.take():
+            message.work(store.process(clock=WrongClock(600_000)), mailbox.queue)
+
+    tear(process, early=lambda key: key == keys.pointer(CHILD), between=clear)
+
+    start(process, by=BOB)
+
+    assert_complete(store, parent)
 
 
 def test_an_abandoned_creation_is_taken_over_with_the_present_members(store: Store, parent: Table) -> None:

@@ -207,7 +207,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.long
-def test_the_latest_epoch_is_what_the_definition_says_on_random_trees(moto: None) -> None:
+def test_the_latest_epoch_is_what_the_definition_says_on_random_trees() -> None:
     @given(STEPS, st.booleans())
     @examples(30)
     def run(steps: list[Step], cold: bool) -> None:
@@ -877,7 +877,7 @@ AS_A_STRANGER: dict[str, Callable[[Table], object]] = {
 }
 
 
-def test_a_client_without_context_does_not_pay_for_the_context_of_others(moto: None) -> None:
+def test_a_client_without_context_does_not_pay_for_the_context_of_others() -> None:
     """A range of the index has the context of all clients, so nothing is read without a CTX."""
 
     def costs(count: int) -> dict[str, tuple[list[str], int]]:

@@ -405,17 +405,81 @@ def test_an_error_of_the_conversation_that_a_name_has_left_is_not_the_answer(
     assert second.conversation_id == OTHER
 
 
-def test_an_append_by_a_name_whose_conversation_is_deleted_is_not_found(table: Table, store: Store) -> None:
-    [first] = tell(table, "a")
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_a_new_conversation_takes_a_name_from_one_that_is_deleted(
+    table: Table, store: Store, is_removed: bool
+) -> None:
+    [first] = tell(table, "a", data='{"n":1}')
+    left = look(table).name
+    delete(table, first.conversation_id)
+    if is_removed:
+        store.remove_tree(first.conversation_id, ttl_s=1)
+
+    [second] = tell(table, "b")
+    [third] = tell(store.process(), "c")
+
+    assert second.conversation_id == third.conversation_id != first.conversation_id
+    assert read(table, second.conversation_id) == ["b", "c"]
+    taken = look(table)
+    assert not taken.is_deleted
+    assert (taken.name.revision, taken.name.data) == (left.revision + 1, '{"n":1}')
+    assert taken.name.created_at == left.created_at
+
+
+@pytest.mark.parametrize("origin", ["fork", "start"])
+def test_a_fork_or_a_child_takes_a_name_from_a_conversation_that_is_deleted(
+    table: Table, origin: str
+) -> None:
+    [a] = say(table, ROOT, "a")
+    [first] = tell(table, "b")
     delete(table, first.conversation_id)
 
+    lineage: dict[str, Any] = {"fork": Fork(ROOT, a, AFTER), "start": Start(ROOT, None)}
+    [made] = tell(table, "c", **{origin: lineage[origin]})
+
+    assert target(table) == made.conversation_id
+    assert read(table, made.conversation_id) == (["a", "c"] if origin == "fork" else ["c"])
+
+
+def test_of_two_appends_by_a_name_whose_conversation_is_deleted_one_follows_the_other(
+    table: Table, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [first] = tell(table, "a")
+    delete(table, first.conversation_id)
+    done: list[Entry] = []
+    commit = Table.try_commit
+
+    def beaten(self: Table, parts: Any) -> Any:
+        if self is table and not done:
+            done.extend(tell(store.process(), "b"))
+        return commit(self, parts)
+
+    monkeypatch.setattr(Table, "try_commit", beaten)
+    [third] = tell(table, "c")
+
+    assert third.conversation_id == done[0].conversation_id == target(table)
+    assert read(table, third.conversation_id) == ["b", "c"]
+
+
+def test_who_lost_the_membership_of_a_named_conversation_does_not_begin_another(
+    table: Table, store: Store
+) -> None:
+    create(table, by=BOB)
+    store.add_member(ROOT, "ann")
+    point(table)
+    store.remove_member(ROOT, "ann")
+
     for process in (table, store.process()):
-        with pytest.raises(NotFoundError):
-            tell(process, "b")
-    store.remove_tree(first.conversation_id, ttl_s=1)
-    for process in (table, store.process()):
-        with pytest.raises(NotFoundError):
-            tell(process, "b")
+        with pytest.raises(ForbiddenError):
+            tell(process, "a")
+
+
+def test_an_append_that_is_repeated_after_its_conversation_was_deleted_is_not_found(table: Table) -> None:
+    [first] = tell(table, "a", idempotency_key=idempotency_key())
+    delete(table, first.conversation_id)
+
+    with pytest.raises(NotFoundError):
+        tell(table, "a", idempotency_key=idempotency_key())
     assert look(table).is_deleted
 
 

@@ -97,7 +97,7 @@ def grow(store: Store, root_id: str, width: int) -> Tree:
 
 
 @pytest.fixture(scope="module")
-def planted(moto: None) -> Iterator[tuple[Store, dict[int, Tree]]]:
+def planted() -> Iterator[tuple[Store, dict[int, Tree]]]:
     """A narrow and a wide tree in one table."""
     with fresh_store() as store:
         yield store, {width: grow(store, conversation(width << 16), width) for width in WIDTHS}

@@ -142,7 +142,7 @@ STEPS = st.lists(
 
 @pytest.mark.long
 @pytest.mark.failure("split-turn")
-def test_history_and_context_agree_in_every_fork_of_random_chats(moto: None) -> None:
+def test_history_and_context_agree_in_every_fork_of_random_chats() -> None:
     """A chat is said, edited, answered again, forked anywhere, and its memory is made anew."""
 
     @given(STEPS)

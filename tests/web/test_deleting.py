@@ -165,7 +165,7 @@ def test_an_answer_of_202_says_that_the_rest_goes_on(blank: Page, user: str, gro
 
 def test_what_somebody_else_deleted_meanwhile_is_told(blank: Page, user: str, grown: Pond) -> None:
     begin(blank, user, grown.side, "Delete branch")
-    grown.side.delete(scope="branch")
+    grown.side.delete()
 
     confirm(blank, "Delete the branch")
 

@@ -130,7 +130,7 @@ def test_an_error_stays_in_the_dialog_with_the_id_of_its_request(
     ids: list[str] = []
     page.on("response", lambda one: ids.append(one.headers["x-request-id"]) if one.status == 404 else None)
     deed(page, "Promote").click()
-    grown.main.delete()
+    grown.main.delete_tree()
 
     dialog(page).get_by_role("button", name="Make it current").click()
 

@@ -95,7 +95,7 @@ def test_the_head_leads_to_what_a_branch_comes_from(
     expect(title(blank)).to_have_text("Side arm")
     expect(blank).to_have_url(re.compile(at_conversation(grown.side.id, grown.answered[0].id)))
     expect(origins.get_by_role("listitem")).to_have_text(["Pond"])
-    grown.side.delete(scope="branch")
+    grown.side.delete()
     go_to(blank, at_conversation(twig.id))
     expect(origins.get_by_role("listitem")).to_have_text(["Pond", "deleted branch"])
 

@@ -188,7 +188,7 @@ def test_a_conversation_that_was_deleted_elsewhere_is_asked_about_no_more(
     page = steps.sign_in(blank, user, at=steps.at_conversation(fork.id))
     steps.wait_for_news(page, 2)
 
-    fork.delete(scope="branch" if scope == "branch" else "tree")
+    (fork.delete if scope == "branch" else fork.delete_tree)()
 
     expect(steps.said(page, "This conversation does not exist, or was deleted.")).to_be_visible()
     expect(steps.box(page)).to_be_hidden()
@@ -260,7 +260,7 @@ def test_a_branch_that_was_deleted_elsewhere_leaves_the_tree_and_the_switcher(
     steps.expect_switcher(steps.turn(page, "B answers"), 1, 2)
     expect(steps.dot(page, "B2 answers")).to_be_visible()
 
-    fork.delete(scope="branch")
+    fork.delete()
 
     expect(steps.switcher(page)).to_have_count(0, timeout=TREE_MS)
     expect(steps.dot(page, "B2 answers")).to_have_count(0, timeout=TREE_MS)

@@ -182,7 +182,7 @@ def test_what_others_do_to_the_tree_is_drawn_and_a_branch_without_entries_has_a_
 def test_a_deleted_branch_is_drawn_as_far_as_others_show_it(page: Page, grown: Pond, api: Forklore) -> None:
     heir = grown.side.fork(after=grown.answered[0], title="Heir")
     grow(heir, ["I go on."])
-    grown.side.delete(scope="branch")
+    grown.side.delete()
     page.reload()
 
     expect(dots(page)).to_have_count(6)
@@ -206,7 +206,7 @@ def test_where_a_deleted_branch_leaves_is_asked_again_after_a_failure(
     page.route(asked, lambda route: route.fulfill(status=status))
     expect(dot(page, "branch Heir: no entries")).to_be_visible(timeout=NEWS_MS)
     with page.expect_response(asked, timeout=NEWS_MS):
-        grown.side.delete(scope="branch")
+        grown.side.delete()
     page.unroute(asked)
 
     expect(dot(page, "deleted branch: Side 2")).to_be_visible(timeout=NEWS_MS)
@@ -344,7 +344,7 @@ def test_keys_go_on_after_the_row_where_they_were_was_deleted(page: Page, grown:
     press(page, "Home")
     expect_active(page, "Side 2")
 
-    grown.side.delete(scope="branch")
+    grown.side.delete()
 
     expect(dots(page)).to_have_count(4, timeout=NEWS_MS)
     press(page, "ArrowDown")

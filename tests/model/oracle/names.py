@@ -44,6 +44,7 @@ class Names(Entries):
 
     def append_entry_by_name(self, r: Request, chosen: Json) -> Outcome:
         known = self._names_of(r).get(r.given["name"])
+        known = None if known and known.to.id in self.gone else known
         rest = {name: held for name, held in r.given.items() if name not in ("name", "data")}
         made_id = [*chosen.get("data", []), chosen][0].get("conversationId", NOT_CHOSEN)
         by_id = {"conversationId": known.to.id if known else made_id, **rest}

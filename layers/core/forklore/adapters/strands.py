@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from forklore import AsyncForklore, ConflictError, Conversation, Forklore, NotFoundError
-from forklore.adapters.storable import restored, shortened, storable
+from forklore.adapters.storable import checked_name, restored, shortened, storable
 from forklore.client.kinds import as_sync
 from forklore.client.results import Entry
 from forklore.extras import needing
 
 with needing("strands"):
+    from strands.session.repository_session_manager import RepositorySessionManager
     from strands.session.session_repository import SessionRepository
     from strands.types.content import Message
     from strands.types.exceptions import SessionException
@@ -25,7 +26,7 @@ with needing("strands"):
 if TYPE_CHECKING:
     from strands.multiagent import MultiAgentBase
 
-__all__ = ["ForkloreSessionRepository"]
+__all__ = ["ForkloreSessionManager", "ForkloreSessionRepository"]
 
 SESSION, AGENT, MULTI_AGENT, MESSAGE = "session", "agent", "multi-agent", "message"
 TAKEN = frozenset({"key_in_use", "not_the_fork"})
@@ -100,17 +101,13 @@ class ForkloreSessionRepository(SessionRepository):
         drafts = [_draft(SESSION, session_id, value, key=_key(SESSION))]
         named = self._client.named(self._name(session_id))
         with _refused_if_taken(f"Session {session_id} already exists"):
-            try:
-                named.append_all(drafts, **fork)
-            except NotFoundError:
-                self._free(session_id)
-                self._client.named(self._name(session_id)).append_all(drafts, **fork)
+            named.append_all(drafts, **fork)
         return session
 
     def delete_session(self, session_id: str, **_: Any) -> None:
         """Delete a session. Forks of it stay whole."""
         try:
-            self._conversation(session_id, anew=True).delete(scope="branch")
+            self._conversation(session_id, anew=True).delete()
         except NotFoundError as error:
             if not self._free(session_id):
                 raise SessionException(f"Session {session_id} does not exist") from error
@@ -193,7 +190,7 @@ class ForkloreSessionRepository(SessionRepository):
     # Entries
 
     def _name(self, session_id: str) -> str:
-        return self._prefix + session_id
+        return checked_name("session_id", self._prefix, session_id)
 
     def _conversation(self, session_id: str, *, anew: bool = False) -> Conversation:
         """Return a session's conversation. Raises NotFoundError if it has no name."""
@@ -286,6 +283,18 @@ class ForkloreSessionRepository(SessionRepository):
             return
 
 
+class ForkloreSessionManager(RepositorySessionManager):
+    """A session manager of Strands that keeps a session in forklore.
+
+    client, prefix: as of ForkloreSessionRepository, which is its `session_repository`.
+    """
+
+    def __init__(
+        self, session_id: str, client: Forklore | AsyncForklore, *, prefix: str = "strands/", **more: Any
+    ) -> None:
+        super().__init__(session_id, ForkloreSessionRepository(client, prefix=prefix), **more)
+
+
 @contextmanager
 def _refused_if_taken(told: str) -> Iterator[None]:
     """Raise SessionException where the service says that a key or a name is in use."""
@@ -313,10 +322,17 @@ def _draft(
     held = {"kind": kind, "id": thing_id, "value": storable(value)}
     draft: dict[str, Any] = {"contentType": OPAQUE, "content": [{"strands": held}]}
     if shown is not None:
-        role = "AI" if shown["role"] == "assistant" else "USER"
-        content = {"role": role, "text": _text(shown), "strands": held}
+        content = {"role": _role(shown), "text": _text(shown), "strands": held}
         draft = {"channel": HISTORY, "contentType": HISTORY, "content": [content]}
     return draft if key is None else {**draft, "key": key}
+
+
+def _role(message: Message) -> str:
+    """Return who shows as the author: of what tools return the system."""
+    if message["role"] == "assistant":
+        return "AI"
+    is_returned = ["toolResult" in block for block in message["content"]]
+    return "SYSTEM" if is_returned and all(is_returned) else "USER"
 
 
 def _text(message: Message) -> str:

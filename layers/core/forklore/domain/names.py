@@ -79,11 +79,13 @@ class NameMove(NamedTuple):
 
     expect_revision: the revision that the caller knows; 0: the name must be new; None: any.
     data: replaces the name's; None: it stays.
+    left: the name as it was read, if a new conversation takes it from one that is deleted.
     """
 
     ref: NameRef
     expect_revision: int | None = None
     data: str | None = None
+    left: Name | None = None
 
     def decide(
         self, was: Name | None, *, conversation_id: str, now: str, nonce: str, first_revision: int

@@ -159,6 +159,7 @@ class Survey:
             conversation.fork_point,
             conversation.started_by,
             has_title=conversation.title is not None,
+            changes=items.changes(item),
         )
 
     def _path(self, key: Key, item: Item) -> None:
@@ -170,7 +171,8 @@ class Survey:
         head = items.head(item)
         _require(is_time(head.changed_at))
         _require(ids.is_entry_id(head.last) and ids.is_entry_id(head.floor))
-        self._tree(key).heads[_conversation_in(key, 2)] = head
+        tree, conversation_id = self._tree(key), _conversation_in(key, 2)
+        tree.heads[conversation_id], tree.changes[conversation_id] = head, items.changes(item)
 
     def _context(self, key: Key, item: Item) -> None:
         client = key.sort.split("#")[2]

@@ -309,6 +309,11 @@ def head_item(conversation: Conversation, head: Head) -> Item:
     )
 
 
+def changes(item: Item) -> int:
+    """Return how often a transaction has changed CONV, as CONV and HEAD both count."""
+    return int(item["changes"]["N"]) if "changes" in item else 0
+
+
 def owner(item: Item) -> str:
     """Return the owner that a HEAD names."""
     return str(item["owner"]["S"])

@@ -168,9 +168,7 @@ class Creation(Generic[T]):
                 case PartKind.GROUP:
                     group = refused.group()
                     if group is not None and group.never_live:
-                        raise UnavailableError(
-                            "what was begun under this id is still being cleared; try again"
-                        )
+                        raise still_cleared()
                     if group is None or not group.is_live:
                         raise NotFoundError("the conversation is deleted") from refused
                 case PartKind.PARENT_GROUP:
@@ -182,21 +180,27 @@ class Creation(Generic[T]):
         return Obstacle.CHANGED
 
 
+def still_cleared() -> UnavailableError:
+    """Return the error for the id of a tree that was given up before it was live."""
+    return UnavailableError("what was begun under this id is still being cleared; try again")
+
+
 def name_parts(
     table: Table,
     move: NameMove | None,
     *,
-    was: Name | None,
+    was: Name | None = None,
     conversation_id: str,
     nonce: str,
 ) -> list[Part]:
     """Return the part that points a name to a new conversation. Without a name: no part.
 
-    was: the name as it was read. Raises NameMovedError if it is not at the revision that the caller
-    expects.
+    was: the name as it was read; None: that of the move. Raises NameMovedError if it is not at the
+    revision that the caller expects.
     """
     if move is None:
         return []
+    was = was or move.left
     now = ids.timestamp(table.now_ms())
     revision = table.first_revision()
     name = move.decide(was, conversation_id=conversation_id, now=now, nonce=nonce, first_revision=revision)

@@ -2,23 +2,25 @@
 
 from forklore.domain import keys
 from forklore.domain.model import Caller
-from forklore.domain.names import NameMove
+from forklore.domain.names import Name, NameMove
 from forklore.errors import ForkloreError, NameMovedError, UnavailableError
 from forklore.storage.table import Table
 from forklore.usecases.append import append_turn
 from forklore.usecases.append_request import Append
 from forklore.usecases.appended import Appended, appended_again
 from forklore.usecases.idempotency import IdempotentReplay, keys_of, raise_if_answered
+from forklore.usecases.loading import look_up
 from forklore.usecases.optimistic import CHANGE, attempts
 
 
 def append_by_name(table: Table, *, caller: Caller, move: NameMove, request: Append) -> Appended:
     """Append to the conversation that a name of the caller's points to.
 
-    If there is no such name, the conversation and the name are made with the entries. The name
-    points there when the entries are written; if it moves meanwhile, the append follows it.
+    If there is no such name, the conversation and the name are made with the entries; if the
+    conversation of the name is deleted, a new one takes the name. The name points there when the
+    entries are written; if it moves meanwhile, the append follows it.
     move: the name, as it is made. request: what to append; its conversation id is not used.
-    Raises as `append_turn`; NotFoundError if the conversation of the name is deleted.
+    Raises as `append_turn`.
     """
     try:
         return _append(table, caller, move, request)
@@ -29,7 +31,8 @@ def append_by_name(table: Table, *, caller: Caller, move: NameMove, request: App
 def _append(table: Table, caller: Caller, move: NameMove, request: Append) -> Appended:
     known = table.cache.named(move.ref)
     if known is None:
-        known = _look_up(table, caller, move, request)
+        name = _look_up(table, caller, move, request)
+        known = name.conversation_id if name else None
     for _ in attempts(table, CHANGE):
         try:
             appended = append_turn(table, caller=caller, request=_to(table, known, move, request))
@@ -40,19 +43,27 @@ def _append(table: Table, caller: Caller, move: NameMove, request: Append) -> Ap
             raise
         except ForkloreError:
             # The error is the answer only if the name still points there. It may have moved.
-            points_to = _look_up(table, caller, move, request)
-            if points_to == known:
+            name = _look_up(table, caller, move, request)
+            points_to = name.conversation_id if name else None
+            if points_to != known:
+                known = points_to
+                continue
+            if name is None or look_up(table, name.conversation_id, caller=caller, existed=True).loaded:
                 raise
-            known = points_to
-            continue
+            try:
+                anew = move._replace(expect_revision=name.revision, left=name)
+                return append_turn(table, caller=caller, request=_to(table, None, anew, request))
+            except NameMovedError as moved:
+                known = moved.conversation_id
+                continue
         if known is not None:
             table.cache.put_name(move.ref, known)
         return appended
     raise UnavailableError("the name is busy; try again")
 
 
-def _look_up(table: Table, caller: Caller, move: NameMove, request: Append) -> str | None:
-    """Return the conversation that the name points to; None if there is no such name.
+def _look_up(table: Table, caller: Caller, move: NameMove, request: Append) -> Name | None:
+    """Return the name; None if there is none.
 
     Raises IdempotentReplay for a replay.
     """
@@ -62,7 +73,7 @@ def _look_up(table: Table, caller: Caller, move: NameMove, request: Append) -> s
     name = found.name(move.ref)
     if name is None:
         table.cache.forget_name(move.ref)
-    return name.conversation_id if name else None
+    return name
 
 
 def _to(table: Table, conversation_id: str | None, move: NameMove, request: Append) -> Append:

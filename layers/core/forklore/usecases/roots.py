@@ -128,7 +128,7 @@ def _prepare(
     appended = Appended.of(root.batch, decision)
     record = record_appended(table, idempotency_key, appended, group_id=root_id, conversation_id=root_id)
     tree = parts.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
-    name = name_parts(table, request.described.name, was=None, conversation_id=root_id, nonce=nonce)
+    name = name_parts(table, request.described.name, conversation_id=root_id, nonce=nonce)
     return PreparedCreation([*record, *tree, *name, *root.parts], appended, root_id, root.cached)
 
 

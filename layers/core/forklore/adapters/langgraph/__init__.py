@@ -1,9 +1,10 @@
 """Checkpoint savers of LangGraph that keep each thread in a conversation."""
 
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import anyio
 
@@ -46,6 +47,22 @@ class ForkloreSaver(StepsOfSaver):
     ) -> None:
         super().__init__(prefix=prefix, serde=serde, show=show)
         self._client = checked(client)
+
+    @classmethod
+    @contextmanager
+    def from_conn_string(cls, conn_string: str, **how: Any) -> Iterator[Self]:
+        """Yield a saver with a client of its own, which is closed at the end.
+
+        conn_string: a server's address, or a folder that keeps everything; `:memory:` keeps
+        nothing. how: arguments of the client (`token` and `client_key`, or `user` and `client`)
+        and of the saver.
+        """
+        opening, of_saver = _opening(conn_string, how)
+        with opening(Forklore) as client:
+            yield cls(client, **of_saver)
+
+    def setup(self) -> None:
+        """Do nothing. It is here for those who call it on other savers."""
 
     @cached_property
     def _sync(self) -> Forklore:
@@ -130,11 +147,11 @@ class ForkloreSaver(StepsOfSaver):
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a thread. Copies of it live on."""
-        self._run(self._delete(thread_id))
+        self._run(self._delete(str(thread_id)))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Fork a thread. Nothing is copied. A target that exists is deleted first."""
-        self._run(self._copy(source_thread_id, target_thread_id))
+        self._run(self._copy(str(source_thread_id), str(target_thread_id)))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace, or with `delete` nothing.
@@ -142,7 +159,7 @@ class ForkloreSaver(StepsOfSaver):
         Delta channels keep the ancestors that they need. Raises ConflictError if the thread is
         appended to all the time, TooLargeError if what stays is too large for one append.
         """
-        self._run(self._prune(thread_ids, strategy))
+        self._run(self._prune(list(map(str, thread_ids)), strategy))
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -184,11 +201,11 @@ class ForkloreSaver(StepsOfSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread. Copies of it live on."""
-        await self._arun(self._delete(thread_id))
+        await self._arun(self._delete(str(thread_id)))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Fork a thread. Nothing is copied. A target that exists is deleted first."""
-        await self._arun(self._copy(source_thread_id, target_thread_id))
+        await self._arun(self._copy(str(source_thread_id), str(target_thread_id)))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace, or with `delete` nothing.
@@ -196,7 +213,7 @@ class ForkloreSaver(StepsOfSaver):
         Delta channels keep the ancestors that they need. Raises ConflictError if the thread is
         appended to all the time, TooLargeError if what stays is too large for one append.
         """
-        await self._arun(self._prune(thread_ids, strategy))
+        await self._arun(self._prune(list(map(str, thread_ids)), strategy))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -207,3 +224,24 @@ class ForkloreSaver(StepsOfSaver):
 
 class AsyncForkloreSaver(ForkloreSaver):
     """The same saver, under the name that users of `ainvoke` look for."""
+
+    @classmethod
+    @asynccontextmanager
+    async def from_conn_string(cls, conn_string: str, **how: Any) -> AsyncIterator[Self]:  # type: ignore[override]
+        """Yield a saver with a client of its own, as that of `ForkloreSaver` does."""
+        opening, of_saver = _opening(conn_string, how)
+        async with opening(AsyncForklore) as client:
+            yield cls(client, **of_saver)
+
+    async def setup(self) -> None:  # type: ignore[override]
+        """Do nothing. It is here for those who call it on other savers."""
+
+
+def _opening(conn_string: str, how: dict[str, Any]) -> tuple[Callable[[Any], Any], dict[str, Any]]:
+    """Return what makes a client of a kind, and the arguments of the saver."""
+    named: tuple[str, ...] = ("prefix", "serde", "show")
+    of_saver = {name: how.pop(name) for name in named if name in how}
+    if "://" in conn_string:
+        return lambda kind: kind(conn_string, **how), of_saver
+    data = None if conn_string == ":memory:" else conn_string
+    return lambda kind: kind.local(data=data, **how), of_saver

@@ -41,7 +41,7 @@ class Reading:
             page = yield operation, {**self._of, "channel": "history", "limit": self._page_entries, **begin}
         except NotFoundError:
             self._begin()
-            self.found.is_all = True
+            self.found.end()
             return False
         except BadRequestError as error:
             if self._cursor is None or error.code != "invalid_cursor":
@@ -52,7 +52,8 @@ class Reading:
         self.last = self.last or (page.data[-1].id if page.data else None)
         self._cursor = page.before_cursor
         self._page_entries = min(self._page_entries * PAGES_GROW, WHOLE_PAGE_ENTRIES)
-        self.found.is_all = self._cursor is None
+        if self._cursor is None:
+            self.found.end()
         return not self.found.is_all
 
 

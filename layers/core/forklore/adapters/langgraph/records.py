@@ -17,6 +17,8 @@ HISTORY = "history"
 MEMBER = "langgraph"
 """The member of an element that is the head of a record, or of a part of one."""
 PART_CHARACTERS = 2_000_000
+APPEND_PARTS = 2
+"""Of a record in one append. With three it may be larger than the service takes."""
 BACK_MAX = 15
 """How many checkpoints before a checkpoint are needed at the most to have all its channels."""
 
@@ -76,17 +78,21 @@ def message_entry(message: Mapping[str, Any]) -> dict[str, Any]:
     return {"channel": HISTORY, "contentType": HISTORY, "content": [dict(message)]}
 
 
-def entries_of(record: Record, messages: Sequence[Mapping[str, str]] = ()) -> list[dict[str, Any]]:
-    """Return the entries of one record, for one append.
+def entries_of(record: Record, messages: Sequence[Mapping[str, str]] = ()) -> list[list[dict[str, Any]]]:
+    """Return the entries of one record, for one append or several of them.
 
     messages: roles and texts that people see with it. The last one shares the record's last entry.
     """
     *parts, last = record.elements()
     before = [message_entry(one) for one in messages[:-1]]
-    entries = before + [{"contentType": CONTENT_TYPE, "content": [part]} for part in parts]
+    entries = [{"contentType": CONTENT_TYPE, "content": [part]} for part in parts]
     if messages:
-        return [*entries, message_entry({**last, **messages[-1]})]
-    return [*entries, {"contentType": CONTENT_TYPE, "content": [last]}]
+        end = message_entry({**last, **messages[-1]})
+    else:
+        end = {"contentType": CONTENT_TYPE, "content": [last]}
+    entries.append(end)
+    *first, rest = [entries[at : at + APPEND_PARTS] for at in range(0, len(entries), APPEND_PARTS)]
+    return [*first, before + rest]
 
 
 def packed(records: Iterable[Record]) -> list[dict[str, Any]]:
@@ -123,9 +129,19 @@ class Thread:
                 if isinstance(element, Mapping) and MEMBER in element:
                     self._take(element[MEMBER], element["data"], entry.conversation_id)
 
+    def end(self) -> None:
+        """Note that the whole thread was read. A record that is not whole lost its parts.
+
+        Its saver stores it again, or was killed.
+        """
+        self.is_all = True
+        self.checkpoints = {place: one for place, one in self.checkpoints.items() if one.is_whole}
+        self.writes = {place: [one for one in all_ if one.is_whole] for place, all_ in self.writes.items()}
+
     def _take(self, head: Mapping[str, Any], text: str, conversation: str) -> None:
         if "part" in head:
-            self._by_id[head["part"]].parts.insert(0, text)
+            if head["part"] in self._by_id:  # else its saver is still at it, or was killed
+                self._by_id[head["part"]].parts.insert(0, text)
             return
         record = self._by_id[head["record"]] = Record(head, [text], conversation)
         if head["kind"] == "writes":

@@ -66,7 +66,7 @@ def _role(message: BaseMessage) -> dict[str, str]:
         (HumanMessage, "USER"),
         (SystemMessage, "SYSTEM"),
         (AIMessage, "AI"),
-        (ToolMessage, "AI"),
+        (ToolMessage, "SYSTEM"),
     ):
         if isinstance(message, kind):
             return {"role": role}

@@ -28,6 +28,7 @@ from forklore.adapters.langgraph.records import (
     packed,
 )
 from forklore.adapters.langgraph.shown import Seen, goes_on_from, seen_of, shown
+from forklore.adapters.storable import checked_name
 from forklore.client.results import Entries
 from forklore.extras import needing
 
@@ -112,15 +113,31 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         count = 0 if current is None else int(str(current).split(".")[0])
         return f"{count + 1:032}"
 
+    def _name(self, thread: str) -> str:
+        return checked_name("thread_id", self._prefix, thread)
+
     def _config(self, thread: str, place: Place) -> RunnableConfig:
         of = {"thread_id": thread, "checkpoint_ns": place[0], "checkpoint_id": place[1]}
         return {"configurable": of}
 
     # Writing
 
-    def _append(self, thread: str, entries: list[dict[str, Any]]) -> Steps[str]:
-        """Append to a thread; return the id of its conversation."""
-        asked = {"name": self._prefix + thread, "entries": entries}
+    def _append(self, thread: str, record: Record, messages: Sequence[Mapping[str, str]] = ()) -> Steps[str]:
+        """Append a record to a thread; return the id of its conversation.
+
+        A large record takes several appends, of which the last one has its head. If somebody
+        replaces the thread between two of them, all are made again.
+        """
+        appends = entries_of(record, messages)
+        while True:
+            made: set[str] = set()
+            for entries in appends:
+                made.add((yield from self._append_entries(thread, entries)))
+            if len(made) == 1:
+                return made.pop()
+
+    def _append_entries(self, thread: str, entries: list[dict[str, Any]]) -> Steps[str]:
+        asked = {"name": self._name(thread), "entries": entries}
         try:
             made = yield "append_entry_by_name", asked
         except NotFoundError:
@@ -173,7 +190,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                 "values": [[each, stored[each], each in values, values.get(each)] for each in stored],
             }
             record = Record.of(head | {"back": max(back.values(), default=0)}, self.serde.dumps_typed(body))
-            made = yield from self._append(thread, entries_of(record, messages))
+            made = yield from self._append(thread, record, messages)
             self._learn(thread, place, Known(dict(versions), back, seen_of(values), made))
             return made
 
@@ -247,7 +264,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         record = Record.of(head, self.serde.dumps_typed([list(write) for write in writes]))
         while not self._may_go(thread, place, record):
             yield PAUSE, {}
-        yield from self._append(thread, entries_of(record))
+        yield from self._append(thread, record)
 
     def _may_go(self, thread: str, place: Place, record: Record) -> bool:
         """Note writes whose checkpoint is not there; return False while it is on its way."""
@@ -297,7 +314,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
         chosen, outer = get_checkpoint_id(config), given.get("checkpoint_map") or {}
         is_on_its_way = self._is_on_its_way(thread, outer)
-        reading = Reading(LONG_PAGE_ENTRIES if chosen else PAGE_ENTRIES, name=self._prefix + thread)
+        reading = Reading(LONG_PAGE_ENTRIES if chosen else PAGE_ENTRIES, name=self._name(thread))
         while True:
             goes_on = yield from reading.page()
             found = reading.found
@@ -336,17 +353,16 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
         listed: list[CheckpointTuple] = []
         for thread in threads:
-            left = None if limit is None else limit - len(listed)
-            if left is not None and left <= 0:
-                break
-            listed += yield from self._list_thread(thread, chosen, metadata or {}, left)
-        return listed
+            listed += yield from self._list_thread(thread, chosen, metadata or {}, limit)
+        if config is None:
+            listed.sort(key=lambda one: one.checkpoint["id"], reverse=True)
+        return listed[:limit]
 
     def _list_thread(
         self, thread: str, chosen: Callable[[Place], bool], metadata: Mapping[str, Any], limit: int | None
     ) -> Steps[list[CheckpointTuple]]:
         """Return the chosen checkpoints of a thread. With a limit it reads no further."""
-        reading = Reading(LONG_PAGE_ENTRIES if limit else WHOLE_PAGE_ENTRIES, name=self._prefix + thread)
+        reading = Reading(LONG_PAGE_ENTRIES if limit else WHOLE_PAGE_ENTRIES, name=self._name(thread))
         while True:
             goes_on = yield from reading.page()
             found = reading.found
@@ -372,7 +388,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         """Return what the ancestors wrote, as the base class does, and read the thread once."""
         given = config["configurable"]
         thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
-        found = (yield from read_all(name=self._prefix + thread)).found
+        found = (yield from read_all(name=self._name(thread))).found
         place = (namespace, get_checkpoint_id(config) or found.latest(namespace) or "")
         writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
         seeds: dict[str, Any] = {}
@@ -396,7 +412,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
     def _look_up(self, thread: str) -> Steps[Any]:
         try:
-            return (yield "look_up_name", {"name": self._prefix + thread})
+            return (yield "look_up_name", {"name": self._name(thread)})
         except NotFoundError:
             return None
 
@@ -442,7 +458,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         if named is None or named.deleted or source == target:
             return
         yield from self._delete(target)
-        name = {"name": self._prefix + target, "expectRevision": 0}
+        name = {"name": self._name(target), "expectRevision": 0}
         yield "fork_conversation", {"conversation_id": named.conversation_id, "name": name}
 
     def _prune(self, threads: Sequence[str], strategy: str) -> Steps[None]:

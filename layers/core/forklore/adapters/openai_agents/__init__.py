@@ -4,10 +4,11 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from forklore import AsyncForklore, Forklore
 from forklore.adapters.openai_agents.kept import Kept
+from forklore.adapters.storable import checked_name
 from forklore.client.kinds import as_sync
 from forklore.extras import needing
 
@@ -43,8 +44,33 @@ class ForkloreSession(SessionABC):
         self.session_id = session_id
         self.session_settings = _settings(session_settings)
         self._client = as_sync(client)
+        self._own: Forklore | None = None
         self._prefix = prefix
-        self._kept = Kept(self._client, prefix + session_id)
+        self._kept = Kept(self._client, checked_name("session_id", prefix, session_id))
+
+    @classmethod
+    def from_url(
+        cls,
+        session_id: str,
+        *,
+        url: str,
+        prefix: str = "openai/",
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+        **credentials: Any,
+    ) -> Self:
+        """Return a session with a client of its own, which `close` closes.
+
+        credentials: `token` and `client_key`, and what else `Forklore` takes.
+        """
+        client = Forklore(url, **credentials)
+        made = cls(session_id, client, prefix=prefix, session_settings=session_settings)
+        made._own = client
+        return made
+
+    async def close(self) -> None:
+        """Close the client if the session has made it, and forks of the session with it."""
+        if self._own is not None:
+            await asyncio.to_thread(self._own.close)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the items, the oldest first.

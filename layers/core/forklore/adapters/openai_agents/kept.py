@@ -18,8 +18,6 @@ from forklore.client.results import Entry, Name
 
 HISTORY: Literal["history"] = "history"
 PAGE_ENTRIES_MAX = 1000
-ATTEMPTS_MAX = 8
-"""How often items are added when others delete the conversation each time."""
 INVALID_CURSOR = "invalid_cursor"
 OVERTAKEN = frozenset({"stale", "name_moved"})
 """Why a change is refused that another one came before. Read again, then decide."""
@@ -136,16 +134,7 @@ class Kept:
 
     def add(self, items: Sequence[Any]) -> None:
         """Append items, all or none, in one request."""
-        drafts = drafts_of(items)
-        for attempt in range(ATTEMPTS_MAX):
-            try:
-                self._client.api.append_entry_by_name(name=self._name, entries=drafts)
-            except NotFoundError:
-                if attempt == ATTEMPTS_MAX - 1:
-                    raise
-                self._renew()
-            else:
-                return
+        self._client.api.append_entry_by_name(name=self._name, entries=drafts_of(items))
 
     def pop(self) -> Item | None:
         """Take the newest item away and return it; None if there is none."""
@@ -197,12 +186,6 @@ class Kept:
         while (now := self._now()) is not None:
             if self._begin_anew(now):
                 return
-
-    def _renew(self) -> None:
-        """Move the name to a new conversation if the one that it points to is deleted."""
-        found = self._named()
-        if found is not None and found.deleted:
-            self._begin_anew(found)
 
     def _begin_anew(self, now: Name) -> bool:
         """Move the name to a new conversation; return False if it was moved meanwhile."""

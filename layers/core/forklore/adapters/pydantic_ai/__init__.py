@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from forklore import AsyncForklore, ConflictError, Forklore, NotFoundError
+from forklore.adapters.storable import checked_name
 from forklore.client.errors import BadRequestError
 from forklore.client.kinds import as_async
 from forklore.client.results import Appended, Entries, Name
@@ -186,7 +187,7 @@ class ForkloreConversationStore(ConversationStore):
     # States
 
     def _name(self, conversation_id: str) -> str:
-        return self._prefix + conversation_id
+        return checked_name("conversation_id", self._prefix, conversation_id)
 
     async def _read_state(self, conversation_id: str) -> log.State | None:
         """Return what the last record says; None if there is no such conversation.
@@ -274,14 +275,8 @@ class ForkloreConversationStore(ConversationStore):
             raise ConversationConflict(conversation_id) from None
         try:
             await self._append(log.State(conversation_id), change, origin=place)
-        except NotFoundError:
-            name = self._name(conversation_id)
-            left = await self._named(name)
-            if left is None:
-                raise ConversationConflict(conversation_id) from None  # what it forks is deleted
-            if left.deleted:
-                await self._free(left)
-            raise
+        except NotFoundError:  # what it forks is deleted
+            raise ConversationConflict(conversation_id) from None
 
     async def _go_on(self, state: log.State, change: log.Change) -> None:
         """Write behind a state, by an append or by a fork.

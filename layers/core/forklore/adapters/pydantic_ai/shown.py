@@ -17,7 +17,7 @@ from forklore.adapters.storable import shortened
 
 
 def shown(message: ModelMessage) -> dict[str, Any]:
-    """Return the role and the text of a message. A request without a prompt has no role."""
+    """Return the role and the text of a message. What a tool returns is said by the system."""
     text = shortened("\n".join(line for part in message.parts if (line := _line(part))))
     role = _role(message)
     return {"text": text} if role is None else {"role": role, "text": text}
@@ -27,7 +27,9 @@ def _role(message: ModelMessage) -> str | None:
     if not isinstance(message, ModelRequest):
         return "AI"
     kinds = [type(part) for part in message.parts]
-    return "USER" if UserPromptPart in kinds else "SYSTEM" if SystemPromptPart in kinds else None
+    if UserPromptPart in kinds:
+        return "USER"
+    return "SYSTEM" if SystemPromptPart in kinds or ToolReturnPart in kinds else None
 
 
 def _line(part: object) -> str:

@@ -117,7 +117,7 @@ def _delete(shell: Shell, reference: str, *, is_sure: bool) -> int | None:
         except typer.Abort:
             return INTERRUPTED
     try:
-        shell.client.conversation(conversation_id).delete(scope="branch")
+        shell.client.conversation(conversation_id).delete()
     except NotFoundError:
         if revision is None:
             raise

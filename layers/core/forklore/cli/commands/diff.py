@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from forklore.cli.parameters import ConversationArgument
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client.results import ComparedBranch, Comparison, Entry
+
+if TYPE_CHECKING:
+    from forklore.client.synchronous.conversation import Conversation
 
 PAGE_ENTRIES = 200
 
@@ -34,9 +37,7 @@ def register(app: typer.Typer) -> None:
         Entries that are nobody's message and have no text are left out, unless --all or --json is
         given. Exit code 1: they differ.
         """
-        first, second = shell.conversation(one), shell.conversation(other)
-        found = first.compare(second, limit=PAGE_ENTRIES)
-        whole = replace(found, branches=tuple(_whole(shell, branch) for branch in found.branches))
+        whole = compared(shell, shell.conversation(one), shell.conversation(other))
         if shell.out.is_json:
             shell.out.result(whole)
         elif _differ(whole):
@@ -44,6 +45,12 @@ def register(app: typer.Typer) -> None:
             if left_out:
                 shell.say(f"left out are {left_out:,} without text: --all shows them")
         return NO if _differ(whole) else None
+
+
+def compared(shell: Shell, one: "Conversation", other: "Conversation") -> Comparison:
+    """Return where two branches part, with all that each says after it."""
+    found = one.compare(other, limit=PAGE_ENTRIES)
+    return replace(found, branches=tuple(_whole(shell, branch) for branch in found.branches))
 
 
 def _whole(shell: Shell, branch: ComparedBranch) -> ComparedBranch:

@@ -467,9 +467,16 @@ class AsyncConversation:
             name=name, conversation_id=await self.resolve(), expect_revision=expect_revision
         )
 
-    async def delete(self, *, scope: Literal["tree", "branch"] = "tree") -> None:
-        """Delete the whole fork tree, or with `branch` this branch alone."""
-        await self._api.delete_conversation(await self.resolve(), scope=scope)
+    async def delete(self) -> None:
+        """Delete this branch. Other branches keep what they show; with the last one the tree goes.
+
+        A name that points here stays: the next append by it makes a new conversation.
+        """
+        await self._api.delete_conversation(await self.resolve(), scope="branch")
+
+    async def delete_tree(self) -> None:
+        """Delete the whole fork tree, and every tree that was started from it."""
+        await self._api.delete_conversation(await self.resolve(), scope="tree")
 
     async def share(self, user_id: str, access_level: Level = "reader") -> results.Membership:
         """Let a user into the fork tree."""

@@ -460,9 +460,16 @@ class Conversation:
         """
         return self._api.set_name(name=name, conversation_id=self.resolve(), expect_revision=expect_revision)
 
-    def delete(self, *, scope: Literal["tree", "branch"] = "tree") -> None:
-        """Delete the whole fork tree, or with `branch` this branch alone."""
-        self._api.delete_conversation(self.resolve(), scope=scope)
+    def delete(self) -> None:
+        """Delete this branch. Other branches keep what they show; with the last one the tree goes.
+
+        A name that points here stays: the next append by it makes a new conversation.
+        """
+        self._api.delete_conversation(self.resolve(), scope="branch")
+
+    def delete_tree(self) -> None:
+        """Delete the whole fork tree, and every tree that was started from it."""
+        self._api.delete_conversation(self.resolve(), scope="tree")
 
     def share(self, user_id: str, access_level: Level = "reader") -> results.Membership:
         """Let a user into the fork tree."""
