@@ -64,3 +64,12 @@ async def talk_later() -> None:
         assert_type(await fl.api.accept_transfer("t"), None)
         local = AsyncForklore.local(user="ann", data="./data")
         await local.aclose()
+
+
+def mistakes(chat: Conversation) -> None:
+    """A type checker finds each of these: it would report an ignored error that there is not."""
+    chat.say("usr", "Hello")  # type: ignore[arg-type]
+    chat.say("user", "Hello", kee="1")  # type: ignore[call-arg]
+    chat.turn("user", "Hello", agent=1)  # type: ignore[call-arg]
+    chat.append([], content_typ="x")  # type: ignore[call-arg]
+    chat.append_all([], key="x")  # type: ignore[call-arg]

@@ -2,9 +2,10 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 from forklore.client import results
+from forklore.client.arguments import Appended, AppendedTogether, Role, Said, Turned
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page
 from forklore.client.calls import new_key
@@ -108,14 +109,14 @@ class AsyncConversation:
 
     async def say(
         self,
-        role: str,
+        role: Role,
         text: str,
         *,
         key: str | None = None,
         usage: Mapping[str, Any] | None = None,
         if_last: results.Entry | str | None = None,
         idempotency_key: str | None = None,
-        **more: Any,
+        **more: Unpack[Said],
     ) -> results.AppendedEntry:
         """Append a message and return it. The conversation is made if it does not exist.
 
@@ -137,14 +138,14 @@ class AsyncConversation:
 
     async def turn(
         self,
-        role: str,
+        role: Role,
         text: str,
         *,
         context: Sequence[Any] | None = None,
         content_type: str = CONTENT_TYPE,
         based_on: Base = OMITTED,
         usage: Mapping[str, Any] | None = None,
-        **more: Any,
+        **more: Unpack[Turned],
     ) -> results.AppendedEntry:
         """Append a message together with the agent's whole present memory, in one transaction.
 
@@ -161,13 +162,13 @@ class AsyncConversation:
         return appended
 
     async def append(
-        self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Any
+        self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[Appended]
     ) -> results.AppendedEntry:
         """Append one entry with any content. more: other arguments of `append_entry`."""
         return await self._append_one({"content_type": content_type, "content": elements(content), **more})
 
     async def append_all(
-        self, entries: Sequence[Mapping[str, Any]], **more: Any
+        self, entries: Sequence[Mapping[str, Any]], **more: Unpack[AppendedTogether]
     ) -> tuple[results.Entry, ...]:
         """Append up to 50 entries, all or none, in order. more: other arguments of `append_entry`.
 
