@@ -25,10 +25,11 @@ ANN = Caller("ann", "planner")
 
 def asked(service: EmbeddedService, operation: str, key: str, **given: Any) -> Any:
     """Return the answer of an operation, which is repeated with its key while the store is busy."""
+    answer = service.call(operation, {**given, "idempotencyKey": key}, ANN)
     for _ in range(20):
-        answer = service.call(operation, {**given, "idempotencyKey": key}, ANN)
         if answer.status != 503:
             break
+        answer = service.call(operation, {**given, "idempotencyKey": key}, ANN)
     assert answer.status < 300, answer
     return json.loads(answer.text)
 
