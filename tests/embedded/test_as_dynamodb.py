@@ -369,11 +369,12 @@ def as_on_aws(name: str, asked: dict[str, Any], ours: Any, locals_: Any) -> Any:
         locals_["ConsumedCapacity"]["CapacityUnits"] = (
             locals_["ConsumedCapacity"]["CapacityUnits"] or ours["ConsumedCapacity"]["CapacityUnits"]
         )
-    elif name in ("put_item", "update_item", "delete_item") and (consumed := locals_.get("ConsumedCapacity")):
+    elif name in ("put_item", "update_item", "delete_item") and "ConsumedCapacity" in locals_:
         # It counts 100 bytes more for a copy in the local index, which AWS counts for storage only:
         # developer guide, "Storage considerations for local secondary indexes".
-        if 0 < consumed["CapacityUnits"] - ours.get("ConsumedCapacity", consumed)["CapacityUnits"] <= 2:
-            locals_["ConsumedCapacity"] = ours["ConsumedCapacity"]
+        units = [one["ConsumedCapacity"]["CapacityUnits"] for one in (locals_, ours) if "code" not in one]
+        is_copy = len(units) == 2 and 0 < units[0] - units[1] <= 2
+        locals_["ConsumedCapacity"] = (ours if is_copy else locals_)["ConsumedCapacity"]
     return locals_
 
 
