@@ -23,6 +23,17 @@ STOP = "stop"
 ANN = Caller("ann", "planner")
 
 
+def asked(service: EmbeddedService, operation: str, key: str, **given: Any) -> Any:
+    """Return the answer of an operation, which is repeated with its key while the store is busy."""
+    answer = service.call(operation, {**given, "idempotencyKey": key}, ANN)
+    for _ in range(20):
+        if answer.status != 503:
+            break
+        answer = service.call(operation, {**given, "idempotencyKey": key}, ANN)
+    assert answer.status < 300, answer
+    return json.loads(answer.text)
+
+
 def write(folder: str, chat: str, number: int) -> None:
     """Append to one conversation, fork it, and delete trees, until the file STOP is there."""
     with EmbeddedService.open(Path(folder)) as service:
@@ -30,10 +41,11 @@ def write(folder: str, chat: str, number: int) -> None:
         while not Path(folder, STOP).exists():
             at += 1
             text = f"{number} {at}"
-            made = done(service, "appendEntry", {"conversationId": chat, **entry(text)})
+            made = asked(service, "appendEntry", text, conversationId=chat, **entry(text))
             say(entry=made["id"], text=text)
             if at % 4 == 0:
-                fork = done(service, "forkConversation", {"conversationId": chat, "atEntryId": made["id"]})
+                key = f"fork {text}"
+                fork = asked(service, "forkConversation", key, conversationId=chat, atEntryId=made["id"])
                 done(service, "appendEntry", {"conversationId": fork["id"], **entry(f"of {text}")})
                 say(fork=fork["id"])
             if at % 5 == 0:
