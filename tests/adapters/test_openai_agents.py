@@ -386,7 +386,7 @@ def test_of_two_that_find_the_conversation_deleted_both_add(service: Service, us
         session = ForkloreSession("s", client)
         asyncio.run(session.add_items(said(2)))
         client.named("openai/s").delete()
-        wire = Meanwhile(work=lambda: asyncio.run(session.add_items([user_says("first")])))
+        wire = Meanwhile(work=lambda: asyncio.run(session.add_items([user_says("first")])), number=1)
         asyncio.run(ForkloreSession("s", wire.wrapped(client)).add_items([user_says("second")]))
         assert asyncio.run(texts(session)) == ["first", "second"]
 
@@ -414,13 +414,14 @@ with Forklore(sys.argv[1], token=sys.argv[2], client_key="planner-key") as clien
 
 @dataclass
 class Meanwhile(Wire):
-    """Calls `work` before the second request."""
+    """Calls `work` before a request. number: which one, from 1."""
 
     work: Callable[[], None] = lambda: None
+    number: int = 2
 
     def note(self, call: Call) -> None:
         super().note(call)
-        if len(self.sent) == 2:
+        if len(self.sent) == self.number:
             self.work()
 
 

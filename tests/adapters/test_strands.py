@@ -256,13 +256,13 @@ def test_a_session_whose_deletion_was_interrupted_does_not_exist(service: Servic
 
 @dataclass
 class Meanwhile(Wire):
-    """Calls `work` before the second request."""
+    """Calls `work` before the first request."""
 
     work: Callable[[], object] = lambda: None
 
     def note(self, call: Call) -> None:
         super().note(call)
-        if len(self.sent) == 2:
+        if len(self.sent) == 1:
             self.work()
 
 
