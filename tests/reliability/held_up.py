@@ -352,6 +352,8 @@ def act_late(
         earlier = store.item(place)
         member = {"conversationId": ROOT, "userId": by.user_id}
         assert Process(store).ask("updateMembership", ANN, **member, accessLevel="reader").status == 200
+        other = member | {"userId": (MIA if by is BOB else BOB).user_id}  # GROUP notes the last change
+        assert Process(store).ask("updateMembership", ANN, **other, accessLevel="reader").status == 200
         left = store.contents()
         starting = Process(store, rewrite=rewrite)
 

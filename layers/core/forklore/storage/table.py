@@ -365,8 +365,14 @@ class Table:
 
         Eventually consistent, as `newest_trees`.
         """
-        answer = self._trees(of, limit, True, None)
-        return [keys.list_key(item[schema.TREE_SORT_KEY]["S"]) for item in answer["Items"]]
+        found: list[ListKey] = []
+        start: Item | None = None
+        while True:
+            answer = self._trees(of, limit - len(found), True, start)
+            found += [keys.list_key(item[schema.TREE_SORT_KEY]["S"]) for item in answer["Items"]]
+            start = answer.get("LastEvaluatedKey")
+            if start is None or len(found) == limit:
+                return found
 
     def _trees_of(
         self, of: SortRange, page: int, oldest_first: bool, answer: dict[str, Any]
